@@ -1,0 +1,3 @@
+//! The program `logltn`.
+
+fn main() {}

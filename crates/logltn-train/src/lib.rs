@@ -1,0 +1,1 @@
+//! Manifests, data and training for logltn.
