@@ -1,0 +1,420 @@
+//! The pretty printer: a theory as text that parses back to the same theory.
+
+use std::fmt::{self, Write as _};
+
+use crate::recursion::deep;
+use crate::theory::*;
+
+/// Binding strengths as in the parser, loosest first; a formula is put in parentheses where its own
+/// is not above that of its place.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Place {
+    /// Nothing around it that could be confused.
+    Top,
+    Iff,
+    Implies,
+    Or,
+    And,
+    Not,
+    Compare,
+    Sum,
+    Product,
+    Negative,
+}
+
+impl Theory {
+    /// A formula of an axiom of this theory as text, in words (`forall`, `and`).
+    pub fn show(&self, axiom: &Axiom, formula: &Formula) -> String {
+        self.print(&axiom.variables, |p| p.formula(formula, Place::Top))
+    }
+
+    /// A guard of an axiom of this theory as text.
+    pub fn show_guard(&self, axiom: &Axiom, guard: &Guard) -> String {
+        self.print(&axiom.variables, |p| p.guard(guard, Place::Top))
+    }
+
+    /// A term of an axiom of this theory as text.
+    pub fn show_term(&self, axiom: &Axiom, term: &Term) -> String {
+        self.print(&axiom.variables, |p| p.term(term))
+    }
+
+    /// A value of a guard of this theory as text.
+    pub fn show_value(&self, axiom: &Axiom, value: &Value) -> String {
+        self.print(&axiom.variables, |p| p.value(value, Place::Compare))
+    }
+
+    fn print(&self, variables: &[Variable], print: impl FnOnce(&mut Printer)) -> String {
+        let mut printer = Printer {
+            theory: self,
+            variables,
+            out: String::new(),
+        };
+        print(&mut printer);
+        printer.out
+    }
+
+    fn argument_sort_name(&self, sort: &ArgumentSort) -> String {
+        match sort {
+            ArgumentSort::Sort(id) => self[*id].name.clone(),
+            ArgumentSort::Vector(1) => "Real".to_string(),
+            ArgumentSort::Vector(width) => format!("Real[{width}]"),
+        }
+    }
+}
+
+/// The whole theory, symbols first, in the order of their declarations.
+///
+/// ```
+/// use logltn::{Source, Theory};
+/// let text = "sort A = 0..3\n\npredicate P(A)\n\naxiom some: exists x: A where x < 2. P(x)\n";
+/// let theory = Theory::parse(Source::new("a.ltn", text)).unwrap();
+/// assert_eq!(theory.to_string(), text);
+/// ```
+impl fmt::Display for Theory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut blocks: Vec<Vec<String>> = vec![
+            self.sorts.iter().map(sort_line).collect(),
+            (self.params.iter())
+                .map(|p| format!("param {}", p.name))
+                .collect(),
+            (self.constants.iter())
+                .map(|c| format!("constant {}: {}", c.name, self[c.sort].name))
+                .collect(),
+            self.tables.iter().map(|t| self.table_line(t)).collect(),
+            self.functions
+                .iter()
+                .map(|x| self.function_line(x))
+                .collect(),
+            self.predicates
+                .iter()
+                .map(|p| self.predicate_line(p))
+                .collect(),
+            self.axioms.iter().map(|a| self.axiom_line(a)).collect(),
+        ];
+        blocks.retain(|b| !b.is_empty());
+        let blocks: Vec<String> = blocks.iter().map(|b| b.join("\n") + "\n").collect();
+        f.write_str(&blocks.join("\n"))
+    }
+}
+
+fn sort_line(sort: &Sort) -> String {
+    match sort.kind {
+        SortKind::Data => format!("sort {}", sort.name),
+        SortKind::Range(low, high) => format!("sort {} = {low}..{high}", sort.name),
+        SortKind::Labels => format!("sort {} = {{{}}}", sort.name, sort.labels.join(", ")),
+    }
+}
+
+impl Theory {
+    fn table_line(&self, table: &Table) -> String {
+        let columns: Vec<_> = (table.columns.iter())
+            .map(|c| format!("{}: {}", c.name, self.column_sort_name(c.sort)))
+            .collect();
+        format!("table {}({})", table.name, columns.join(", "))
+    }
+
+    fn arguments(&self, arguments: &[ArgumentSort]) -> String {
+        let names: Vec<_> = arguments
+            .iter()
+            .map(|s| self.argument_sort_name(s))
+            .collect();
+        names.join(", ")
+    }
+
+    fn predicate_line(&self, predicate: &Predicate) -> String {
+        format!(
+            "predicate {}({})",
+            predicate.name,
+            self.arguments(&predicate.arguments)
+        )
+    }
+
+    fn function_line(&self, function: &Function) -> String {
+        format!(
+            "function {}({}): {}",
+            function.name,
+            self.arguments(&function.arguments),
+            self.argument_sort_name(&function.result)
+        )
+    }
+
+    fn axiom_line(&self, axiom: &Axiom) -> String {
+        self.print(&axiom.variables, |p| {
+            p.push("axiom ");
+            p.push(&axiom.name);
+            if axiom.weight != 1.0 {
+                p.push(&format!(" (weight {})", number(axiom.weight)));
+            }
+            if let Some(family) = &axiom.family {
+                p.push(" for ");
+                p.sorted_variables(&family.variables);
+                p.where_guard(family.guard.as_ref());
+            }
+            p.push(": ");
+            p.formula(&axiom.formula, Place::Top);
+        })
+    }
+}
+
+/// A real that reads back as the same real.
+fn number(x: f64) -> String {
+    if x == x.trunc() && x.abs() < 1e15 {
+        format!("{x}")
+    } else {
+        format!("{x:?}")
+    }
+}
+
+struct Printer<'a> {
+    theory: &'a Theory,
+    variables: &'a [Variable],
+    out: String,
+}
+
+impl Printer<'_> {
+    fn push(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    fn variable(&self, id: VarId) -> &str {
+        &self.variables[id.index()].name
+    }
+
+    /// Prints in parentheses if `needed`.
+    fn wrapped(&mut self, needed: bool, print: impl FnOnce(&mut Self)) {
+        if needed {
+            self.push("(");
+        }
+        deep(|| print(self));
+        if needed {
+            self.push(")");
+        }
+    }
+
+    fn list<T>(&mut self, items: &[T], separator: &str, mut each: impl FnMut(&mut Self, &T)) {
+        for (i, item) in items.iter().enumerate() {
+            if i > 0 {
+                self.push(separator);
+            }
+            each(self, item);
+        }
+    }
+
+    // --- formulas -------------------------------------------------------------------------------
+
+    fn formula(&mut self, formula: &Formula, place: Place) {
+        match &formula.kind {
+            FormulaKind::Atom {
+                predicate,
+                arguments,
+            } => {
+                let name = self.theory[*predicate].name.clone();
+                self.push(&name);
+                self.push("(");
+                self.list(arguments, ", ", |p, t| p.term(t));
+                self.push(")");
+            }
+            FormulaKind::Not(inner) => self.wrapped(place > Place::Not, |p| {
+                p.push("not ");
+                p.formula(inner, Place::Not);
+            }),
+            FormulaKind::And(members) => self.members(members, "and", Place::And, place),
+            FormulaKind::Or(members) => self.members(members, "or", Place::Or, place),
+            FormulaKind::Implies(a, b) => self.wrapped(place > Place::Implies, |p| {
+                p.formula(a, Place::Or);
+                p.push(" -> ");
+                p.formula(b, Place::Implies);
+            }),
+            FormulaKind::Iff(a, b) => self.wrapped(place > Place::Iff, |p| {
+                p.formula(a, Place::Implies);
+                p.push(" <-> ");
+                p.formula(b, Place::Implies);
+            }),
+            FormulaKind::Quantified {
+                quantifier,
+                binding,
+                guard,
+                body,
+            } => self.wrapped(place > Place::Top, |p| {
+                p.push(quantifier.word());
+                p.push(" ");
+                p.binding(binding);
+                p.where_guard(guard.as_ref());
+                p.push(". ");
+                p.formula(body, Place::Top);
+            }),
+        }
+    }
+
+    /// One n-ary connective. A member that is the same connective keeps its parentheses: the nesting
+    /// means something. A run of one (possible after a rewrite only) prints as its member.
+    fn members(&mut self, members: &[Formula], word: &str, own: Place, place: Place) {
+        let inner = if own == Place::And {
+            Place::Not
+        } else {
+            Place::And
+        };
+        self.wrapped(place > own, |p| {
+            p.list(members, &format!(" {word} "), |p, m| p.formula(m, inner));
+        });
+    }
+
+    fn binding(&mut self, binding: &Binding) {
+        match binding {
+            Binding::Sorts(variables) => self.sorted_variables(variables),
+            Binding::Rows(table, variables) => {
+                self.push("(");
+                self.list(variables, ", ", |p, v| p.push(&p.variable(*v).to_string()));
+                self.push(") in ");
+                let name = self.theory[*table].name.clone();
+                self.push(&name);
+            }
+        }
+    }
+
+    /// `x, y: S, z: T`
+    fn sorted_variables(&mut self, variables: &[VarId]) {
+        let mut rest = variables;
+        while let Some(&first) = rest.first() {
+            let sort = self.variables[first.index()].sort;
+            let same = rest
+                .iter()
+                .take_while(|v| self.variables[v.index()].sort == sort)
+                .count();
+            let (group, tail) = rest.split_at(same);
+            self.list(group, ", ", |p, v| p.push(&p.variable(*v).to_string()));
+            let _ = write!(self.out, ": {}", self.theory.column_sort_name(sort));
+            if !tail.is_empty() {
+                self.push(", ");
+            }
+            rest = tail;
+        }
+    }
+
+    fn where_guard(&mut self, guard: Option<&Guard>) {
+        if let Some(guard) = guard {
+            self.push(" where ");
+            self.guard(guard, Place::Top);
+        }
+    }
+
+    fn term(&mut self, term: &Term) {
+        match &term.kind {
+            TermKind::Variable(id) => self.push(&self.variable(*id).to_string()),
+            TermKind::Individual(sort, index) => {
+                let name = self.theory[*sort].individual_name(*index as usize);
+                self.push(&name);
+            }
+            TermKind::Constant(id) => self.push(&self.theory[*id].name.clone()),
+            TermKind::Apply(id, arguments) => {
+                self.push(&self.theory[*id].name.clone());
+                self.push("(");
+                deep(|| self.list(arguments, ", ", |p, t| p.term(t)));
+                self.push(")");
+            }
+        }
+    }
+
+    // --- guards ---------------------------------------------------------------------------------
+
+    fn guard(&mut self, guard: &Guard, place: Place) {
+        match &guard.kind {
+            GuardKind::Compare(op, a, b) => self.wrapped(place >= Place::Compare, |p| {
+                p.value(a, Place::Compare);
+                let _ = write!(p.out, " {} ", op.symbol());
+                p.value(b, Place::Compare);
+            }),
+            GuardKind::Same {
+                negated,
+                left,
+                right,
+            } => self.wrapped(place >= Place::Compare, |p| {
+                p.term(left);
+                p.push(if *negated { " != " } else { " = " });
+                p.term(right);
+            }),
+            GuardKind::Member(table, cells) => {
+                self.push(&self.theory[*table].name.clone());
+                self.push("(");
+                self.list(cells, ", ", |p, v| p.value(v, Place::Compare));
+                self.push(")");
+            }
+            GuardKind::Not(inner) => self.wrapped(place > Place::Not, |p| {
+                p.push("not ");
+                p.guard(inner, Place::Not);
+            }),
+            GuardKind::And(members) => self.wrapped(place > Place::And, |p| {
+                p.list(members, " and ", |p, m| p.guard(m, Place::Not));
+            }),
+            GuardKind::Or(members) => self.wrapped(place > Place::Or, |p| {
+                p.list(members, " or ", |p, m| p.guard(m, Place::And));
+            }),
+            // Always in parentheses: its body ends with a dot or a colon of someone else's.
+            GuardKind::Exists(binding, guard, body) => self.wrapped(true, |p| {
+                p.push("exists ");
+                p.binding(binding);
+                p.where_guard(guard.as_deref());
+                p.push(". ");
+                p.guard(body, Place::Top);
+            }),
+        }
+    }
+
+    fn value(&mut self, value: &Value, place: Place) {
+        match &value.kind {
+            ValueKind::Int(n) => self.wrapped(*n < 0 && place > Place::Sum, |p| {
+                let _ = write!(p.out, "{n}");
+            }),
+            ValueKind::Real(x) => {
+                let _ = write!(self.out, "{x:?}");
+            }
+            ValueKind::Param(id) => self.push(&self.theory[*id].name.clone()),
+            ValueKind::Number(id) => self.push(&self.variable(*id).to_string()),
+            ValueKind::Individual(term) => self.term(term),
+            ValueKind::Negative(inner) => self.wrapped(place > Place::Sum, |p| {
+                p.push("-");
+                // `--1` would be the number 1 again, `-1` a literal: keep the tree.
+                let literal = matches!(inner.kind, ValueKind::Int(_) | ValueKind::Negative(_));
+                p.wrapped(literal, |p| p.value(inner, Place::Negative));
+            }),
+            ValueKind::Sum(members) => self.wrapped(place >= Place::Sum, |p| {
+                for (i, (sign, member)) in members.iter().enumerate() {
+                    match (i, sign) {
+                        (0, _) => {}
+                        (_, Sign::Plus) => p.push(" + "),
+                        (_, Sign::Minus) => p.push(" - "),
+                    }
+                    p.value(member, Place::Sum);
+                }
+            }),
+            ValueKind::Product(members) => self.wrapped(place >= Place::Product, |p| {
+                for (i, (factor, member)) in members.iter().enumerate() {
+                    match (i, factor) {
+                        (0, _) => {}
+                        (_, Factor::Times) => p.push("*"),
+                        (_, Factor::Over) => p.push(" / "),
+                        (_, Factor::Modulo) => p.push(" % "),
+                    }
+                    p.value(member, Place::Product);
+                }
+            }),
+            ValueKind::Abs(inner) => self.call("abs", std::slice::from_ref(inner.as_ref())),
+            ValueKind::Min(values) => self.call("min", values),
+            ValueKind::Max(values) => self.call("max", values),
+            ValueKind::Dist(a, b) => {
+                self.push("dist(");
+                self.term(a);
+                self.push(", ");
+                self.term(b);
+                self.push(")");
+            }
+        }
+    }
+
+    fn call(&mut self, name: &str, values: &[Value]) {
+        self.push(name);
+        self.push("(");
+        deep(|| self.list(values, ", ", |p, v| p.value(v, Place::Compare)));
+        self.push(")");
+    }
+}

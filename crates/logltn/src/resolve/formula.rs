@@ -1,0 +1,258 @@
+//! Formulas: atoms, connectives, quantifiers.
+
+use super::{Resolver, Symbol, count, lookalike};
+use crate::diagnostic::Diagnostic;
+use crate::recursion::deep;
+use crate::source::Span;
+use crate::suggest::did_you_mean;
+use crate::syntax::{Expr, ExprKind, Name, Quantified};
+use crate::theory::*;
+
+impl Resolver<'_> {
+    pub(super) fn formula(&mut self, expr: &Expr) -> Option<Formula> {
+        deep(|| self.formula_here(expr))
+    }
+
+    fn formula_here(&mut self, expr: &Expr) -> Option<Formula> {
+        let kind = match &expr.kind {
+            ExprKind::Error => return None,
+            ExprKind::Call(name, arguments) => self.atom(name, arguments, expr.span)?,
+            ExprKind::Name(name) => {
+                self.name_as_formula(name, expr.span);
+                return None;
+            }
+            ExprKind::Not(inner) => FormulaKind::Not(Box::new(self.formula(inner)?)),
+            ExprKind::And(members) => FormulaKind::And(self.formulas(members)?),
+            ExprKind::Or(members) => FormulaKind::Or(self.formulas(members)?),
+            ExprKind::Implies(a, b) => {
+                let (a, b) = (self.formula(a), self.formula(b));
+                FormulaKind::Implies(Box::new(a?), Box::new(b?))
+            }
+            ExprKind::Iff(a, b) => {
+                let (a, b) = (self.formula(a), self.formula(b));
+                FormulaKind::Iff(Box::new(a?), Box::new(b?))
+            }
+            ExprKind::Quantified(quantified) => self.quantified(quantified)?,
+            ExprKind::Compare(..) => {
+                let help = format!(
+                    "put it into a guard: `forall … where {}. …`",
+                    self.theory.source.slice(expr.span).trim_matches(['(', ')'])
+                );
+                self.error_with_help(
+                    "a comparison is crisp and cannot stand in a formula".to_string(),
+                    expr.span,
+                    "expected a formula",
+                    Some(help),
+                );
+                return None;
+            }
+            ExprKind::Integer(_)
+            | ExprKind::Number(_)
+            | ExprKind::Negative(_)
+            | ExprKind::Sum(_)
+            | ExprKind::Product(_) => {
+                self.error(
+                    "a number is not a formula".to_string(),
+                    expr.span,
+                    "expected a formula",
+                );
+                return None;
+            }
+        };
+        Some(Formula {
+            kind,
+            span: expr.span,
+        })
+    }
+
+    fn formulas(&mut self, members: &[Expr]) -> Option<Vec<Formula>> {
+        // All are looked at before giving up, so that every mistake is reported.
+        let members: Vec<_> = members.iter().map(|m| self.formula(m)).collect();
+        members.into_iter().collect()
+    }
+
+    fn atom(&mut self, name: &Name, arguments: &[Expr], span: Span) -> Option<FormulaKind> {
+        let (symbol, declared) = match self.symbols.get(&name.text) {
+            Some(&(symbol, declared)) => (symbol, declared),
+            None => {
+                self.unknown_predicate(name);
+                return None;
+            }
+        };
+        let predicate = match symbol {
+            Symbol::Predicate(id) => id,
+            Symbol::Broken => return None,
+            other => {
+                let help = match other {
+                    Symbol::Table(_) => Some(
+                        "membership in a table is crisp: put it into a guard, `where T(x, y)`, or range \
+                         over its rows, `forall (x, y) in T. …`"
+                            .to_string(),
+                    ),
+                    Symbol::Function(_) => {
+                        Some("a function's value can be an argument of a predicate".to_string())
+                    }
+                    _ => None,
+                };
+                let error = Diagnostic::error(format!(
+                    "`{}` is a {}, not a predicate",
+                    name.text,
+                    other.kind()
+                ))
+                .at(&self.theory.source, name.span, "expected a predicate")
+                .mark(declared, "declared here")
+                .maybe_help(help);
+                self.out.push(error);
+                return None;
+            }
+        };
+        self.mark_used(&name.text);
+        let wanted = self.theory[predicate].arguments.clone();
+        let arguments = self.arguments("predicate", name, arguments, &wanted, declared, span)?;
+        Some(FormulaKind::Atom {
+            predicate,
+            arguments,
+        })
+    }
+
+    /// The arguments of a predicate or a function, checked against the declared sorts.
+    pub(super) fn arguments(
+        &mut self,
+        what: &str,
+        name: &Name,
+        arguments: &[Expr],
+        wanted: &[ArgumentSort],
+        declared: Span,
+        span: Span,
+    ) -> Option<Vec<Term>> {
+        if arguments.len() != wanted.len() {
+            let sorts: Vec<_> = wanted.iter().map(|s| self.argument_sort_name(*s)).collect();
+            let error = Diagnostic::error(format!(
+                "{what} `{}` takes {}, found {}",
+                name.text,
+                count(wanted.len(), "argument"),
+                arguments.len()
+            ))
+            .at(&self.theory.source, span, "")
+            .mark(declared, "declared here")
+            .help(format!(
+                "its arguments: `{}({})`",
+                name.text,
+                sorts.join(", ")
+            ));
+            self.out.push(error);
+            return None;
+        }
+        let terms: Vec<_> = arguments
+            .iter()
+            .zip(wanted)
+            .enumerate()
+            .map(|(i, (argument, &sort))| {
+                let place = format!("argument {} of `{}`", i + 1, name.text);
+                self.term(argument, sort, &place, declared)
+            })
+            .collect();
+        terms.into_iter().collect()
+    }
+
+    fn unknown_predicate(&mut self, name: &Name) {
+        let known: Vec<_> = self
+            .theory
+            .predicates
+            .iter()
+            .map(|p| p.name.as_str())
+            .collect();
+        let help = lookalike::help(&name.text, known.iter().copied())
+            .or_else(|| match name.text.as_str() {
+                "dist" | "abs" | "min" | "max" => Some(format!(
+                    "`{}` is arithmetic, for guards: `where {0}(…) < …`",
+                    name.text
+                )),
+                _ => None,
+            })
+            .or_else(|| did_you_mean(&name.text, known.iter().copied()))
+            .or_else(|| Some(format!("declare it: `predicate {}(…)`", name.text)));
+        let message = match self.scope.iter().any(|l| l.name == name.text) {
+            true => format!("`{}` is a variable, not a predicate", name.text),
+            false => format!("unknown predicate `{}`", name.text),
+        };
+        self.error_with_help(message, name.span, "", help);
+    }
+
+    fn name_as_formula(&mut self, name: &str, span: Span) {
+        let (message, help) = if self.local(name).is_some() {
+            (
+                format!("variable `{name}` is not a formula"),
+                Some(format!("say something of it: `P({name})`")),
+            )
+        } else {
+            match self.symbols.get(name) {
+                Some((Symbol::Broken, _)) => return,
+                Some((Symbol::Predicate(id), _)) => {
+                    let n = self.theory[*id].arguments.len();
+                    let help = match n {
+                        0 => format!("write `{name}()`"),
+                        _ => format!("it takes {}", count(n, "argument")),
+                    };
+                    (format!("predicate `{name}` needs parentheses"), Some(help))
+                }
+                Some((symbol, _)) => (
+                    format!("`{name}` is a {}, not a formula", symbol.kind()),
+                    None,
+                ),
+                None => {
+                    let known = self.theory.predicates.iter().map(|p| p.name.as_str());
+                    (format!("unknown name `{name}`"), did_you_mean(name, known))
+                }
+            }
+        };
+        self.error_with_help(message, span, "expected a formula", help);
+    }
+
+    fn quantified(&mut self, quantified: &Quantified) -> Option<FormulaKind> {
+        let quantifier = quantified.quantifier;
+        if quantifier.is_big_connective()
+            && let crate::syntax::Binding::Rows(_, table) = &quantified.binding
+        {
+            let help = format!(
+                "range over the sort and guard it with the table: `{} x: S where {}(x). …`",
+                quantifier.word(),
+                table.text
+            );
+            self.error_with_help(
+                format!("`{}` ranges over a sort, not over rows", quantifier.word()),
+                table.span,
+                "",
+                Some(help),
+            );
+        }
+        let bound_by = BoundBy::Quantifier(quantifier);
+        self.with_binding(&quantified.binding, bound_by, |this, binding| {
+            let outer = this.crisp_binder;
+            if quantifier.is_big_connective() {
+                this.crisp_binder = Some(quantifier.word());
+            }
+            let guard = quantified.guard.as_ref().map(|g| this.guard(g));
+            this.crisp_binder = outer;
+            let body = this.formula(&quantified.body);
+            let guard = match guard {
+                None => None,
+                Some(guard) => Some(guard?),
+            };
+            Some(FormulaKind::Quantified {
+                quantifier,
+                binding: binding?,
+                guard,
+                body: Box::new(body?),
+            })
+        })
+    }
+
+    pub(super) fn argument_sort_name(&self, sort: ArgumentSort) -> String {
+        match sort {
+            ArgumentSort::Sort(id) => self.theory[id].name.clone(),
+            ArgumentSort::Vector(1) => "Real".to_string(),
+            ArgumentSort::Vector(k) => format!("Real[{k}]"),
+        }
+    }
+}

@@ -1,0 +1,521 @@
+//! Guards: crisp conditions over numbers, individuals and tables.
+
+use super::term::integer_literal;
+use super::{Resolver, Symbol, count, lookalike};
+use crate::diagnostic::Diagnostic;
+use crate::recursion::deep;
+use crate::source::Span;
+use crate::suggest::did_you_mean;
+use crate::syntax::{Expr, ExprKind, Name, Quantified};
+use crate::theory::*;
+
+/// One side of a comparison.
+enum Side {
+    Number(Value),
+    Individual(Term, SortId),
+}
+
+impl Resolver<'_> {
+    pub(super) fn guard(&mut self, expr: &Expr) -> Option<Guard> {
+        deep(|| self.guard_here(expr))
+    }
+
+    fn guard_here(&mut self, expr: &Expr) -> Option<Guard> {
+        let kind = match &expr.kind {
+            ExprKind::Error => return None,
+            ExprKind::Compare(op, a, b) => self.comparison(*op, a, b, expr.span)?,
+            ExprKind::Call(name, arguments) => self.membership(name, arguments, expr.span)?,
+            ExprKind::Not(inner) => GuardKind::Not(Box::new(self.guard(inner)?)),
+            ExprKind::And(members) => GuardKind::And(self.guards(members)?),
+            ExprKind::Or(members) => GuardKind::Or(self.guards(members)?),
+            ExprKind::Quantified(q) if q.quantifier == Quantifier::Exists => {
+                self.guard_exists(q)?
+            }
+            ExprKind::Quantified(q) => {
+                let help = match q.quantifier {
+                    Quantifier::Any => "write `exists`",
+                    _ => "write `not exists x: S. not …`",
+                };
+                self.error_with_help(
+                    format!("a guard cannot use `{}`", q.quantifier.word()),
+                    q.quantifier_span,
+                    "only `exists` in a guard",
+                    Some(help.to_string()),
+                );
+                return None;
+            }
+            ExprKind::Implies(..) | ExprKind::Iff(..) => {
+                let (symbol, help) = match &expr.kind {
+                    ExprKind::Implies(..) => ("->", "write `not a or b`"),
+                    _ => ("<->", "write `(a and b) or (not a and not b)`"),
+                };
+                self.error_with_help(
+                    format!("a guard cannot use `{symbol}`: only `not`, `and`, `or` and `exists`"),
+                    expr.span,
+                    "",
+                    Some(help.to_string()),
+                );
+                return None;
+            }
+            ExprKind::Name(_)
+            | ExprKind::Integer(_)
+            | ExprKind::Number(_)
+            | ExprKind::Negative(_)
+            | ExprKind::Sum(_)
+            | ExprKind::Product(_) => {
+                let text = self.theory.source.slice(expr.span);
+                let message = format!("`{text}` is not a condition");
+                self.error_with_help(
+                    message,
+                    expr.span,
+                    "expected a comparison or a table",
+                    Some("compare it with something, as in `x < 3`".to_string()),
+                );
+                return None;
+            }
+        };
+        Some(Guard {
+            kind,
+            span: expr.span,
+        })
+    }
+
+    fn guards(&mut self, members: &[Expr]) -> Option<Vec<Guard>> {
+        let members: Vec<_> = members.iter().map(|m| self.guard(m)).collect();
+        members.into_iter().collect()
+    }
+
+    fn guard_exists(&mut self, quantified: &Quantified) -> Option<GuardKind> {
+        self.with_binding(&quantified.binding, BoundBy::Guard, |this, binding| {
+            let guard = quantified.guard.as_ref().map(|g| this.guard(g));
+            let body = this.guard(&quantified.body);
+            let guard = match guard {
+                None => None,
+                Some(guard) => Some(Box::new(guard?)),
+            };
+            Some(GuardKind::Exists(binding?, guard, Box::new(body?)))
+        })
+    }
+
+    fn comparison(&mut self, op: Comparison, a: &Expr, b: &Expr, span: Span) -> Option<GuardKind> {
+        // A name that only the data knows takes its sort from the other side.
+        let hint = self.sort_of_name(a).or_else(|| self.sort_of_name(b));
+        let (left, right) = (self.side(a, hint), self.side(b, hint));
+        match (left?, right?) {
+            (Side::Number(left), Side::Number(right)) => Some(GuardKind::Compare(op, left, right)),
+            (Side::Individual(left, s), Side::Individual(right, t)) => {
+                if s != t {
+                    let (s, t) = (&self.theory[s].name, &self.theory[t].name);
+                    let message = format!(
+                        "a `{s}` and a `{t}` cannot be compared: individuals of different sorts are never the same"
+                    );
+                    self.error(message, span, "");
+                    return None;
+                }
+                let negated = match op {
+                    Comparison::Equal => false,
+                    Comparison::NotEqual => true,
+                    _ => {
+                        let sort = &self.theory[s].name;
+                        let message = format!(
+                            "individuals of sort `{sort}` have no order: only `=` and `!=` compare them"
+                        );
+                        self.error(message, span, "");
+                        return None;
+                    }
+                };
+                Some(GuardKind::Same {
+                    negated,
+                    left,
+                    right,
+                })
+            }
+            (Side::Number(_), Side::Individual(term, sort))
+            | (Side::Individual(term, sort), Side::Number(_)) => {
+                let help = match self.theory[sort].kind {
+                    SortKind::Data => Some(
+                        "only individuals of an integer sort are numbers; use `dist` for features, or a \
+                         table with an `Int` or `Real` column"
+                            .to_string(),
+                    ),
+                    _ => None,
+                };
+                let message = format!(
+                    "`{}` is an individual of sort `{}`, not a number",
+                    self.theory.source.slice(term.span),
+                    self.theory[sort].name
+                );
+                self.error_with_help(message, span, "cannot compare", help);
+                None
+            }
+        }
+    }
+
+    /// The non-integer sort of a name, if it is clear.
+    fn sort_of_name(&self, expr: &Expr) -> Option<SortId> {
+        let ExprKind::Name(name) = &expr.kind else {
+            return None;
+        };
+        if let Some(local) = self.scope.iter().rev().find(|l| l.name == *name) {
+            return match local.sort {
+                Some(ColumnSort::Sort(id)) => Some(id),
+                _ => None,
+            };
+        }
+        match self.symbols.get(name) {
+            Some((Symbol::Label(sort, _), _)) => Some(*sort),
+            Some((Symbol::Constant(id), _)) => Some(self.theory[*id].sort),
+            _ => None,
+        }
+    }
+
+    fn side(&mut self, expr: &Expr, hint: Option<SortId>) -> Option<Side> {
+        if let ExprKind::Name(name) = &expr.kind {
+            let sort = self.sort_of_name(expr).or_else(|| {
+                let labels = self.data_labels.get(name)?;
+                let fits = labels.iter().find(|(s, _)| Some(*s) == hint);
+                Some(fits.unwrap_or(&labels[0]).0)
+            });
+            if let Some(sort) = sort
+                && !matches!(self.theory[sort].kind, SortKind::Range(..))
+            {
+                let wanted = ArgumentSort::Sort(sort);
+                let term = self.term(expr, wanted, "this side", Span::default())?;
+                return Some(Side::Individual(term, sort));
+            }
+        }
+        self.value(expr).map(Side::Number)
+    }
+
+    fn membership(&mut self, name: &Name, arguments: &[Expr], span: Span) -> Option<GuardKind> {
+        let found = self.symbols.get(&name.text).copied();
+        let table = match found {
+            Some((Symbol::Table(id), _)) => id,
+            Some((Symbol::Broken, _)) => return None,
+            _ if is_arithmetic(&name.text) => {
+                let message = format!("`{}` is a number, not a condition", name.text);
+                let help = format!("compare it: `{}(…) < …`", name.text);
+                self.error_with_help(message, span, "expected a condition", Some(help));
+                return None;
+            }
+            Some((Symbol::Predicate(_), declared)) => {
+                self.predicate_in_guard(name, declared);
+                return None;
+            }
+            Some((symbol, declared)) => {
+                let error = Diagnostic::error(format!(
+                    "`{}` is a {}, not a table",
+                    name.text,
+                    symbol.kind()
+                ))
+                .at(&self.theory.source, name.span, "expected a table")
+                .mark(declared, "declared here");
+                self.out.push(error);
+                return None;
+            }
+            None => {
+                let tables: Vec<_> = self.theory.tables.iter().map(|t| t.name.as_str()).collect();
+                let help = lookalike::help(&name.text, tables.iter().copied())
+                    .or_else(|| did_you_mean(&name.text, tables.iter().copied()));
+                let message = format!("unknown table `{}`", name.text);
+                self.error_with_help(message, name.span, "", help);
+                return None;
+            }
+        };
+        self.mark_used(&name.text);
+        let columns = self.theory[table].columns.clone();
+        if columns.len() != arguments.len() {
+            let names: Vec<_> = columns.iter().map(|c| c.name.as_str()).collect();
+            let error = Diagnostic::error(format!(
+                "table `{}` has {}, found {}",
+                name.text,
+                count(columns.len(), "column"),
+                count(arguments.len(), "argument"),
+            ))
+            .at(&self.theory.source, span, "")
+            .mark(self.theory[table].span, "declared here")
+            .help(format!(
+                "its columns: `{}({})`",
+                name.text,
+                names.join(", ")
+            ));
+            self.out.push(error);
+            return None;
+        }
+        let cells: Vec<_> = arguments
+            .iter()
+            .zip(&columns)
+            .map(|(argument, column)| self.cell(argument, column, name))
+            .collect();
+        let cells: Option<Vec<_>> = cells.into_iter().collect();
+        Some(GuardKind::Member(table, cells?))
+    }
+
+    fn predicate_in_guard(&mut self, name: &Name, declared: Span) {
+        let error = Diagnostic::error(format!(
+            "predicate `{}` in a guard: a guard is crisp, a predicate has a degree of truth",
+            name.text
+        ))
+        .at(&self.theory.source, name.span, "not crisp")
+        .mark(declared, "declared as a predicate here")
+        .help(
+            "move it into the body (`… where guard. P(x) -> …`), or declare a table of the rows that count",
+        );
+        self.out.push(error);
+    }
+
+    /// An argument of a table: an individual of the column's sort, or a number.
+    fn cell(&mut self, expr: &Expr, column: &Column, table: &Name) -> Option<Value> {
+        let place = format!("column `{}` of `{}`", column.name, table.text);
+        let sort = match column.sort {
+            ColumnSort::Int | ColumnSort::Real => return self.value(expr),
+            ColumnSort::Sort(sort) => sort,
+        };
+        let is_integers = matches!(self.theory[sort].kind, SortKind::Range(..));
+        if is_integers && integer_literal(expr).is_none() {
+            // An individual of an integer sort is its integer, whatever the sort.
+            return self.value(expr);
+        }
+        let term = self.term(expr, ArgumentSort::Sort(sort), &place, column.span)?;
+        Some(Value {
+            kind: ValueKind::Individual(term),
+            span: expr.span,
+        })
+    }
+
+    // --- numbers --------------------------------------------------------------------------------
+
+    fn value(&mut self, expr: &Expr) -> Option<Value> {
+        deep(|| self.value_here(expr))
+    }
+
+    fn value_here(&mut self, expr: &Expr) -> Option<Value> {
+        let span = expr.span;
+        if let Some(n) = integer_literal(expr) {
+            return Some(Value {
+                kind: ValueKind::Int(n),
+                span,
+            });
+        }
+        let kind = match &expr.kind {
+            ExprKind::Error => return None,
+            ExprKind::Integer(_) => {
+                self.error(
+                    "this integer is too large: integers are 64-bit".to_string(),
+                    span,
+                    "",
+                );
+                return None;
+            }
+            ExprKind::Number(x) => ValueKind::Real(*x),
+            ExprKind::Name(name) => self.named_number(name, span)?,
+            ExprKind::Negative(inner) => ValueKind::Negative(Box::new(self.value(inner)?)),
+            ExprKind::Sum(members) => {
+                let members: Vec<_> = members
+                    .iter()
+                    .map(|(sign, m)| Some((*sign, self.value(m)?)))
+                    .collect();
+                ValueKind::Sum(members.into_iter().collect::<Option<_>>()?)
+            }
+            ExprKind::Product(members) => {
+                let members: Vec<_> = members
+                    .iter()
+                    .map(|(factor, m)| Some((*factor, self.value(m)?)))
+                    .collect();
+                ValueKind::Product(members.into_iter().collect::<Option<_>>()?)
+            }
+            ExprKind::Call(name, arguments) => self.arithmetic(name, arguments, span)?,
+            ExprKind::Compare(..)
+            | ExprKind::Not(_)
+            | ExprKind::And(_)
+            | ExprKind::Or(_)
+            | ExprKind::Implies(..)
+            | ExprKind::Iff(..)
+            | ExprKind::Quantified(_) => {
+                self.error_with_help(
+                    "a condition is true or false, not a number".to_string(),
+                    span,
+                    "expected a number",
+                    Some("join conditions with `and`, `or` and `not`".to_string()),
+                );
+                return None;
+            }
+        };
+        Some(Value { kind, span })
+    }
+
+    fn named_number(&mut self, name: &str, span: Span) -> Option<ValueKind> {
+        if let Some((id, sort)) = self.local(name) {
+            self.refuse_batch_data(id, name, span)?;
+            return match sort? {
+                ColumnSort::Int | ColumnSort::Real => Some(ValueKind::Number(id)),
+                ColumnSort::Sort(sort) => match self.theory[sort].kind {
+                    SortKind::Range(..) => Some(ValueKind::Number(id)),
+                    _ => {
+                        self.not_a_number(name, sort, span);
+                        None
+                    }
+                },
+            };
+        }
+        match self.symbols.get(name).copied() {
+            Some((Symbol::Broken, _)) => None,
+            Some((Symbol::Param(id), _)) => {
+                self.mark_used(name);
+                Some(ValueKind::Param(id))
+            }
+            Some((Symbol::Constant(id), _)) => {
+                self.mark_used(name);
+                let sort = self.theory[id].sort;
+                if matches!(self.theory[sort].kind, SortKind::Range(..)) {
+                    return Some(ValueKind::Individual(Term {
+                        kind: TermKind::Constant(id),
+                        span,
+                    }));
+                }
+                self.not_a_number(name, sort, span);
+                None
+            }
+            Some((Symbol::Label(sort, _), _)) => {
+                self.not_a_number(name, sort, span);
+                None
+            }
+            Some((symbol, _)) => {
+                let message = format!("`{name}` is a {}, not a number", symbol.kind());
+                self.error(message, span, "expected a number");
+                None
+            }
+            None => {
+                let known: Vec<&str> = self
+                    .local_names()
+                    .chain(self.theory.params.iter().map(|p| p.name.as_str()))
+                    .collect();
+                let help = lookalike::help(name, known.iter().copied())
+                    .or_else(|| did_you_mean(name, known.iter().copied()))
+                    .or_else(|| {
+                        Some(format!(
+                            "bind it with a quantifier, or declare it: `param {name}`"
+                        ))
+                    });
+                self.error_with_help(format!("unknown name `{name}` in a guard"), span, "", help);
+                None
+            }
+        }
+    }
+
+    fn not_a_number(&mut self, name: &str, sort: SortId, span: Span) {
+        let message = format!(
+            "`{name}` is an individual of sort `{}`, not a number",
+            self.theory[sort].name
+        );
+        let help = match self.theory[sort].kind {
+            SortKind::Data => {
+                "use `dist(x, y)` for the distance of two individuals, or a table with a `Real` column"
+            }
+            _ => "only individuals of an integer sort are numbers",
+        };
+        self.error_with_help(message, span, "expected a number", Some(help.to_string()));
+    }
+
+    fn arithmetic(&mut self, name: &Name, arguments: &[Expr], span: Span) -> Option<ValueKind> {
+        let takes = |n: usize| arguments.len() == n;
+        let right = match name.text.as_str() {
+            "abs" => takes(1),
+            "min" | "max" => arguments.len() >= 2,
+            "dist" => takes(2),
+            _ => {
+                self.unknown_arithmetic(name);
+                return None;
+            }
+        };
+        if !right {
+            let wanted = match name.text.as_str() {
+                "abs" => "1 argument",
+                "dist" => "2 arguments",
+                _ => "2 or more arguments",
+            };
+            let message = format!("`{}` takes {wanted}, found {}", name.text, arguments.len());
+            self.error(message, span, "");
+            return None;
+        }
+        if name.text == "dist" {
+            let (a, b) = (self.featured(&arguments[0]), self.featured(&arguments[1]));
+            return Some(ValueKind::Dist(a?, b?));
+        }
+        let values: Vec<_> = arguments.iter().map(|a| self.value(a)).collect();
+        let mut values = values.into_iter().collect::<Option<Vec<_>>>()?;
+        Some(match name.text.as_str() {
+            "abs" => ValueKind::Abs(Box::new(values.remove(0))),
+            "min" => ValueKind::Min(values),
+            _ => ValueKind::Max(values),
+        })
+    }
+
+    fn unknown_arithmetic(&mut self, name: &Name) {
+        match self.symbols.get(&name.text).copied() {
+            Some((Symbol::Broken, _)) => {}
+            Some((Symbol::Predicate(_), declared)) => self.predicate_in_guard(name, declared),
+            Some((symbol, _)) => {
+                let help = (symbol.kind() == "function").then(|| {
+                    "a guard is crisp and may not depend on what is learnt; use a table with a `Real` column"
+                        .to_string()
+                });
+                let message = format!("`{}` is a {}, not a number", name.text, symbol.kind());
+                self.error_with_help(message, name.span, "expected a number", help);
+            }
+            None => {
+                let known = ["abs", "min", "max", "dist"];
+                let help = did_you_mean(&name.text, known)
+                    .or_else(|| Some(format!("guards know {}", known.join(", "))));
+                let message = format!("unknown function `{}` in a guard", name.text);
+                self.error_with_help(message, name.span, "", help);
+            }
+        }
+    }
+
+    /// An argument of `dist`: an individual with features.
+    fn featured(&mut self, expr: &Expr) -> Option<Term> {
+        let sort = match &expr.kind {
+            ExprKind::Name(name) => self.sort_of_name(expr).or_else(|| {
+                let labels = self.data_labels.get(name)?;
+                Some(labels[0].0)
+            }),
+            _ => None,
+        };
+        let Some(sort) = sort else {
+            if let ExprKind::Name(name) = &expr.kind
+                && self.local(name).is_none()
+                && !self.symbols.contains_key(name)
+            {
+                self.named_number(name, expr.span);
+                return None;
+            }
+            self.error(
+                "`dist` takes two individuals with features".to_string(),
+                expr.span,
+                "expected a variable of a data sort, or a constant",
+            );
+            return None;
+        };
+        if self.theory[sort].kind != SortKind::Data {
+            let message = format!(
+                "individuals of sort `{}` have no features, so no distance",
+                self.theory[sort].name
+            );
+            let help = matches!(self.theory[sort].kind, SortKind::Range(..))
+                .then(|| "for integers write `abs(a - b)`".to_string());
+            self.error_with_help(message, expr.span, "", help);
+            return None;
+        }
+        self.term(
+            expr,
+            ArgumentSort::Sort(sort),
+            "this argument",
+            Span::default(),
+        )
+    }
+}
+
+fn is_arithmetic(name: &str) -> bool {
+    matches!(name, "abs" | "min" | "max" | "dist")
+}

@@ -1,0 +1,834 @@
+//! From [syntax](crate::syntax) to a checked [`Theory`]: names, sorts, arities, scopes.
+//!
+//! Nothing here stops at the first mistake. What cannot be understood is reported once and left out;
+//! what depends on it is not reported again.
+
+mod formula;
+mod guard;
+mod lookalike;
+mod term;
+
+use rustc_hash::FxHashMap;
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::source::{Source, Span};
+use crate::suggest::did_you_mean;
+use crate::syntax::{self, AxiomSyntax, Declaration, Name, SortDefinition, TypeName};
+use crate::theory::*;
+
+/// The names of the individuals of data sorts, by sort: what the manifest or the host program knows
+/// and the theory does not.
+///
+/// ```
+/// use logltn::{Labels, Source, Theory};
+/// let text = "sort Box\nsort Type\npredicate type(Box, Type)\naxiom a: forall x: Box. type(x, cat)";
+/// let source = Source::new("a.ltn", text);
+/// assert!(Theory::parse(source.clone()).is_err()); // what is `cat`?
+/// let labels = Labels::new().with("Type", ["cat", "dog"]);
+/// assert!(Theory::parse_with(source, &labels).is_ok());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Labels {
+    by_sort: FxHashMap<String, Vec<String>>,
+}
+
+impl Labels {
+    /// None.
+    pub fn new() -> Labels {
+        Labels::default()
+    }
+
+    /// Adds the labels of a sort, in order.
+    pub fn with<S: Into<String>>(
+        mut self,
+        sort: &str,
+        labels: impl IntoIterator<Item = S>,
+    ) -> Labels {
+        self.insert(sort, labels.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Adds the labels of a sort, in order.
+    pub fn insert(&mut self, sort: &str, labels: Vec<String>) {
+        self.by_sort.insert(sort.to_string(), labels);
+    }
+}
+
+impl Theory {
+    /// Parses and checks a theory. All mistakes are reported together.
+    pub fn parse(source: Source) -> Result<Theory, Diagnostics> {
+        Theory::parse_with(source, &Labels::new())
+    }
+
+    /// Like [`Theory::parse`], knowing the names of the individuals of data sorts.
+    pub fn parse_with(source: Source, labels: &Labels) -> Result<Theory, Diagnostics> {
+        let mut out = Diagnostics::new();
+        let theory = Theory::parse_as_far_as_possible(source, labels, &mut out);
+        if out.has_errors() {
+            return Err(out);
+        }
+        Ok(theory)
+    }
+
+    /// What could be understood of a theory, with the mistakes and warnings pushed to `out`: for a
+    /// program that wants to go on and find more mistakes elsewhere.
+    pub fn parse_as_far_as_possible(
+        source: Source,
+        labels: &Labels,
+        out: &mut Diagnostics,
+    ) -> Theory {
+        if source.text().len() > Source::MAX_BYTES {
+            out.push(Diagnostic::error(format!(
+                "{}: a theory may not be longer than 4 GB",
+                source.name()
+            )));
+            return Theory::empty(source);
+        }
+        let declarations = crate::parser::parse(&source, out);
+        Resolver::new(source, out).run(declarations, labels)
+    }
+
+    /// Parses and checks one formula against this theory's symbols, as `logltn query` does. Its free
+    /// variables are an error.
+    pub fn parse_formula(&self, source: Source) -> Result<Axiom, Diagnostics> {
+        let mut out = Diagnostics::new();
+        let axiom = crate::parser::parse_formula(&source, &mut out).and_then(|formula| {
+            let mut resolver = Resolver::new(source.clone(), &mut out);
+            resolver.adopt(self);
+            let span = formula.span;
+            resolver.axiom(AxiomSyntax {
+                name: Name {
+                    text: "query".into(),
+                    span,
+                },
+                weight: None,
+                family: None,
+                formula,
+                span,
+            })
+        });
+        match axiom {
+            Some(axiom) if !out.has_errors() => Ok(axiom),
+            _ => Err(out),
+        }
+    }
+
+    fn empty(source: Source) -> Theory {
+        Theory {
+            source,
+            sorts: Vec::new(),
+            tables: Vec::new(),
+            predicates: Vec::new(),
+            functions: Vec::new(),
+            constants: Vec::new(),
+            params: Vec::new(),
+            axioms: Vec::new(),
+        }
+    }
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Symbol {
+    Sort(SortId),
+    Table(TableId),
+    Predicate(PredicateId),
+    Function(FunctionId),
+    Constant(ConstantId),
+    Param(ParamId),
+    Label(SortId, u32),
+    /// Declared, but not understood; nothing is said about its uses.
+    Broken,
+}
+
+impl Symbol {
+    fn kind(self) -> &'static str {
+        match self {
+            Symbol::Sort(_) => "sort",
+            Symbol::Table(_) => "table",
+            Symbol::Predicate(_) => "predicate",
+            Symbol::Function(_) => "function",
+            Symbol::Constant(_) => "constant",
+            Symbol::Param(_) => "param",
+            Symbol::Label(..) => "label",
+            Symbol::Broken => "symbol",
+        }
+    }
+}
+
+/// A variable in scope. Its sort is unknown if the sort's name was wrong.
+pub(super) struct Local {
+    name: String,
+    id: VarId,
+    sort: Option<ColumnSort>,
+}
+
+pub(super) struct Resolver<'a> {
+    out: &'a mut Diagnostics,
+    theory: Theory,
+    symbols: FxHashMap<String, (Symbol, Span)>,
+    /// Individuals of data sorts that have names: known by the sort that is expected.
+    data_labels: FxHashMap<String, Vec<(SortId, u32)>>,
+    used: FxHashMap<String, ()>,
+    // Of the axiom at hand:
+    scope: Vec<Local>,
+    variables: Vec<Variable>,
+    variable_used: Vec<bool>,
+    /// In the guard of a big connective or a family, which may not look at batch data.
+    crisp_binder: Option<&'static str>,
+}
+
+impl<'a> Resolver<'a> {
+    fn new(source: Source, out: &'a mut Diagnostics) -> Resolver<'a> {
+        Resolver {
+            out,
+            theory: Theory::empty(source),
+            symbols: FxHashMap::default(),
+            data_labels: FxHashMap::default(),
+            used: FxHashMap::default(),
+            scope: Vec::new(),
+            variables: Vec::new(),
+            variable_used: Vec::new(),
+            crisp_binder: None,
+        }
+    }
+
+    fn error(&mut self, message: String, span: Span, label: &str) {
+        self.error_with_help(message, span, label, None);
+    }
+
+    fn error_with_help(&mut self, message: String, span: Span, label: &str, help: Option<String>) {
+        self.out.push(
+            Diagnostic::error(message)
+                .at(&self.theory.source, span, label)
+                .maybe_help(help),
+        );
+    }
+
+    // --- declarations ---------------------------------------------------------------------------
+
+    fn run(mut self, declarations: Vec<Declaration>, labels: &Labels) -> Theory {
+        // Sorts first, then what mentions them, then the axioms: the order of the text is free.
+        for declaration in &declarations {
+            self.declare_sort(declaration, labels);
+        }
+        for declaration in &declarations {
+            self.declare_symbol(declaration);
+        }
+        let mut names: FxHashMap<String, Span> = FxHashMap::default();
+        let mut defective = false;
+        for declaration in declarations {
+            let Declaration::Axiom(syntax) = declaration else {
+                continue;
+            };
+            if !syntax.name.text.is_empty()
+                && let Some(first) = names.insert(syntax.name.text.clone(), syntax.name.span)
+            {
+                self.out.push(
+                    Diagnostic::error(format!("two axioms are named `{}`", syntax.name.text))
+                        .at(&self.theory.source, syntax.name.span, "second axiom")
+                        .mark(first, "first axiom")
+                        .help("each axiom needs a name of its own, for reports and phases"),
+                );
+            }
+            match self.axiom(syntax) {
+                Some(axiom) => self.theory.axioms.push(axiom),
+                None => defective = true,
+            }
+        }
+        if !defective && !self.out.has_errors() {
+            self.warn_about_unused();
+        }
+        self.theory
+    }
+
+    /// Takes over the symbols of a theory that has been checked, to check one more formula.
+    fn adopt(&mut self, theory: &Theory) {
+        let source = std::mem::replace(&mut self.theory, theory.clone()).source;
+        self.theory.source = source;
+        let mut add = |name: &str, symbol| {
+            self.symbols
+                .insert(name.to_string(), (symbol, Span::default()));
+        };
+        for (i, sort) in theory.sorts.iter().enumerate() {
+            let id = SortId(i as u32);
+            add(&sort.name, Symbol::Sort(id));
+            for (k, label) in sort.labels.iter().enumerate() {
+                if sort.kind == SortKind::Labels {
+                    add(label, Symbol::Label(id, k as u32));
+                } else {
+                    let known = self.data_labels.entry(label.clone()).or_default();
+                    known.push((id, k as u32));
+                }
+            }
+        }
+        for (i, x) in theory.tables.iter().enumerate() {
+            add(&x.name, Symbol::Table(TableId(i as u32)));
+        }
+        for (i, x) in theory.predicates.iter().enumerate() {
+            add(&x.name, Symbol::Predicate(PredicateId(i as u32)));
+        }
+        for (i, x) in theory.functions.iter().enumerate() {
+            add(&x.name, Symbol::Function(FunctionId(i as u32)));
+        }
+        for (i, x) in theory.constants.iter().enumerate() {
+            add(&x.name, Symbol::Constant(ConstantId(i as u32)));
+        }
+        for (i, x) in theory.params.iter().enumerate() {
+            add(&x.name, Symbol::Param(ParamId(i as u32)));
+        }
+    }
+
+    fn declare(&mut self, name: &Name, symbol: Symbol) {
+        let new = (symbol, name.span);
+        let Some(&(old, first)) = self.symbols.get(&name.text) else {
+            self.symbols.insert(name.text.clone(), new);
+            return;
+        };
+        let error = Diagnostic::error(format!("`{}` is declared twice", name.text))
+            .at(
+                &self.theory.source,
+                name.span,
+                format!("second time, as a {}", symbol.kind()),
+            )
+            .mark(first, format!("first time, as a {}", old.kind()))
+            .help("sorts, tables, predicates, functions, constants, params and labels share one namespace");
+        self.out.push(error);
+    }
+
+    fn declare_sort(&mut self, declaration: &Declaration, labels: &Labels) {
+        let Declaration::Sort(name, definition) = declaration else {
+            return;
+        };
+        let id = SortId(self.theory.sorts.len() as u32);
+        if matches!(definition, SortDefinition::Error) {
+            self.declare(name, Symbol::Broken);
+            return;
+        }
+        self.declare(name, Symbol::Sort(id));
+        let mut sort = Sort {
+            name: name.text.clone(),
+            kind: SortKind::Data,
+            labels: Vec::new(),
+            span: name.span,
+        };
+        match definition {
+            SortDefinition::Range(low, high) => sort.kind = SortKind::Range(*low, *high),
+            SortDefinition::Labels(names) => {
+                sort.kind = SortKind::Labels;
+                for (i, label) in names.iter().enumerate() {
+                    self.declare(label, Symbol::Label(id, i as u32));
+                    sort.labels.push(label.text.clone());
+                }
+            }
+            SortDefinition::Data | SortDefinition::Error => {
+                if let Some(known) = labels.by_sort.get(&name.text) {
+                    for (i, label) in known.iter().enumerate() {
+                        let entry = self.data_labels.entry(label.clone()).or_default();
+                        entry.push((id, i as u32));
+                    }
+                    sort.labels.clone_from(known);
+                }
+            }
+        }
+        self.theory.sorts.push(sort);
+    }
+
+    fn declare_symbol(&mut self, declaration: &Declaration) {
+        match declaration {
+            Declaration::Sort(..) | Declaration::Axiom(_) => {}
+            Declaration::Broken(name) => {
+                self.symbols
+                    .entry(name.text.clone())
+                    .or_insert((Symbol::Broken, name.span));
+            }
+            Declaration::Param(name) => {
+                let id = ParamId(self.theory.params.len() as u32);
+                self.declare(name, Symbol::Param(id));
+                self.theory.params.push(Param {
+                    name: name.text.clone(),
+                    span: name.span,
+                });
+            }
+            Declaration::Constant(name, sort) => self.declare_constant(name, sort.as_ref()),
+            Declaration::Table(name, columns) => self.declare_table(name, columns),
+            Declaration::Predicate(name, arguments) => {
+                let Some(arguments) = self.argument_sorts(arguments) else {
+                    return self.declare(name, Symbol::Broken);
+                };
+                let id = PredicateId(self.theory.predicates.len() as u32);
+                self.declare(name, Symbol::Predicate(id));
+                self.theory.predicates.push(Predicate {
+                    name: name.text.clone(),
+                    arguments,
+                    span: name.span,
+                });
+            }
+            Declaration::Function(name, arguments, result) => {
+                let arguments = self.argument_sorts(arguments);
+                let result = result.as_ref().and_then(|r| self.argument_sort(r));
+                let (Some(arguments), Some(result)) = (arguments, result) else {
+                    return self.declare(name, Symbol::Broken);
+                };
+                let id = FunctionId(self.theory.functions.len() as u32);
+                self.declare(name, Symbol::Function(id));
+                self.theory.functions.push(Function {
+                    name: name.text.clone(),
+                    arguments,
+                    result,
+                    span: name.span,
+                });
+            }
+        }
+    }
+
+    fn declare_constant(&mut self, name: &Name, sort: Option<&Name>) {
+        let Some(sort) = sort.and_then(|s| self.sort_named(s)) else {
+            return self.declare(name, Symbol::Broken);
+        };
+        let id = ConstantId(self.theory.constants.len() as u32);
+        self.declare(name, Symbol::Constant(id));
+        self.theory.constants.push(Constant {
+            name: name.text.clone(),
+            sort,
+            span: name.span,
+        });
+    }
+
+    fn declare_table(&mut self, name: &Name, columns: &[(Name, TypeName)]) {
+        let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
+        let mut resolved = Vec::new();
+        let mut whole = true;
+        for (column, sort) in columns {
+            if let Some(first) = seen.insert(&column.text, column.span) {
+                self.out.push(
+                    Diagnostic::error(format!(
+                        "table `{}` has two columns named `{}`",
+                        name.text, column.text
+                    ))
+                    .at(&self.theory.source, column.span, "second column")
+                    .mark(first, "first column"),
+                );
+            }
+            let sort = match sort {
+                TypeName::Sort(sort) => self.sort_named(sort).map(ColumnSort::Sort),
+                TypeName::Int(_) => Some(ColumnSort::Int),
+                TypeName::Real => Some(ColumnSort::Real),
+                TypeName::Vector(_, span) => {
+                    let message = "a column cannot hold vectors".to_string();
+                    let help = "vectors are the features of a sort's individuals".to_string();
+                    self.error_with_help(message, *span, "", Some(help));
+                    None
+                }
+            };
+            match sort {
+                Some(sort) => resolved.push(Column {
+                    name: column.text.clone(),
+                    sort,
+                    span: column.span,
+                }),
+                None => whole = false,
+            }
+        }
+        if !whole {
+            return self.declare(name, Symbol::Broken);
+        }
+        let id = TableId(self.theory.tables.len() as u32);
+        self.declare(name, Symbol::Table(id));
+        self.theory.tables.push(Table {
+            name: name.text.clone(),
+            columns: resolved,
+            span: name.span,
+        });
+    }
+
+    fn argument_sorts(&mut self, names: &[TypeName]) -> Option<Vec<ArgumentSort>> {
+        // All of them are looked at before giving up, to report every unknown sort.
+        let sorts: Vec<_> = names.iter().map(|n| self.argument_sort(n)).collect();
+        sorts.into_iter().collect()
+    }
+
+    fn argument_sort(&mut self, name: &TypeName) -> Option<ArgumentSort> {
+        match name {
+            TypeName::Sort(name) => self.sort_named(name).map(ArgumentSort::Sort),
+            TypeName::Real => Some(ArgumentSort::Vector(1)),
+            TypeName::Vector(width, _) => Some(ArgumentSort::Vector(*width)),
+            TypeName::Int(span) => {
+                let message = "`Int` is for the columns of tables only".to_string();
+                let help = "give the integers a sort: `sort Digit = 0..9`".to_string();
+                self.error_with_help(message, *span, "", Some(help));
+                None
+            }
+        }
+    }
+
+    fn sort_named(&mut self, name: &Name) -> Option<SortId> {
+        match self.symbols.get(&name.text) {
+            Some((Symbol::Sort(id), _)) => {
+                let id = *id;
+                self.mark_used(&name.text);
+                Some(id)
+            }
+            Some((Symbol::Broken, _)) => None,
+            Some((other, declared)) => {
+                let kind = other.kind();
+                let error = Diagnostic::error(format!("`{}` is a {kind}, not a sort", name.text))
+                    .at(&self.theory.source, name.span, "expected a sort")
+                    .mark(*declared, "declared here");
+                self.out.push(error);
+                None
+            }
+            None => {
+                let sorts: Vec<_> = self.theory.sorts.iter().map(|s| s.name.as_str()).collect();
+                let help = lookalike::help(&name.text, sorts.iter().copied())
+                    .or_else(|| did_you_mean(&name.text, sorts.iter().copied()))
+                    .or_else(|| Some(format!("declare it: `sort {}`", name.text)));
+                self.error_with_help(format!("unknown sort `{}`", name.text), name.span, "", help);
+                None
+            }
+        }
+    }
+
+    fn mark_used(&mut self, name: &str) {
+        if !self.used.contains_key(name) {
+            self.used.insert(name.to_string(), ());
+        }
+    }
+
+    // --- axioms ---------------------------------------------------------------------------------
+
+    fn axiom(&mut self, syntax: AxiomSyntax) -> Option<Axiom> {
+        self.scope.clear();
+        self.variables.clear();
+        self.variable_used.clear();
+        let family = match &syntax.family {
+            Some((binding, guard)) => {
+                let variables = self.bind_sorts(binding, BoundBy::Family);
+                let guard = match guard {
+                    Some(guard) => {
+                        self.crisp_binder = Some("for");
+                        let guard = self.guard(guard);
+                        self.crisp_binder = None;
+                        Some(guard)
+                    }
+                    None => None,
+                };
+                Some((variables, guard))
+            }
+            None => None,
+        };
+        let formula = self.formula(&syntax.formula);
+        self.warn_about_unused_variables();
+        let family = match family {
+            None => None,
+            Some((variables, None)) => Some(Family {
+                variables: variables?,
+                guard: None,
+            }),
+            Some((variables, Some(guard))) => Some(Family {
+                variables: variables?,
+                guard: Some(guard?),
+            }),
+        };
+        Some(Axiom {
+            name: syntax.name.text,
+            weight: syntax.weight.map_or(1.0, |(w, _)| w),
+            variables: std::mem::take(&mut self.variables),
+            family,
+            formula: formula?,
+            name_span: syntax.name.span,
+            span: syntax.span,
+        })
+    }
+
+    /// Brings variables into scope. `None` if one of them is wrong; they are in scope all the same.
+    fn bind_sorts(
+        &mut self,
+        binding: &[(Name, Option<Name>)],
+        bound_by: BoundBy,
+    ) -> Option<Vec<VarId>> {
+        let mut whole = true;
+        let mut ids = Vec::with_capacity(binding.len());
+        // `x, y: S` names its sort once, and an unknown sort is one mistake.
+        let mut last: Option<(Span, Option<SortId>)> = None;
+        for (name, sort) in binding {
+            let sort = match (sort, last) {
+                (None, _) => None,
+                (Some(sort), Some((span, id))) if span == sort.span => id,
+                (Some(sort), _) => {
+                    let id = self.sort_named(sort);
+                    last = Some((sort.span, id));
+                    id
+                }
+            };
+            let big = match bound_by {
+                BoundBy::Family => Some("for"),
+                BoundBy::Quantifier(q) if q.is_big_connective() => Some(q.word()),
+                _ => None,
+            };
+            if let (Some(word), Some(id)) = (big, sort)
+                && self.theory[id].size().is_some_and(|n| n > 1_000_000)
+            {
+                let message = format!(
+                    "`{word}` writes out one member per individual, and sort `{}` has more than a million",
+                    self.theory[id].name
+                );
+                self.error(message, name.span, "");
+                whole = false;
+            }
+            whole &= sort.is_some();
+            whole &= self.may_bind(name);
+            ids.push(self.bind(name, sort.map(ColumnSort::Sort), bound_by));
+        }
+        whole.then_some(ids)
+    }
+
+    fn bind_rows(
+        &mut self,
+        names: &[Name],
+        table: &Name,
+        bound_by: BoundBy,
+    ) -> Option<(TableId, Vec<VarId>)> {
+        let id = self.table_named(table);
+        let columns = match id {
+            Some(id) => self.theory[id]
+                .columns
+                .iter()
+                .map(|c| Some(c.sort))
+                .collect(),
+            None => vec![None; names.len()],
+        };
+        let mut whole = id.is_some();
+        if columns.len() != names.len() {
+            self.wrong_number_of_columns(table, id, names.len(), names, columns.len());
+            whole = false;
+        }
+        let mut ids = Vec::with_capacity(names.len());
+        for (i, name) in names.iter().enumerate() {
+            whole &= self.may_bind(name);
+            let sort = if columns.len() == names.len() {
+                columns[i]
+            } else {
+                None
+            };
+            ids.push(self.bind(name, sort, bound_by));
+        }
+        match (whole, id) {
+            (true, Some(id)) => Some((id, ids)),
+            _ => None,
+        }
+    }
+
+    fn wrong_number_of_columns(
+        &mut self,
+        table: &Name,
+        id: Option<TableId>,
+        given: usize,
+        names: &[Name],
+        wanted: usize,
+    ) {
+        let Some(id) = id else { return };
+        let span = match (names.first(), names.last()) {
+            (Some(a), Some(b)) => a.span.to(b.span),
+            _ => table.span,
+        };
+        let columns: Vec<_> = self.theory[id]
+            .columns
+            .iter()
+            .map(|c| c.name.as_str())
+            .collect();
+        let error = Diagnostic::error(format!(
+            "table `{}` has {}, but {} bound here",
+            table.text,
+            count(wanted, "column"),
+            if given == 1 {
+                "1 variable is".into()
+            } else {
+                format!("{given} variables are")
+            },
+        ))
+        .at(&self.theory.source, span, "")
+        .mark(self.theory[id].span, "declared here")
+        .help(format!(
+            "one variable per column: `({}) in {}`",
+            columns.join(", "),
+            table.text
+        ));
+        self.out.push(error);
+    }
+
+    fn table_named(&mut self, name: &Name) -> Option<TableId> {
+        match self.symbols.get(&name.text) {
+            Some(&(Symbol::Table(id), _)) => {
+                self.mark_used(&name.text);
+                Some(id)
+            }
+            Some((Symbol::Broken, _)) => None,
+            Some((Symbol::Sort(_), _)) => {
+                let help = format!("write `x: {}` to range over a sort", name.text);
+                self.error_with_help(
+                    format!("`{}` is a sort, not a table", name.text),
+                    name.span,
+                    "expected a table",
+                    Some(help),
+                );
+                None
+            }
+            other => {
+                let message = match other {
+                    Some((symbol, _)) => {
+                        format!("`{}` is a {}, not a table", name.text, symbol.kind())
+                    }
+                    None => format!("unknown table `{}`", name.text),
+                };
+                let tables = self.theory.tables.iter().map(|t| t.name.as_str());
+                let help = did_you_mean(&name.text, tables);
+                self.error_with_help(message, name.span, "expected a table", help);
+                None
+            }
+        }
+    }
+
+    /// Whether a variable may have this name here.
+    fn may_bind(&mut self, name: &Name) -> bool {
+        if let Some(outer) = self.scope.iter().find(|l| l.name == name.text) {
+            let outer = self.variables[outer.id.index()].span;
+            self.out.push(
+                Diagnostic::error(format!("variable `{}` is bound already", name.text))
+                    .at(&self.theory.source, name.span, "bound again")
+                    .mark(outer, "first bound here")
+                    .help("rename one of the two"),
+            );
+            return false;
+        }
+        let taken = match self.symbols.get(&name.text) {
+            Some(&(
+                symbol @ (Symbol::Label(..) | Symbol::Constant(_) | Symbol::Param(_)),
+                span,
+            )) => Some((symbol.kind(), Some(span))),
+            _ => self
+                .data_labels
+                .get(&name.text)
+                .map(|_| ("label of the data", None)),
+        };
+        let Some((kind, span)) = taken else {
+            return true;
+        };
+        let mut error =
+            Diagnostic::error(format!("variable `{}` has the name of a {kind}", name.text))
+                .at(&self.theory.source, name.span, "")
+                .help("rename the variable");
+        if let Some(span) = span.filter(|s| *s != Span::default()) {
+            error = error.mark(span, format!("{kind} declared here"));
+        }
+        self.out.push(error);
+        false
+    }
+
+    fn bind(&mut self, name: &Name, sort: Option<ColumnSort>, bound_by: BoundBy) -> VarId {
+        let id = VarId(self.variables.len() as u32);
+        self.variables.push(Variable {
+            name: name.text.clone(),
+            sort: sort.unwrap_or(ColumnSort::Int),
+            bound_by,
+            span: name.span,
+        });
+        self.variable_used.push(false);
+        self.scope.push(Local {
+            name: name.text.clone(),
+            id,
+            sort,
+        });
+        id
+    }
+
+    /// Brings a quantifier's variables into scope, runs `inside`, and takes them out again.
+    fn with_binding<T>(
+        &mut self,
+        binding: &syntax::Binding,
+        bound_by: BoundBy,
+        inside: impl FnOnce(&mut Self, Option<Binding>) -> T,
+    ) -> T {
+        let depth = self.scope.len();
+        let bound = match binding {
+            syntax::Binding::Sorts(list) => self.bind_sorts(list, bound_by).map(Binding::Sorts),
+            syntax::Binding::Rows(names, table) => self
+                .bind_rows(names, table, bound_by)
+                .map(|(table, ids)| Binding::Rows(table, ids)),
+        };
+        let result = inside(self, bound);
+        self.scope.truncate(depth);
+        result
+    }
+
+    /// The variable with that name in scope; marks it used.
+    fn local(&mut self, name: &str) -> Option<(VarId, Option<ColumnSort>)> {
+        let local = self.scope.iter().rev().find(|l| l.name == name)?;
+        let found = (local.id, local.sort);
+        self.variable_used[found.0.index()] = true;
+        Some(found)
+    }
+
+    fn local_names(&self) -> impl Iterator<Item = &str> {
+        self.scope.iter().map(|l| l.name.as_str())
+    }
+
+    // --- warnings -------------------------------------------------------------------------------
+
+    fn warn_about_unused_variables(&mut self) {
+        for (variable, used) in self.variables.iter().zip(&self.variable_used) {
+            if !used && !variable.name.starts_with('_') {
+                self.out.push(
+                    Diagnostic::warning(format!("variable `{}` never occurs", variable.name))
+                        .at(&self.theory.source, variable.span, "")
+                        .help(format!(
+                            "remove it, or call it `_{}` if that is meant",
+                            variable.name
+                        )),
+                );
+            }
+        }
+    }
+
+    fn warn_about_unused(&mut self) {
+        let theory = &self.theory;
+        let symbols = (theory.sorts.iter().map(|s| ("sort", &s.name, s.span)))
+            .chain(theory.tables.iter().map(|t| ("table", &t.name, t.span)))
+            .chain(
+                theory
+                    .predicates
+                    .iter()
+                    .map(|p| ("predicate", &p.name, p.span)),
+            )
+            .chain(
+                theory
+                    .functions
+                    .iter()
+                    .map(|f| ("function", &f.name, f.span)),
+            )
+            .chain(
+                theory
+                    .constants
+                    .iter()
+                    .map(|c| ("constant", &c.name, c.span)),
+            )
+            .chain(theory.params.iter().map(|p| ("param", &p.name, p.span)));
+        for (kind, name, span) in symbols {
+            if !self.used.contains_key(name) {
+                self.out.push(
+                    Diagnostic::warning(format!("{kind} `{name}` is never used")).at(
+                        &theory.source,
+                        span,
+                        "",
+                    ),
+                );
+            }
+        }
+    }
+}
+
+/// `1 column`, `3 columns`
+fn count(n: usize, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{plural}")
+}

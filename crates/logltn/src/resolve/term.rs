@@ -1,0 +1,298 @@
+//! Terms: what can be an argument of a predicate or a function.
+
+use super::{Resolver, Symbol, lookalike};
+use crate::diagnostic::Diagnostic;
+use crate::recursion::deep;
+use crate::source::Span;
+use crate::suggest::did_you_mean;
+use crate::syntax::{Expr, ExprKind, Name};
+use crate::theory::*;
+
+impl Resolver<'_> {
+    /// A term of the sort `wanted`. `place` says what it is for, `declared` where that was declared.
+    pub(super) fn term(
+        &mut self,
+        expr: &Expr,
+        wanted: ArgumentSort,
+        place: &str,
+        declared: Span,
+    ) -> Option<Term> {
+        deep(|| self.term_here(expr, wanted, place, declared))
+    }
+
+    fn term_here(
+        &mut self,
+        expr: &Expr,
+        wanted: ArgumentSort,
+        place: &str,
+        declared: Span,
+    ) -> Option<Term> {
+        let span = expr.span;
+        let (kind, found) = match &expr.kind {
+            ExprKind::Error => return None,
+            ExprKind::Name(name) => self.named_term(name, wanted, span)?,
+            ExprKind::Integer(_) | ExprKind::Negative(_) => {
+                let kind = self.integer_term(expr, wanted, place)?;
+                return Some(Term { kind, span });
+            }
+            ExprKind::Call(name, arguments) => self.applied(name, arguments, span)?,
+            _ => {
+                self.error(
+                    format!("{place} must be an individual"),
+                    span,
+                    "expected a variable, a constant, a label, an integer or a function's value",
+                );
+                return None;
+            }
+        };
+        match found {
+            None => None, // of a sort that is unknown, and reported
+            Some(Found::Argument(sort)) if sort == wanted => Some(Term { kind, span }),
+            Some(found) => {
+                let wanted = self.argument_sort_name(wanted);
+                let found = match found {
+                    Found::Argument(sort) => format!("of sort `{}`", self.argument_sort_name(sort)),
+                    Found::Number(column) => format!("a number of a table's `{column}` column"),
+                };
+                let text = self.theory.source.slice(span);
+                let mut error = Diagnostic::error(format!(
+                    "{place} must be of sort `{wanted}`, but `{text}` is {found}"
+                ))
+                .at(&self.theory.source, span, format!("expected a `{wanted}`"));
+                if declared != Span::default() {
+                    error = error.mark(declared, "declared here");
+                }
+                if found.starts_with('a') {
+                    error = error.help("`Int` and `Real` columns are for guards only");
+                }
+                self.out.push(error);
+                None
+            }
+        }
+    }
+
+    fn named_term(
+        &mut self,
+        name: &str,
+        wanted: ArgumentSort,
+        span: Span,
+    ) -> Option<(TermKind, Option<Found>)> {
+        if let Some((id, sort)) = self.local(name) {
+            self.refuse_batch_data(id, name, span)?;
+            let found = sort.map(|sort| match sort {
+                ColumnSort::Sort(id) => Found::Argument(ArgumentSort::Sort(id)),
+                ColumnSort::Int => Found::Number("Int"),
+                ColumnSort::Real => Found::Number("Real"),
+            });
+            return Some((TermKind::Variable(id), found));
+        }
+        let sorted = |id| Some(Found::Argument(ArgumentSort::Sort(id)));
+        match self.symbols.get(name) {
+            Some((Symbol::Broken, _)) => return None,
+            Some(&(Symbol::Label(sort, index), _)) => {
+                return Some((TermKind::Individual(sort, index), sorted(sort)));
+            }
+            Some(&(Symbol::Constant(id), _)) => {
+                self.mark_used(name);
+                return Some((TermKind::Constant(id), sorted(self.theory[id].sort)));
+            }
+            _ => {}
+        }
+        if let Some(candidates) = self.data_labels.get(name) {
+            let fitting = candidates
+                .iter()
+                .find(|(sort, _)| wanted == ArgumentSort::Sort(*sort))
+                .unwrap_or(&candidates[0]);
+            return Some((
+                TermKind::Individual(fitting.0, fitting.1),
+                sorted(fitting.0),
+            ));
+        }
+        self.unknown_individual(name, wanted, span);
+        None
+    }
+
+    fn unknown_individual(&mut self, name: &str, wanted: ArgumentSort, span: Span) {
+        let labels: &[String] = match wanted {
+            ArgumentSort::Sort(id) => &self.theory[id].labels,
+            ArgumentSort::Vector(_) => &[],
+        };
+        let known: Vec<&str> = self
+            .local_names()
+            .chain(self.theory.constants.iter().map(|c| c.name.as_str()))
+            .chain(labels.iter().map(String::as_str))
+            .collect();
+        let near = lookalike::help(name, known.iter().copied())
+            .or_else(|| did_you_mean(name, known.iter().copied()));
+        let (message, help) = match self.symbols.get(name) {
+            Some((Symbol::Param(_), _)) => (
+                format!("param `{name}` is a number, for guards only"),
+                None,
+            ),
+            Some((symbol, _)) => (
+                format!("`{name}` is a {}, not an individual", symbol.kind()),
+                near,
+            ),
+            None => (
+                format!("unbound variable `{name}`"),
+                near.or_else(|| {
+                    let sort = self.argument_sort_name(wanted);
+                    Some(format!(
+                        "bind it with a quantifier, `forall {name}: {sort}. …`, or declare it: `constant {name}: {sort}`"
+                    ))
+                }),
+            ),
+        };
+        self.error_with_help(message, span, "", help);
+    }
+
+    /// An integer literal as an individual of an integer sort.
+    fn integer_term(&mut self, expr: &Expr, wanted: ArgumentSort, place: &str) -> Option<TermKind> {
+        let value = integer_literal(expr);
+        let sort = match wanted {
+            ArgumentSort::Sort(id) => Some((id, self.theory[id].kind)),
+            ArgumentSort::Vector(_) => None,
+        };
+        let text = self.theory.source.slice(expr.span).to_string();
+        match (value, sort) {
+            (Some(value), Some((id, SortKind::Range(low, high)))) => {
+                if (low..=high).contains(&value) {
+                    return Some(TermKind::Individual(id, (value - low) as u32));
+                }
+                let sort = &self.theory[id];
+                let error = Diagnostic::error(format!("`{text}` is not in sort `{}`", sort.name))
+                    .at(&self.theory.source, expr.span, "")
+                    .mark(sort.span, format!("the integers {low} to {high}"))
+                    .help(format!("{place} is one of {low}..{high}"));
+                self.out.push(error);
+            }
+            (_, sort) => {
+                let help = match sort {
+                    Some((id, _)) if !self.theory[id].labels.is_empty() => Some(format!(
+                        "use a label: {}",
+                        some_of(&self.theory[id].labels)
+                    )),
+                    Some((_, SortKind::Data)) => Some(
+                        "only the individuals of an integer sort are written as integers; name a row of \
+                         the data with `constant`"
+                            .to_string(),
+                    ),
+                    _ => None,
+                };
+                let wanted = self.argument_sort_name(wanted);
+                self.error_with_help(
+                    format!("{place} must be of sort `{wanted}`, but `{text}` is a number"),
+                    expr.span,
+                    "",
+                    help,
+                );
+            }
+        }
+        None
+    }
+
+    fn applied(
+        &mut self,
+        name: &Name,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Option<(TermKind, Option<Found>)> {
+        let found = self.symbols.get(&name.text).copied();
+        match found {
+            Some((Symbol::Function(id), declared)) => {
+                self.mark_used(&name.text);
+                let function = &self.theory[id];
+                let (wanted, result) = (function.arguments.clone(), function.result);
+                let terms = self.arguments("function", name, arguments, &wanted, declared, span)?;
+                Some((TermKind::Apply(id, terms), Some(Found::Argument(result))))
+            }
+            Some((Symbol::Broken, _)) => None,
+            Some((symbol, declared)) => {
+                let help = match symbol {
+                    Symbol::Predicate(_) => {
+                        Some("join the two atoms with a connective: `P(x) and Q(x)`".to_string())
+                    }
+                    _ => None,
+                };
+                let error = Diagnostic::error(format!(
+                    "`{}` is a {}, not a function: it cannot be an argument",
+                    name.text,
+                    symbol.kind()
+                ))
+                .at(&self.theory.source, name.span, "expected an individual")
+                .mark(declared, "declared here")
+                .maybe_help(help);
+                self.out.push(error);
+                None
+            }
+            None => {
+                let known = self.theory.functions.iter().map(|f| f.name.as_str());
+                let help = did_you_mean(&name.text, known)
+                    .or_else(|| Some(format!("declare it: `function {}(…): …`", name.text)));
+                self.error_with_help(
+                    format!("unknown function `{}`", name.text),
+                    name.span,
+                    "",
+                    help,
+                );
+                None
+            }
+        }
+    }
+
+    /// In the guard of a big connective or a family, variables of quantifiers are out of reach: the
+    /// members are written out before any data is seen.
+    pub(super) fn refuse_batch_data(&mut self, id: VarId, name: &str, span: Span) -> Option<()> {
+        let Some(word) = self.crisp_binder else {
+            return Some(());
+        };
+        let variable = &self.variables[id.index()];
+        let BoundBy::Quantifier(quantifier) = variable.bound_by else {
+            return Some(());
+        };
+        if quantifier.is_big_connective() {
+            return Some(());
+        }
+        let help = if word == "any" {
+            "use `exists`, which looks at each binding"
+        } else {
+            "use `forall`, which looks at each binding"
+        };
+        let error = Diagnostic::error(format!(
+            "the guard of `{word}` cannot look at `{name}`, which `{}` binds",
+            quantifier.word()
+        ))
+        .at(&self.theory.source, span, "varies with the data")
+        .mark(variable.span, "bound here")
+        .note("it may use tables, params, and variables of `for`, `all` and `any`")
+        .help(help);
+        self.out.push(error);
+        None
+    }
+}
+
+/// The type of a term that was found.
+enum Found {
+    Argument(ArgumentSort),
+    /// A variable of an `Int` or `Real` column.
+    Number(&'static str),
+}
+
+/// `3` or `-3`
+pub(super) fn integer_literal(expr: &Expr) -> Option<i64> {
+    match &expr.kind {
+        ExprKind::Integer(n) => i64::try_from(*n).ok(),
+        ExprKind::Negative(inner) => match inner.kind {
+            ExprKind::Integer(n) if n <= i64::MAX as u64 + 1 => Some((n as i64).wrapping_neg()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The first few names of a list.
+pub(super) fn some_of(names: &[String]) -> String {
+    let shown: Vec<_> = names.iter().take(6).map(|n| format!("`{n}`")).collect();
+    let more = if names.len() > 6 { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}

@@ -1,0 +1,129 @@
+//! Whether two theories say the same, wherever it stands in their texts.
+
+use crate::recursion::deep;
+use crate::source::Span;
+use crate::theory::*;
+
+impl Theory {
+    /// Equality but for places: what a round trip through the printer keeps.
+    ///
+    /// ```
+    /// use logltn::{Source, Theory};
+    /// let a = Theory::parse(Source::new("a", "predicate p() axiom x: not p()")).unwrap();
+    /// let b = Theory::parse(Source::new("b", "predicate p()\n\naxiom x:\n    ¬p()")).unwrap();
+    /// assert!(a.same_as(&b));
+    /// ```
+    pub fn same_as(&self, other: &Theory) -> bool {
+        let (a, b) = (self.without_places(), other.without_places());
+        a.sorts == b.sorts
+            && a.tables == b.tables
+            && a.predicates == b.predicates
+            && a.functions == b.functions
+            && a.constants == b.constants
+            && a.params == b.params
+            && a.axioms == b.axioms
+    }
+
+    fn without_places(&self) -> Theory {
+        let mut theory = self.clone();
+        theory.sorts.iter_mut().for_each(|x| forget(&mut x.span));
+        for table in &mut theory.tables {
+            forget(&mut table.span);
+            table.columns.iter_mut().for_each(|x| forget(&mut x.span));
+        }
+        theory
+            .predicates
+            .iter_mut()
+            .for_each(|x| forget(&mut x.span));
+        theory
+            .functions
+            .iter_mut()
+            .for_each(|x| forget(&mut x.span));
+        theory
+            .constants
+            .iter_mut()
+            .for_each(|x| forget(&mut x.span));
+        theory.params.iter_mut().for_each(|x| forget(&mut x.span));
+        for axiom in &mut theory.axioms {
+            forget(&mut axiom.span);
+            forget(&mut axiom.name_span);
+            axiom.variables.iter_mut().for_each(|v| forget(&mut v.span));
+            if let Some(guard) = axiom.family.as_mut().and_then(|f| f.guard.as_mut()) {
+                forget_guard(guard);
+            }
+            forget_formula(&mut axiom.formula);
+        }
+        theory
+    }
+}
+
+fn forget(span: &mut Span) {
+    *span = Span::default();
+}
+
+fn forget_formula(formula: &mut Formula) {
+    forget(&mut formula.span);
+    deep(|| match &mut formula.kind {
+        FormulaKind::Atom { arguments, .. } => arguments.iter_mut().for_each(forget_term),
+        FormulaKind::Not(inner) => forget_formula(inner),
+        FormulaKind::And(members) | FormulaKind::Or(members) => {
+            members.iter_mut().for_each(forget_formula);
+        }
+        FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
+            forget_formula(a);
+            forget_formula(b);
+        }
+        FormulaKind::Quantified { guard, body, .. } => {
+            guard.iter_mut().for_each(forget_guard);
+            forget_formula(body);
+        }
+    });
+}
+
+fn forget_term(term: &mut Term) {
+    forget(&mut term.span);
+    if let TermKind::Apply(_, arguments) = &mut term.kind {
+        deep(|| arguments.iter_mut().for_each(forget_term));
+    }
+}
+
+fn forget_guard(guard: &mut Guard) {
+    forget(&mut guard.span);
+    deep(|| match &mut guard.kind {
+        GuardKind::Compare(_, a, b) => {
+            forget_value(a);
+            forget_value(b);
+        }
+        GuardKind::Same { left, right, .. } => {
+            forget_term(left);
+            forget_term(right);
+        }
+        GuardKind::Member(_, cells) => cells.iter_mut().for_each(forget_value),
+        GuardKind::Not(inner) => forget_guard(inner),
+        GuardKind::And(members) | GuardKind::Or(members) => {
+            members.iter_mut().for_each(forget_guard);
+        }
+        GuardKind::Exists(_, guard, body) => {
+            guard.iter_mut().for_each(|g| forget_guard(g));
+            forget_guard(body);
+        }
+    });
+}
+
+fn forget_value(value: &mut Value) {
+    forget(&mut value.span);
+    deep(|| match &mut value.kind {
+        ValueKind::Int(_) | ValueKind::Real(_) | ValueKind::Param(_) | ValueKind::Number(_) => {}
+        ValueKind::Individual(term) => forget_term(term),
+        ValueKind::Negative(inner) | ValueKind::Abs(inner) => forget_value(inner),
+        ValueKind::Sum(members) => members.iter_mut().for_each(|(_, m)| forget_value(m)),
+        ValueKind::Product(members) => members.iter_mut().for_each(|(_, m)| forget_value(m)),
+        ValueKind::Min(values) | ValueKind::Max(values) => {
+            values.iter_mut().for_each(forget_value);
+        }
+        ValueKind::Dist(a, b) => {
+            forget_term(a);
+            forget_term(b);
+        }
+    });
+}

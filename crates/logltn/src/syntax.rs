@@ -1,0 +1,189 @@
+//! The tree that the parser builds: names are still text, nothing has been checked.
+//!
+//! Formulas, guards and terms share one tree. A user who puts a comparison into a formula or a
+//! predicate into a guard has made a mistake about logic, not about grammar, and the resolver can say
+//! so in words; a parser with separate grammars could only say "unexpected token".
+
+use crate::source::Span;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Name {
+    pub text: String,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Expr {
+    pub kind: ExprKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum ExprKind {
+    Name(String),
+    /// A magnitude; `-1` is `Negative(Integer(1))`.
+    Integer(u64),
+    Number(f64),
+    Call(Name, Vec<Expr>),
+    Negative(Box<Expr>),
+    /// Flat, so that a long sum is not a deep tree.
+    Sum(Vec<(Sign, Expr)>),
+    Product(Vec<(Factor, Expr)>),
+    Compare(Comparison, Box<Expr>, Box<Expr>),
+    Not(Box<Expr>),
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    Implies(Box<Expr>, Box<Expr>),
+    Iff(Box<Expr>, Box<Expr>),
+    Quantified(Box<Quantified>),
+    /// Could not be read, and has been reported.
+    Error,
+}
+
+/// `+` or `-` before a member of a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// Added.
+    Plus,
+    /// Subtracted.
+    Minus,
+}
+
+/// How a member enters a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factor {
+    /// `*`, and the first member.
+    Times,
+    /// `/`, real division.
+    Over,
+    /// `%`, the Euclidean remainder.
+    Modulo,
+}
+
+/// A comparison in a guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// `=`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+}
+
+impl Comparison {
+    /// As it is written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Comparison::Equal => "=",
+            Comparison::NotEqual => "!=",
+            Comparison::Less => "<",
+            Comparison::LessEqual => "<=",
+            Comparison::Greater => ">",
+            Comparison::GreaterEqual => ">=",
+        }
+    }
+}
+
+/// What binds a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Quantifier {
+    /// `forall`: a universal quantifier over data.
+    Forall,
+    /// `exists`: an existential quantifier over data.
+    Exists,
+    /// `all`: the n-ary `and` over a finite sort.
+    All,
+    /// `any`: the n-ary `or` over a finite sort.
+    Any,
+}
+
+impl Quantifier {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Quantifier::Forall => "forall",
+            Quantifier::Exists => "exists",
+            Quantifier::All => "all",
+            Quantifier::Any => "any",
+        }
+    }
+
+    /// `all` and `any`, the n-ary connectives.
+    pub fn is_big_connective(self) -> bool {
+        matches!(self, Quantifier::All | Quantifier::Any)
+    }
+
+    /// What negation makes of it.
+    pub fn dual(self) -> Quantifier {
+        match self {
+            Quantifier::Forall => Quantifier::Exists,
+            Quantifier::Exists => Quantifier::Forall,
+            Quantifier::All => Quantifier::Any,
+            Quantifier::Any => Quantifier::All,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Quantified {
+    pub quantifier: Quantifier,
+    pub quantifier_span: Span,
+    pub binding: Binding,
+    pub guard: Option<Expr>,
+    pub body: Expr,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Binding {
+    /// `x, y: S, z: T`, flattened to pairs; a sort that was left out has been reported.
+    Sorts(Vec<(Name, Option<Name>)>),
+    /// `(a, b) in T`
+    Rows(Vec<Name>, Name),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum SortDefinition {
+    Data,
+    Range(i64, i64),
+    Labels(Vec<Name>),
+    /// Could not be read, and has been reported.
+    Error,
+}
+
+/// The type of a column, an argument or a result.
+#[derive(Clone, Debug)]
+pub(crate) enum TypeName {
+    Sort(Name),
+    Int(Span),
+    Real,
+    Vector(usize, Span),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Declaration {
+    Sort(Name, SortDefinition),
+    Table(Name, Vec<(Name, TypeName)>),
+    Predicate(Name, Vec<TypeName>),
+    Function(Name, Vec<TypeName>, Option<TypeName>),
+    Constant(Name, Option<Name>),
+    Param(Name),
+    Axiom(AxiomSyntax),
+    /// Its name could be read, the rest not: known, but nothing is said about its uses.
+    Broken(Name),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct AxiomSyntax {
+    pub name: Name,
+    pub weight: Option<(f64, Span)>,
+    pub family: Option<(Vec<(Name, Option<Name>)>, Option<Expr>)>,
+    pub formula: Expr,
+    pub span: Span,
+}

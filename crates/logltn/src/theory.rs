@@ -1,0 +1,459 @@
+//! A checked theory: every name resolved, every sort known, every place in the source kept.
+
+use std::ops::Index;
+
+use crate::source::{Source, Span};
+pub use crate::syntax::{Comparison, Factor, Quantifier, Sign};
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident),*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// As an index into the theory's list.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A [`Sort`] of the theory.
+    SortId,
+    /// A [`Table`] of the theory.
+    TableId,
+    /// A [`Predicate`] of the theory.
+    PredicateId,
+    /// A [`Function`] of the theory.
+    FunctionId,
+    /// A [`Constant`] of the theory.
+    ConstantId,
+    /// A [`Param`] of the theory.
+    ParamId,
+    /// A [`Variable`] of one axiom.
+    VarId
+}
+
+/// Sorts, symbols and axioms, checked. Made by [`Theory::parse`].
+#[derive(Clone, Debug)]
+pub struct Theory {
+    /// The text that all spans point into.
+    pub source: Source,
+    /// In the order of their declarations, as are all the lists below.
+    pub sorts: Vec<Sort>,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// The predicates.
+    pub predicates: Vec<Predicate>,
+    /// The functions.
+    pub functions: Vec<Function>,
+    /// The constants.
+    pub constants: Vec<Constant>,
+    /// The params.
+    pub params: Vec<Param>,
+    /// The axioms; a family is one.
+    pub axioms: Vec<Axiom>,
+}
+
+macro_rules! indexed {
+    ($($id:ident => $list:ident: $item:ident),*) => {$(
+        impl Index<$id> for Theory {
+            type Output = $item;
+            fn index(&self, id: $id) -> &$item {
+                &self.$list[id.index()]
+            }
+        }
+    )*};
+}
+
+indexed! {
+    SortId => sorts: Sort,
+    TableId => tables: Table,
+    PredicateId => predicates: Predicate,
+    FunctionId => functions: Function,
+    ConstantId => constants: Constant,
+    ParamId => params: Param
+}
+
+/// A sort of individuals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sort {
+    /// Its name.
+    pub name: String,
+    /// Where its individuals come from.
+    pub kind: SortKind,
+    /// The names of its individuals in order, where they have names: the labels of the theory, or
+    /// those that the data gave to a data sort.
+    pub labels: Vec<String>,
+    /// Where its name is declared.
+    pub span: Span,
+}
+
+/// Where the individuals of a sort come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SortKind {
+    /// `sort S`: from data.
+    Data,
+    /// `sort S = a..b`: the integers from the first to the second, inclusive.
+    Range(i64, i64),
+    /// `sort S = {a, b}`: the labels of the theory.
+    Labels,
+}
+
+impl Sort {
+    /// The number of individuals, where the theory alone says it.
+    pub fn size(&self) -> Option<usize> {
+        match self.kind {
+            SortKind::Data => None,
+            SortKind::Range(low, high) => Some((high - low) as usize + 1),
+            SortKind::Labels => Some(self.labels.len()),
+        }
+    }
+
+    /// How an individual is written: its integer, its label, or its row as `#3`.
+    pub fn individual_name(&self, index: usize) -> String {
+        match (self.kind, self.labels.get(index)) {
+            (SortKind::Range(low, _), _) => (low + index as i64).to_string(),
+            (_, Some(label)) => label.clone(),
+            _ => format!("#{index}"),
+        }
+    }
+}
+
+/// The type of a variable or a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ColumnSort {
+    /// Individuals.
+    Sort(SortId),
+    /// Integers, for guards.
+    Int,
+    /// Reals, for guards.
+    Real,
+}
+
+/// The type of an argument of a predicate or a function, or of a function's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ArgumentSort {
+    /// An individual, or a function's value of that sort.
+    Sort(SortId),
+    /// Numbers that a function returned: `Real` is a vector of width 1.
+    Vector(usize),
+}
+
+/// A table: named columns, rows from data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// The columns in order.
+    pub columns: Vec<Column>,
+    /// Where its name is declared.
+    pub span: Span,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What is in it.
+    pub sort: ColumnSort,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// A predicate, grounded outside of the theory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predicate {
+    /// Its name.
+    pub name: String,
+    /// The sorts of its arguments.
+    pub arguments: Vec<ArgumentSort>,
+    /// Where its name is declared.
+    pub span: Span,
+}
+
+/// A function, grounded outside of the theory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// The sorts of its arguments.
+    pub arguments: Vec<ArgumentSort>,
+    /// What it returns.
+    pub result: ArgumentSort,
+    /// Where its name is declared.
+    pub span: Span,
+}
+
+/// A named individual.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constant {
+    /// Its name.
+    pub name: String,
+    /// Its sort.
+    pub sort: SortId,
+    /// Where its name is declared.
+    pub span: Span,
+}
+
+/// A number for guards, given with the data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Where its name is declared.
+    pub span: Span,
+}
+
+/// An axiom, or a family of axioms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axiom {
+    /// Its name.
+    pub name: String,
+    /// 1 unless said otherwise; each member of a family has it.
+    pub weight: f64,
+    /// Every variable bound in the axiom, in the order of the binders. [`VarId`] points in here.
+    pub variables: Vec<Variable>,
+    /// `for v: S where guard`
+    pub family: Option<Family>,
+    /// What is claimed.
+    pub formula: Formula,
+    /// Where its name stands.
+    pub name_span: Span,
+    /// The whole axiom.
+    pub span: Span,
+}
+
+impl Index<VarId> for Axiom {
+    type Output = Variable;
+    fn index(&self, id: VarId) -> &Variable {
+        &self.variables[id.index()]
+    }
+}
+
+/// A bound variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// What it stands for.
+    pub sort: ColumnSort,
+    /// What binds it.
+    pub bound_by: BoundBy,
+    /// Where it is bound.
+    pub span: Span,
+}
+
+/// What binds a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoundBy {
+    /// `for`, at the head of a family.
+    Family,
+    /// A quantifier or big connective of the formula.
+    Quantifier(Quantifier),
+    /// `exists` within a guard.
+    Guard,
+}
+
+/// The head of a family of axioms: one member per binding that passes the guard.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Family {
+    /// The variables, usually one.
+    pub variables: Vec<VarId>,
+    /// Which bindings make members.
+    pub guard: Option<Guard>,
+}
+
+/// A formula, with its place in the source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Formula {
+    /// What it is.
+    pub kind: FormulaKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The kinds of formulas.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FormulaKind {
+    /// `P(x, y)`
+    Atom {
+        /// The predicate.
+        predicate: PredicateId,
+        /// Its arguments.
+        arguments: Vec<Term>,
+    },
+    /// `not a`
+    Not(Box<Formula>),
+    /// `a and b and c`: one n-ary connective.
+    And(Vec<Formula>),
+    /// `a or b or c`: one n-ary connective.
+    Or(Vec<Formula>),
+    /// `a -> b`
+    Implies(Box<Formula>, Box<Formula>),
+    /// `a <-> b`
+    Iff(Box<Formula>, Box<Formula>),
+    /// A quantifier or a big connective.
+    Quantified {
+        /// Which.
+        quantifier: Quantifier,
+        /// What it binds.
+        binding: Binding,
+        /// Which bindings count.
+        guard: Option<Guard>,
+        /// The formula under it.
+        body: Box<Formula>,
+    },
+}
+
+/// What a quantifier binds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Binding {
+    /// Variables that range over their sorts: all combinations.
+    Sorts(Vec<VarId>),
+    /// Variables bound together to the rows of a table.
+    Rows(TableId, Vec<VarId>),
+}
+
+impl Binding {
+    /// The variables, in order.
+    pub fn variables(&self) -> &[VarId] {
+        match self {
+            Binding::Sorts(variables) | Binding::Rows(_, variables) => variables,
+        }
+    }
+}
+
+/// An argument of a predicate or a function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// What it is.
+    pub kind: TermKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The kinds of terms.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TermKind {
+    /// A bound variable.
+    Variable(VarId),
+    /// An individual written out: `3`, `bottle`; its index in its sort.
+    Individual(SortId, u32),
+    /// A constant.
+    Constant(ConstantId),
+    /// A function's value.
+    Apply(FunctionId, Vec<Term>),
+}
+
+/// A crisp condition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Guard {
+    /// What it is.
+    pub kind: GuardKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The kinds of guards.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GuardKind {
+    /// A comparison of numbers.
+    Compare(Comparison, Value, Value),
+    /// Whether two individuals of one sort are the same (or, negated, not).
+    Same {
+        /// `!=` instead of `=`.
+        negated: bool,
+        /// One.
+        left: Term,
+        /// The other.
+        right: Term,
+    },
+    /// `T(a, b)`: whether the table has such a row.
+    Member(TableId, Vec<Value>),
+    /// `not a`
+    Not(Box<Guard>),
+    /// `a and b`
+    And(Vec<Guard>),
+    /// `a or b`
+    Or(Vec<Guard>),
+    /// `exists x: S where guard. body`
+    Exists(Binding, Option<Box<Guard>>, Box<Guard>),
+}
+
+/// A number in a guard, or an individual as a cell of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// What it is.
+    pub kind: ValueKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The kinds of values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ValueKind {
+    /// An integer literal.
+    Int(i64),
+    /// A real literal.
+    Real(f64),
+    /// A param.
+    Param(ParamId),
+    /// A variable of an integer sort or an `Int` or `Real` column, as its number.
+    Number(VarId),
+    /// An individual of a sort, in a cell of a table.
+    Individual(Term),
+    /// `-a`
+    Negative(Box<Value>),
+    /// `a + b - c`
+    Sum(Vec<(Sign, Value)>),
+    /// `a * b / c % d`
+    Product(Vec<(Factor, Value)>),
+    /// `abs(a)`
+    Abs(Box<Value>),
+    /// `min(a, b)`
+    Min(Vec<Value>),
+    /// `max(a, b)`
+    Max(Vec<Value>),
+    /// `dist(x, y)`: the Euclidean distance of two individuals' features.
+    Dist(Term, Term),
+}
+
+impl Theory {
+    /// The sort with that name.
+    pub fn sort(&self, name: &str) -> Option<SortId> {
+        position(&self.sorts, |s| s.name == name).map(SortId)
+    }
+
+    /// The table with that name.
+    pub fn table(&self, name: &str) -> Option<TableId> {
+        position(&self.tables, |t| t.name == name).map(TableId)
+    }
+
+    /// The predicate with that name.
+    pub fn predicate(&self, name: &str) -> Option<PredicateId> {
+        position(&self.predicates, |p| p.name == name).map(PredicateId)
+    }
+
+    /// The axiom (or family) with that name.
+    pub fn axiom(&self, name: &str) -> Option<&Axiom> {
+        self.axioms.iter().find(|a| a.name == name)
+    }
+
+    /// How a type is written in the language.
+    pub fn column_sort_name(&self, sort: ColumnSort) -> &str {
+        match sort {
+            ColumnSort::Sort(id) => &self[id].name,
+            ColumnSort::Int => "Int",
+            ColumnSort::Real => "Real",
+        }
+    }
+}
+
+fn position<T>(list: &[T], found: impl FnMut(&T) -> bool) -> Option<u32> {
+    list.iter().position(found).map(|i| i as u32)
+}
