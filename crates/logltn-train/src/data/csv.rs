@@ -57,6 +57,7 @@ impl CsvFile {
         let mut problems = Problems::new();
         file.check_names(&mut problems);
         file.check_widths(&mut problems);
+        file.check_blank_lines(&mut problems);
         if file.header_is_numbers() {
             problems.note_first(NUMERIC_HEADER);
         }
@@ -120,14 +121,12 @@ impl CsvFile {
         if self.columns.len() > MOST_LISTED {
             list.push(format!("… and {} more", self.columns.len() - MOST_LISTED));
         }
-        let mut error =
-            Diagnostic::error(format!("{}: there is no column {}", self.name, shown(name)))
-                .note(format!("its columns are {}", list.join(", ")))
-                .maybe_help(did_you_mean(name, self.columns.iter().map(String::as_str)));
+        let error = Diagnostic::error(format!("{}: there is no column {}", self.name, shown(name)))
+            .note(format!("its columns are {}", list.join(", ")));
         if self.header_is_numbers() {
-            error = error.note(NUMERIC_HEADER);
+            return Err(error.note(NUMERIC_HEADER));
         }
-        Err(error)
+        Err(error.maybe_help(did_you_mean(name, self.columns.iter().map(String::as_str))))
     }
 
     /// A column as integers.
@@ -265,6 +264,20 @@ impl CsvFile {
                     counted(width, "cell")
                 ));
                 self.explain_width(error, row, found)
+            });
+        }
+    }
+
+    /// With several columns a blank line cannot be a row. With one it may be a row whose cell is empty,
+    /// and passing over it would silently shift all rows that follow.
+    fn check_blank_lines(&self, problems: &mut Problems) {
+        if let (1, Some(line)) = (self.columns.len(), self.records.blank_line()) {
+            problems.push(|| {
+                Diagnostic::error(format!(
+                    "{}, line {line}: expected a row, found a blank line",
+                    self.name
+                ))
+                .help("remove the line, or write `\"\"` for an empty cell")
             });
         }
     }

@@ -154,7 +154,10 @@ fn check_length(
     if found == expected {
         return Ok(());
     }
-    let claim = format!("the header claims shape `{shape:?}`, {expected} bytes of numbers");
+    let claim = format!(
+        "the header claims shape `{shape:?}`, {} of numbers",
+        counted(expected, "byte")
+    );
     fatal(if found < expected {
         Diagnostic::error(format!(
             "{place}: the file is cut short: {claim}, but only {found} are there"

@@ -17,6 +17,7 @@ pub(super) struct Records {
     record_ends: Vec<usize>,
     /// The 1-based line where each record starts.
     lines: Vec<usize>,
+    blank_line: Option<usize>,
 }
 
 impl Records {
@@ -28,6 +29,11 @@ impl Records {
     /// The 1-based line where a record starts.
     pub(super) fn line(&self, record: usize) -> usize {
         self.lines[record]
+    }
+
+    /// The first blank line between two records, if there is one.
+    pub(super) fn blank_line(&self) -> Option<usize> {
+        self.blank_line
     }
 
     /// How many cells a record has.
@@ -78,7 +84,11 @@ impl Records {
                     return fatal(Diagnostic::error(format!("{name}: {error}")));
                 }
             }
-            last_start = lines.advance(position);
+            let ended = lines.to(position);
+            last_start = lines.past_breaks();
+            if records.len() > 0 && lines.line > ended {
+                records.blank_line.get_or_insert(ended);
+            }
             records.push(&record, lines.line);
         }
         if records.len() == 0 {
@@ -116,19 +126,31 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// Goes to the first byte at or after `position` that is not a line break.
-    fn advance(&mut self, position: usize) -> usize {
+    /// Goes to where the reader has got to, and through the second half of a CRLF if it stopped within:
+    /// gives the line that starts there.
+    fn to(&mut self, position: usize) -> usize {
         let bytes = self.text.as_bytes();
-        while let Some(&byte) = bytes.get(self.at) {
-            let is_break = matches!(byte, b'\r' | b'\n');
-            if self.at >= position && !is_break {
-                break;
-            }
-            self.at += 1;
-            let is_crlf = byte == b'\r' && bytes.get(self.at) == Some(&b'\n');
-            self.line += usize::from(is_break && !is_crlf);
+        while self.at < position || (self.at > 0 && bytes[self.at - 1..].starts_with(b"\r\n")) {
+            self.step();
+        }
+        self.line
+    }
+
+    /// Goes over blank lines: gives the place of the first byte of the next record.
+    fn past_breaks(&mut self) -> usize {
+        while let Some(b'\r' | b'\n') = self.text.as_bytes().get(self.at) {
+            self.step();
         }
         self.at
+    }
+
+    fn step(&mut self) {
+        let bytes = self.text.as_bytes();
+        let byte = bytes.get(self.at);
+        self.at += 1;
+        let is_crlf = byte == Some(&b'\r') && bytes.get(self.at) == Some(&b'\n');
+        let is_break = matches!(byte, Some(b'\r' | b'\n'));
+        self.line += usize::from(is_break && !is_crlf);
     }
 }
 
@@ -192,6 +214,27 @@ mod tests {
         assert_eq!(lines("\n\na\n\n\nb\r\n\r\nc\n"), [3, 6, 8]);
         assert_eq!(lines("a\n\"b\nb\"\nc\n"), [1, 2, 4]);
         assert_eq!(lines("\u{feff}a\nb"), [1, 2]);
+    }
+
+    #[test]
+    fn sees_blank_lines_between_records_only() {
+        let blank = |text: &str| {
+            Records::parse(text.as_bytes(), "t.csv")
+                .unwrap()
+                .blank_line()
+        };
+        assert_eq!(blank("a\n\nb\n"), Some(2));
+        assert_eq!(blank("a\r\nb\r\n\r\n\r\nc\r\n"), Some(3));
+        assert_eq!(blank("a\r\rb"), Some(2));
+        for none in [
+            "a\nb\n\n",
+            "\n\na\nb",
+            "a\r\nb\r\n\r\n",
+            "a\rb\r",
+            "\"a\n\nb\"\nc",
+        ] {
+            assert_eq!(blank(none), None, "{none:?}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::array::Field;
 use super::elements::{ByteOrder, Element, Layout};
 use super::file::read_bytes;
-use super::problems::{Problems, fatal, shown};
+use super::problems::{Problems, counted, fatal, shown};
 use super::sniff;
 
 /// The format's own limit.
@@ -37,9 +37,10 @@ pub fn parse_safetensors(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnos
     let mut fields = Vec::new();
     for (tensor, entry) in &tensors {
         let place = format!("{name}, tensor {}", shown(tensor));
-        let array = entry
-            .layout(&place)
-            .and_then(|layout| layout.decode(entry.slice(data, &place)?, &place));
+        let array = entry.layout(&place).and_then(|layout| {
+            let numbers = entry.slice(data, layout.bytes(&place)?, &place)?;
+            layout.decode(numbers, &place)
+        });
         match array {
             Ok(array) => fields.push(Field {
                 name: Some(tensor.clone()),
@@ -101,7 +102,7 @@ fn tensors(header: &[u8], name: &str) -> Result<BTreeMap<String, Entry>, Diagnos
             }),
         }
     }
-    if tensors.is_empty() {
+    if tensors.is_empty() && problems.is_empty() {
         problems.push(|| Diagnostic::error(format!("{name}: the file holds no tensors")));
     }
     problems.finish(tensors)
@@ -149,19 +150,33 @@ impl Entry {
         })
     }
 
-    fn slice<'a>(&self, data: &'a [u8], place: &str) -> Result<&'a [u8], Diagnostics> {
+    /// The bytes of the tensor's numbers, which should be as many as `expected` for its shape.
+    fn slice<'a>(
+        &self,
+        data: &'a [u8],
+        expected: usize,
+        place: &str,
+    ) -> Result<&'a [u8], Diagnostics> {
         let (begin, end) = self.data_offsets;
+        if end.checked_sub(begin) != Some(expected) {
+            return fatal(
+                Diagnostic::error(format!(
+                    "{place}: its shape `{:?}` takes {} of `{}`, but the header says that they are \
+                     the bytes {begin} to {end}",
+                    self.shape,
+                    counted(expected, "byte"),
+                    self.dtype
+                ))
+                .help("the file is damaged: write it again"),
+            );
+        }
         data.get(begin..end).ok_or_else(|| {
-            let error = Diagnostic::error(format!(
-                "{place}: its numbers should be the bytes {begin} to {end} after the header, but {} \
-                 bytes follow it",
-                data.len()
-            ));
-            if end > data.len() {
-                error.help("the file is cut short: copy or download it again")
-            } else {
-                error.help("the file is damaged: write it again")
-            }
+            Diagnostic::error(format!(
+                "{place}: the file is cut short: its numbers should be the bytes {begin} to {end} \
+                 after the header, but only {} follow it",
+                counted(data.len(), "byte")
+            ))
+            .help("copy or download the file again")
             .into()
         })
     }

@@ -43,11 +43,29 @@ fn a_missing_file_suggests_the_nearest() {
     fs::write(path("points.csv"), "x\n1\n").unwrap();
     fs::write(path("boxes.safetensors"), "").unwrap();
     let say = |name: &str| message(read_fields(&path(name)), folder.path());
-    insta::assert_snapshot!(say("point.csv"), @"");
-    insta::assert_snapshot!(say("boxes.npz"), @"");
-    insta::assert_snapshot!(say("unlike.npy"), @"");
-    insta::assert_snapshot!(say("data/points.csv"), @"");
-    insta::assert_snapshot!(say("points.mat"), @"");
+    insta::assert_snapshot!(say("point.csv"), @r#"
+    error: DIR/point.csv: there is no such file
+     |
+     = help: did you mean `DIR/points.csv`?
+    "#);
+    insta::assert_snapshot!(say("boxes.npz"), @r#"
+    error: DIR/boxes.npz: there is no such file
+     |
+     = help: did you mean `DIR/boxes.safetensors`?
+    "#);
+    insta::assert_snapshot!(say("unlike.npy"), @r#"
+    error: DIR/unlike.npy: there is no such file
+    "#);
+    insta::assert_snapshot!(say("data/points.csv"), @r#"
+    error: DIR/data/points.csv: there is no such file
+     |
+     = note: there is no folder `DIR/data` either
+    "#);
+    insta::assert_snapshot!(say("points.mat"), @r#"
+    error: DIR/points.mat: there is no such file
+     |
+     = help: did you mean `DIR/points.csv`?
+    "#);
 }
 
 #[test]
@@ -56,7 +74,11 @@ fn a_folder_is_not_a_file() {
     fs::create_dir(folder.path().join("a.csv")).unwrap();
     fs::write(folder.path().join("a.csv/b.csv"), "x\n").unwrap();
     let text = message(read_fields(&folder.path().join("a.csv")), folder.path());
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    error: DIR/a.csv: expected a file, found a folder
+     |
+     = help: name a file in it, for example `DIR/a.csv/b.csv`
+    "#);
 }
 
 #[test]
@@ -78,7 +100,7 @@ fn a_file_without_permission() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.csv");
     fs::write(&path, "x\n1\n").unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(&path).is_ok() {
         return; // the superuser may read everything
     }
