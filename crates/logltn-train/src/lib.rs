@@ -1,3 +1,4 @@
 //! Manifests, data and training for logltn.
 
+pub mod data;
 pub mod standin;
