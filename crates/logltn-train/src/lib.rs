@@ -1,1 +1,3 @@
 //! Manifests, data and training for logltn.
+
+pub mod manifest;
