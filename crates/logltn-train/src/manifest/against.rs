@@ -311,7 +311,7 @@ impl<'m> Check<'m> {
     fn wrong_count(&mut self, symbol: &Spanned<String>, found: usize, expected: &str) {
         let name = &symbol.value;
         let mut diagnostic = Diagnostic::error(format!(
-            "`{name}` as an input takes {expected} arguments, but has {found} here"
+            "`{name}` as an input must have {expected} argument(s), but has {found} here"
         ));
         let output = self.manifest.predicates.get(name).and_then(|p| p.output());
         if output.is_some_and(|o| o.value == Output::Softmax) {
@@ -375,7 +375,7 @@ impl<'m> Check<'m> {
         let (manifest, theory) = (self.manifest, self.theory);
         let mut report = |diagnostic: Diagnostic| {
             self.problems
-                .push(manifest.theory.span, "declared here", diagnostic);
+                .push(manifest.theory.span, "in this theory", diagnostic);
         };
         for (name, kind) in &theory.sorts {
             if *kind == SortKind::Data && !manifest.sorts.contains_key(name) {

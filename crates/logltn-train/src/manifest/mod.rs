@@ -34,6 +34,7 @@ mod spanned;
 mod symbols;
 mod train;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -144,12 +145,11 @@ fn too_large(name: &str) -> Diagnostic {
 /// The text of a file, or why there is none.
 fn read_source(path: &Path) -> Result<Source, Diagnostic> {
     let name = path.display().to_string();
-    let fail = |error: io::Error| {
-        let diagnostic = Diagnostic::error(format!("cannot read the manifest `{name}`: {error}"));
-        match error.kind() {
-            io::ErrorKind::NotFound => diagnostic.help("check the path"),
-            _ => diagnostic,
+    let fail = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            Diagnostic::error(format!("there is no manifest `{name}`")).help("check the path")
         }
+        _ => Diagnostic::error(format!("cannot read the manifest `{name}`: {error}")),
     };
     if path.is_dir() {
         return Err(
@@ -205,6 +205,9 @@ fn report_syntax(errors: &[toml::de::Error], problems: &mut Problems<'_>) -> boo
         let diagnostic = if message == "duplicate key" {
             let key = problems.source.slice(Span::new(*start, *end));
             Diagnostic::error(format!("`{key}` is given twice")).help("remove one of the two")
+        } else if let Some(word) = unquoted_word(problems.source, *start) {
+            Diagnostic::error(format!("not TOML: `{word}` is not in quotes"))
+                .help(format!("write \"{word}\""))
         } else {
             Diagnostic::error(format!("not TOML: {message}"))
         };
@@ -213,6 +216,18 @@ fn report_syntax(errors: &[toml::de::Error], problems: &mut Problems<'_>) -> boo
     errors
         .iter()
         .any(|error| error.message() != "duplicate key")
+}
+
+/// A string without quotes, if that is what stands at `start`: the commonest slip in TOML, for which the
+/// parser's own words ("invalid boolean") are no help.
+fn unquoted_word(source: &Source, start: usize) -> Option<&str> {
+    let before = source.text().get(..start)?.trim_end_matches([' ', '\t']);
+    let rest = source.text().get(start..)?;
+    let end = rest
+        .find(|c: char| !(c.is_alphanumeric() || "_-./".contains(c)))
+        .unwrap_or(rest.len());
+    let word = rest.get(..end)?;
+    (before.ends_with('=') && word.starts_with(char::is_alphabetic)).then_some(word)
 }
 
 fn read_document<'d>(
@@ -241,6 +256,7 @@ fn read_document<'d>(
     let sorts = section!("sorts", Sort);
     let params = section!("params", Param);
     let tables = section!("tables", Table);
+    let network_names = table.take("networks").map(|item| item.keys().collect());
     let networks = section!("networks", Network);
     let predicates = section!("predicates", Predicate);
     let functions = section!("functions", Function);
@@ -252,12 +268,15 @@ fn read_document<'d>(
     let train = table
         .take("train")
         .and_then(|item| Some(Spanned::new(Train::read(&item, problems)?, item.key)));
+    let before = problems.count();
     let evaluate = table
         .take("evaluate")
         .and_then(|item| Some(Spanned::new(Evaluate::read(&item, problems)?, item.key)));
+    let evaluate_is_sound = problems.count() == before;
     table.finish(problems);
-    symbols::check_shared(&networks, &predicates, &functions, problems);
-    if let Some(train) = &train {
+    let declared: BTreeSet<&str> = network_names.unwrap_or_default();
+    symbols::check_shared(&networks, &declared, &predicates, &functions, problems);
+    if let (Some(train), true) = (&train, evaluate_is_sound) {
         train.check_early_stop(evaluate.as_ref().map(|e| &e.value), problems);
     }
     Some(Manifest {

@@ -38,6 +38,11 @@ impl<'s> Problems<'s> {
         self.push(span, "", Diagnostic::error(message));
     }
 
+    /// How many were found so far.
+    pub(super) fn count(&self) -> usize {
+        self.found.len()
+    }
+
     pub(super) fn finish(mut self) -> Diagnostics {
         self.found.sort_by_key(|(start, _)| *start);
         let mut all = Diagnostics::new();
@@ -63,7 +68,7 @@ fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
         DeValue::Integer(_) => "an integer",
-        DeValue::Float(_) => "a number",
+        DeValue::Float(_) => "a decimal number",
         DeValue::Boolean(_) => "a boolean",
         DeValue::Datetime(_) => "a date or time",
         DeValue::Array(_) => "an array",
@@ -213,10 +218,11 @@ impl<'d> Item<'d> {
             Ok(n) if (i128::from(least)..=i128::from(most)).contains(&n) => {
                 Some(Spanned::new(n as u64, self.span))
             }
-            _ if most >= i64::MAX as u64 => {
+            // What does not even fit 128 bits is too large, unless it is negative.
+            _ if n.as_str().starts_with('-') || n.as_str().trim_start_matches('0').is_empty() => {
                 self.out_of_range(problems, &format!("at least {least}"))
             }
-            _ => self.out_of_range(problems, &format!("between {least} and {most}")),
+            _ => self.out_of_range(problems, &format!("at least {least} and at most {most}")),
         }
     }
 
@@ -300,6 +306,17 @@ impl<'d> Item<'d> {
         }
     }
 
+    /// The names in a table, whatever they lead to.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &'d str> + use<'d> {
+        let table = match self.value {
+            DeValue::Table(table) => Some(table),
+            _ => None,
+        };
+        table
+            .into_iter()
+            .flat_map(|table| table.keys().map(|key| key.get_ref().as_ref()))
+    }
+
     /// A table of named entries, each read by `read`.
     pub(super) fn section<T>(
         &self,
@@ -344,7 +361,9 @@ impl<'d> Table<'d> {
 
     /// The value of `key`, if it is there. Every key must be asked for before [`Table::finish`].
     pub(super) fn take(&mut self, key: &'static str) -> Option<Item<'d>> {
-        self.known.push(key);
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
         let (name, value) = self.table.get_key_value(key)?;
         Some(self.item(key, name.span(), value))
     }

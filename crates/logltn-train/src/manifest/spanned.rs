@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
+use std::path::{Path, PathBuf};
 
 use logltn::Span;
 
@@ -25,6 +26,12 @@ impl<T> Spanned<T> {
 impl<T> Deref for Spanned<T> {
     type Target = T;
     fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl AsRef<Path> for Spanned<PathBuf> {
+    fn as_ref(&self) -> &Path {
         &self.value
     }
 }

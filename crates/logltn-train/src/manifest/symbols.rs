@@ -1,5 +1,6 @@
 //! `[predicates]`, `[functions]` and `[constants]`: what stands behind the symbols of the theory.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use logltn::Diagnostic;
@@ -276,6 +277,10 @@ pub(super) fn check_inputs(
         .flat_map(|input: &Spanned<InputExpr>| input.variables())
     {
         if !args.iter().any(|arg| arg.value == variable.value) {
+            // Any letter is near to any other.
+            let guess = Some(variable.as_str())
+                .filter(|name| name.len() > 1)
+                .and_then(|name| logltn::did_you_mean(name, args.iter().map(|arg| arg.as_str())));
             problems.push(
                 variable.span,
                 "not an argument",
@@ -284,10 +289,7 @@ pub(super) fn check_inputs(
                     variable.value
                 ))
                 .mark(args.span, "the arguments")
-                .maybe_help(logltn::did_you_mean(
-                    variable,
-                    args.iter().map(|arg| arg.as_str()),
-                )),
+                .maybe_help(guess),
             );
         } else if class.is_some_and(|class| class.value == variable.value) {
             problems.push(
@@ -301,9 +303,11 @@ pub(super) fn check_inputs(
 }
 
 /// Predicates and functions that share a network with `inputs` need the arguments that these name;
-/// networks that nothing uses, or that are not there, are reported.
+/// networks that nothing uses, or that are not there, are reported. `declared` are the names in `[networks]`,
+/// also of those that could not be read.
 pub(super) fn check_shared(
     networks: &Section<Network>,
+    declared: &BTreeSet<&str>,
     predicates: &Section<Predicate>,
     functions: &Section<Function>,
     problems: &mut Problems<'_>,
@@ -337,20 +341,25 @@ pub(super) fn check_shared(
         unused.remove(&shared.value);
         match networks.get(&shared.value) {
             Some(network) => check_inputs(network, &path, args, output.map(|o| o.value), problems),
-            None => problems.push(
-                shared.span,
-                "not in `[networks]`",
-                Diagnostic::error(format!(
-                    "`{path}` uses the network `{}`, which is not there",
-                    shared.value
-                ))
-                .help(
-                    logltn::did_you_mean(shared, networks.keys().map(String::as_str))
-                        .unwrap_or_else(|| {
-                            format!("add `[networks.{}]` with `mlp = [16, 16]`", shared.value)
-                        }),
-                ),
-            ),
+            None if declared.contains(shared.as_str()) => {}
+            None => {
+                let guess = logltn::nearest(shared, declared.iter().copied());
+                // Most likely this is its use.
+                guess.map(|guess| unused.remove(guess));
+                let help = match guess {
+                    Some(guess) => format!("did you mean `{guess}`?"),
+                    None => format!("add `[networks.{}]` with `mlp = [16, 16]`", shared.value),
+                };
+                problems.push(
+                    shared.span,
+                    "not in `[networks]`",
+                    Diagnostic::error(format!(
+                        "`{path}` uses the network `{}`, which is not there",
+                        shared.value
+                    ))
+                    .help(help),
+                );
+            }
         }
     }
     for (name, place) in unused {
