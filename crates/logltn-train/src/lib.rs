@@ -1,4 +1,5 @@
 //! Manifests, data and training for logltn.
 
 pub mod data;
+pub mod manifest;
 pub mod standin;

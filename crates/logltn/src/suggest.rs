@@ -12,7 +12,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     if length > 100 {
         return None; // no slip of the fingers, and the distance is quadratic
     }
-    let allowed = (length / 3).max(1);
+    // One letter is as near to any other: only its case can be a slip.
+    let allowed = if length < 2 { 0 } else { (length / 3).max(1) };
     candidates
         .into_iter()
         .filter(|c| c.len() <= 4 * (length + allowed) && *c != name)

@@ -1,0 +1,516 @@
+//! Does a manifest fit its theory?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use logltn::{Diagnostic, Diagnostics, Span, did_you_mean};
+
+use super::reader::{Problems, quoted_list};
+use super::{
+    Individuals, InputExpr, Manifest, MetricTruth, NetworkRef, Output, Param, Section, Spanned,
+};
+
+/// What a theory declares, by name: all that is needed to check a manifest against it.
+#[derive(Clone, Debug, Default)]
+pub struct TheoryNames {
+    /// Sorts, with where their individuals come from.
+    pub sorts: BTreeMap<String, SortKind>,
+    /// Tables, with the names of their columns.
+    pub tables: BTreeMap<String, Vec<String>>,
+    /// Predicates, with how many arguments they have.
+    pub predicates: BTreeMap<String, usize>,
+    /// Functions, with how many arguments they have.
+    pub functions: BTreeMap<String, usize>,
+    /// Declared constants; the labels of a sort are not among them.
+    pub constants: BTreeSet<String>,
+    /// Params.
+    pub params: BTreeSet<String>,
+    /// Axioms; a family goes by its own name, without `[individual]`.
+    pub axioms: BTreeSet<String>,
+}
+
+/// Where the individuals of a sort come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SortKind {
+    /// `sort S`: from the manifest.
+    Data,
+    /// `sort S = 0..9`.
+    Range,
+    /// `sort S = {a, b}`.
+    Labels,
+}
+
+/// Everything in which `manifest` does not fit the theory. What is not grounded is reported at the
+/// manifest's `theory`; a predicate or function without grounding is left to the host, with a warning.
+pub fn check_against(manifest: &Manifest, theory: &TheoryNames) -> Diagnostics {
+    let mut check = Check {
+        manifest,
+        theory,
+        problems: Problems::new(&manifest.source),
+    };
+    check.names();
+    check.sorts();
+    check.params();
+    check.symbols();
+    check.inputs();
+    check.cycles();
+    check.missing();
+    check.phases();
+    check.metrics();
+    check.problems.finish()
+}
+
+struct Check<'m> {
+    manifest: &'m Manifest,
+    theory: &'m TheoryNames,
+    problems: Problems<'m>,
+}
+
+impl<'m> Check<'m> {
+    /// Reports `name` as not declared in the theory.
+    fn unknown<'n>(
+        &mut self,
+        span: Span,
+        what: &str,
+        name: &str,
+        known: impl Iterator<Item = &'n str> + Clone,
+    ) {
+        let diagnostic = Diagnostic::error(format!("the theory has no {what} `{name}`"));
+        let guess = did_you_mean(name, known.clone());
+        let listed: Vec<&str> = known.take(20).collect();
+        let diagnostic = match (guess, listed.is_empty()) {
+            (Some(guess), _) => diagnostic.help(guess),
+            (None, true) => diagnostic.note(format!("it declares no {what} at all")),
+            (None, false) => diagnostic.note(format!("it declares {}", quoted_list(listed))),
+        };
+        self.problems.push(span, "not declared", diagnostic);
+    }
+
+    fn section<T, D>(&mut self, what: &str, section: &Section<T>, declared: &BTreeMap<String, D>) {
+        for (name, entry) in section {
+            if !declared.contains_key(name) {
+                self.unknown(entry.span, what, name, declared.keys().map(String::as_str));
+            }
+        }
+    }
+
+    fn names(&mut self) {
+        let (manifest, theory) = (self.manifest, self.theory);
+        self.section("sort", &manifest.sorts, &theory.sorts);
+        self.section("table", &manifest.tables, &theory.tables);
+        self.section("predicate", &manifest.predicates, &theory.predicates);
+        self.section("function", &manifest.functions, &theory.functions);
+        let set = |names: &BTreeSet<String>| names.iter().map(|n| (n.clone(), ())).collect();
+        self.section("constant", &manifest.constants, &set(&theory.constants));
+        self.section("param", &manifest.params, &set(&theory.params));
+    }
+
+    fn sorts(&mut self) {
+        for (name, sort) in &self.manifest.sorts {
+            let Some(kind) = self.theory.sorts.get(name) else {
+                continue;
+            };
+            let given = match &sort.individuals {
+                Some(Individuals::Features(file)) => Some(("features", file.span)),
+                Some(Individuals::LabelFile(file)) => Some(("individuals", file.span)),
+                Some(Individuals::Names(names)) => Some(("individuals", names.span)),
+                None => None,
+            };
+            let labels = sort.labels.as_ref().map(|labels| ("labels", labels.span));
+            match kind {
+                SortKind::Data if given.is_none() => self.problems.push(
+                    sort.span,
+                    "no individuals",
+                    Diagnostic::error(format!("sort `{name}` has no individuals")).help(
+                        "add `features = \"rows.csv\"` or `individuals = [\"ann\", \"bob\"]`",
+                    ),
+                ),
+                SortKind::Data => {}
+                SortKind::Range | SortKind::Labels => {
+                    let whose = match kind {
+                        SortKind::Range => "integers",
+                        _ => "labels",
+                    };
+                    for (key, span) in given.into_iter().chain(labels) {
+                        self.problems.push(
+                            span,
+                            "cannot be given",
+                            Diagnostic::error(format!(
+                                "`sorts.{name}.{key}`: the theory already says which {whose} `{name}` consists of"
+                            ))
+                            .help(format!("remove `{key}`, or declare `sort {name}` alone in the theory")),
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    fn params(&mut self) {
+        for (name, param) in &self.manifest.params {
+            let Param::Percentile { sorts, .. } = &param.value else {
+                continue;
+            };
+            for sort in sorts {
+                match self.theory.sorts.get(&sort.value) {
+                    None => self.unknown(
+                        sort.span,
+                        "sort",
+                        &sort.value,
+                        self.theory.sorts.keys().map(String::as_str),
+                    ),
+                    Some(SortKind::Range | SortKind::Labels) => self.problems.push(
+                        sort.span,
+                        "no features",
+                        Diagnostic::error(format!(
+                            "`params.{name}`: `{}` has no features to measure distances with",
+                            sort.value
+                        )),
+                    ),
+                    Some(SortKind::Data) => {
+                        let given = self
+                            .manifest
+                            .sorts
+                            .get(&sort.value)
+                            .and_then(|s| s.individuals.as_ref());
+                        if matches!(
+                            given,
+                            Some(Individuals::LabelFile(_) | Individuals::Names(_))
+                        ) {
+                            self.problems.push(
+                                sort.span,
+                                "no features",
+                                Diagnostic::error(format!(
+                                    "`params.{name}`: `{}` has no fixed features to measure distances with",
+                                    sort.value
+                                ))
+                                .help(format!("give `features` in `[sorts.{}]`", sort.value)),
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn args(
+        &mut self,
+        path: String,
+        args: Option<&Spanned<Vec<Spanned<String>>>>,
+        arity: Option<&usize>,
+    ) {
+        if let (Some(args), Some(arity)) = (args, arity)
+            && args.len() != *arity
+        {
+            self.problems.push(
+                args.span,
+                &format!("{} here", args.len()),
+                Diagnostic::error(format!(
+                    "`{path}` has {arity} arguments in the theory, but {} in `args`",
+                    args.len()
+                )),
+            );
+        }
+    }
+
+    fn symbols(&mut self) {
+        for (name, predicate) in &self.manifest.predicates {
+            let arity = self.theory.predicates.get(name);
+            self.args(format!("predicates.{name}"), predicate.args.as_ref(), arity);
+            if let (Some(0), Some(output)) = (arity, predicate.output())
+                && output.value == Output::Softmax
+            {
+                self.problems.push(
+                    output.span,
+                    "needs a last argument",
+                    Diagnostic::error(format!(
+                        "`{name}` cannot be a softmax: it has no argument that could pick a class"
+                    ))
+                    .help("use `output = \"sigmoid\"`"),
+                );
+            }
+        }
+        for (name, function) in &self.manifest.functions {
+            let arity = self.theory.functions.get(name);
+            self.args(format!("functions.{name}"), function.args.as_ref(), arity);
+        }
+    }
+
+    /// Every network that is used, with the symbol it stands behind.
+    fn networks(&self) -> impl Iterator<Item = (&'m String, &'m NetworkRef)> + use<'m> {
+        let manifest = self.manifest;
+        let predicates = manifest
+            .predicates
+            .iter()
+            .filter_map(|(name, p)| Some((name, p.network()?)));
+        let functions = manifest
+            .functions
+            .iter()
+            .filter_map(|(name, f)| Some((name, &f.network.as_ref()?.value)));
+        predicates.chain(functions)
+    }
+
+    /// The predicates and functions that a network reads.
+    fn calls(&self, network: &'m NetworkRef) -> impl Iterator<Item = Call<'m>> + use<'m> {
+        let inputs = self
+            .manifest
+            .network(network)
+            .and_then(|n| n.inputs.as_deref());
+        inputs
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|input: &Spanned<InputExpr>| input.call())
+    }
+
+    fn inputs(&mut self) {
+        let own = self.networks().filter_map(|(_, n)| match n {
+            NetworkRef::Own(network) => Some(network),
+            NetworkRef::Shared(_) => None,
+        });
+        // Each network once, however many symbols share it.
+        let networks: Vec<_> = own
+            .chain(self.manifest.networks.values().map(|n| &n.value))
+            .collect();
+        let calls = networks
+            .into_iter()
+            .flat_map(|n| n.inputs.iter().flatten())
+            .filter_map(|input| input.call());
+        let theory = self.theory;
+        for (symbol, args) in calls {
+            let name = &symbol.value;
+            if let Some(&arity) = theory.functions.get(name) {
+                if args.len() != arity {
+                    self.wrong_count(symbol, args.len(), &format!("{arity}"));
+                }
+            } else if let Some(&arity) = theory.predicates.get(name) {
+                let output = self.manifest.predicates.get(name).and_then(|p| p.output());
+                // The logits of a softmax are one row for all classes.
+                let (least, most) = match output.map(|o| o.value) {
+                    Some(Output::Softmax) => (arity.saturating_sub(1), arity.saturating_sub(1)),
+                    Some(Output::Sigmoid) | None => (arity.saturating_sub(1), arity),
+                };
+                if !(least..=most).contains(&args.len()) {
+                    let expected = if least == most {
+                        format!("{least}")
+                    } else {
+                        format!("{least} or {most}")
+                    };
+                    self.wrong_count(symbol, args.len(), &expected);
+                }
+            } else {
+                let known = theory.predicates.keys().chain(theory.functions.keys());
+                self.unknown(
+                    symbol.span,
+                    "predicate or function",
+                    name,
+                    known.map(String::as_str),
+                );
+            }
+        }
+    }
+
+    fn wrong_count(&mut self, symbol: &Spanned<String>, found: usize, expected: &str) {
+        let name = &symbol.value;
+        let mut diagnostic = Diagnostic::error(format!(
+            "`{name}` as an input must have {expected} argument(s), but has {found} here"
+        ));
+        let output = self.manifest.predicates.get(name).and_then(|p| p.output());
+        if output.is_some_and(|o| o.value == Output::Softmax) {
+            diagnostic = diagnostic.note(
+                "the last argument of a softmax is left out: the input is its whole row of logits",
+            );
+        }
+        self.problems.push(symbol.span, "", diagnostic);
+    }
+
+    /// A network that reads its own output, by way of others, can never be run.
+    fn cycles(&mut self) {
+        let readers: BTreeMap<&str, Vec<Call<'m>>> = self
+            .networks()
+            .map(|(name, network)| (name.as_str(), self.calls(network).collect()))
+            .collect();
+        let mut done: BTreeSet<&str> = BTreeSet::new();
+        for start in readers.keys().copied() {
+            // Depth first without recursion: the path from `start`, each with the calls still to follow.
+            let mut path: Vec<(&str, std::slice::Iter<'_, Call<'m>>)> = Vec::new();
+            let mut on_path: BTreeSet<&str> = BTreeSet::new();
+            let mut entered: Vec<&Spanned<String>> = Vec::new();
+            if let (false, Some(calls)) = (done.contains(start), readers.get(start)) {
+                path.push((start, calls.iter()));
+                on_path.insert(start);
+            }
+            while let Some((name, calls)) = path.last_mut() {
+                let Some((symbol, _)) = calls.next() else {
+                    done.insert(name);
+                    on_path.remove(name);
+                    path.pop();
+                    entered.pop();
+                    continue;
+                };
+                let next = symbol.value.as_str();
+                if on_path.contains(next) {
+                    let from = path.iter().position(|(n, _)| *n == next).unwrap_or(0);
+                    let names: Vec<&str> = path.iter().skip(from).map(|(n, _)| *n).collect();
+                    let mut diagnostic = Diagnostic::error(format!(
+                        "the network of `{next}` reads itself: `{}` → `{next}`",
+                        names.join("` → `")
+                    ))
+                    .help("remove one of these inputs; `stop(…)` does not help, since the value is still needed");
+                    for step in entered.iter().skip(from) {
+                        diagnostic =
+                            diagnostic.mark(step.span, format!("by way of `{}`", step.value));
+                    }
+                    self.problems
+                        .push(symbol.span, &format!("reads `{next}`"), diagnostic);
+                } else if let (false, Some(calls)) = (done.contains(next), readers.get(next)) {
+                    path.push((next, calls.iter()));
+                    on_path.insert(next);
+                    entered.push(symbol);
+                }
+            }
+        }
+    }
+
+    /// What the theory declares and the manifest does not ground.
+    fn missing(&mut self) {
+        let (manifest, theory) = (self.manifest, self.theory);
+        let mut report = |diagnostic: Diagnostic| {
+            self.problems
+                .push(manifest.theory.span, "in this theory", diagnostic);
+        };
+        for (name, kind) in &theory.sorts {
+            if *kind == SortKind::Data && !manifest.sorts.contains_key(name) {
+                report(
+                    Diagnostic::error(format!("sort `{name}` has no data"))
+                        .help(format!("add `[sorts.{name}]` with `features = \"rows.csv\"` or `individuals = [\"ann\", \"bob\"]`")),
+                );
+            }
+        }
+        for name in theory
+            .tables
+            .keys()
+            .filter(|n| !manifest.tables.contains_key(*n))
+        {
+            report(
+                Diagnostic::error(format!("table `{name}` has no rows")).help(format!(
+                    "add `{name} = {{ rows = \"{name}.csv\" }}` to `[tables]`"
+                )),
+            );
+        }
+        for name in theory
+            .params
+            .iter()
+            .filter(|n| !manifest.params.contains_key(*n))
+        {
+            report(
+                Diagnostic::error(format!("param `{name}` has no value"))
+                    .help(format!("add `{name} = 1.0` to `[params]`")),
+            );
+        }
+        for name in theory
+            .constants
+            .iter()
+            .filter(|n| !manifest.constants.contains_key(*n))
+        {
+            report(
+                Diagnostic::error(format!("constant `{name}` is not grounded")).help(format!(
+                    "add `[constants.{name}]` with `row = 0` or `learnable = 8`"
+                )),
+            );
+        }
+        for name in theory
+            .predicates
+            .keys()
+            .filter(|n| !manifest.predicates.contains_key(*n))
+        {
+            report(
+                Diagnostic::warning(format!(
+                    "predicate `{name}` is not grounded: host code must give its logits"
+                ))
+                .help(format!(
+                    "add `[predicates.{name}]` with a `network` and an `output`"
+                )),
+            );
+        }
+        for name in theory
+            .functions
+            .keys()
+            .filter(|n| !manifest.functions.contains_key(*n))
+        {
+            report(
+                Diagnostic::warning(format!(
+                    "function `{name}` is not grounded: host code must give its values"
+                ))
+                .help(format!("add `[functions.{name}]` with a `network`")),
+            );
+        }
+    }
+
+    fn phases(&mut self) {
+        let train = self.manifest.train.as_ref();
+        let phases = train.map_or(&[][..], |train| &train.phases);
+        for axiom in phases
+            .iter()
+            .flat_map(|phase| phase.axioms.iter().flatten())
+        {
+            // A member of a family: `whole_to_parts[car]`.
+            let family = axiom.strip_suffix(']').and_then(|a| a.split_once('['));
+            let name = family.map_or(axiom.as_str(), |(name, _)| name);
+            if !self.theory.axioms.contains(name) {
+                self.unknown(
+                    axiom.span,
+                    "axiom",
+                    name,
+                    self.theory.axioms.iter().map(String::as_str),
+                );
+            }
+        }
+    }
+
+    fn metrics(&mut self) {
+        let evaluate = self.manifest.evaluate.as_ref();
+        for metric in evaluate.map_or(&[][..], |evaluate| &evaluate.metrics) {
+            let predicate = &metric.predicate;
+            if !self.theory.predicates.contains_key(&predicate.value) {
+                let known = self.theory.predicates.keys().map(String::as_str);
+                self.unknown(predicate.span, "predicate", &predicate.value, known);
+            }
+            match &metric.truth {
+                MetricTruth::Rows {
+                    table: Some(table), ..
+                }
+                | MetricTruth::Table(table) => {
+                    if !self.theory.tables.contains_key(&table.value) {
+                        let known = self.theory.tables.keys().map(String::as_str);
+                        self.unknown(table.span, "table", &table.value, known);
+                    }
+                }
+                MetricTruth::Rows { table: None, .. } => {}
+                MetricTruth::Labels(sort) => {
+                    if !self.theory.sorts.contains_key(&sort.value) {
+                        let known = self.theory.sorts.keys().map(String::as_str);
+                        self.unknown(sort.span, "sort", &sort.value, known);
+                    } else if self
+                        .manifest
+                        .sorts
+                        .get(&sort.value)
+                        .is_none_or(|s| s.labels.is_none())
+                    {
+                        self.problems.push(
+                            sort.span,
+                            "no labels",
+                            Diagnostic::error(format!("sort `{}` has no labels to measure against", sort.value)).help(
+                                format!(
+                                    "add `labels = {{ file = \"labels.csv\", column = \"class\" }}` to `[sorts.{}]`",
+                                    sort.value
+                                ),
+                            ),
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A predicate or function that is read, with the arguments passed to it.
+type Call<'m> = (&'m Spanned<String>, &'m [Spanned<String>]);

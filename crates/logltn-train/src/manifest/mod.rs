@@ -1,0 +1,298 @@
+//! Manifests: which data, networks and semantics ground a theory, and how to train.
+//!
+//! A manifest is a TOML file. Reading one finds every mistake in one go, each with its place; unknown keys
+//! are refused.
+//!
+//! ```
+//! use std::path::Path;
+//! use logltn::Source;
+//! use logltn_train::manifest::{Individuals, Manifest};
+//!
+//! let text = r#"
+//!     theory = "clustering.ltn"
+//!     sorts.Point.features = "points.csv"
+//! "#;
+//! let (manifest, _warnings) = Manifest::parse(Source::new("m.toml", text), Path::new("data")).unwrap();
+//! let Some(Individuals::Features(file)) = &manifest.sorts["Point"].individuals else { panic!() };
+//! assert_eq!(manifest.resolve(file), Path::new("data/points.csv"));
+//!
+//! let wrong = Source::new("m.toml", "theory = 1\nsemantic = \"logltn\"\n");
+//! let errors = Manifest::parse(wrong, Path::new("data")).unwrap_err();
+//! assert_eq!(errors.error_count(), 2);
+//! ```
+
+mod against;
+mod data;
+mod evaluate;
+mod input;
+mod network;
+mod phrase;
+mod reader;
+mod schedule;
+mod semantics;
+mod spanned;
+mod symbols;
+mod train;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use logltn::{Diagnostic, Diagnostics, Semantics, Source, Span};
+use toml::de::DeTable;
+
+pub use against::{SortKind, TheoryNames, check_against};
+pub use data::{Individuals, Labels, Param, Sort, Table};
+pub use evaluate::{Evaluate, Metric, MetricKind, MetricTruth};
+pub use input::InputExpr;
+pub use network::{Activation, Cnn, Layer, Network, NetworkBody, NetworkRef};
+pub use schedule::{By, Curve, Schedule, Schedules};
+pub use spanned::{Section, Spanned};
+pub use symbols::{Constant, Function, Grounding, Output, Predicate};
+pub use train::{EarlyStop, Length, Optimizer, Phase, Train};
+
+use reader::Problems;
+
+/// A manifest that is right in itself. Whether it fits its theory is for [`check_against`] to say.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    /// The text, for messages that point into it.
+    pub source: Source,
+    /// The folder that paths are relative to.
+    pub dir: PathBuf,
+    /// The theory's file, as written.
+    pub theory: Spanned<PathBuf>,
+    /// What the connectives mean.
+    pub semantics: Semantics,
+    /// `[sorts]`.
+    pub sorts: Section<Sort>,
+    /// `[params]`.
+    pub params: Section<Param>,
+    /// `[tables]`.
+    pub tables: Section<Table>,
+    /// `[predicates]`.
+    pub predicates: Section<Predicate>,
+    /// `[functions]`.
+    pub functions: Section<Function>,
+    /// `[constants]`.
+    pub constants: Section<Constant>,
+    /// `[networks]`: those that several symbols share.
+    pub networks: Section<Network>,
+    /// `[schedule]`.
+    pub schedule: Schedules,
+    /// `[train]`, if it is there.
+    pub train: Option<Spanned<Train>>,
+    /// `[evaluate]`, if it is there.
+    pub evaluate: Option<Spanned<Evaluate>>,
+}
+
+impl Manifest {
+    /// The largest file that is read: a thousand times what anybody writes.
+    pub const MAX_BYTES: u64 = 16 << 20;
+
+    /// Reads a manifest, with its warnings.
+    pub fn read(path: impl AsRef<Path>) -> Result<(Manifest, Diagnostics), Diagnostics> {
+        let path = path.as_ref();
+        let dir = match path.parent() {
+            Some(dir) if !dir.as_os_str().is_empty() => dir,
+            _ => Path::new("."),
+        };
+        Manifest::parse(read_source(path)?, dir)
+    }
+
+    /// Reads the text of a manifest whose paths are relative to `dir`.
+    pub fn parse(source: Source, dir: &Path) -> Result<(Manifest, Diagnostics), Diagnostics> {
+        if source.text().len() as u64 > Manifest::MAX_BYTES {
+            return Err(too_large(source.name()).into());
+        }
+        let shared = source.clone();
+        let mut problems = Problems::new(&shared);
+        let (document, errors) = DeTable::parse_recoverable(shared.text());
+        if report_syntax(&errors, &mut problems) {
+            return Err(problems.finish());
+        }
+        let manifest = read_document(document.get_ref(), source, dir, &mut problems);
+        let found = problems.finish();
+        match manifest {
+            Some(manifest) => found.into_result(manifest),
+            None => Err(found),
+        }
+    }
+
+    /// A path of the manifest, seen from where the program runs.
+    pub fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.dir.join(path)
+    }
+
+    /// The network behind a symbol, looked up in `[networks]` if it is shared.
+    pub fn network<'m>(&'m self, network: &'m NetworkRef) -> Option<&'m Network> {
+        match network {
+            NetworkRef::Own(network) => Some(network),
+            NetworkRef::Shared(name) => self.networks.get(&name.value).map(|n| &n.value),
+        }
+    }
+}
+
+fn too_large(name: &str) -> Diagnostic {
+    let megabytes = Manifest::MAX_BYTES >> 20;
+    Diagnostic::error(format!(
+        "`{name}` is too large for a manifest: more than {megabytes} MB"
+    ))
+    .help("a manifest is a small TOML file; data goes into files of its own")
+}
+
+/// The text of a file, or why there is none.
+fn read_source(path: &Path) -> Result<Source, Diagnostic> {
+    let name = path.display().to_string();
+    let fail = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            Diagnostic::error(format!("there is no manifest `{name}`")).help("check the path")
+        }
+        _ => Diagnostic::error(format!("cannot read the manifest `{name}`: {error}")),
+    };
+    if path.is_dir() {
+        return Err(
+            Diagnostic::error(format!("`{name}` is a folder, not a manifest"))
+                .help("give the `.toml` file in it"),
+        );
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(fail)?;
+    file.take(Manifest::MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(fail)?;
+    if bytes.len() as u64 > Manifest::MAX_BYTES {
+        return Err(too_large(&name));
+    }
+    String::from_utf8(bytes)
+        .map(|text| Source::new(name.clone(), text))
+        .map_err(|error| {
+            // Up to the bad byte the lossy text is the same, and there it has a replacement character.
+            let at = error.utf8_error().valid_up_to();
+            let lossy = String::from_utf8_lossy(error.as_bytes());
+            let dropped = if lossy.starts_with('\u{feff}') { 3 } else { 0 };
+            let start = at - dropped;
+            Diagnostic::error("the manifest is not UTF-8 text")
+                .at(
+                    &Source::new(name, lossy),
+                    Span::new(start, start + 3),
+                    "not UTF-8",
+                )
+                .help("save the file as UTF-8")
+        })
+}
+
+/// After this many mistakes in the notation the parser is guessing.
+const MAX_SYNTAX_ERRORS: usize = 10;
+
+/// Reports what is not TOML; true if the document cannot be relied on. A duplicate key does no harm to the
+/// rest of the document, so the rest is still checked.
+fn report_syntax(errors: &[toml::de::Error], problems: &mut Problems<'_>) -> bool {
+    let end = problems.source.text().len();
+    let mut places: Vec<(usize, usize, &toml::de::Error)> = errors
+        .iter()
+        .map(|error| {
+            let span = error.span().unwrap_or(0..0);
+            (span.start.min(end), span.end.min(end), error)
+        })
+        .collect();
+    places.sort_by_key(|(start, ..)| *start);
+    // One for each line: the others follow from it, as a rule.
+    places.dedup_by_key(|(start, ..)| problems.source.line(*start as u32));
+    for (start, end, error) in places.iter().take(MAX_SYNTAX_ERRORS) {
+        let message = error.message();
+        let diagnostic = if message == "duplicate key" {
+            let key = problems.source.slice(Span::new(*start, *end));
+            Diagnostic::error(format!("`{key}` is given twice")).help("remove one of the two")
+        } else if let Some(word) = unquoted_word(problems.source, *start) {
+            Diagnostic::error(format!("not TOML: `{word}` is not in quotes"))
+                .help(format!("write \"{word}\""))
+        } else {
+            Diagnostic::error(format!("not TOML: {message}"))
+        };
+        problems.push(Span::new(*start, *end), "", diagnostic);
+    }
+    errors
+        .iter()
+        .any(|error| error.message() != "duplicate key")
+}
+
+/// A string without quotes, if that is what stands at `start`: the commonest slip in TOML, for which the
+/// parser's own words ("invalid boolean") are no help.
+fn unquoted_word(source: &Source, start: usize) -> Option<&str> {
+    let before = source.text().get(..start)?.trim_end_matches([' ', '\t']);
+    let rest = source.text().get(start..)?;
+    let end = rest
+        .find(|c: char| !(c.is_alphanumeric() || "_-./".contains(c)))
+        .unwrap_or(rest.len());
+    let word = rest.get(..end)?;
+    (before.ends_with('=') && word.starts_with(char::is_alphabetic)).then_some(word)
+}
+
+fn read_document<'d>(
+    document: &'d DeTable<'d>,
+    source: Source,
+    dir: &Path,
+    problems: &mut Problems<'_>,
+) -> Option<Manifest> {
+    let mut table = reader::Table::new(String::new(), Span::new(0, 0), document);
+    let theory = table
+        .require(problems, "theory", "\"theory.ltn\"")
+        .and_then(|item| item.file(problems));
+    let semantics = match table.take("semantics") {
+        Some(item) => semantics::read(&item, problems),
+        None => Some(Semantics::default()),
+    };
+    // A section that is not a table was reported; an empty one stands in for it.
+    macro_rules! section {
+        ($key:literal, $type:ty) => {
+            table
+                .take($key)
+                .and_then(|item| item.section(problems, <$type>::read))
+                .unwrap_or_default()
+        };
+    }
+    let sorts = section!("sorts", Sort);
+    let params = section!("params", Param);
+    let tables = section!("tables", Table);
+    let network_names = table.take("networks").map(|item| item.keys().collect());
+    let networks = section!("networks", Network);
+    let predicates = section!("predicates", Predicate);
+    let functions = section!("functions", Function);
+    let constants = section!("constants", Constant);
+    let schedule = match table.take("schedule") {
+        Some(item) => Schedules::read(&item, problems),
+        None => Some(Schedules::default()),
+    };
+    let train = table
+        .take("train")
+        .and_then(|item| Some(Spanned::new(Train::read(&item, problems)?, item.key)));
+    let before = problems.count();
+    let evaluate = table
+        .take("evaluate")
+        .and_then(|item| Some(Spanned::new(Evaluate::read(&item, problems)?, item.key)));
+    let evaluate_is_sound = problems.count() == before;
+    table.finish(problems);
+    let declared: BTreeSet<&str> = network_names.unwrap_or_default();
+    symbols::check_shared(&networks, &declared, &predicates, &functions, problems);
+    if let (Some(train), true) = (&train, evaluate_is_sound) {
+        train.check_early_stop(evaluate.as_ref().map(|e| &e.value), problems);
+    }
+    Some(Manifest {
+        source,
+        dir: dir.to_owned(),
+        theory: theory?,
+        semantics: semantics?,
+        sorts,
+        params,
+        tables,
+        predicates,
+        functions,
+        constants,
+        networks,
+        schedule: schedule?,
+        train,
+        evaluate,
+    })
+}

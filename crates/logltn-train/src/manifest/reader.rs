@@ -1,0 +1,484 @@
+//! Reading TOML without stopping at the first mistake.
+//!
+//! [`Problems`] collects what is wrong. [`Item`] is one value with its path and place and knows how to turn
+//! into a number, a string, a list. [`Table`] remembers every key it was asked for, so that the keys nobody
+//! asked for can be refused, and the list of known keys cannot fall out of step with what is read.
+//!
+//! Everything returns an `Option`: `None` means "reported, carry on with the rest of the file".
+
+use std::path::PathBuf;
+
+use logltn::{Diagnostic, Diagnostics, Source, Span, nearest};
+use toml::de::{DeTable, DeValue};
+
+use super::spanned::{Section, Spanned};
+
+/// All that was found wrong, put into the order of the file at the end.
+pub(super) struct Problems<'s> {
+    pub(super) source: &'s Source,
+    found: Vec<(u32, Diagnostic)>,
+}
+
+impl<'s> Problems<'s> {
+    pub(super) fn new(source: &'s Source) -> Problems<'s> {
+        Problems {
+            source,
+            found: Vec::new(),
+        }
+    }
+
+    /// Reports `diagnostic` at `span`, with a few words under the marks.
+    pub(super) fn push(&mut self, span: Span, label: &str, diagnostic: Diagnostic) {
+        self.found
+            .push((span.start, diagnostic.at(self.source, span, label)));
+    }
+
+    /// Reports an error that its message explains well enough.
+    pub(super) fn error(&mut self, span: Span, message: impl Into<String>) {
+        self.push(span, "", Diagnostic::error(message));
+    }
+
+    /// How many were found so far.
+    pub(super) fn count(&self) -> usize {
+        self.found.len()
+    }
+
+    pub(super) fn finish(mut self) -> Diagnostics {
+        self.found.sort_by_key(|(start, _)| *start);
+        let mut all = Diagnostics::new();
+        self.found.into_iter().for_each(|(_, d)| all.push(d));
+        all
+    }
+}
+
+/// One value of the file.
+#[derive(Clone)]
+pub(super) struct Item<'d> {
+    /// As in `predicates.C.network.mlp[0]`.
+    pub(super) path: String,
+    /// The key that leads to it, or the value itself inside an array.
+    pub(super) key: Span,
+    /// The value; for a `[header]`, the header.
+    pub(super) span: Span,
+    pub(super) value: &'d DeValue<'d>,
+}
+
+/// What a value is, in words.
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a decimal number",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date or time",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+impl<'d> Item<'d> {
+    /// Reports that something else was expected here.
+    pub(super) fn expected<T>(&self, problems: &mut Problems<'_>, what: &str) -> Option<T> {
+        self.expected_with_help(problems, what, None)
+    }
+
+    pub(super) fn expected_with_help<T>(
+        &self,
+        problems: &mut Problems<'_>,
+        what: &str,
+        help: Option<String>,
+    ) -> Option<T> {
+        let found = kind(self.value);
+        let message = format!("`{}`: expected {what}, found {found}", self.path);
+        problems.push(
+            self.span,
+            &format!("expected {what}"),
+            Diagnostic::error(message).maybe_help(help),
+        );
+        None
+    }
+
+    /// Reports that the value is of the right kind but out of range.
+    fn out_of_range<T>(&self, problems: &mut Problems<'_>, range: &str) -> Option<T> {
+        let found = problems.source.slice(self.span);
+        let message = format!("`{}` must be {range}, not {found}", self.path);
+        problems.push(
+            self.span,
+            &format!("must be {range}"),
+            Diagnostic::error(message),
+        );
+        None
+    }
+
+    pub(super) fn is_string(&self) -> bool {
+        matches!(self.value, DeValue::String(_))
+    }
+
+    pub(super) fn is_empty_array(&self) -> bool {
+        matches!(self.value, DeValue::Array(array) if array.is_empty())
+    }
+
+    pub(super) fn is_table(&self) -> bool {
+        matches!(self.value, DeValue::Table(_))
+    }
+
+    pub(super) fn is_number(&self) -> bool {
+        matches!(self.value, DeValue::Integer(_) | DeValue::Float(_))
+    }
+
+    /// A string that is not empty.
+    pub(super) fn string(
+        &self,
+        problems: &mut Problems<'_>,
+        what: &str,
+    ) -> Option<Spanned<String>> {
+        match self.value {
+            DeValue::String(text) if text.trim().is_empty() => {
+                problems.error(
+                    self.span,
+                    format!("`{}` is empty: expected {what}", self.path),
+                );
+                None
+            }
+            DeValue::String(text) => Some(Spanned::new(text.clone().into_owned(), self.span)),
+            _ => self.expected(problems, what),
+        }
+    }
+
+    /// The path of a file, as written.
+    pub(super) fn file(&self, problems: &mut Problems<'_>) -> Option<Spanned<PathBuf>> {
+        let text = self.string(problems, "the path of a file, as a string")?;
+        Some(Spanned::new(PathBuf::from(text.value), text.span))
+    }
+
+    /// One of a few words.
+    pub(super) fn one_of<T: Copy>(
+        &self,
+        problems: &mut Problems<'_>,
+        choices: &[(&str, T)],
+    ) -> Option<Spanned<T>> {
+        let names = || choices.iter().map(|(name, _)| *name);
+        let list = quoted_list(names());
+        let DeValue::String(text) = self.value else {
+            return self.expected(problems, &format!("one of {list}"));
+        };
+        if let Some((_, choice)) = choices.iter().find(|(name, _)| *name == text.as_ref()) {
+            return Some(Spanned::new(*choice, self.span));
+        }
+        let message = format!("`{}`: `{text}` is not one of {list}", self.path);
+        problems.push(
+            self.span,
+            "not known",
+            Diagnostic::error(message).maybe_help(logltn::did_you_mean(text, names())),
+        );
+        None
+    }
+
+    /// A finite number, whole or not.
+    pub(super) fn number(&self, problems: &mut Problems<'_>) -> Option<Spanned<f64>> {
+        let value = match self.value {
+            DeValue::Integer(n) => i128::from_str_radix(n.as_str(), n.radix())
+                .ok()
+                .map(|n| n as f64),
+            DeValue::Float(n) => n.as_str().parse().ok(),
+            _ => return self.expected(problems, "a number"),
+        };
+        match value {
+            Some(value) if value.is_finite() => Some(Spanned::new(value, self.span)),
+            _ => self.out_of_range(problems, "a finite number"),
+        }
+    }
+
+    /// A finite number for which `fits` holds; `range` says so in words.
+    pub(super) fn number_where(
+        &self,
+        problems: &mut Problems<'_>,
+        range: &str,
+        fits: impl Fn(f64) -> bool,
+    ) -> Option<Spanned<f64>> {
+        let number = self.number(problems)?;
+        if fits(number.value) {
+            Some(number)
+        } else {
+            self.out_of_range(problems, range)
+        }
+    }
+
+    /// A whole number from `least` to `most`.
+    pub(super) fn whole(
+        &self,
+        problems: &mut Problems<'_>,
+        least: u64,
+        most: u64,
+    ) -> Option<Spanned<u64>> {
+        let DeValue::Integer(n) = self.value else {
+            return self.expected(problems, "a whole number");
+        };
+        match i128::from_str_radix(n.as_str(), n.radix()) {
+            Ok(n) if (i128::from(least)..=i128::from(most)).contains(&n) => {
+                Some(Spanned::new(n as u64, self.span))
+            }
+            // What does not even fit 128 bits is too large, unless it is negative.
+            _ if n.as_str().starts_with('-') || n.as_str().trim_start_matches('0').is_empty() => {
+                self.out_of_range(problems, &format!("at least {least}"))
+            }
+            _ => self.out_of_range(problems, &format!("at least {least} and at most {most}")),
+        }
+    }
+
+    /// [`Item::whole`] for sizes and counts of things in memory.
+    pub(super) fn size(&self, problems: &mut Problems<'_>, most: u64) -> Option<Spanned<usize>> {
+        let n = self.whole(problems, 1, most)?;
+        Some(Spanned::new(n.value as usize, n.span))
+    }
+
+    /// The members of an array; `what` says what they should be.
+    pub(super) fn items(&self, problems: &mut Problems<'_>, what: &str) -> Option<Vec<Item<'d>>> {
+        let DeValue::Array(array) = self.value else {
+            return self.expected(problems, what);
+        };
+        let item = |(i, member): (usize, &'d toml::Spanned<DeValue<'d>>)| Item {
+            path: format!("{}[{i}]", self.path),
+            key: span(member.span()),
+            span: span(member.span()),
+            value: member.get_ref(),
+        };
+        Some(array.iter().enumerate().map(item).collect())
+    }
+
+    /// An array whose members are read one by one; bad members are reported and left out.
+    pub(super) fn list<T>(
+        &self,
+        problems: &mut Problems<'_>,
+        what: &str,
+        mut read: impl FnMut(&Item<'d>, &mut Problems<'_>) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let items = self.items(problems, what)?;
+        Some(
+            items
+                .iter()
+                .filter_map(|item| read(item, problems))
+                .collect(),
+        )
+    }
+
+    /// A list of different, non-empty strings.
+    pub(super) fn names(
+        &self,
+        problems: &mut Problems<'_>,
+        what: &str,
+    ) -> Option<Vec<Spanned<String>>> {
+        let names = self.list(problems, what, |item, problems| {
+            item.string(problems, "a name")
+        })?;
+        let mut first = std::collections::BTreeMap::new();
+        for name in &names {
+            if let Some(earlier) = first.insert(name.as_str(), name.span) {
+                problems.push(
+                    name.span,
+                    "again here",
+                    Diagnostic::error(format!(
+                        "`{}`: `{}` stands here twice",
+                        self.path, name.value
+                    ))
+                    .mark(earlier, "first here"),
+                );
+            }
+        }
+        Some(names)
+    }
+
+    /// The table with keys; `what` says what it should be.
+    pub(super) fn table(&self, problems: &mut Problems<'_>, what: &str) -> Option<Table<'d>> {
+        match self.value {
+            DeValue::Table(table) => Some(Table::new(self.path.clone(), self.place(), table)),
+            _ => self.expected(problems, what),
+        }
+    }
+
+    /// Where to point for the thing as a whole: at the name in a header, else at the value, which is
+    /// easier to recognise than `{ … }`.
+    fn place(&self) -> Span {
+        if self.span.start <= self.key.start {
+            self.key
+        } else {
+            self.span
+        }
+    }
+
+    /// The names in a table, whatever they lead to.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &'d str> + use<'d> {
+        let table = match self.value {
+            DeValue::Table(table) => Some(table),
+            _ => None,
+        };
+        table
+            .into_iter()
+            .flat_map(|table| table.keys().map(|key| key.get_ref().as_ref()))
+    }
+
+    /// A table of named entries, each read by `read`.
+    pub(super) fn section<T>(
+        &self,
+        problems: &mut Problems<'_>,
+        mut read: impl FnMut(&Item<'d>, &mut Problems<'_>) -> Option<T>,
+    ) -> Option<Section<T>> {
+        let DeValue::Table(table) = self.value else {
+            return self.expected(problems, "a table");
+        };
+        let mut section = Section::new();
+        for item in Table::new(self.path.clone(), self.span, table).all() {
+            let name = item.path.split_at(self.path.len() + 1).1.to_owned();
+            if name.is_empty() {
+                problems.error(item.key, format!("a name in `{}` is empty", self.path));
+            }
+            if let Some(value) = read(&item, problems) {
+                section.insert(name, Spanned::new(value, item.key));
+            }
+        }
+        Some(section)
+    }
+}
+
+/// A table that knows which of its keys were asked for.
+pub(super) struct Table<'d> {
+    /// As in `predicates.C`; empty for the whole file.
+    path: String,
+    pub(super) span: Span,
+    table: &'d DeTable<'d>,
+    known: Vec<&'static str>,
+}
+
+impl<'d> Table<'d> {
+    pub(super) fn new(path: String, span: Span, table: &'d DeTable<'d>) -> Table<'d> {
+        Table {
+            path,
+            span,
+            table,
+            known: Vec::new(),
+        }
+    }
+
+    /// The value of `key`, if it is there. Every key must be asked for before [`Table::finish`].
+    pub(super) fn take(&mut self, key: &'static str) -> Option<Item<'d>> {
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
+        let (name, value) = self.table.get_key_value(key)?;
+        Some(self.item(key, name.span(), value))
+    }
+
+    /// The value of `key`, which must be there; `hint` shows how it is written.
+    pub(super) fn require(
+        &mut self,
+        problems: &mut Problems<'_>,
+        key: &'static str,
+        hint: &str,
+    ) -> Option<Item<'d>> {
+        let item = self.take(key);
+        if item.is_none() {
+            let place = if self.path.is_empty() {
+                "the manifest".to_owned()
+            } else {
+                format!("`{}`", self.path)
+            };
+            problems.push(
+                self.span,
+                "missing here",
+                Diagnostic::error(format!("{place} has no `{key}`"))
+                    .help(format!("add `{key} = {hint}`")),
+            );
+        }
+        item
+    }
+
+    /// Refuses the keys that nobody asked for.
+    pub(super) fn finish(self, problems: &mut Problems<'_>) {
+        for (name, _) in self.table.iter() {
+            let key = name.get_ref().as_ref();
+            if self.known.contains(&key) {
+                continue;
+            }
+            let place = if self.path.is_empty() {
+                String::new()
+            } else {
+                format!(" in `{}`", self.path)
+            };
+            let guess = nearest(key, self.known.iter().copied());
+            problems.push(
+                span(name.span()),
+                "unknown key",
+                Diagnostic::error(format!("unknown key `{key}`{place}"))
+                    .note(format!(
+                        "known keys: {}",
+                        quoted_list(self.known.iter().copied())
+                    ))
+                    .maybe_help(guess.map(|guess| format!("did you mean `{guess}`?"))),
+            );
+        }
+    }
+
+    fn item(
+        &self,
+        key: &str,
+        name: std::ops::Range<usize>,
+        value: &'d toml::Spanned<DeValue<'d>>,
+    ) -> Item<'d> {
+        Item {
+            path: if self.path.is_empty() {
+                key.to_owned()
+            } else {
+                format!("{}.{key}", self.path)
+            },
+            key: span(name),
+            span: span(value.span()),
+            value: value.get_ref(),
+        }
+    }
+
+    fn all(&self) -> Vec<Item<'d>> {
+        let item = |(name, value): (&toml::Spanned<_>, &'d _)| {
+            let key: &std::borrow::Cow<'_, str> = name.get_ref();
+            self.item(key, name.span(), value)
+        };
+        self.table.iter().map(item).collect()
+    }
+}
+
+/// Reports all but the first of `given`, where only one may be there. True if at most one is.
+pub(super) fn at_most_one(
+    problems: &mut Problems<'_>,
+    path: &str,
+    given: &[&Option<Item<'_>>],
+) -> bool {
+    let mut given: Vec<&Item<'_>> = given.iter().filter_map(|item| item.as_ref()).collect();
+    given.sort_by_key(|item| item.key.start);
+    let [first, others @ ..] = given.as_slice() else {
+        return true;
+    };
+    let name = |item: &Item<'_>| item.path.rsplit('.').next().unwrap_or_default().to_owned();
+    for other in others {
+        problems.push(
+            other.key,
+            "second",
+            Diagnostic::error(format!(
+                "`{path}` has both `{}` and `{}`: only one of them can be",
+                name(first),
+                name(other)
+            ))
+            .mark(first.key, "first"),
+        );
+    }
+    others.is_empty()
+}
+
+/// `` `a`, `b`, `c` ``.
+pub(super) fn quoted_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let quoted: Vec<String> = names.into_iter().map(|n| format!("`{n}`")).collect();
+    quoted.join(", ")
+}
+
+/// A place as the TOML parser gives it.
+pub(super) fn span(range: std::ops::Range<usize>) -> Span {
+    Span::new(range.start, range.end)
+}

@@ -1,0 +1,389 @@
+//! What a theory is grounded in: how many individuals each sort has, the rows of the tables, the params.
+//!
+//! Features are here only for the distances of guards; what networks read never passes through the
+//! logic.
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::number::Number;
+use crate::suggest::did_you_mean;
+use crate::theory::*;
+
+/// The cells of one column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnData {
+    /// Individuals, by their 0-based index in the sort.
+    Individuals(Vec<u32>),
+    /// The integers of an `Int` column.
+    Int(Vec<i64>),
+    /// The reals of a `Real` column.
+    Real(Vec<f64>),
+}
+
+impl ColumnData {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            ColumnData::Individuals(cells) => cells.len(),
+            ColumnData::Int(cells) => cells.len(),
+            ColumnData::Real(cells) => cells.len(),
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The rows of a table, column by column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableData {
+    /// One per declared column.
+    pub columns: Vec<ColumnData>,
+    /// The number of rows.
+    pub rows: usize,
+    /// Whether a step may look at some of the rows only. Such a table cannot shape a theory: the guards
+    /// of `all`, `any` and `for` may not use it.
+    pub batched: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SortData {
+    pub size: Option<usize>,
+    /// Row-major, `width` numbers per individual.
+    pub features: Option<(usize, Vec<f64>)>,
+}
+
+/// Which individual a constant is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConstantData {
+    /// An individual of the data, by its index.
+    Row(u32),
+    /// A vector of its own, to be learnt: an individual that no quantifier ranges over.
+    Learnable,
+}
+
+/// The data of a theory.
+///
+/// ```
+/// use logltn::{ColumnData, Data, Source, Theory};
+/// let theory = Theory::parse(Source::new("t", "
+///     sort Point  param near  table edges(from: Point, weight: Real)  predicate P(Point)
+///     axiom a: forall (x, w) in edges where w < near. P(x)")).unwrap();
+/// let mut data = Data::new(&theory);
+/// data.set_size("Point", 3)?;
+/// data.set_param("near", 0.5)?;
+/// data.set_rows("edges", vec![
+///     ColumnData::Individuals(vec![0, 2]),
+///     ColumnData::Real(vec![0.1, 0.9]),
+/// ])?;
+/// assert!(data.missing().is_empty());
+/// # Ok::<(), logltn::Diagnostics>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Data {
+    theory: Theory,
+    pub(crate) sorts: Vec<SortData>,
+    pub(crate) tables: Vec<Option<TableData>>,
+    pub(crate) params: Vec<Option<Number>>,
+    pub(crate) constants: Vec<Option<ConstantData>>,
+}
+
+impl Data {
+    /// Nothing yet but what the theory itself says: the sizes of integer and label sorts.
+    pub fn new(theory: &Theory) -> Data {
+        let sorts = theory.sorts.iter().map(|sort| SortData {
+            size: sort
+                .size()
+                .or((!sort.labels.is_empty()).then_some(sort.labels.len())),
+            features: None,
+        });
+        Data {
+            sorts: sorts.collect(),
+            tables: vec![None; theory.tables.len()],
+            params: vec![None; theory.params.len()],
+            constants: vec![None; theory.constants.len()],
+            theory: theory.clone(),
+        }
+    }
+
+    /// The theory that this is the data of.
+    pub fn theory(&self) -> &Theory {
+        &self.theory
+    }
+
+    /// Sets the number of individuals of a data sort.
+    pub fn set_size(&mut self, sort: &str, size: usize) -> Result<(), Diagnostics> {
+        let id = self.data_sort(sort)?;
+        if size >= u32::MAX as usize {
+            return Err(Diagnostic::error(format!(
+                "sort `{sort}` has {size} individuals: at most 4,294,967,294 are possible"
+            ))
+            .into());
+        }
+        match self.sorts[id.index()].size {
+            Some(known) if known != size => Err(Diagnostic::error(format!(
+                "sort `{sort}` has {known} individuals in one place and {size} in another"
+            ))
+            .into()),
+            _ => {
+                self.sorts[id.index()].size = Some(size);
+                Ok(())
+            }
+        }
+    }
+
+    /// Sets the features of a data sort, `width` numbers per individual, for the distances of guards.
+    pub fn set_features(
+        &mut self,
+        sort: &str,
+        width: usize,
+        values: Vec<f64>,
+    ) -> Result<(), Diagnostics> {
+        let id = self.data_sort(sort)?;
+        if width == 0 || values.len() % width != 0 {
+            return Err(Diagnostic::error(format!(
+                "the features of sort `{sort}` are {} numbers, not a multiple of the width {width}",
+                values.len()
+            ))
+            .into());
+        }
+        if let Some(at) = values.iter().position(|x| !x.is_finite()) {
+            return Err(Diagnostic::error(format!(
+                "feature {} of individual {} of sort `{sort}` is {}",
+                at % width,
+                at / width,
+                values[at]
+            ))
+            .into());
+        }
+        self.set_size(sort, values.len() / width)?;
+        self.sorts[id.index()].features = Some((width, values));
+        Ok(())
+    }
+
+    /// Sets the rows of a table, one [`ColumnData`] per declared column.
+    pub fn set_rows(&mut self, table: &str, columns: Vec<ColumnData>) -> Result<(), Diagnostics> {
+        let Some(id) = self.theory.table(table) else {
+            let known = self.theory.tables.iter().map(|t| t.name.as_str());
+            return Err(unknown("table", table, did_you_mean(table, known)));
+        };
+        let declared = &self.theory[id];
+        let rows = columns.first().map_or(0, ColumnData::len);
+        if columns.len() != declared.columns.len() || columns.iter().any(|c| c.len() != rows) {
+            return Err(Diagnostic::error(format!(
+                "table `{table}` needs {} columns of equal length",
+                declared.columns.len()
+            ))
+            .into());
+        }
+        for (data, column) in columns.iter().zip(&declared.columns) {
+            let fits = matches!(
+                (data, column.sort),
+                (ColumnData::Individuals(_), ColumnSort::Sort(_))
+                    | (ColumnData::Int(_), ColumnSort::Int)
+                    | (ColumnData::Real(_), ColumnSort::Real)
+            );
+            if !fits {
+                return Err(Diagnostic::error(format!(
+                    "column `{}` of table `{table}` must hold `{}`",
+                    column.name,
+                    self.theory.column_sort_name(column.sort)
+                ))
+                .into());
+            }
+        }
+        self.tables[id.index()] = Some(TableData {
+            columns,
+            rows,
+            batched: false,
+        });
+        Ok(())
+    }
+
+    /// Says that each step will look at some rows of the table only.
+    pub fn set_batched(&mut self, table: &str) -> Result<(), Diagnostics> {
+        let found = self.theory.table(table);
+        match found.and_then(|id| self.tables[id.index()].as_mut()) {
+            Some(data) => {
+                data.batched = true;
+                Ok(())
+            }
+            None => Err(unknown("table", table, None)),
+        }
+    }
+
+    /// Sets a param.
+    pub fn set_param(&mut self, param: &str, value: impl Into<Number>) -> Result<(), Diagnostics> {
+        let Some(at) = self.theory.params.iter().position(|p| p.name == param) else {
+            let known = self.theory.params.iter().map(|p| p.name.as_str());
+            return Err(unknown("param", param, did_you_mean(param, known)));
+        };
+        let value = value.into();
+        if !value.to_f64().is_finite() {
+            return Err(Diagnostic::error(format!(
+                "param `{param}` must be finite, but is {value}"
+            ))
+            .into());
+        }
+        self.params[at] = Some(value);
+        Ok(())
+    }
+
+    /// Says which individual a constant is.
+    pub fn set_constant(&mut self, constant: &str, is: ConstantData) -> Result<(), Diagnostics> {
+        let Some(at) = (self.theory.constants.iter()).position(|c| c.name == constant) else {
+            let known = self.theory.constants.iter().map(|c| c.name.as_str());
+            return Err(unknown("constant", constant, did_you_mean(constant, known)));
+        };
+        self.constants[at] = Some(is);
+        Ok(())
+    }
+
+    /// What a plan needs and has not been set, with the place of its declaration; and indexes out of
+    /// range, which can be told only when all is set.
+    pub fn missing(&self) -> Diagnostics {
+        let mut out = Diagnostics::new();
+        let theory = &self.theory;
+        let mut report = |kind: &str, name: &str, span, need: &str| {
+            out.push(
+                Diagnostic::error(format!("{kind} `{name}` has no {need}")).at(
+                    &theory.source,
+                    span,
+                    "",
+                ),
+            );
+        };
+        for (sort, data) in theory.sorts.iter().zip(&self.sorts) {
+            if data.size.is_none() {
+                report("sort", &sort.name, sort.span, "individuals");
+            }
+        }
+        for (table, data) in theory.tables.iter().zip(&self.tables) {
+            if data.is_none() {
+                report("table", &table.name, table.span, "rows");
+            }
+        }
+        for (param, data) in theory.params.iter().zip(&self.params) {
+            if data.is_none() {
+                report("param", &param.name, param.span, "value");
+            }
+        }
+        for (constant, data) in theory.constants.iter().zip(&self.constants) {
+            if data.is_none() {
+                report("constant", &constant.name, constant.span, "individual");
+            }
+        }
+        if !out.has_errors() {
+            self.check_indexes(&mut out);
+        }
+        out
+    }
+
+    fn check_indexes(&self, out: &mut Diagnostics) {
+        let theory = &self.theory;
+        for (table, data) in theory.tables.iter().zip(&self.tables) {
+            let Some(data) = data else { continue };
+            for (column, cells) in table.columns.iter().zip(&data.columns) {
+                let (ColumnSort::Sort(sort), ColumnData::Individuals(cells)) = (column.sort, cells)
+                else {
+                    continue;
+                };
+                let size = self.size(sort);
+                if let Some(row) = cells.iter().position(|&c| c as usize >= size) {
+                    out.push(Diagnostic::error(format!(
+                        "table `{}`, row {}, column `{}`: index {} is out of range, sort `{}` has {size} individuals",
+                        table.name,
+                        row + 1,
+                        column.name,
+                        cells[row],
+                        theory[sort].name
+                    )));
+                }
+            }
+        }
+        for (constant, data) in theory.constants.iter().zip(&self.constants) {
+            let size = self.size(constant.sort);
+            if let Some(ConstantData::Row(row)) = data
+                && *row as usize >= size
+            {
+                out.push(
+                    Diagnostic::error(format!(
+                        "constant `{}` is row {row}, but sort `{}` has {size} individuals",
+                        constant.name, theory[constant.sort].name
+                    ))
+                    .at(&theory.source, constant.span, ""),
+                );
+            }
+        }
+    }
+
+    /// The number of individuals of a sort that quantifiers range over.
+    pub fn size(&self, sort: SortId) -> usize {
+        self.sorts[sort.index()].size.unwrap_or(0)
+    }
+
+    /// [`Data::size`] and the learnable constants, which are numbered after the individuals.
+    pub(crate) fn extent(&self, sort: SortId) -> usize {
+        let learnable = (self.theory.constants.iter().zip(&self.constants))
+            .filter(|(c, d)| c.sort == sort && **d == Some(ConstantData::Learnable))
+            .count();
+        self.size(sort) + learnable
+    }
+
+    /// The index of a constant in its sort: a row, or, if it is learnable, one after the last.
+    pub fn constant_index(&self, id: ConstantId) -> u32 {
+        match self.constants[id.index()] {
+            Some(ConstantData::Row(row)) => row,
+            _ => {
+                let sort = self.theory[id].sort;
+                let before = (self.theory.constants.iter().zip(&self.constants))
+                    .take(id.index())
+                    .filter(|(c, d)| c.sort == sort && **d == Some(ConstantData::Learnable))
+                    .count();
+                (self.size(sort) + before) as u32
+            }
+        }
+    }
+
+    /// The rows of a table, if set.
+    pub fn table(&self, table: TableId) -> Option<&TableData> {
+        self.tables[table.index()].as_ref()
+    }
+
+    /// The Euclidean distance of two individuals' features.
+    pub fn distance(&self, a: (SortId, u32), b: (SortId, u32)) -> Option<f64> {
+        let row = |(sort, index): (SortId, u32)| {
+            let (width, values) = self.sorts[sort.index()].features.as_ref()?;
+            values.get(index as usize * width..(index as usize + 1) * width)
+        };
+        let (a, b) = (row(a)?, row(b)?);
+        (a.len() == b.len()).then(|| euclidean(a, b))
+    }
+
+    fn data_sort(&self, name: &str) -> Result<SortId, Diagnostics> {
+        match self.theory.sort(name) {
+            Some(id) if self.theory[id].kind == SortKind::Data => Ok(id),
+            Some(_) => Err(Diagnostic::error(format!(
+                "sort `{name}` is defined in the theory and takes no data"
+            ))
+            .into()),
+            None => {
+                let known = self.theory.sorts.iter().map(|s| s.name.as_str());
+                Err(unknown("sort", name, did_you_mean(name, known)))
+            }
+        }
+    }
+}
+
+/// The one definition of distance: guards and percentiles must agree to the last bit.
+pub fn euclidean(a: &[f64], b: &[f64]) -> f64 {
+    let squares = a.iter().zip(b).map(|(x, y)| (x - y) * (x - y));
+    squares.sum::<f64>().sqrt()
+}
+
+fn unknown(kind: &str, name: &str, help: Option<String>) -> Diagnostics {
+    Diagnostic::error(format!("the theory has no {kind} `{name}`"))
+        .maybe_help(help)
+        .into()
+}

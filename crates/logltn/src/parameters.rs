@@ -1,0 +1,120 @@
+//! The numbers that operators take: α, p and p_forall.
+
+use std::fmt;
+
+/// α of LogMeanExp and LogSumExp, p of pMean, and p_forall of pMeanError.
+///
+/// ```
+/// use logltn::Parameters;
+/// let parameters = Parameters { alpha: 4.0, ..Parameters::default() };
+/// assert!(parameters.validate().is_ok());
+/// assert!(Parameters { alpha: 0.0, ..parameters }.validate().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    /// How close LogMeanExp is to the maximum: α → ∞ is the maximum, α → 0 the mean.
+    pub alpha: f64,
+    /// How close pMean is to the maximum; 1 is the mean.
+    pub p: f64,
+    /// How close pMeanError is to the minimum; 1 is the mean.
+    pub p_forall: f64,
+}
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        Parameters {
+            alpha: 1.0,
+            p: 2.0,
+            p_forall: 2.0,
+        }
+    }
+}
+
+impl Parameters {
+    /// The names of the three, as in manifests.
+    pub const NAMES: [&'static str; 3] = ["alpha", "p", "p_forall"];
+
+    /// Whether all three are finite and in range.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        Parameters::check("alpha", self.alpha)?;
+        Parameters::check("p", self.p)?;
+        Parameters::check("p_forall", self.p_forall)
+    }
+
+    /// Whether `value` is a value for the parameter called `name`: α > 0, p > 0, p_forall ≥ 1, all finite.
+    ///
+    /// pMean with p < 1 still makes sense as `exists` (towards the geometric mean). pMeanError with
+    /// p_forall < 1 does not as `forall`: a single satisfied grounding would outweigh the violated ones.
+    ///
+    /// ```
+    /// use logltn::Parameters;
+    /// let error = Parameters::check("p_forall", 0.5).unwrap_err();
+    /// assert_eq!(error.to_string(), "`p_forall` must be at least 1 and finite, not 0.5");
+    /// ```
+    pub fn check(name: &'static str, value: f64) -> Result<(), ParameterError> {
+        let fits = value.is_finite()
+            && if name == "p_forall" {
+                value >= 1.0
+            } else {
+                value > 0.0
+            };
+        if fits {
+            Ok(())
+        } else {
+            Err(ParameterError { name, value })
+        }
+    }
+}
+
+/// A parameter out of range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ParameterError {
+    /// Which parameter.
+    pub name: &'static str,
+    /// Its value.
+    pub value: f64,
+}
+
+impl ParameterError {
+    /// What the value should be.
+    pub fn expected(&self) -> &'static str {
+        if self.name == "p_forall" {
+            "at least 1 and finite"
+        } else {
+            "greater than 0 and finite"
+        }
+    }
+}
+
+impl fmt::Display for ParameterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` must be {}, not {}",
+            self.name,
+            self.expected(),
+            self.value
+        )
+    }
+}
+
+impl std::error::Error for ParameterError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        let bad = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0];
+        for name in Parameters::NAMES {
+            for value in bad {
+                assert!(Parameters::check(name, value).is_err(), "{name} = {value}");
+            }
+            assert!(Parameters::check(name, 1.0).is_ok());
+        }
+        assert!(Parameters::check("p", 0.5).is_ok());
+        assert!(Parameters::check("p_forall", 0.5).is_err());
+        assert_eq!(Parameters::default().validate(), Ok(()));
+    }
+}

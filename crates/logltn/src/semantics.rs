@@ -1,0 +1,493 @@
+//! What `and`, `or`, `forall` and the rest mean: a [`Semantics`] is a struct of enums.
+//!
+//! Operators are data, so that the planner can ask "is `or` the same operator as `exists`?" and the
+//! engine can read each one with a single `match`.
+
+use std::fmt;
+
+use crate::operators::{Aggregator, And, Domain, Implies, Loss, Not, Or, Space, allowed, domain};
+use crate::semantics_error::SemanticsError;
+
+/// The meaning of every connective, quantifier and of the theory as a whole.
+///
+/// # Which operators go together
+/// The base decides the [`Space`], and an override must belong to it:
+///
+/// | | log space | truth space | mixed (`prod`) |
+/// |---|---|---|---|
+/// | `and` | `sum` `min` | `product` `min` `lukasiewicz` | as truth space |
+/// | `or` | `log_mean_exp` `log_sum_exp` `max` | `probabilistic_sum` `max` `lukasiewicz` | as truth space |
+/// | `implies`, `not` | always negation normal form | any | any |
+/// | `forall` | `mean` `sum` `min` `max` `log_mean_exp` `log_sum_exp` | `mean` `min` `max` `product` `p_mean` `p_mean_error` | `log_product` |
+/// | `exists` | as `forall` | as `forall` | as truth space |
+/// | `over_axioms` | as `forall` | as `forall` | as log space |
+///
+/// `min`, `max` and `mean` are in both columns: the first two commute with the log, the third means a
+/// different mean in each. A bare sum of truth degrees is in neither, since it leaves [0, 1].
+///
+/// ```
+/// use logltn::{Or, Semantics};
+/// let semantics = Semantics::named("logltn").unwrap().with("or", "max").unwrap();
+/// assert_eq!(semantics.or, Or::Max);
+/// assert_eq!(semantics.to_string(), "logltn with or = max");
+///
+/// let error = semantics.with("and", "product").unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "`and = product` works on truth degrees, but `exists = log_mean_exp` of `logltn` works on logs: they do not mix",
+/// );
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Semantics {
+    /// The base this started from, one of [`Semantics::NAMES`].
+    pub name: &'static str,
+    /// Where the values of formulas live.
+    pub space: Space,
+    /// `and`, `all`.
+    pub and: And,
+    /// `or`, `any`.
+    pub or: Or,
+    /// `->`.
+    pub implies: Implies,
+    /// `not`.
+    pub not: Not,
+    /// `forall`.
+    pub forall: Aggregator,
+    /// `exists`.
+    pub exists: Aggregator,
+    /// The axioms together.
+    pub over_axioms: Aggregator,
+    /// ε of the stable projections π0 and π1 of the product-based operators; 0 switches them off. Nothing
+    /// reads it in log space.
+    pub stable_eps: f64,
+    /// What training minimises.
+    pub loss: Loss,
+}
+
+impl Default for Semantics {
+    fn default() -> Semantics {
+        LOGLTN
+    }
+}
+
+const LOGLTN: Semantics = Semantics {
+    name: "logltn",
+    space: Space::Log,
+    and: And::Sum,
+    or: Or::LogMeanExp,
+    implies: Implies::Nnf,
+    not: Not::Nnf,
+    forall: Aggregator::Mean,
+    exists: Aggregator::LogMeanExp,
+    over_axioms: Aggregator::Mean,
+    stable_eps: 0.0,
+    loss: Loss::MinusSat,
+};
+
+const STABLE: Semantics = Semantics {
+    name: "stable",
+    space: Space::Truth,
+    and: And::Product,
+    or: Or::ProbabilisticSum,
+    implies: Implies::Reichenbach,
+    not: Not::Standard,
+    forall: Aggregator::PMeanError,
+    exists: Aggregator::PMean,
+    over_axioms: Aggregator::PMeanError,
+    stable_eps: 1e-4,
+    loss: Loss::OneMinusSat,
+};
+
+/// In the order of the table in the language's description.
+const BASES: [Semantics; 9] = [
+    LOGLTN,
+    Semantics {
+        name: "logltn-sum",
+        forall: Aggregator::Sum,
+        over_axioms: Aggregator::Sum,
+        ..LOGLTN
+    },
+    Semantics {
+        name: "logltn-max",
+        or: Or::Max,
+        exists: Aggregator::Max,
+        ..LOGLTN
+    },
+    Semantics {
+        name: "logltn-lse",
+        or: Or::LogSumExp,
+        exists: Aggregator::LogSumExp,
+        ..LOGLTN
+    },
+    Semantics {
+        name: "prod",
+        space: Space::Mixed,
+        forall: Aggregator::LogProduct,
+        over_axioms: Aggregator::Sum,
+        loss: Loss::MinusSat,
+        ..STABLE
+    },
+    STABLE,
+    Semantics {
+        name: "godel",
+        and: And::Min,
+        or: Or::Max,
+        implies: Implies::Godel,
+        not: Not::Godel,
+        forall: Aggregator::Min,
+        exists: Aggregator::Max,
+        over_axioms: Aggregator::Min,
+        // No product-based operator to protect; an override that brings one in can set `stable_eps` too.
+        stable_eps: 0.0,
+        ..STABLE
+    },
+    Semantics {
+        name: "lukasiewicz",
+        and: And::Lukasiewicz,
+        or: Or::Lukasiewicz,
+        implies: Implies::Lukasiewicz,
+        forall: Aggregator::Mean,
+        exists: Aggregator::Max,
+        over_axioms: Aggregator::Mean,
+        stable_eps: 0.0,
+        ..STABLE
+    },
+    Semantics {
+        name: "goguen",
+        implies: Implies::Goguen,
+        not: Not::Godel,
+        ..STABLE
+    },
+];
+
+impl Semantics {
+    /// The names that [`Semantics::named`] knows.
+    pub const NAMES: [&'static str; 9] = {
+        let mut names = [""; 9];
+        let mut i = 0;
+        while i < BASES.len() {
+            names[i] = BASES[i].name;
+            i += 1;
+        }
+        names
+    };
+
+    /// The keys of [`Semantics::with`].
+    pub const KEYS: [&'static str; 7] = [
+        "and",
+        "or",
+        "implies",
+        "not",
+        "forall",
+        "exists",
+        "over_axioms",
+    ];
+
+    /// The semantics of that name.
+    ///
+    /// ```
+    /// use logltn::Semantics;
+    /// assert_eq!(Semantics::named("logltn"), Some(Semantics::default()));
+    /// assert_eq!(Semantics::named("prod").unwrap().stable_eps, 1e-4);
+    /// assert!(Semantics::named("fuzzy").is_none());
+    /// ```
+    pub fn named(name: &str) -> Option<Semantics> {
+        BASES.iter().find(|base| base.name == name).copied()
+    }
+
+    /// The same with one operator replaced, both by the names that a manifest uses.
+    pub fn with(self, key: &str, operator: &str) -> Result<Semantics, SemanticsError> {
+        let Some(key) = Self::KEYS.into_iter().find(|k| *k == key) else {
+            return Err(SemanticsError::UnknownKey { key: key.into() });
+        };
+        // The space is checked before the name: in log space no name at all is right for `not`.
+        if self.space == Space::Log && matches!(key, "implies" | "not") {
+            return Err(SemanticsError::NegationNormalForm { key });
+        }
+        let unknown = || SemanticsError::UnknownOperator {
+            key,
+            operator: operator.into(),
+        };
+        fn find<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str, wanted: &str) -> Option<T> {
+            all.iter().copied().find(|op| name(*op) == wanted)
+        }
+        let aggregator = || find(Aggregator::ALL, Aggregator::name, operator).ok_or_else(unknown);
+        let mut changed = self;
+        match key {
+            "and" => changed.and = find(And::ALL, And::name, operator).ok_or_else(unknown)?,
+            "or" => changed.or = find(Or::ALL, Or::name, operator).ok_or_else(unknown)?,
+            "implies" => {
+                changed.implies = find(Implies::ALL, Implies::name, operator)
+                    .filter(|op| *op != Implies::Nnf)
+                    .ok_or_else(unknown)?;
+            }
+            "not" => {
+                changed.not = find(Not::ALL, Not::name, operator)
+                    .filter(|op| *op != Not::Nnf)
+                    .ok_or_else(unknown)?;
+            }
+            "forall" => changed.forall = aggregator()?,
+            "exists" => changed.exists = aggregator()?,
+            _ => changed.over_axioms = aggregator()?,
+        }
+        changed.check(key).map(|()| changed)
+    }
+
+    /// The same with another ε of the stable projections.
+    ///
+    /// ```
+    /// use logltn::Semantics;
+    /// let stable = Semantics::named("stable").unwrap();
+    /// assert_eq!(stable.with_stable_eps(0.0).unwrap().stable_eps, 0.0);
+    /// assert!(stable.with_stable_eps(1.0).is_err());
+    /// ```
+    pub fn with_stable_eps(mut self, eps: f64) -> Result<Semantics, SemanticsError> {
+        self.stable_eps = eps;
+        self.check_numbers().map(|()| self)
+    }
+
+    /// Whether all operators live in the space of this semantics. Always so for what [`Semantics::named`]
+    /// and [`Semantics::with`] give; needed for one that was put together field by field.
+    ///
+    /// ```
+    /// use logltn::{And, Semantics};
+    /// let mixture = Semantics { and: And::Product, ..Semantics::default() };
+    /// assert!(mixture.validate().is_err());
+    /// ```
+    pub fn validate(&self) -> Result<(), SemanticsError> {
+        Self::KEYS.into_iter().try_for_each(|key| self.check(key))?;
+        self.check_numbers()?;
+        if self.sat_is_log() && self.loss == Loss::OneMinusSat {
+            return Err(SemanticsError::LossOfLog);
+        }
+        Ok(())
+    }
+
+    /// Whether the axioms' values and their combination are logs of truth degrees.
+    pub fn sat_is_log(&self) -> bool {
+        self.space != Space::Truth
+    }
+
+    /// The operator under `key`, by name.
+    fn operator(&self, key: &str) -> &'static str {
+        match key {
+            "and" => self.and.name(),
+            "or" => self.or.name(),
+            "implies" => self.implies.name(),
+            "not" => self.not.name(),
+            "forall" => self.forall.name(),
+            "exists" => self.exists.name(),
+            _ => self.over_axioms.name(),
+        }
+    }
+
+    fn check_numbers(&self) -> Result<(), SemanticsError> {
+        // 1 is excluded: π0 would then map every truth degree to 1.
+        if (0.0..1.0).contains(&self.stable_eps) {
+            Ok(())
+        } else {
+            Err(SemanticsError::StableEps {
+                value: self.stable_eps,
+            })
+        }
+    }
+
+    fn check(&self, key: &'static str) -> Result<(), SemanticsError> {
+        let allowed = allowed(self.space, key);
+        let operator = self.operator(key);
+        if allowed.contains(&operator) {
+            return Ok(());
+        }
+        if self.space == Space::Log && matches!(key, "implies" | "not") {
+            return Err(SemanticsError::NegationNormalForm { key });
+        }
+        Err(SemanticsError::Mixed {
+            base: self.name,
+            space: self.space,
+            key,
+            operator,
+            partner: self.partner(key),
+        })
+    }
+
+    /// An operator that shows why `key`'s does not fit: key and name.
+    fn partner(&self, key: &str) -> (&'static str, &'static str) {
+        let home = match (self.space, key) {
+            (Space::Mixed, "forall") => return ("over_axioms", self.over_axioms.name()),
+            (Space::Mixed, "over_axioms") => return ("forall", self.forall.name()),
+            (Space::Log, _) => Domain::Logs,
+            _ => Domain::Truths,
+        };
+        // `not` comes last: it always fits, but says least.
+        ["or", "exists", "and", "forall", "over_axioms", "not"]
+            .into_iter()
+            .map(|k| (k, self.operator(k)))
+            .find(|&(k, op)| k != key && domain(op) == home)
+            .unwrap_or(("not", self.not.name()))
+    }
+}
+
+/// `logltn`, or `logltn with or = max` if it was changed.
+impl fmt::Display for Semantics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        let Some(base) = Semantics::named(self.name) else {
+            return Ok(());
+        };
+        let mut separator = " with";
+        for key in Self::KEYS {
+            if self.operator(key) != base.operator(key) {
+                write!(f, "{separator} {key} = {}", self.operator(key))?;
+                separator = ",";
+            }
+        }
+        if self.stable_eps != base.stable_eps {
+            write!(f, "{separator} stable_eps = {}", self.stable_eps)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operators::every_name;
+
+    fn base(name: &str) -> Semantics {
+        Semantics::named(name).expect("a base")
+    }
+
+    #[test]
+    fn every_base_is_valid_and_shows_its_name() {
+        for name in Semantics::NAMES {
+            let semantics = base(name);
+            assert_eq!(semantics.name, name);
+            assert_eq!(semantics.to_string(), name);
+            assert_eq!(semantics.validate(), Ok(()), "{name}");
+        }
+    }
+
+    #[test]
+    fn bases_are_the_rows_of_the_table() {
+        let row = |name| {
+            let s = base(name);
+            let operators = Semantics::KEYS.map(|key| s.operator(key)).join(" ");
+            format!("{operators} {:?} {}", s.loss, s.stable_eps)
+        };
+        let nnf = "nnf nnf";
+        assert_eq!(
+            row("logltn"),
+            format!("sum log_mean_exp {nnf} mean log_mean_exp mean MinusSat 0")
+        );
+        assert_eq!(
+            row("logltn-sum"),
+            format!("sum log_mean_exp {nnf} sum log_mean_exp sum MinusSat 0")
+        );
+        assert_eq!(
+            row("logltn-max"),
+            format!("sum max {nnf} mean max mean MinusSat 0")
+        );
+        assert_eq!(
+            row("logltn-lse"),
+            format!("sum log_sum_exp {nnf} mean log_sum_exp mean MinusSat 0")
+        );
+        let product = "product probabilistic_sum";
+        assert_eq!(
+            row("prod"),
+            format!("{product} reichenbach standard log_product p_mean sum MinusSat 0.0001")
+        );
+        assert_eq!(
+            row("stable"),
+            format!(
+                "{product} reichenbach standard p_mean_error p_mean p_mean_error OneMinusSat 0.0001"
+            )
+        );
+        assert_eq!(
+            row("godel"),
+            "min max godel godel min max min OneMinusSat 0"
+        );
+        assert_eq!(
+            row("lukasiewicz"),
+            "lukasiewicz lukasiewicz lukasiewicz standard mean max mean OneMinusSat 0"
+        );
+        assert_eq!(
+            row("goguen"),
+            format!("{product} goguen godel p_mean_error p_mean p_mean_error OneMinusSat 0.0001")
+        );
+    }
+
+    /// `with` accepts exactly the documented table, for every base, key and operator.
+    #[test]
+    fn overrides_follow_the_table() {
+        for name in Semantics::NAMES {
+            let semantics = base(name);
+            for key in Semantics::KEYS {
+                for operator in every_name(key) {
+                    let result = semantics.with(key, operator);
+                    let fits = allowed(semantics.space, key).contains(&operator);
+                    assert_eq!(result.is_ok(), fits, "{name} {key} {operator}");
+                    if let Ok(changed) = result {
+                        assert_eq!(changed.operator(key), operator);
+                        assert_eq!(changed.validate(), Ok(()));
+                    }
+                }
+                assert!(semantics.with(key, "nnf").is_err());
+            }
+        }
+    }
+
+    fn message(name: &str, key: &str, operator: &str) -> String {
+        let error = base(name).with(key, operator).expect_err("must not fit");
+        format!("{error}\n{}", error.help().unwrap_or_default())
+    }
+
+    #[test]
+    fn messages_name_the_two_that_do_not_mix() {
+        let mistakes = [
+            ("logltn", "and", "product"),
+            ("logltn", "exists", "p_mean"),
+            ("logltn", "not", "standard"),
+            ("stable", "or", "log_sum_exp"),
+            ("stable", "forall", "log_product"),
+            ("godel", "forall", "sum"),
+            ("prod", "forall", "mean"),
+            ("prod", "over_axioms", "p_mean"),
+            ("logltn", "or", "maxx"),
+            ("logltn", "impiles", "godel"),
+        ];
+        let all: Vec<String> = mistakes.map(|(b, k, o)| message(b, k, o)).to_vec();
+        insta::assert_snapshot!(all.join("\n\n"));
+    }
+
+    #[test]
+    fn a_semantics_put_together_by_hand_is_checked() {
+        let not = Semantics {
+            not: Not::Standard,
+            ..Semantics::default()
+        };
+        assert_eq!(
+            not.validate(),
+            Err(SemanticsError::NegationNormalForm { key: "not" })
+        );
+        let loss = Semantics {
+            loss: Loss::OneMinusSat,
+            ..base("prod")
+        };
+        assert_eq!(loss.validate(), Err(SemanticsError::LossOfLog));
+        for eps in [-0.1, 1.0, f64::NAN, f64::INFINITY] {
+            assert!(base("stable").with_stable_eps(eps).is_err(), "{eps}");
+        }
+    }
+
+    #[test]
+    fn changes_are_shown() {
+        let changed = base("prod")
+            .with("and", "min")
+            .and_then(|s| s.with("over_axioms", "mean"))
+            .and_then(|s| s.with_stable_eps(0.0));
+        assert_eq!(
+            changed.map(|s| s.to_string()),
+            Ok("prod with and = min, over_axioms = mean, stable_eps = 0".into())
+        );
+    }
+}

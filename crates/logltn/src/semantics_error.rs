@@ -1,0 +1,138 @@
+//! Why operators cannot be put together.
+
+use std::fmt;
+
+use crate::operators::{Domain, Space, allowed, domain, every_name};
+use crate::semantics::Semantics;
+use crate::suggest::did_you_mean;
+
+/// Why operators cannot be put together.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SemanticsError {
+    /// There is no such operator to replace.
+    UnknownKey {
+        /// As given.
+        key: String,
+    },
+    /// No operator of this kind has that name.
+    UnknownOperator {
+        /// One of [`Semantics::KEYS`].
+        key: &'static str,
+        /// As given.
+        operator: String,
+    },
+    /// An operator that does not live where the base lives.
+    Mixed {
+        /// The base's name.
+        base: &'static str,
+        /// The base's space.
+        space: Space,
+        /// The operator that does not fit: its key.
+        key: &'static str,
+        /// Its name.
+        operator: &'static str,
+        /// Key and name of one that it does not mix with.
+        partner: (&'static str, &'static str),
+    },
+    /// `implies` or `not` in log space, where both are negation normal form.
+    NegationNormalForm {
+        /// `implies` or `not`.
+        key: &'static str,
+    },
+    /// ε outside [0, 1).
+    StableEps {
+        /// As given.
+        value: f64,
+    },
+    /// A loss of 1 − sat where sat is a log.
+    LossOfLog,
+}
+
+impl SemanticsError {
+    /// How to fix it, where there is something to say.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            SemanticsError::UnknownKey { key } => did_you_mean(key, Semantics::KEYS)
+                .or_else(|| Some(format!("the operators are {}", list(&Semantics::KEYS)))),
+            SemanticsError::UnknownOperator { key, operator } => {
+                let names = every_name(key);
+                let known = format!("`{key}` can be {}", list(&names));
+                Some(match did_you_mean(operator, names) {
+                    Some(guess) => format!("{guess} {known}"),
+                    None => known,
+                })
+            }
+            SemanticsError::Mixed {
+                space,
+                key,
+                operator,
+                base,
+                ..
+            } => {
+                let names = list(allowed(*space, key));
+                let elsewhere = match (domain(operator), space) {
+                    (Domain::TruthsToLogs, Space::Mixed) | (Domain::Either, _) => "stable",
+                    (Domain::TruthsToLogs, _) => "prod",
+                    (Domain::Logs, _) => "logltn",
+                    (Domain::Truths, _) => "stable",
+                };
+                Some(format!(
+                    "on top of `{base}`, `{key}` can be {names}; or start from another base, such as `{elsewhere}`"
+                ))
+            }
+            SemanticsError::NegationNormalForm { key } => Some(format!(
+                "remove `{key}`, or start from a base of truth degrees, such as `stable`"
+            )),
+            SemanticsError::StableEps { .. } => Some("0 switches the projections off".into()),
+            SemanticsError::LossOfLog => Some("use `Loss::MinusSat`".into()),
+        }
+    }
+}
+
+/// `` `a`, `b` or `c` ``.
+fn list(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+impl fmt::Display for SemanticsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SemanticsError::UnknownKey { key } => write!(f, "a semantics has no operator `{key}`"),
+            SemanticsError::UnknownOperator { key, operator } => {
+                write!(f, "there is no operator `{operator}` for `{key}`")
+            }
+            SemanticsError::Mixed {
+                base,
+                key,
+                operator,
+                partner: (partner_key, partner),
+                ..
+            } => write!(
+                f,
+                "`{key} = {operator}` {}, but `{partner_key} = {partner}` of `{base}` {}: they do not mix",
+                domain(operator),
+                domain(partner),
+            ),
+            SemanticsError::NegationNormalForm { key } => write!(
+                f,
+                "`{key}` cannot be replaced in log space, where negation is pushed to the atoms and \
+                 `a -> b` means `not a or b`"
+            ),
+            SemanticsError::StableEps { value } => {
+                write!(
+                    f,
+                    "`stable_eps` must be at least 0 and less than 1, not {value}"
+                )
+            }
+            SemanticsError::LossOfLog => {
+                write!(f, "a loss of 1 − sat needs truth degrees, but sat is a log")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SemanticsError {}
