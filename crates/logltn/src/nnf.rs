@@ -28,6 +28,25 @@ impl Formula {
     }
 }
 
+impl Formula {
+    /// Whether the normal form has more than [`MAX_NNF_NODES`] nodes.
+    pub(crate) fn nnf_is_too_large(&self) -> bool {
+        size(self) > MAX_NNF_NODES
+    }
+
+    /// Whether negation normal form changes which quantifiers there are.
+    pub(crate) fn nnf_differs(&self) -> bool {
+        deep(|| match &self.kind {
+            FormulaKind::Atom { .. } => false,
+            FormulaKind::Not(_) | FormulaKind::Implies(..) | FormulaKind::Iff(..) => true,
+            FormulaKind::And(members) | FormulaKind::Or(members) => {
+                members.iter().any(Formula::nnf_differs)
+            }
+            FormulaKind::Quantified { body, .. } => body.nnf_differs(),
+        })
+    }
+}
+
 /// The number of nodes of the normal form: the same whether negated or not.
 fn size(formula: &Formula) -> usize {
     let all = |members: &[Formula]| {
