@@ -40,6 +40,17 @@ pub(crate) enum ExprKind {
     Error,
 }
 
+impl ExprKind {
+    /// Whether it has the form of a term: a name, a number or a call.
+    pub fn is_term(&self) -> bool {
+        use ExprKind::*;
+        matches!(
+            self,
+            Name(_) | Integer(_) | Number(_) | Call(..) | Negative(_) | Error
+        )
+    }
+}
+
 /// `+` or `-` before a member of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
