@@ -362,21 +362,26 @@ impl Printer<'_> {
 
     fn value(&mut self, value: &Value, place: Place) {
         match &value.kind {
-            ValueKind::Int(n) => self.wrapped(*n < 0 && place > Place::Sum, |p| {
-                let _ = write!(p.out, "{n}");
-            }),
+            ValueKind::Int(n) => {
+                let _ = write!(self.out, "{n}");
+            }
             ValueKind::Real(x) => {
                 let _ = write!(self.out, "{x:?}");
             }
             ValueKind::Param(id) => self.push(&self.theory[*id].name.clone()),
             ValueKind::Number(id) => self.push(&self.variable(*id).to_string()),
             ValueKind::Individual(term) => self.term(term),
-            ValueKind::Negative(inner) => self.wrapped(place > Place::Sum, |p| {
-                p.push("-");
-                // `--1` would be the number 1 again, `-1` a literal: keep the tree.
-                let literal = matches!(inner.kind, ValueKind::Int(_) | ValueKind::Negative(_));
-                p.wrapped(literal, |p| p.value(inner, Place::Negative));
-            }),
+            // A sign binds tightest, so it needs no parentheses anywhere: text at the limit of nesting
+            // must not be printed beyond it.
+            ValueKind::Negative(inner) => {
+                let again = match inner.kind {
+                    ValueKind::Negative(_) => true,
+                    ValueKind::Int(n) => n < 0,
+                    _ => false,
+                };
+                self.push(if again { "- " } else { "-" });
+                deep(|| self.value(inner, Place::Negative));
+            }
             ValueKind::Sum(members) => self.wrapped(place >= Place::Sum, |p| {
                 for (i, (sign, member)) in members.iter().enumerate() {
                     match (i, sign) {

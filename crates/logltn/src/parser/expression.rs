@@ -405,7 +405,12 @@ impl Parser<'_> {
 
     fn parenthesis(&mut self) -> Parsed<Expr> {
         let open = self.advance();
-        let inner = self.deeper(|p| p.expression())?;
+        // Around a quantifier they are optional where it comes last, and the printer always writes them:
+        // they are not a level of their own, or a text at the limit could not be printed.
+        let inner = match self.peek() {
+            Token::Forall | Token::Exists | Token::All | Token::Any => deep(|| self.expression())?,
+            _ => self.deeper(|p| p.expression())?,
+        };
         let close = self.close(open, "`)` or a connective", self.expected)?;
         // The parenthesis belongs to the place of the formula.
         Ok(Expr {

@@ -300,7 +300,10 @@ impl Resolver<'_> {
 
     fn value_here(&mut self, expr: &Expr) -> Option<Value> {
         let span = expr.span;
-        if let Some(n) = integer_literal(expr) {
+        // `-0` stays a sign and a zero: as the number 0 it would read back differently in `- -0`.
+        if let Some(n) = integer_literal(expr)
+            && (n != 0 || !matches!(expr.kind, ExprKind::Negative(_)))
+        {
             return Some(Value {
                 kind: ValueKind::Int(n),
                 span,
