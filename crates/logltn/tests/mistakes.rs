@@ -140,6 +140,8 @@ in_axioms! {
     sorts_in_parentheses: "axiom a: forall (x: Point, y: Point). C(x, 1) and C(y, 1)";
     missing_dot: "axiom a: forall x: Point C(x, 1)";
     missing_dot_after_a_guard: "axiom a: forall x: Point where dist(x, origin) < near C(x, 1)";
+    comma_instead_of_a_dot: "axiom a: forall x: Point, exists d: Digit. C(x, e)";
+    comma_instead_of_a_dot_after_a_guard: "axiom a: forall x: Point where dist(x, origin) < 2, exists d: Digit. C(x, e)";
     colon_instead_of_a_dot: "axiom a: forall x: Point: C(x, 1)";
     dot_at_the_end: "axiom a: forall x: Point. C(x, 1).";
     parenthesis_never_closed: "axiom a: forall x: Point. (C(x, 1) and (C(x, 2) or C(x, 3))\naxiom b: rains()";

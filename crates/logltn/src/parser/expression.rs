@@ -36,9 +36,27 @@ impl Parser<'_> {
             let what = format!("`{binder}` variable");
             let sort = self.colon_and_sort(&group[group.len() - 1], &what)?;
             bound.extend(group.into_iter().map(|name| (name, sort.clone())));
+            self.comma_before_a_quantifier();
             if !self.eat(Token::Comma) {
                 return Ok(bound);
             }
+        }
+    }
+
+    /// `forall x: S, exists y: T. …`: the comma should be a dot. Reported and read as one.
+    fn comma_before_a_quantifier(&mut self) {
+        let next = self.tokens.get(self.at + 1).map(|t| t.0);
+        if self.peek() == Token::Comma
+            && matches!(
+                next,
+                Some(Token::Forall | Token::Exists | Token::All | Token::Any)
+            )
+        {
+            let message = "expected `.` before the next quantifier, found `,`".to_string();
+            let help =
+                "a comma separates variables, a dot ends their list: `forall x: S. exists …`";
+            self.error_with_help(message, "expected `.`", Some(help.to_string()));
+            self.tokens[self.at].0 = Token::Dot;
         }
     }
 
@@ -141,9 +159,12 @@ impl Parser<'_> {
                 quantifier.word(),
                 self.found()
             );
-            let repairable = self.peek().starts_expression() || self.peek() == Token::Colon;
+            let repairable = self.peek().starts_expression()
+                || matches!(self.peek(), Token::Colon | Token::Comma);
             let help = match (self.peek(), &guard) {
-                (Token::Colon, _) => "write `.` instead of `:`".to_string(),
+                (Token::Colon | Token::Comma, _) => {
+                    format!("write `.` instead of {}", self.quoted())
+                }
                 (_, Some(_)) => "the guard ends with a dot: `where guard. body`".to_string(),
                 (_, None) => "write `x: S. body`, or `x: S where guard. body`".to_string(),
             };
@@ -151,7 +172,9 @@ impl Parser<'_> {
             if !repairable {
                 return Err(bail);
             }
-            self.eat(Token::Colon);
+            if matches!(self.peek(), Token::Colon | Token::Comma) {
+                self.advance();
+            }
         }
         let body = self.expression()?;
         Ok(Expr {
