@@ -151,10 +151,13 @@ pub(crate) struct Quantified {
     pub body: Expr,
 }
 
+/// Variables, each with the name of its sort.
+pub(crate) type SortedNames = Vec<(Name, Option<Name>)>;
+
 #[derive(Clone, Debug)]
 pub(crate) enum Binding {
     /// `x, y: S, z: T`, flattened to pairs; a sort that was left out has been reported.
-    Sorts(Vec<(Name, Option<Name>)>),
+    Sorts(SortedNames),
     /// `(a, b) in T`
     Rows(Vec<Name>, Name),
 }
@@ -194,7 +197,7 @@ pub(crate) enum Declaration {
 pub(crate) struct AxiomSyntax {
     pub name: Name,
     pub weight: Option<(f64, Span)>,
-    pub family: Option<(Vec<(Name, Option<Name>)>, Option<Expr>)>,
+    pub family: Option<(SortedNames, Option<Expr>)>,
     pub formula: Expr,
     pub span: Span,
 }

@@ -280,6 +280,8 @@ pub struct Formula {
 
 /// The kinds of formulas.
 #[derive(Clone, Debug, PartialEq)]
+// A quantifier is large and rare; boxing its guard would be paid for at every match on it.
+#[allow(clippy::large_enum_variant)]
 pub enum FormulaKind {
     /// `P(x, y)`
     Atom {

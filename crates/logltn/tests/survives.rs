@@ -466,4 +466,10 @@ fn many_mistakes() {
     takes_linear_time(|n| repeated("axiom a: forall ", n, |i| format!("x{i}, ")));
     takes_linear_time(|n| repeated("axiom a: ", n, |_| "\"".into()));
     takes_linear_time(|n| repeated("axiom a: ", n, |_| "a' ".into()));
+    // Far from the declarations that the messages show.
+    takes_linear_time(|n| {
+        let mut text = repeated(head, n, |i| format!("axiom a{i}: forall x: A. P(x)\n"));
+        text.push_str(&repeated("", 50, |i| format!("axiom b{i}: P()\n")));
+        text
+    });
 }

@@ -25,7 +25,7 @@ impl Parser<'_> {
     // --- quantifiers ----------------------------------------------------------------------------
 
     /// `x, y: S, z: T`
-    pub(super) fn sorted_names(&mut self, binder: &str) -> Parsed<Vec<(Name, Option<Name>)>> {
+    pub(super) fn sorted_names(&mut self, binder: &str) -> Parsed<SortedNames> {
         let mut bound = Vec::new();
         loop {
             let mut group = vec![self.name("a variable", false)?];
