@@ -73,7 +73,7 @@ fn convert(formula: &Formula, negate: bool) -> Formula {
         FormulaKind::Atom { .. } => formula.kind.clone(),
         FormulaKind::Not(inner) => {
             // The place of the whole, so that a message shows the `not` as well.
-            return convert(inner, !negate).kind;
+            convert(inner, !negate).kind
         }
         FormulaKind::And(members) => connective(!negate, convert_all(members, negate)),
         FormulaKind::Or(members) => connective(negate, convert_all(members, negate)),
