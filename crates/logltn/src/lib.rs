@@ -21,6 +21,8 @@ mod suggest;
 mod syntax;
 pub mod theory;
 mod token;
+#[doc(hidden)]
+pub mod vector;
 
 pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
