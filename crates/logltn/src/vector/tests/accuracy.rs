@@ -75,7 +75,7 @@ fn f32_against_f64() {
 }
 
 #[test]
-#[ignore = "takes a quarter of an hour: cargo test --release -p logltn every_f32 -- --ignored"]
+#[ignore = "takes 7 minutes: cargo test --release -p logltn every_f32 -- --ignored"]
 fn every_f32() {
     check_f32(1);
 }
