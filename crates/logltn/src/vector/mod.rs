@@ -8,8 +8,9 @@
 //! What callers can rely on:
 //! - The result for an element depends on that element alone, not on its place or on the length of the slice: blocks
 //!   may be cut in any way.
-//! - Machines differ by 2 units in the last place at most; [`Kernels::sum`], [`Kernels::max`] and [`Kernels::min`] give
-//!   the same bits everywhere.
+//! - Machines differ by 2 units in the last place at most ([`Kernels::pow`] by p times that), and at the very ends of
+//!   the range by 0 or ∞ instead of the last number; [`Kernels::sum`], [`Kernels::max`] and [`Kernels::min`] give the
+//!   same bits everywhere.
 //! - Results too small for a normal number become 0 (subnormal numbers are slow on many machines); NaN goes through.
 //!
 //! ```
