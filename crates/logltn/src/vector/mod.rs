@@ -2,7 +2,7 @@
 //!
 //! The engine spends its time in `exp`, `log` and their relatives. The standard library computes them one number at a
 //! time; here each is written once, without branches and table lookups, so that the compiler turns a loop over it into
-//! vector instructions ([`elementary`]). The loops are compiled several times, for AVX-512, for AVX2 and for any
+//! vector instructions (`elementary.rs`). The loops are compiled several times, for AVX-512, for AVX2 and for any
 //! machine, and the best that the processor can run is chosen when first needed ([`Kernels`]).
 //!
 //! What callers can rely on:
