@@ -4,3 +4,7 @@
 
 pub mod compare;
 pub mod conformance;
+pub mod random_case;
+mod random_formula;
+mod random_guard;
+pub mod rng;
