@@ -4,6 +4,7 @@
 
 pub mod compare;
 pub mod conformance;
+pub mod propositional;
 pub mod random_case;
 mod random_formula;
 mod random_guard;
