@@ -352,3 +352,15 @@ fn log_negations_are_stable() {
         assert!((found.gradients[0][0] + slope).abs() <= 1e-9, "{x}"); // the loss is −sat
     }
 }
+
+/// Appendix "Simplification of Log Sigmoid": for large negative x, log S(x) is not about −N with
+/// N = e⁻ˣ, as printed, but about −log N = x.
+#[test]
+fn the_log_of_a_small_sigmoid() {
+    let log_sigmoid = |x: f64| (1.0 / (1.0 + (-x).exp())).ln();
+    for x in [-10.0, -20.0, -30.0] {
+        let n = f64::exp(-x);
+        assert!((log_sigmoid(x) + n.ln()).abs() < 1e-4);
+        assert!((log_sigmoid(x) + n).abs() > 1e4);
+    }
+}

@@ -4,6 +4,7 @@
 
 pub mod compare;
 pub mod conformance;
+pub mod named;
 pub mod propositional;
 pub mod random_case;
 mod random_formula;

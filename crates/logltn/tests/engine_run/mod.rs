@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use logltn::theory::TableId;
 use logltn::{Engine, Parameters, Plan, Semantics};
 
 use crate::common::compare::{near, unambiguous_gradients};
@@ -21,11 +22,12 @@ pub struct Answer {
 
 macro_rules! runner {
     ($run:ident, $number:ty) => {
-        /// Evaluates a case with the engine of this precision.
+        /// Evaluates a case with the engine of this precision, on some rows of some tables only.
         pub fn $run(
             case: &Case,
             semantics: &Semantics,
             parameters: &Parameters,
+            batches: &[(TableId, Vec<u32>)],
         ) -> Result<Answer, String> {
             let plan = Plan::new(&case.data, &case.outputs, semantics)
                 .map_err(|errors| errors.to_string())?;
@@ -40,6 +42,11 @@ macro_rules! runner {
                 })
                 .collect();
             let mut engine = Engine::<$number>::new(plan);
+            for (table, rows) in batches {
+                engine
+                    .set_batch(*table, rows)
+                    .map_err(|errors| errors.to_string())?;
+            }
             // Where each number of each request stands in the full tables. Every atom at most once.
             let mut asked = BTreeSet::new();
             let places: Vec<(usize, Vec<usize>)> = (engine.requests().iter())
@@ -165,12 +172,12 @@ fn compare_unguarded(
 ) -> Result<Compared, String> {
     let mut case = case.clone();
     let (engine, tolerance, gap) = match precision {
-        Precision::Double => (run_f64(&case, semantics, parameters), 1e-9, 1e-10),
+        Precision::Double => (run_f64(&case, semantics, parameters, &[]), 1e-9, 1e-10),
         Precision::Single => {
             // Rounded first: what the engine cannot know is not its mistake.
             let numbers = case.numbers.iter_mut().flatten();
             numbers.for_each(|number| *number = f64::from(*number as f32));
-            (run_f32(&case, semantics, parameters), 1e-4, 1e-3)
+            (run_f32(&case, semantics, parameters, &[]), 1e-4, 1e-3)
         }
     };
     let expected = reference::evaluate(&case, semantics, parameters);
