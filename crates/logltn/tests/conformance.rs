@@ -1,10 +1,10 @@
 //! The reference evaluator against the conformance cases: whether we have read the language right.
 
-mod common;
+mod cases;
 mod reference;
 
-use common::compare::{near, unambiguous_gradients};
-use common::conformance;
+use cases::compare::{near, unambiguous_gradients};
+use cases::conformance;
 use serde_json::Value;
 
 const TOLERANCE: f64 = 1e-9;

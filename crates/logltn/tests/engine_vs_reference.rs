@@ -4,14 +4,14 @@
 
 #![cfg(any())] // until the engine is there
 
-mod common;
+mod cases;
 mod engine_run;
 mod reference;
 
-use common::compare::{near, unambiguous_gradients};
-use common::random_case::{random_case, random_parameters, random_semantics};
-use common::rng::Rng;
-use common::{conformance, named};
+use cases::compare::{near, unambiguous_gradients};
+use cases::random_case::{random_case, random_parameters, random_semantics};
+use cases::rng::Rng;
+use cases::{conformance, named};
 use engine_run::{Compared, Precision, compare, run_f64};
 use logltn::{ColumnData, Parameters, Semantics};
 use reference::Case;
@@ -101,7 +101,7 @@ fn named_cases() {
                 if name == "extreme" && !base.starts_with("logltn") {
                     continue; // truth degrees of 0 and 1: every comparison is a tie
                 }
-                let parameters = common::random_case::random_parameters(&mut rng);
+                let parameters = cases::random_case::random_parameters(&mut rng);
                 for precision in [Precision::Double, Precision::Single] {
                     compare(&case, &semantics, &parameters, precision).unwrap_or_else(|error| {
                         panic!("{name}, seed {seed}, {semantics}, {parameters:?}: {error}")

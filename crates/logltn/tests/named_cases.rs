@@ -2,12 +2,12 @@
 //! outside, by other mathematics than the evaluator's. `engine_vs_reference.rs` runs the same cases
 //! through the engine.
 
-mod common;
+mod cases;
 mod reference;
 
-use common::compare::near;
-use common::named;
-use common::rng::Rng;
+use cases::compare::near;
+use cases::named;
+use cases::rng::Rng;
 use logltn::{Parameters, Semantics};
 
 fn semantics(name: &str) -> Semantics {

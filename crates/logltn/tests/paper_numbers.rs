@@ -2,12 +2,12 @@
 //!
 //! Its table of fuzzy properties is in `fuzzy_properties.rs`.
 
-mod common;
+mod cases;
 mod reference;
 
-use common::propositional::Formulas;
-use common::random_case::random_case;
-use common::rng::Rng;
+use cases::propositional::Formulas;
+use cases::random_case::random_case;
+use cases::rng::Rng;
 use logltn::{Data, Output, Parameters, Semantics, Source, Theory};
 use proptest::prelude::*;
 use reference::{Case, Evaluation};

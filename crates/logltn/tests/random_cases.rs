@@ -1,10 +1,10 @@
 //! What the generator of random cases makes, so that the tests that use it are known to test something.
 
-mod common;
+mod cases;
 mod reference;
 
-use common::random_case::{random_case, random_parameters, random_semantics};
-use common::rng::Rng;
+use cases::random_case::{random_case, random_parameters, random_semantics};
+use cases::rng::Rng;
 use logltn::Space;
 
 #[test]

@@ -1,12 +1,12 @@
 //! The reference's gradients against finite differences of its own values: every operator and every
 //! aggregator, in every semantics.
 
-mod common;
+mod cases;
 mod reference;
 
-use common::compare::unambiguous_gradients;
-use common::random_case::{random_case, random_parameters, random_semantics};
-use common::rng::Rng;
+use cases::compare::unambiguous_gradients;
+use cases::random_case::{random_case, random_parameters, random_semantics};
+use cases::rng::Rng;
 use logltn::{Data, Output, OutputKind, Parameters, Semantics, Source, Theory};
 use reference::Case;
 

@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use logltn::theory::TableId;
 use logltn::{Engine, Parameters, Plan, Semantics};
 
-use crate::common::compare::{near, unambiguous_gradients};
-use crate::common::rng::Rng;
+use crate::cases::compare::{near, unambiguous_gradients};
+use crate::cases::rng::Rng;
 use crate::reference::{self, AxiomValue, Case};
 
 /// What the engine says of a case, in the shape of the reference's answer.
