@@ -82,7 +82,7 @@ fn every_point_is_in_some_cluster() {
     let close = value.axioms[2].groundings;
     assert_eq!(close % 3, 0);
     assert!(
-        close / 3 >= 15 && (close - 45) % 2 == 0,
+        close / 3 >= 15 && (close - 45).is_multiple_of(2),
         "reflexive and symmetric: {close}"
     );
 }
