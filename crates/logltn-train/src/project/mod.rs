@@ -14,6 +14,7 @@
 
 mod cells;
 mod distances;
+mod evaluate;
 mod evaluation_labels;
 mod features;
 mod inputs;
@@ -22,6 +23,7 @@ mod outputs;
 mod params;
 mod percentile;
 mod report;
+pub mod shim;
 mod sorts;
 mod tables;
 mod theory_file;
@@ -35,8 +37,10 @@ use logltn::{ColumnData, Data, Diagnostic, Diagnostics, Output, Theory};
 use crate::data::{CsvFile, Field, read_fields};
 use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
 
+pub use evaluate::Evaluated;
 pub use features::{FeatureFile, Features, FieldShape, scaled};
 pub use numbers::NumberTable;
+pub use shim::{Plan, PlannedAxiom};
 
 use cells::Cells;
 use report::Report;
