@@ -152,6 +152,9 @@ impl Manifest {
 
     /// A path of the manifest, seen from where the program runs.
     pub fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
+        if self.dir == Path::new(".") {
+            return path.as_ref().to_owned(); // `./points.csv` would be the same, but nobody wrote that
+        }
         self.dir.join(path)
     }
 

@@ -6,7 +6,7 @@ use logltn::{ColumnData, Data, Diagnostic, Diagnostics, Theory, nearest};
 use super::cells::{Cells, read_column};
 use super::report::Report;
 use crate::data::CsvFile;
-use crate::data::problems::Problems;
+use crate::data::problems::{Problems, shown};
 
 /// Reads the rows of all tables that the manifest gives into `data`. `cells` says how the individuals of a
 /// sort are written.
@@ -58,56 +58,77 @@ fn read_columns<'c>(
 
 /// Where each declared column is in the file, which must have these columns and no others.
 fn find_columns(file: &CsvFile, theory: &Theory, table: &Table) -> Result<Vec<usize>, Diagnostics> {
+    let mut missing: Vec<&str> = Vec::new();
+    let mut positions = Vec::new();
+    for column in &table.columns {
+        match file.columns().iter().position(|c| *c == column.name) {
+            Some(position) => positions.push(position),
+            None => missing.push(&column.name),
+        }
+    }
+    let extra: Vec<&str> = (file.columns().iter())
+        .map(String::as_str)
+        .filter(|c| table.columns.iter().all(|column| column.name != *c))
+        .collect();
+    if missing.is_empty() && extra.is_empty() {
+        return Ok(positions);
+    }
     let declared: Vec<String> = (table.columns.iter())
         .map(|c| format!("{}: {}", c.name, theory.column_sort_name(c.sort)))
         .collect();
-    let declared = format!(
-        "declared is `table {}({})`",
-        table.name,
-        declared.join(", ")
-    );
-    let names = || table.columns.iter().map(|c| c.name.as_str());
-    let mut missing: Vec<&str> = Vec::new();
-    let mut positions = Vec::new();
-    for name in names() {
-        match file.columns().iter().position(|c| c == name) {
-            Some(position) => positions.push(position),
-            None => missing.push(name),
-        }
+    let name = file.name();
+    let error = if missing.is_empty() {
+        let what = format!("not declared in table `{}`", table.name);
+        Diagnostic::error(format!("{name}: {} {what}", columns(&extra, "is", "are")))
+            .help("remove it from the file, or declare it in the theory")
+    } else {
+        let what = format!("missing for table `{}`", table.name);
+        Diagnostic::error(format!("{name}: {} {what}", columns(&missing, "is", "are")))
+            .maybe_help(likely_cause(&missing, &extra, positions.is_empty()))
+    };
+    let found = quoted(file.columns().iter().map(String::as_str));
+    let declared = declared.join(", ");
+    Err(error
+        .note(format!("declared: `table {}({declared})`", table.name))
+        .note(format!("the header line of the file: {found}"))
+        .into())
+}
+
+/// Why columns are missing, where that is likely enough to say.
+fn likely_cause(missing: &[&str], extra: &[&str], all: bool) -> Option<String> {
+    if let ([wanted], [found]) = (missing, extra) {
+        return Some(format!("rename {} to `{wanted}`", quoted([*found])));
     }
-    let mut extra: Vec<&str> = (file.columns().iter())
-        .map(String::as_str)
-        .filter(|c| names().all(|name| name != *c))
+    let near =
+        (missing.iter()).find_map(|wanted| Some((wanted, nearest(wanted, extra.iter().copied())?)));
+    match near {
+        Some((wanted, found)) => Some(format!("rename `{found}` to `{wanted}`")),
+        None if all => Some("is the header line, which names the columns, missing?".to_string()),
+        None => None,
+    }
+}
+
+/// ``the column `x` is`` or ``the columns `x`, `y` are``.
+fn columns(names: &[&str], singular: &str, plural: &str) -> String {
+    let list = quoted(names.iter().copied());
+    if names.len() == 1 {
+        format!("the column {list} {singular}")
+    } else {
+        format!("the columns {list} {plural}")
+    }
+}
+
+fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const MOST_LISTED: usize = 20;
+    let mut names = names.into_iter();
+    let mut list: Vec<String> = (names.by_ref().take(MOST_LISTED))
+        .map(|name| match name {
+            "" => "(no name)".to_string(),
+            name => shown(name),
+        })
         .collect();
-    let mut problems = Problems::new();
-    for name in &missing {
-        let near = nearest(name, extra.iter().copied());
-        problems.push(|| {
-            let error = match file.column_index(name) {
-                Err(error) => error,
-                Ok(_) => Diagnostic::error(format!("{}: there is no column `{name}`", file.name())),
-            };
-            let help = near.map(|near| format!("rename the column `{near}` to `{name}`"));
-            error.note(declared.clone()).maybe_help(help)
-        });
-        // It is spelled wrong, not one too many.
-        extra.retain(|c| Some(*c) != near);
+    if names.next().is_some() {
+        list.push("…".to_string());
     }
-    for name in &extra {
-        problems.push(|| {
-            let column = if name.is_empty() {
-                "a column without a name".to_string()
-            } else {
-                format!("the column `{name}`")
-            };
-            Diagnostic::error(format!(
-                "{}: {column} is not one of table `{}`",
-                file.name(),
-                table.name
-            ))
-            .note(declared.clone())
-            .help("remove the column, or declare it in the theory")
-        });
-    }
-    problems.finish(positions)
+    list.join(", ")
 }
