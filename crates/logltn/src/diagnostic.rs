@@ -205,6 +205,29 @@ fn clamp_to_characters(text: &str, span: Span, start: usize) -> std::ops::Range<
     from..to.max(from)
 }
 
+/// Text to be quoted in a message: on one line, and not too long.
+///
+/// A message is read on a terminal, and the whole text is in the excerpt below it anyway.
+pub(crate) fn shortened(text: &str) -> String {
+    const LIMIT: usize = 60;
+    // No more than is needed is looked at: the text may be a megabyte.
+    let text = text.trim_start();
+    let cut = text
+        .char_indices()
+        .nth(2 * LIMIT)
+        .map_or(text.len(), |(i, _)| i);
+    let mut words = text[..cut].split_whitespace().collect::<Vec<_>>().join(" ");
+    if cut < text.len() || words.chars().count() > LIMIT {
+        let end = words
+            .char_indices()
+            .nth(LIMIT - 1)
+            .map_or(words.len(), |(i, _)| i);
+        words.truncate(end);
+        words.push('…');
+    }
+    words
+}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.render(false))
@@ -254,6 +277,14 @@ impl Diagnostics {
     /// All of them, in the order found.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.list.iter()
+    }
+
+    /// Errors before warnings, each from the top of the file to the bottom; what has no place first.
+    pub(crate) fn sort_by_place(&mut self) {
+        self.list.sort_by_key(|d| {
+            let place = d.labels.first().map(|l| l.span.start);
+            (d.severity == Severity::Warning, place)
+        });
     }
 
     /// `value` if there are no errors so far, else all diagnostics as the error.

@@ -2,12 +2,14 @@
 
 mod data;
 mod diagnostic;
+mod guard;
 mod nnf;
 mod number;
 mod operators;
 mod output;
 mod parameters;
 mod parser;
+pub(crate) mod plan;
 mod polarity;
 mod print;
 mod recursion;
@@ -20,6 +22,8 @@ mod suggest;
 mod syntax;
 pub mod theory;
 mod token;
+#[doc(hidden)]
+pub mod vector;
 
 pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
@@ -28,6 +32,7 @@ pub use number::{ArithmeticError, Number};
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};
 pub use output::{Output, OutputKind};
 pub use parameters::{ParameterError, Parameters};
+pub use plan::{ArgumentShape, Plan, PlannedAxiom};
 pub use polarity::Polarity;
 pub use resolve::Labels;
 pub use semantics::Semantics;

@@ -28,6 +28,25 @@ impl Formula {
     }
 }
 
+impl Formula {
+    /// Whether the normal form has more than [`MAX_NNF_NODES`] nodes.
+    pub(crate) fn nnf_is_too_large(&self) -> bool {
+        size(self) > MAX_NNF_NODES
+    }
+
+    /// Whether negation normal form changes which quantifiers there are.
+    pub(crate) fn nnf_differs(&self) -> bool {
+        deep(|| match &self.kind {
+            FormulaKind::Atom { .. } => false,
+            FormulaKind::Not(_) | FormulaKind::Implies(..) | FormulaKind::Iff(..) => true,
+            FormulaKind::And(members) | FormulaKind::Or(members) => {
+                members.iter().any(Formula::nnf_differs)
+            }
+            FormulaKind::Quantified { body, .. } => body.nnf_differs(),
+        })
+    }
+}
+
 /// The number of nodes of the normal form: the same whether negated or not.
 fn size(formula: &Formula) -> usize {
     let all = |members: &[Formula]| {
@@ -54,7 +73,7 @@ fn convert(formula: &Formula, negate: bool) -> Formula {
         FormulaKind::Atom { .. } => formula.kind.clone(),
         FormulaKind::Not(inner) => {
             // The place of the whole, so that a message shows the `not` as well.
-            return convert(inner, !negate).kind;
+            convert(inner, !negate).kind
         }
         FormulaKind::And(members) => connective(!negate, convert_all(members, negate)),
         FormulaKind::Or(members) => connective(negate, convert_all(members, negate)),

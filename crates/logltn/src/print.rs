@@ -182,12 +182,12 @@ struct Printer<'a> {
     out: String,
 }
 
-impl Printer<'_> {
+impl<'a> Printer<'a> {
     fn push(&mut self, text: &str) {
         self.out.push_str(text);
     }
 
-    fn variable(&self, id: VarId) -> &str {
+    fn variable(&self, id: VarId) -> &'a str {
         &self.variables[id.index()].name
     }
 
@@ -275,7 +275,7 @@ impl Printer<'_> {
             Binding::Sorts(variables) => self.sorted_variables(variables),
             Binding::Rows(table, variables) => {
                 self.push("(");
-                self.list(variables, ", ", |p, v| p.push(&p.variable(*v).to_string()));
+                self.list(variables, ", ", |p, v| p.push(p.variable(*v)));
                 self.push(") in ");
                 let name = self.theory[*table].name.clone();
                 self.push(&name);
@@ -293,7 +293,7 @@ impl Printer<'_> {
                 .take_while(|v| self.variables[v.index()].sort == sort)
                 .count();
             let (group, tail) = rest.split_at(same);
-            self.list(group, ", ", |p, v| p.push(&p.variable(*v).to_string()));
+            self.list(group, ", ", |p, v| p.push(p.variable(*v)));
             let _ = write!(self.out, ": {}", self.theory.column_sort_name(sort));
             if !tail.is_empty() {
                 self.push(", ");
@@ -311,7 +311,7 @@ impl Printer<'_> {
 
     fn term(&mut self, term: &Term) {
         match &term.kind {
-            TermKind::Variable(id) => self.push(&self.variable(*id).to_string()),
+            TermKind::Variable(id) => self.push(self.variable(*id)),
             TermKind::Individual(sort, index) => {
                 let name = self.theory[*sort].individual_name(*index as usize);
                 self.push(&name);
@@ -373,21 +373,26 @@ impl Printer<'_> {
 
     fn value(&mut self, value: &Value, place: Place) {
         match &value.kind {
-            ValueKind::Int(n) => self.wrapped(*n < 0 && place > Place::Sum, |p| {
-                let _ = write!(p.out, "{n}");
-            }),
+            ValueKind::Int(n) => {
+                let _ = write!(self.out, "{n}");
+            }
             ValueKind::Real(x) => {
                 let _ = write!(self.out, "{x:?}");
             }
             ValueKind::Param(id) => self.push(&self.theory[*id].name.clone()),
-            ValueKind::Number(id) => self.push(&self.variable(*id).to_string()),
+            ValueKind::Number(id) => self.push(self.variable(*id)),
             ValueKind::Individual(term) => self.term(term),
-            ValueKind::Negative(inner) => self.wrapped(place > Place::Sum, |p| {
-                p.push("-");
-                // `--1` would be the number 1 again, `-1` a literal: keep the tree.
-                let literal = matches!(inner.kind, ValueKind::Int(_) | ValueKind::Negative(_));
-                p.wrapped(literal, |p| p.value(inner, Place::Negative));
-            }),
+            // A sign binds tightest, so it needs no parentheses anywhere: text at the limit of nesting
+            // must not be printed beyond it.
+            ValueKind::Negative(inner) => {
+                let again = match inner.kind {
+                    ValueKind::Negative(_) => true,
+                    ValueKind::Int(n) => n < 0,
+                    _ => false,
+                };
+                self.push(if again { "- " } else { "-" });
+                deep(|| self.value(inner, Place::Negative));
+            }
             ValueKind::Sum(members) => self.wrapped(place >= Place::Sum, |p| {
                 for (i, (sign, member)) in members.iter().enumerate() {
                     match (i, sign) {

@@ -24,7 +24,8 @@ impl Theory {
             && a.axioms == b.axioms
     }
 
-    fn without_places(&self) -> Theory {
+    /// The same theory with every span empty.
+    pub(crate) fn without_places(&self) -> Theory {
         let mut theory = self.clone();
         theory.sorts.iter_mut().for_each(|x| forget(&mut x.span));
         for table in &mut theory.tables {

@@ -6,20 +6,21 @@
 /// use logltn::nearest;
 /// assert_eq!(nearest("digti", ["image", "digit"]), Some("digit"));
 /// assert_eq!(nearest("banana", ["image", "digit"]), None);
+/// assert_eq!(nearest("y", ["x"]), None); // every short name is near to every other
+/// assert_eq!(nearest("c", ["x", "C"]), Some("C"));
 /// ```
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
     if length > 100 {
         return None; // no slip of the fingers, and the distance is quadratic
     }
-    // One letter is as near to any other: only its case can be a slip.
-    let allowed = if length < 2 { 0 } else { (length / 3).max(1) };
+    let allowed = length / 3;
     candidates
         .into_iter()
-        .filter(|c| c.len() <= 4 * (length + allowed) && *c != name)
+        .filter(|c| c.len() <= 4 * (length + allowed + 1) && *c != name)
         .map(|c| {
             // A different case only is the likeliest slip of all.
-            let distance = if c.eq_ignore_ascii_case(name) {
+            let distance = if c.to_lowercase() == name.to_lowercase() {
                 0
             } else {
                 strsim::damerau_levenshtein(name, c)

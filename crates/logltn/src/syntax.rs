@@ -40,6 +40,17 @@ pub(crate) enum ExprKind {
     Error,
 }
 
+impl ExprKind {
+    /// Whether it has the form of a term: a name, a number or a call.
+    pub fn is_term(&self) -> bool {
+        use ExprKind::*;
+        matches!(
+            self,
+            Name(_) | Integer(_) | Number(_) | Call(..) | Negative(_) | Error
+        )
+    }
+}
+
 /// `+` or `-` before a member of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
@@ -140,10 +151,13 @@ pub(crate) struct Quantified {
     pub body: Expr,
 }
 
+/// Variables, each with the name of its sort.
+pub(crate) type SortedNames = Vec<(Name, Option<Name>)>;
+
 #[derive(Clone, Debug)]
 pub(crate) enum Binding {
     /// `x, y: S, z: T`, flattened to pairs; a sort that was left out has been reported.
-    Sorts(Vec<(Name, Option<Name>)>),
+    Sorts(SortedNames),
     /// `(a, b) in T`
     Rows(Vec<Name>, Name),
 }
@@ -183,7 +197,7 @@ pub(crate) enum Declaration {
 pub(crate) struct AxiomSyntax {
     pub name: Name,
     pub weight: Option<(f64, Span)>,
-    pub family: Option<(Vec<(Name, Option<Name>)>, Option<Expr>)>,
+    pub family: Option<(SortedNames, Option<Expr>)>,
     pub formula: Expr,
     pub span: Span,
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Index;
 
+use crate::recursion::deep;
 use crate::source::{Source, Span};
 pub use crate::syntax::{Comparison, Factor, Quantifier, Sign};
 
@@ -269,7 +270,7 @@ pub struct Family {
 }
 
 /// A formula, with its place in the source.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Formula {
     /// What it is.
     pub kind: FormulaKind,
@@ -279,6 +280,8 @@ pub struct Formula {
 
 /// The kinds of formulas.
 #[derive(Clone, Debug, PartialEq)]
+// A quantifier is large and rare; boxing its guard would be paid for at every match on it.
+#[allow(clippy::large_enum_variant)]
 pub enum FormulaKind {
     /// `P(x, y)`
     Atom {
@@ -329,7 +332,7 @@ impl Binding {
 }
 
 /// An argument of a predicate or a function.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Term {
     /// What it is.
     pub kind: TermKind,
@@ -351,7 +354,7 @@ pub enum TermKind {
 }
 
 /// A crisp condition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Guard {
     /// What it is.
     pub kind: GuardKind,
@@ -386,7 +389,7 @@ pub enum GuardKind {
 }
 
 /// A number in a guard, or an individual as a cell of a table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Value {
     /// What it is.
     pub kind: ValueKind,
@@ -422,6 +425,29 @@ pub enum ValueKind {
     /// `dist(x, y)`: the Euclidean distance of two individuals' features.
     Dist(Term, Term),
 }
+
+// A tree can be some thousand levels high, and an unoptimised build needs more than a kilobyte of stack
+// for each when it clones: more than a thread has.
+macro_rules! trees {
+    ($($tree:ident),*) => {$(
+        impl Clone for $tree {
+            fn clone(&self) -> $tree {
+                deep(|| $tree {
+                    kind: self.kind.clone(),
+                    span: self.span,
+                })
+            }
+        }
+
+        impl PartialEq for $tree {
+            fn eq(&self, other: &$tree) -> bool {
+                self.span == other.span && deep(|| self.kind == other.kind)
+            }
+        }
+    )*};
+}
+
+trees!(Formula, Term, Guard, Value);
 
 impl Theory {
     /// The sort with that name.

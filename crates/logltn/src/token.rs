@@ -3,7 +3,7 @@
 
 use unicode_ident::{is_xid_continue, is_xid_start};
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, shortened};
 use crate::source::{Source, Span};
 
 /// A word with a meaning of its own. Axioms and columns may still be named so: they have namespaces
@@ -160,60 +160,47 @@ const SYMBOLS: &[(&str, Token)] = &[
     ("⋁", Token::Any),
 ];
 
+/// What to do about text of another language.
+#[derive(Clone, Copy)]
+enum Meant {
+    /// It stands for this symbol or word: go on as if that were written.
+    Write(&'static str),
+    /// It should not be there: say why, and go on without it.
+    Drop(&'static str),
+    /// A comment: go on at the next line.
+    Comment,
+}
+
 /// What people write in other languages, or what an editor or a copied PDF makes of it, with what is
 /// meant here. Longest first.
-const FOREIGN: &[(&str, &str)] = &[
-    ("<=>", "<->"),
-    ("==>", "->"),
-    ("-->", "->"),
-    ("=>", "->"),
-    ("==", "="),
-    ("&&", "and"),
-    ("||", "or"),
-    ("/\\", "and"),
-    ("\\/", "or"),
-    ("//", "#"),
-    ("<>", "!="),
-    ("&", "and"),
-    ("|", "or"),
-    ("!", "not"),
-    ("~", "not"),
-    (";", "a new line"),
-    ("⇒", "->"),
-    ("⊃", "->"),
-    ("⇔", "<->"),
-    ("≡", "<->"),
-    ("∼", "not"),
-    ("≤", "<="),
-    ("≥", ">="),
-    ("≠", "!="),
-    ("·", "*"),
-    ("×", "*"),
-    ("÷", "/"),
-    ("−", "-"),
-    ("–", "-"),
-    ("—", "-"),
-    ("‐", "-"),
-    ("‑", "-"),
-    ("：", ":"),
-    ("，", ","),
-    ("．", "."),
-    ("。", "."),
-    ("（", "("),
-    ("）", ")"),
-    ("；", "a new line"),
-    ("…", ".."),
-    ("‘", "nothing: names need no quotes"),
-    ("’", "nothing: names need no quotes"),
-    ("“", "nothing: names need no quotes"),
-    ("”", "nothing: names need no quotes"),
-    ("\"", "nothing: names need no quotes"),
-    ("'", "nothing: names need no quotes"),
-    ("\u{a0}", "a plain space"),
-    ("\u{200b}", "nothing: it is invisible"),
-    ("∩", "and"),
-    ("∪", "or"),
-];
+#[rustfmt::skip] // a table reads better than a column
+const FOREIGN: &[(&str, Meant)] = {
+    use Meant::*;
+    const ENDS: Meant = Drop("a declaration ends where the next one starts: leave it out");
+    const SPACE: Meant = Drop("it looks like a space but is none: write a plain space");
+    const INVISIBLE: Meant = Drop("it is invisible: delete it");
+    &[
+        ("<=>", Write("<->")), ("==>", Write("->")), ("-->", Write("->")), ("...", Write("..")),
+        ("=>", Write("->")), ("==", Write("=")), ("&&", Write("and")), ("||", Write("or")),
+        ("/\\", Write("and")), ("\\/", Write("or")), ("//", Comment), ("<>", Write("!=")),
+        ("=<", Write("<=")),
+        ("&", Write("and")), ("|", Write("or")), ("!", Write("not")), ("~", Write("not")),
+        (";", ENDS), ("；", ENDS), ("\\", Drop("words are written without a backslash: `forall`, `and`")),
+        ("⇒", Write("->")), ("⟹", Write("->")), ("⟶", Write("->")), ("⊃", Write("->")),
+        ("⇔", Write("<->")), ("⟺", Write("<->")), ("≡", Write("<->")), ("∼", Write("not")),
+        ("≤", Write("<=")), ("≥", Write(">=")), ("⩽", Write("<=")), ("⩾", Write(">=")),
+        ("≠", Write("!=")), ("·", Write("*")), ("⋅", Write("*")), ("×", Write("*")), ("÷", Write("/")),
+        ("−", Write("-")), ("–", Write("-")), ("—", Write("-")), ("‐", Write("-")), ("‑", Write("-")),
+        ("：", Write(":")), ("，", Write(",")), ("．", Write(".")), ("。", Write(".")),
+        ("（", Write("(")), ("）", Write(")")), ("…", Write("..")), ("∩", Write("and")),
+        ("∪", Write("or")), ("∈", Write("in")),
+        ("\u{a0}", SPACE), ("\u{202f}", SPACE), ("\u{200b}", INVISIBLE), ("\u{200c}", INVISIBLE),
+        ("\u{200d}", INVISIBLE), ("\u{2060}", INVISIBLE), ("\u{ad}", INVISIBLE), ("\u{feff}", INVISIBLE),
+    ]
+};
+
+/// The characters that open or close a quotation somewhere.
+const QUOTES: &[char] = &['"', '\'', '`', '‘', '’', '“', '”', '«', '»'];
 
 /// All tokens of a source, ending in [`Token::End`].
 pub(crate) fn tokenize(source: &Source, out: &mut Diagnostics) -> Vec<(Token, Span)> {
@@ -222,7 +209,7 @@ pub(crate) fn tokenize(source: &Source, out: &mut Diagnostics) -> Vec<(Token, Sp
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let start = at;
-        if c.is_whitespace() && c != '\u{a0}' {
+        if c.is_whitespace() && c != '\u{a0}' && c != '\u{202f}' {
             at += c.len_utf8();
             continue;
         }
@@ -232,12 +219,25 @@ pub(crate) fn tokenize(source: &Source, out: &mut Diagnostics) -> Vec<(Token, Sp
         }
         let token = if starts_name(c) {
             at += run_length(&text[at..], is_xid_continue);
-            word(&text[start..at])
+            let name = at;
+            at += primes(source, start, at, out);
+            if at > name {
+                Token::Name
+            } else {
+                word(&text[start..at])
+            }
         } else if c.is_ascii_digit() {
             let (token, length) = number(source, at, out);
             at += length;
             token
         } else if let Some((token, length)) = foreign_or_symbol(source, at, out) {
+            at += length;
+            match token {
+                Some(token) => token,
+                None => continue,
+            }
+        } else if QUOTES.contains(&c) {
+            let (token, length) = quoted(source, at, out);
             at += length;
             token
         } else {
@@ -247,7 +247,7 @@ pub(crate) fn tokenize(source: &Source, out: &mut Diagnostics) -> Vec<(Token, Sp
             out.push(
                 Diagnostic::error(format!(
                     "unexpected character `{}` (U+{:04X})",
-                    c.escape_debug(),
+                    readable(c),
                     c as u32
                 ))
                 .at(source, Span::new(start, at), "not part of the language"),
@@ -258,6 +258,58 @@ pub(crate) fn tokenize(source: &Source, out: &mut Diagnostics) -> Vec<(Token, Sp
     }
     tokens.push((Token::End, Span::new(text.len(), text.len())));
     tokens
+}
+
+/// A character as it is, unless it would not be seen.
+fn readable(c: char) -> String {
+    if c.is_control() || c.is_whitespace() || c.escape_debug().count() > 2 {
+        c.escape_debug().to_string()
+    } else {
+        c.to_string()
+    }
+}
+
+/// The length of the primes after a name, as in `x'`. They are read as part of it, so that `x'` is not
+/// taken for `x`.
+fn primes(source: &Source, start: usize, end: usize, out: &mut Diagnostics) -> usize {
+    let text = source.text();
+    let prime = |c: char| matches!(c, '\'' | '’' | '′' | '″');
+    let length = run_length(&text[end..], prime);
+    // `x'y'` is a quotation of some sort.
+    if length == 0 || text[end + length..].starts_with(starts_name) {
+        return 0;
+    }
+    let name = &text[start..end];
+    out.push(
+        Diagnostic::error("a name has no primes")
+            .at(source, Span::new(end, end + length), "")
+            .help(format!("call it `{}2` or `next_{0}`", shortened(name))),
+    );
+    length
+}
+
+/// A quotation to the end of its line: one mistake, read as the name inside.
+fn quoted(source: &Source, at: usize, out: &mut Diagnostics) -> (Token, usize) {
+    let text = &source.text()[at..];
+    let open = run_length(text, |c| QUOTES.contains(&c));
+    let inner = text[open..].find(|c: char| c == '\n' || QUOTES.contains(&c));
+    let inner = inner.unwrap_or(text.len() - open);
+    let content = text[open..open + inner].trim_end();
+    let closed = run_length(&text[open + content.len()..], |c| QUOTES.contains(&c));
+    let length = open + content.len() + closed;
+    let help = if content.starts_with(starts_name)
+        && run_length(content, is_xid_continue) == content.len()
+    {
+        format!("write `{}`", shortened(content))
+    } else {
+        "a name consists of letters, digits and `_`".to_string()
+    };
+    out.push(
+        Diagnostic::error("names are written without quotes")
+            .at(source, Span::new(at, at + length), "")
+            .help(help),
+    );
+    (Token::Bad, length)
 }
 
 fn run_length(text: &str, accept: impl Fn(char) -> bool) -> usize {
@@ -288,7 +340,7 @@ fn number(source: &Source, at: usize, out: &mut Diagnostics) -> (Token, usize) {
         out.push(
             Diagnostic::error(format!(
                 "`{}` is neither a number nor a name",
-                &text[..length + tail]
+                shortened(&text[..length + tail])
             ))
             .at(source, Span::new(at, at + length + tail), "")
             .help("a name may not start with a digit; a product needs its sign, as in `2*x`"),
@@ -314,7 +366,7 @@ fn number(source: &Source, at: usize, out: &mut Diagnostics) -> (Token, usize) {
                 out.push(
                     Diagnostic::error("this integer is too large: integers are 64-bit")
                         .at(source, span, "")
-                        .help(format!("a real can be larger: `{literal}.0`")),
+                        .help(format!("a real can be larger: `{}.0`", shortened(literal))),
                 );
                 Token::Integer(0)
             }
@@ -323,50 +375,52 @@ fn number(source: &Source, at: usize, out: &mut Diagnostics) -> (Token, usize) {
     (token, length)
 }
 
-fn foreign_or_symbol(source: &Source, at: usize, out: &mut Diagnostics) -> Option<(Token, usize)> {
+/// The token at a symbol, ours or foreign; no token where something was dropped.
+fn foreign_or_symbol(
+    source: &Source,
+    at: usize,
+    out: &mut Diagnostics,
+) -> Option<(Option<Token>, usize)> {
     let text = &source.text()[at..];
     let symbol = SYMBOLS.iter().find(|(s, _)| text.starts_with(s));
     let foreign = FOREIGN.iter().find(|(s, _)| text.starts_with(s));
-    match (symbol, foreign) {
+    let (written, meant) = match (symbol, foreign) {
+        (None, None) => return None,
+        (Some((s, token)), None) => return Some((Some(*token), s.len())),
         // `=>` begins with the symbol `=`; the longer reading is what was meant.
-        (Some((s, token)), None) => Some((*token, s.len())),
-        (Some((s, token)), Some((f, _))) if s.len() >= f.len() => Some((*token, s.len())),
-        (_, Some((f, meant))) => {
-            let span = Span::new(at, at + f.len());
-            let code = match f.chars().next() {
-                Some(c) if !c.is_ascii() => format!(" (U+{:04X})", c as u32),
-                _ => String::new(),
-            };
-            let help = match *meant {
-                "#" => "comments start with `#`".to_string(),
-                m if m.contains(' ') => format!("use {m}"),
-                m => format!("write `{m}`"),
-            };
-            out.push(
-                Diagnostic::error(format!(
-                    "`{}`{code} is not part of the language",
-                    f.escape_debug()
-                ))
-                .at(source, span, "")
-                .help(help),
-            );
-            if *meant == "#" {
-                return Some((Token::Bad, text.find('\n').unwrap_or(text.len())));
-            }
-            // Go on with what was meant, so that the rest of the line can be checked.
-            let token = match *meant {
-                "and" => Token::And,
-                "or" => Token::Or,
-                "not" => Token::Not,
-                m => SYMBOLS
-                    .iter()
-                    .find(|(s, _)| *s == m)
-                    .map_or(Token::Bad, |(_, t)| *t),
-            };
-            Some((token, f.len()))
+        (Some((s, token)), Some((f, _))) if s.len() >= f.len() => {
+            return Some((Some(*token), s.len()));
         }
-        (None, None) => None,
-    }
+        (_, Some((f, meant))) => (*f, *meant),
+    };
+    let (shown, code) = match written.chars().next() {
+        Some(c) if !c.is_ascii() => (readable(c), format!(" (U+{:04X})", c as u32)),
+        _ => (written.to_string(), String::new()),
+    };
+    let help = match (written, meant) {
+        ("=>", _) => "write `->` for an implication, `>=` for a comparison".to_string(),
+        (_, Meant::Write(m)) => format!("write `{m}`"),
+        (_, Meant::Drop(why)) => why.to_string(),
+        (_, Meant::Comment) => "comments start with `#`".to_string(),
+    };
+    let span = Span::new(at, at + written.len());
+    out.push(
+        Diagnostic::error(format!("`{shown}`{code} is not part of the language"))
+            .at(source, span, "")
+            .help(help),
+    );
+    // Go on with what was meant, so that the rest of the line can be checked.
+    Some(match meant {
+        Meant::Write(m) => {
+            let symbol = SYMBOLS.iter().find(|(s, _)| *s == m);
+            (
+                Some(symbol.map_or_else(|| word(m), |(_, t)| *t)),
+                written.len(),
+            )
+        }
+        Meant::Drop(_) => (None, written.len()),
+        Meant::Comment => (None, text.find('\n').unwrap_or(text.len())),
+    })
 }
 
 #[cfg(test)]

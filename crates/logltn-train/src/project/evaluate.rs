@@ -1,9 +1,9 @@
 //! The truth of a theory whose predicates are given by numbers, in double precision.
 
 use logltn::theory::PredicateId;
-use logltn::{Diagnostic, Diagnostics, Parameters, Semantics};
+use logltn::{Diagnostic, Diagnostics, Parameters, Plan, PlannedAxiom, Semantics};
 
-use super::shim::{Engine, Plan, PlannedAxiom};
+use super::shim::Engine;
 use super::{NumberTable, Project};
 
 /// What came out.

@@ -23,7 +23,7 @@ mod outputs;
 mod params;
 mod percentile;
 mod report;
-pub mod shim;
+mod shim;
 mod sorts;
 mod tables;
 mod theory_file;
@@ -40,7 +40,6 @@ use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
 pub use evaluate::Evaluated;
 pub use features::{FeatureFile, Features, FieldShape, scaled};
 pub use numbers::NumberTable;
-pub use shim::{Plan, PlannedAxiom};
 
 use cells::Cells;
 use report::Report;

@@ -1,55 +1,8 @@
-//! TEMPORARY: stands in for `logltn::{Plan, Engine}` until they land.
+//! TEMPORARY: stands in for `logltn::Engine` until they land.
 #![allow(missing_docs, dead_code)]
 use logltn::theory::*;
 use logltn::*;
 
-#[derive(Clone, Debug)]
-pub struct PlannedAxiom {
-    pub name: String,
-    pub weight: f64,
-    pub axiom: usize,
-    pub groundings_before: u128,
-    pub groundings: u128,
-    pub empty_exists: u64,
-    pub span: Span,
-}
-pub struct Plan {
-    axioms: Vec<PlannedAxiom>,
-    warnings: Diagnostics,
-}
-impl Plan {
-    pub fn new(data: &Data, _: &[Output], _: &Semantics) -> Result<Plan, Diagnostics> {
-        let axioms = (data.theory().axioms.iter().enumerate())
-            .map(|(i, a)| PlannedAxiom {
-                name: a.name.clone(),
-                weight: a.weight,
-                axiom: i,
-                groundings_before: 1000,
-                groundings: 10,
-                empty_exists: 0,
-                span: a.span,
-            })
-            .collect();
-        Ok(Plan {
-            axioms,
-            warnings: Diagnostics::new(),
-        })
-    }
-    pub fn axioms(&self) -> &[PlannedAxiom] {
-        &self.axioms
-    }
-    pub fn warnings(&self) -> &Diagnostics {
-        &self.warnings
-    }
-    pub fn memory_bytes(&self) -> usize {
-        12345
-    }
-}
-impl std::fmt::Display for Plan {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("plan\n")
-    }
-}
 pub struct Request {
     pub predicate: PredicateId,
     pub width: usize,
@@ -100,7 +53,7 @@ impl<T> Engine<T> {
         &self.none
     }
     pub fn evaluate(&mut self, _: &Parameters) -> Result<&Evaluation, Diagnostics> {
-        self.value.axioms = (self.plan.axioms.iter())
+        self.value.axioms = (self.plan.axioms().iter())
             .map(|_| AxiomValue { truth: -0.25 })
             .collect();
         Ok(&self.value)

@@ -1,10 +1,9 @@
 //! Formulas: atoms, connectives, quantifiers.
 
-use super::{Resolver, Symbol, count, lookalike};
-use crate::diagnostic::Diagnostic;
+use super::{Resolver, Symbol, count};
+use crate::diagnostic::{Diagnostic, shortened};
 use crate::recursion::deep;
 use crate::source::Span;
-use crate::suggest::did_you_mean;
 use crate::syntax::{Expr, ExprKind, Name, Quantified};
 use crate::theory::*;
 
@@ -33,11 +32,9 @@ impl Resolver<'_> {
                 FormulaKind::Iff(Box::new(a?), Box::new(b?))
             }
             ExprKind::Quantified(quantified) => self.quantified(quantified)?,
-            ExprKind::Compare(..) => {
-                let help = format!(
-                    "put it into a guard: `forall … where {}. …`",
-                    self.theory.source.slice(expr.span).trim_matches(['(', ')'])
-                );
+            ExprKind::Compare(_, a, b) => {
+                let text = shortened(self.theory.source.slice(a.span.to(b.span)));
+                let help = format!("put it into a guard: `forall … where {text}. …`");
                 self.error_with_help(
                     "a comparison is crisp and cannot stand in a formula".to_string(),
                     expr.span,
@@ -82,13 +79,19 @@ impl Resolver<'_> {
         let predicate = match symbol {
             Symbol::Predicate(id) => id,
             Symbol::Broken => return None,
+            _ if self.declared_twice.contains(&name.text) => return None,
             other => {
                 let help = match other {
-                    Symbol::Table(_) => Some(
-                        "membership in a table is crisp: put it into a guard, `where T(x, y)`, or range \
-                         over its rows, `forall (x, y) in T. …`"
-                            .to_string(),
-                    ),
+                    Symbol::Table(id) => {
+                        let table = &self.theory[id];
+                        let columns: Vec<_> = table.columns.iter().map(|c| &c.name[..]).collect();
+                        let (table, columns) = (&table.name, shortened(&columns.join(", ")));
+                        Some(format!(
+                            "membership in a table is crisp: put it into a guard, \
+                             `where {table}({columns})`, or range over its rows, \
+                             `forall ({columns}) in {table}. …`"
+                        ))
+                    }
                     Symbol::Function(_) => {
                         Some("a function's value can be an argument of a predicate".to_string())
                     }
@@ -100,9 +103,9 @@ impl Resolver<'_> {
                     other.kind()
                 ))
                 .at(&self.theory.source, name.span, "expected a predicate")
-                .mark(declared, "declared here")
                 .maybe_help(help);
-                self.out.push(error);
+                self.out
+                    .push(Self::declared_here(error, declared, "declared here"));
                 return None;
             }
         };
@@ -125,6 +128,9 @@ impl Resolver<'_> {
         declared: Span,
         span: Span,
     ) -> Option<Vec<Term>> {
+        if arguments.len() != wanted.len() && self.declared_twice.contains(&name.text) {
+            return None;
+        }
         if arguments.len() != wanted.len() {
             let sorts: Vec<_> = wanted.iter().map(|s| self.argument_sort_name(*s)).collect();
             let error = Diagnostic::error(format!(
@@ -134,13 +140,13 @@ impl Resolver<'_> {
                 arguments.len()
             ))
             .at(&self.theory.source, span, "")
-            .mark(declared, "declared here")
             .help(format!(
                 "its arguments: `{}({})`",
                 name.text,
-                sorts.join(", ")
+                shortened(&sorts.join(", "))
             ));
-            self.out.push(error);
+            self.out
+                .push(Self::declared_here(error, declared, "declared here"));
             return None;
         }
         let terms: Vec<_> = arguments
@@ -156,27 +162,26 @@ impl Resolver<'_> {
     }
 
     fn unknown_predicate(&mut self, name: &Name) {
-        let known: Vec<_> = self
-            .theory
-            .predicates
-            .iter()
-            .map(|p| p.name.as_str())
-            .collect();
-        let help = lookalike::help(&name.text, known.iter().copied())
-            .or_else(|| match name.text.as_str() {
-                "dist" | "abs" | "min" | "max" => Some(format!(
-                    "`{}` is arithmetic, for guards: `where {0}(…) < …`",
-                    name.text
-                )),
-                _ => None,
-            })
-            .or_else(|| did_you_mean(&name.text, known.iter().copied()))
-            .or_else(|| Some(format!("declare it: `predicate {}(…)`", name.text)));
-        let message = match self.scope.iter().any(|l| l.name == name.text) {
-            true => format!("`{}` is a variable, not a predicate", name.text),
-            false => format!("unknown predicate `{}`", name.text),
+        let short = shortened(&name.text);
+        if self.local(&name.text).is_some() {
+            let message = format!("`{short}` is a variable, not a predicate");
+            let help = Some(format!("say something of it: `P({short})`"));
+            return self.error_with_help(message, name.span, "expected a predicate", help);
+        }
+        let known = self.theory.predicates.iter().map(|p| p.name.as_str());
+        let help = match name.text.as_str() {
+            "dist" | "abs" | "min" | "max" => {
+                format!("`{short}` is arithmetic, for guards: `where {short}(…) < …`")
+            }
+            _ => (self.suggestion(&name.text, known))
+                .unwrap_or_else(|| format!("declare it: `predicate {short}(…)`")),
         };
-        self.error_with_help(message, name.span, "", help);
+        self.error_with_help(
+            format!("unknown predicate `{short}`"),
+            name.span,
+            "",
+            Some(help),
+        );
     }
 
     fn name_as_formula(&mut self, name: &str, span: Span) {
@@ -188,6 +193,7 @@ impl Resolver<'_> {
         } else {
             match self.symbols.get(name) {
                 Some((Symbol::Broken, _)) => return,
+                Some(_) if self.declared_twice.contains(name) => return,
                 Some((Symbol::Predicate(id), _)) => {
                     let n = self.theory[*id].arguments.len();
                     let help = match n {
@@ -202,7 +208,8 @@ impl Resolver<'_> {
                 ),
                 None => {
                     let known = self.theory.predicates.iter().map(|p| p.name.as_str());
-                    (format!("unknown name `{name}`"), did_you_mean(name, known))
+                    let message = format!("unknown name `{}`", shortened(name));
+                    (message, self.suggestion(name, known))
                 }
             }
         };

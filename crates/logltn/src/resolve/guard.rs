@@ -1,8 +1,8 @@
 //! Guards: crisp conditions over numbers, individuals and tables.
 
 use super::term::integer_literal;
-use super::{Resolver, Symbol, count, lookalike};
-use crate::diagnostic::Diagnostic;
+use super::{Resolver, Symbol, count};
+use crate::diagnostic::{Diagnostic, shortened};
 use crate::recursion::deep;
 use crate::source::Span;
 use crate::suggest::did_you_mean;
@@ -63,7 +63,7 @@ impl Resolver<'_> {
             | ExprKind::Negative(_)
             | ExprKind::Sum(_)
             | ExprKind::Product(_) => {
-                let text = self.theory.source.slice(expr.span);
+                let text = shortened(self.theory.source.slice(expr.span));
                 let message = format!("`{text}` is not a condition");
                 self.error_with_help(
                     message,
@@ -156,7 +156,7 @@ impl Resolver<'_> {
         let ExprKind::Name(name) = &expr.kind else {
             return None;
         };
-        if let Some(local) = self.scope.iter().rev().find(|l| l.name == *name) {
+        if let Some(local) = self.local_unused(name) {
             return match local.sort {
                 Some(ColumnSort::Sort(id)) => Some(id),
                 _ => None,
@@ -198,6 +198,7 @@ impl Resolver<'_> {
                 self.error_with_help(message, span, "expected a condition", Some(help));
                 return None;
             }
+            Some(_) if self.declared_twice.contains(&name.text) => return None,
             Some((Symbol::Predicate(_), declared)) => {
                 self.predicate_in_guard(name, declared);
                 return None;
@@ -208,17 +209,13 @@ impl Resolver<'_> {
                     name.text,
                     symbol.kind()
                 ))
-                .at(&self.theory.source, name.span, "expected a table")
-                .mark(declared, "declared here");
-                self.out.push(error);
+                .at(&self.theory.source, name.span, "expected a table");
+                self.out
+                    .push(Self::declared_here(error, declared, "declared here"));
                 return None;
             }
             None => {
-                let tables: Vec<_> = self.theory.tables.iter().map(|t| t.name.as_str()).collect();
-                let help = lookalike::help(&name.text, tables.iter().copied())
-                    .or_else(|| did_you_mean(&name.text, tables.iter().copied()));
-                let message = format!("unknown table `{}`", name.text);
-                self.error_with_help(message, name.span, "", help);
+                self.unknown_table(name);
                 return None;
             }
         };
@@ -233,13 +230,14 @@ impl Resolver<'_> {
                 count(arguments.len(), "argument"),
             ))
             .at(&self.theory.source, span, "")
-            .mark(self.theory[table].span, "declared here")
             .help(format!(
                 "its columns: `{}({})`",
                 name.text,
-                names.join(", ")
+                shortened(&names.join(", "))
             ));
-            self.out.push(error);
+            let declared = self.theory[table].span;
+            self.out
+                .push(Self::declared_here(error, declared, "declared here"));
             return None;
         }
         let cells: Vec<_> = arguments
@@ -257,11 +255,22 @@ impl Resolver<'_> {
             name.text
         ))
         .at(&self.theory.source, name.span, "not crisp")
-        .mark(declared, "declared as a predicate here")
         .help(
             "move it into the body (`… where guard. P(x) -> …`), or declare a table of the rows that count",
         );
-        self.out.push(error);
+        self.out
+            .push(Self::declared_here(error, declared, "declared here"));
+    }
+
+    fn function_in_guard(&mut self, name: &Name, declared: Span) {
+        let error = Diagnostic::error(format!(
+            "function `{}` in a guard: a guard is crisp and may not depend on what is learnt",
+            name.text
+        ))
+        .at(&self.theory.source, name.span, "not crisp")
+        .help("use a table with a `Real` column for numbers that are known beforehand");
+        self.out
+            .push(Self::declared_here(error, declared, "declared here"));
     }
 
     /// An argument of a table: an individual of the column's sort, or a number.
@@ -291,7 +300,10 @@ impl Resolver<'_> {
 
     fn value_here(&mut self, expr: &Expr) -> Option<Value> {
         let span = expr.span;
-        if let Some(n) = integer_literal(expr) {
+        // `-0` stays a sign and a zero: as the number 0 it would read back differently in `- -0`.
+        if let Some(n) = integer_literal(expr)
+            && (n != 0 || !matches!(expr.kind, ExprKind::Negative(_)))
+        {
             return Some(Value {
                 kind: ValueKind::Int(n),
                 span,
@@ -380,24 +392,22 @@ impl Resolver<'_> {
                 self.not_a_number(name, sort, span);
                 None
             }
+            Some(_) if self.declared_twice.contains(name) => None,
             Some((symbol, _)) => {
                 let message = format!("`{name}` is a {}, not a number", symbol.kind());
                 self.error(message, span, "expected a number");
                 None
             }
             None => {
-                let known: Vec<&str> = self
-                    .local_names()
+                let known = (self.local_names())
                     .chain(self.theory.params.iter().map(|p| p.name.as_str()))
-                    .collect();
-                let help = lookalike::help(name, known.iter().copied())
-                    .or_else(|| did_you_mean(name, known.iter().copied()))
-                    .or_else(|| {
-                        Some(format!(
-                            "bind it with a quantifier, or declare it: `param {name}`"
-                        ))
-                    });
-                self.error_with_help(format!("unknown name `{name}` in a guard"), span, "", help);
+                    .chain(self.theory.constants.iter().map(|c| c.name.as_str()));
+                let short = shortened(name);
+                let help = self.suggestion(name, known).unwrap_or_else(|| {
+                    format!("bind it with a quantifier, or declare it: `param {short}`")
+                });
+                let message = format!("unknown name `{short}` in a guard");
+                self.error_with_help(message, span, "", Some(help));
                 None
             }
         }
@@ -439,8 +449,10 @@ impl Resolver<'_> {
             return None;
         }
         if name.text == "dist" {
-            let (a, b) = (self.featured(&arguments[0]), self.featured(&arguments[1]));
-            return Some(ValueKind::Dist(a?, b?));
+            // One after the other: who takes the distance of two integers has made one mistake.
+            let a = self.featured(&arguments[0])?;
+            let b = self.featured(&arguments[1])?;
+            return Some(ValueKind::Dist(a, b));
         }
         let values: Vec<_> = arguments.iter().map(|a| self.value(a)).collect();
         let mut values = values.into_iter().collect::<Option<Vec<_>>>()?;
@@ -455,9 +467,11 @@ impl Resolver<'_> {
         match self.symbols.get(&name.text).copied() {
             Some((Symbol::Broken, _)) => {}
             Some((Symbol::Predicate(_), declared)) => self.predicate_in_guard(name, declared),
+            Some((Symbol::Function(_), declared)) => self.function_in_guard(name, declared),
+            Some(_) if self.declared_twice.contains(&name.text) => {}
             Some((symbol, _)) => {
-                let help = (symbol.kind() == "function").then(|| {
-                    "a guard is crisp and may not depend on what is learnt; use a table with a `Real` column"
+                let help = (symbol.kind() == "table").then(|| {
+                    "a table in a guard is a condition: join it with `and`, `or` and `not`"
                         .to_string()
                 });
                 let message = format!("`{}` is a {}, not a number", name.text, symbol.kind());
@@ -465,9 +479,11 @@ impl Resolver<'_> {
             }
             None => {
                 let known = ["abs", "min", "max", "dist"];
-                let help = did_you_mean(&name.text, known)
-                    .or_else(|| Some(format!("guards know {}", known.join(", "))));
-                let message = format!("unknown function `{}` in a guard", name.text);
+                let longer = known.into_iter().find(|k| name.text.starts_with(k));
+                let help = (longer.map(|k| format!("did you mean `{k}`?")))
+                    .or_else(|| did_you_mean(&name.text, known))
+                    .or_else(|| Some("guards know `abs`, `min`, `max` and `dist`".to_string()));
+                let message = format!("unknown function `{}` in a guard", shortened(&name.text));
                 self.error_with_help(message, name.span, "", help);
             }
         }
@@ -487,7 +503,20 @@ impl Resolver<'_> {
                 && self.local(name).is_none()
                 && !self.symbols.contains_key(name)
             {
-                self.named_number(name, expr.span);
+                let known = (self.local_names())
+                    .chain(self.theory.constants.iter().map(|c| c.name.as_str()));
+                let short = shortened(name);
+                let help = self.suggestion(name, known).unwrap_or_else(|| {
+                    format!("bind it with a quantifier, or declare it: `constant {short}: S`")
+                });
+                let message = format!("unbound variable `{short}`");
+                self.error_with_help(message, expr.span, "", Some(help));
+                return None;
+            }
+            if let ExprKind::Call(name, _) = &expr.kind
+                && let Some(&(Symbol::Function(_), declared)) = self.symbols.get(&name.text)
+            {
+                self.function_in_guard(name, declared);
                 return None;
             }
             self.error(

@@ -17,6 +17,13 @@ fn latin(c: char) -> Option<char> {
 
 /// If `name` differs from a known one only in look-alikes, says which.
 pub(super) fn help<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let known: Vec<&str> = known.into_iter().collect();
+    if let Some(meant) = known.iter().find(|k| differ_in_accents(name, k)) {
+        return Some(format!(
+            "`{meant}` is written with other characters that look the same (an accent of its own, or a \
+             letter with an accent): copy the name from its declaration"
+        ));
+    }
     let foreign = name.chars().find(|c| latin(*c).is_some())?;
     let plain: String = name.chars().map(|c| latin(c).unwrap_or(c)).collect();
     let meant = known.into_iter().find(|k| *k == plain)?;
@@ -25,4 +32,30 @@ pub(super) fn help<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> 
         foreign as u32,
         latin(foreign)?,
     ))
+}
+
+/// Whether two names would look the same although one has a combining accent where the other has a
+/// letter with that accent. Without the tables of Unicode: the plain letters agree, one name has
+/// accents of its own, and as many as the other has letters outside of ASCII in their place.
+fn differ_in_accents(a: &str, b: &str) -> bool {
+    let combining = |c: char| ('\u{300}'..='\u{36f}').contains(&c);
+    if a == b || a.contains(combining) == b.contains(combining) {
+        return false;
+    }
+    let (composed, decomposed) = if a.contains(combining) {
+        (b, a)
+    } else {
+        (a, b)
+    };
+    let mut rest = decomposed.chars().peekable();
+    composed.chars().all(|c| {
+        let Some(base) = rest.next() else {
+            return false;
+        };
+        let mut accented = false;
+        while rest.next_if(|c| combining(*c)).is_some() {
+            accented = true;
+        }
+        if accented { !c.is_ascii() } else { c == base }
+    }) && rest.next().is_none()
 }

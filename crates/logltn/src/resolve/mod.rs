@@ -6,15 +6,17 @@
 mod formula;
 mod guard;
 mod lookalike;
+mod scope;
 mod term;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, shortened};
 use crate::source::{Source, Span};
 use crate::suggest::did_you_mean;
-use crate::syntax::{self, AxiomSyntax, Declaration, Name, SortDefinition, TypeName};
+use crate::syntax::{AxiomSyntax, Declaration, Name, SortDefinition, TypeName};
 use crate::theory::*;
+use scope::Local;
 
 /// The names of the individuals of data sorts, by sort: what the manifest or the host program knows
 /// and the theory does not.
@@ -91,8 +93,13 @@ impl Theory {
             )));
             return Theory::empty(source);
         }
-        let declarations = crate::parser::parse(&source, out);
-        Resolver::new(source, out).run(declarations, labels)
+        let mut found = Diagnostics::new();
+        let declarations = crate::parser::parse(&source, &mut found);
+        let theory = Resolver::new(source, &mut found).run(declarations, labels);
+        // A user works through a file from top to bottom, not stage by stage.
+        found.sort_by_place();
+        out.extend(found);
+        theory
     }
 
     /// Parses and checks one formula against this theory's symbols, as `logltn query` does. Its free
@@ -103,6 +110,7 @@ impl Theory {
             let mut resolver = Resolver::new(source.clone(), &mut out);
             resolver.adopt(self);
             let span = formula.span;
+            // What is never used is of interest in a file that is kept, not in a question.
             resolver.axiom(AxiomSyntax {
                 name: Name {
                     text: "query".into(),
@@ -163,12 +171,9 @@ impl Symbol {
     }
 }
 
-/// A variable in scope. Its sort is unknown if the sort's name was wrong.
-pub(super) struct Local {
-    name: String,
-    id: VarId,
-    sort: Option<ColumnSort>,
-}
+/// After this many errors names are no longer compared with all others: nobody reads on, and the work
+/// is errors times names.
+const MAX_SUGGESTIONS: usize = 200;
 
 pub(super) struct Resolver<'a> {
     out: &'a mut Diagnostics,
@@ -179,8 +184,12 @@ pub(super) struct Resolver<'a> {
     /// Data sorts whose individuals have names that nobody could read.
     unreadable: Vec<SortId>,
     used: FxHashMap<String, ()>,
+    /// Names with two declarations: which one a use means is anyone's guess, so it is not judged.
+    declared_twice: FxHashSet<String>,
     // Of the axiom at hand:
-    scope: Vec<Local>,
+    /// The names in scope in the order of their binding; a name is in it twice only after an error.
+    scope: Vec<String>,
+    locals: FxHashMap<String, Vec<Local>>,
     variables: Vec<Variable>,
     variable_used: Vec<bool>,
     /// In the guard of a big connective or a family, which may not look at batch data.
@@ -196,7 +205,9 @@ impl<'a> Resolver<'a> {
             data_labels: FxHashMap::default(),
             unreadable: Vec::new(),
             used: FxHashMap::default(),
+            declared_twice: FxHashSet::default(),
             scope: Vec::new(),
+            locals: FxHashMap::default(),
             variables: Vec::new(),
             variable_used: Vec::new(),
             crisp_binder: None,
@@ -213,6 +224,29 @@ impl<'a> Resolver<'a> {
                 .at(&self.theory.source, span, label)
                 .maybe_help(help),
         );
+    }
+
+    /// The nearest of the known names, or what it only looks like.
+    fn suggestion<'n>(
+        &self,
+        name: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Option<String> {
+        if self.out.error_count() > MAX_SUGGESTIONS {
+            return None;
+        }
+        let known: Vec<&str> = known.into_iter().collect();
+        lookalike::help(name, known.iter().copied())
+            .or_else(|| did_you_mean(name, known.iter().copied()))
+    }
+
+    /// Marks where something is declared, if that is in the text at hand: the symbols of a query are
+    /// declared elsewhere.
+    fn declared_here(error: Diagnostic, span: Span, text: impl Into<String>) -> Diagnostic {
+        match span == Span::default() {
+            true => error,
+            false => error.mark(span, text),
+        }
     }
 
     // --- declarations ---------------------------------------------------------------------------
@@ -235,10 +269,13 @@ impl<'a> Resolver<'a> {
                 && let Some(first) = names.insert(syntax.name.text.clone(), syntax.name.span)
             {
                 self.out.push(
-                    Diagnostic::error(format!("two axioms are named `{}`", syntax.name.text))
-                        .at(&self.theory.source, syntax.name.span, "second axiom")
-                        .mark(first, "first axiom")
-                        .help("each axiom needs a name of its own, for reports and phases"),
+                    Diagnostic::error(format!(
+                        "two axioms are named `{}`",
+                        shortened(&syntax.name.text)
+                    ))
+                    .at(&self.theory.source, syntax.name.span, "second axiom")
+                    .mark(first, "first axiom")
+                    .help("each axiom needs a name of its own, for reports and phases"),
                 );
             }
             match self.axiom(syntax) {
@@ -254,8 +291,10 @@ impl<'a> Resolver<'a> {
 
     /// Takes over the symbols of a theory that has been checked, to check one more formula.
     fn adopt(&mut self, theory: &Theory) {
-        let source = std::mem::replace(&mut self.theory, theory.clone()).source;
-        self.theory.source = source;
+        let mut adopted = theory.without_places();
+        adopted.axioms = Vec::new();
+        adopted.source = self.theory.source.clone();
+        self.theory = adopted;
         let mut add = |name: &str, symbol| {
             self.symbols
                 .insert(name.to_string(), (symbol, Span::default()));
@@ -295,7 +334,7 @@ impl<'a> Resolver<'a> {
             self.symbols.insert(name.text.clone(), new);
             return;
         };
-        let error = Diagnostic::error(format!("`{}` is declared twice", name.text))
+        let error = Diagnostic::error(format!("`{}` is declared twice", shortened(&name.text)))
             .at(
                 &self.theory.source,
                 name.span,
@@ -304,6 +343,7 @@ impl<'a> Resolver<'a> {
             .mark(first, format!("first time, as a {}", old.kind()))
             .help("sorts, tables, predicates, functions, constants, params and labels share one namespace");
         self.out.push(error);
+        self.declared_twice.insert(name.text.clone());
     }
 
     fn declare_sort(&mut self, declaration: &Declaration, labels: &Labels) {
@@ -483,20 +523,21 @@ impl<'a> Resolver<'a> {
                 Some(id)
             }
             Some((Symbol::Broken, _)) => None,
+            Some(_) if self.declared_twice.contains(&name.text) => None,
             Some((other, declared)) => {
                 let kind = other.kind();
                 let error = Diagnostic::error(format!("`{}` is a {kind}, not a sort", name.text))
-                    .at(&self.theory.source, name.span, "expected a sort")
-                    .mark(*declared, "declared here");
-                self.out.push(error);
+                    .at(&self.theory.source, name.span, "expected a sort");
+                self.out
+                    .push(Self::declared_here(error, *declared, "declared here"));
                 None
             }
             None => {
-                let sorts: Vec<_> = self.theory.sorts.iter().map(|s| s.name.as_str()).collect();
-                let help = lookalike::help(&name.text, sorts.iter().copied())
-                    .or_else(|| did_you_mean(&name.text, sorts.iter().copied()))
-                    .or_else(|| Some(format!("declare it: `sort {}`", name.text)));
-                self.error_with_help(format!("unknown sort `{}`", name.text), name.span, "", help);
+                let short = shortened(&name.text);
+                let sorts = self.theory.sorts.iter().map(|s| s.name.as_str());
+                let help = (self.suggestion(&name.text, sorts))
+                    .or_else(|| Some(format!("declare it: `sort {short}`")));
+                self.error_with_help(format!("unknown sort `{short}`"), name.span, "", help);
                 None
             }
         }
@@ -511,7 +552,8 @@ impl<'a> Resolver<'a> {
     // --- axioms ---------------------------------------------------------------------------------
 
     fn axiom(&mut self, syntax: AxiomSyntax) -> Option<Axiom> {
-        self.scope.clear();
+        let errors = self.out.error_count();
+        self.leave_scopes(0);
         self.variables.clear();
         self.variable_used.clear();
         let family = match &syntax.family {
@@ -531,7 +573,10 @@ impl<'a> Resolver<'a> {
             None => None,
         };
         let formula = self.formula(&syntax.formula);
-        self.warn_about_unused_variables();
+        // Where something was not understood, it may have been a use.
+        if self.out.error_count() == errors && formula.is_some() {
+            self.warn_about_unused_variables();
+        }
         let family = match family {
             None => None,
             Some((variables, None)) => Some(Family {
@@ -552,238 +597,6 @@ impl<'a> Resolver<'a> {
             name_span: syntax.name.span,
             span: syntax.span,
         })
-    }
-
-    /// Brings variables into scope. `None` if one of them is wrong; they are in scope all the same.
-    fn bind_sorts(
-        &mut self,
-        binding: &[(Name, Option<Name>)],
-        bound_by: BoundBy,
-    ) -> Option<Vec<VarId>> {
-        let mut whole = true;
-        let mut ids = Vec::with_capacity(binding.len());
-        // `x, y: S` names its sort once, and an unknown sort is one mistake.
-        let mut last: Option<(Span, Option<SortId>)> = None;
-        for (name, sort) in binding {
-            let sort = match (sort, last) {
-                (None, _) => None,
-                (Some(sort), Some((span, id))) if span == sort.span => id,
-                (Some(sort), _) => {
-                    let id = self.sort_named(sort);
-                    last = Some((sort.span, id));
-                    id
-                }
-            };
-            let big = match bound_by {
-                BoundBy::Family => Some("for"),
-                BoundBy::Quantifier(q) if q.is_big_connective() => Some(q.word()),
-                _ => None,
-            };
-            if let (Some(word), Some(id)) = (big, sort)
-                && self.theory[id].size().is_some_and(|n| n > 1_000_000)
-            {
-                let message = format!(
-                    "`{word}` writes out one member per individual, and sort `{}` has more than a million",
-                    self.theory[id].name
-                );
-                self.error(message, name.span, "");
-                whole = false;
-            }
-            whole &= sort.is_some();
-            whole &= self.may_bind(name);
-            ids.push(self.bind(name, sort.map(ColumnSort::Sort), bound_by));
-        }
-        whole.then_some(ids)
-    }
-
-    fn bind_rows(
-        &mut self,
-        names: &[Name],
-        table: &Name,
-        bound_by: BoundBy,
-    ) -> Option<(TableId, Vec<VarId>)> {
-        let id = self.table_named(table);
-        let columns = match id {
-            Some(id) => self.theory[id]
-                .columns
-                .iter()
-                .map(|c| Some(c.sort))
-                .collect(),
-            None => vec![None; names.len()],
-        };
-        let mut whole = id.is_some();
-        if columns.len() != names.len() {
-            self.wrong_number_of_columns(table, id, names.len(), names, columns.len());
-            whole = false;
-        }
-        let mut ids = Vec::with_capacity(names.len());
-        for (i, name) in names.iter().enumerate() {
-            whole &= self.may_bind(name);
-            let sort = if columns.len() == names.len() {
-                columns[i]
-            } else {
-                None
-            };
-            ids.push(self.bind(name, sort, bound_by));
-        }
-        match (whole, id) {
-            (true, Some(id)) => Some((id, ids)),
-            _ => None,
-        }
-    }
-
-    fn wrong_number_of_columns(
-        &mut self,
-        table: &Name,
-        id: Option<TableId>,
-        given: usize,
-        names: &[Name],
-        wanted: usize,
-    ) {
-        let Some(id) = id else { return };
-        let span = match (names.first(), names.last()) {
-            (Some(a), Some(b)) => a.span.to(b.span),
-            _ => table.span,
-        };
-        let columns: Vec<_> = self.theory[id]
-            .columns
-            .iter()
-            .map(|c| c.name.as_str())
-            .collect();
-        let error = Diagnostic::error(format!(
-            "table `{}` has {}, but {} bound here",
-            table.text,
-            count(wanted, "column"),
-            if given == 1 {
-                "1 variable is".into()
-            } else {
-                format!("{given} variables are")
-            },
-        ))
-        .at(&self.theory.source, span, "")
-        .mark(self.theory[id].span, "declared here")
-        .help(format!(
-            "one variable per column: `({}) in {}`",
-            columns.join(", "),
-            table.text
-        ));
-        self.out.push(error);
-    }
-
-    fn table_named(&mut self, name: &Name) -> Option<TableId> {
-        match self.symbols.get(&name.text) {
-            Some(&(Symbol::Table(id), _)) => {
-                self.mark_used(&name.text);
-                Some(id)
-            }
-            Some((Symbol::Broken, _)) => None,
-            Some((Symbol::Sort(_), _)) => {
-                let help = format!("write `x: {}` to range over a sort", name.text);
-                self.error_with_help(
-                    format!("`{}` is a sort, not a table", name.text),
-                    name.span,
-                    "expected a table",
-                    Some(help),
-                );
-                None
-            }
-            other => {
-                let message = match other {
-                    Some((symbol, _)) => {
-                        format!("`{}` is a {}, not a table", name.text, symbol.kind())
-                    }
-                    None => format!("unknown table `{}`", name.text),
-                };
-                let tables = self.theory.tables.iter().map(|t| t.name.as_str());
-                let help = did_you_mean(&name.text, tables);
-                self.error_with_help(message, name.span, "expected a table", help);
-                None
-            }
-        }
-    }
-
-    /// Whether a variable may have this name here.
-    fn may_bind(&mut self, name: &Name) -> bool {
-        if let Some(outer) = self.scope.iter().find(|l| l.name == name.text) {
-            let outer = self.variables[outer.id.index()].span;
-            self.out.push(
-                Diagnostic::error(format!("variable `{}` is bound already", name.text))
-                    .at(&self.theory.source, name.span, "bound again")
-                    .mark(outer, "first bound here")
-                    .help("rename one of the two"),
-            );
-            return false;
-        }
-        let taken = match self.symbols.get(&name.text) {
-            Some(&(
-                symbol @ (Symbol::Label(..) | Symbol::Constant(_) | Symbol::Param(_)),
-                span,
-            )) => Some((symbol.kind(), Some(span))),
-            _ => self
-                .data_labels
-                .get(&name.text)
-                .map(|_| ("label of the data", None)),
-        };
-        let Some((kind, span)) = taken else {
-            return true;
-        };
-        let mut error =
-            Diagnostic::error(format!("variable `{}` has the name of a {kind}", name.text))
-                .at(&self.theory.source, name.span, "")
-                .help("rename the variable");
-        if let Some(span) = span.filter(|s| *s != Span::default()) {
-            error = error.mark(span, format!("{kind} declared here"));
-        }
-        self.out.push(error);
-        false
-    }
-
-    fn bind(&mut self, name: &Name, sort: Option<ColumnSort>, bound_by: BoundBy) -> VarId {
-        let id = VarId(self.variables.len() as u32);
-        self.variables.push(Variable {
-            name: name.text.clone(),
-            sort: sort.unwrap_or(ColumnSort::Int),
-            bound_by,
-            span: name.span,
-        });
-        self.variable_used.push(false);
-        self.scope.push(Local {
-            name: name.text.clone(),
-            id,
-            sort,
-        });
-        id
-    }
-
-    /// Brings a quantifier's variables into scope, runs `inside`, and takes them out again.
-    fn with_binding<T>(
-        &mut self,
-        binding: &syntax::Binding,
-        bound_by: BoundBy,
-        inside: impl FnOnce(&mut Self, Option<Binding>) -> T,
-    ) -> T {
-        let depth = self.scope.len();
-        let bound = match binding {
-            syntax::Binding::Sorts(list) => self.bind_sorts(list, bound_by).map(Binding::Sorts),
-            syntax::Binding::Rows(names, table) => self
-                .bind_rows(names, table, bound_by)
-                .map(|(table, ids)| Binding::Rows(table, ids)),
-        };
-        let result = inside(self, bound);
-        self.scope.truncate(depth);
-        result
-    }
-
-    /// The variable with that name in scope; marks it used.
-    fn local(&mut self, name: &str) -> Option<(VarId, Option<ColumnSort>)> {
-        let local = self.scope.iter().rev().find(|l| l.name == name)?;
-        let found = (local.id, local.sort);
-        self.variable_used[found.0.index()] = true;
-        Some(found)
-    }
-
-    fn local_names(&self) -> impl Iterator<Item = &str> {
-        self.scope.iter().map(|l| l.name.as_str())
     }
 
     // --- warnings -------------------------------------------------------------------------------

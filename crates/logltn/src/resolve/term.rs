@@ -1,10 +1,9 @@
 //! Terms: what can be an argument of a predicate or a function.
 
-use super::{Resolver, Symbol, lookalike};
-use crate::diagnostic::Diagnostic;
+use super::{Resolver, Symbol};
+use crate::diagnostic::{Diagnostic, shortened};
 use crate::recursion::deep;
 use crate::source::Span;
-use crate::suggest::did_you_mean;
 use crate::syntax::{Expr, ExprKind, Name};
 use crate::theory::*;
 
@@ -36,6 +35,18 @@ impl Resolver<'_> {
                 return Some(Term { kind, span });
             }
             ExprKind::Call(name, arguments) => self.applied(name, arguments, span)?,
+            ExprKind::Sum(_) | ExprKind::Product(_) => {
+                let text = shortened(self.theory.source.slice(span));
+                let help =
+                    format!("compute it in a guard: `… n: S where n = {text}. …`, and use `n`");
+                self.error_with_help(
+                    format!("{place} must be an individual: arithmetic is for guards"),
+                    span,
+                    "expected an individual",
+                    Some(help),
+                );
+                return None;
+            }
             _ => {
                 self.error(
                     format!("{place} must be an individual"),
@@ -54,14 +65,12 @@ impl Resolver<'_> {
                     Found::Argument(sort) => format!("of sort `{}`", self.argument_sort_name(sort)),
                     Found::Number(column) => format!("a number of a table's `{column}` column"),
                 };
-                let text = self.theory.source.slice(span);
+                let text = shortened(self.theory.source.slice(span));
                 let mut error = Diagnostic::error(format!(
                     "{place} must be of sort `{wanted}`, but `{text}` is {found}"
                 ))
                 .at(&self.theory.source, span, format!("expected a `{wanted}`"));
-                if declared != Span::default() {
-                    error = error.mark(declared, "declared here");
-                }
+                error = Self::declared_here(error, declared, "declared here");
                 if found.starts_with('a') {
                     error = error.help("`Int` and `Real` columns are for guards only");
                 }
@@ -120,29 +129,31 @@ impl Resolver<'_> {
             ArgumentSort::Sort(id) => &self.theory[id].labels,
             ArgumentSort::Vector(_) => &[],
         };
-        let known: Vec<&str> = self
-            .local_names()
+        let known = (self.local_names())
             .chain(self.theory.constants.iter().map(|c| c.name.as_str()))
-            .chain(labels.iter().map(String::as_str))
-            .collect();
-        let near = lookalike::help(name, known.iter().copied())
-            .or_else(|| did_you_mean(name, known.iter().copied()));
+            .chain(labels.iter().map(String::as_str));
+        let near = self.suggestion(name, known);
+        let short = shortened(name);
         let (message, help) = match self.symbols.get(name) {
+            Some(_) if self.declared_twice.contains(name) => return,
             Some((Symbol::Param(_), _)) => (
                 format!("param `{name}` is a number, for guards only"),
-                None,
+                Some(format!("an individual is declared with `constant {short}: S`")),
             ),
             Some((symbol, _)) => (
                 format!("`{name}` is a {}, not an individual", symbol.kind()),
                 near,
             ),
             None => (
-                format!("unbound variable `{name}`"),
-                near.or_else(|| {
-                    let sort = self.argument_sort_name(wanted);
-                    Some(format!(
-                        "bind it with a quantifier, `forall {name}: {sort}. …`, or declare it: `constant {name}: {sort}`"
-                    ))
+                format!("unbound variable `{short}`"),
+                near.or_else(|| match wanted {
+                    ArgumentSort::Vector(_) => None,
+                    ArgumentSort::Sort(_) => {
+                        let sort = self.argument_sort_name(wanted);
+                        Some(format!(
+                            "bind it with a quantifier, `forall {short}: {sort}. …`, or declare it: `constant {short}: {sort}`"
+                        ))
+                    }
                 }),
             ),
         };
@@ -156,7 +167,7 @@ impl Resolver<'_> {
             ArgumentSort::Sort(id) => Some((id, self.theory[id].kind)),
             ArgumentSort::Vector(_) => None,
         };
-        let text = self.theory.source.slice(expr.span).to_string();
+        let text = shortened(self.theory.source.slice(expr.span));
         match (value, sort) {
             (Some(value), Some((id, SortKind::Range(low, high)))) => {
                 if (low..=high).contains(&value) {
@@ -165,8 +176,9 @@ impl Resolver<'_> {
                 let sort = &self.theory[id];
                 let error = Diagnostic::error(format!("`{text}` is not in sort `{}`", sort.name))
                     .at(&self.theory.source, expr.span, "")
-                    .mark(sort.span, format!("the integers {low} to {high}"))
                     .help(format!("{place} is one of {low}..{high}"));
+                let range = format!("the integers {low} to {high}");
+                let error = Self::declared_here(error, sort.span, range);
                 self.out.push(error);
             }
             (_, sort) => {
@@ -210,6 +222,7 @@ impl Resolver<'_> {
                 Some((TermKind::Apply(id, terms), Some(Found::Argument(result))))
             }
             Some((Symbol::Broken, _)) => None,
+            Some(_) if self.declared_twice.contains(&name.text) => None,
             Some((symbol, declared)) => {
                 let help = match symbol {
                     Symbol::Predicate(_) => {
@@ -223,21 +236,21 @@ impl Resolver<'_> {
                     symbol.kind()
                 ))
                 .at(&self.theory.source, name.span, "expected an individual")
-                .mark(declared, "declared here")
                 .maybe_help(help);
-                self.out.push(error);
+                self.out
+                    .push(Self::declared_here(error, declared, "declared here"));
                 None
             }
             None => {
                 let known = self.theory.functions.iter().map(|f| f.name.as_str());
-                let help = did_you_mean(&name.text, known)
-                    .or_else(|| Some(format!("declare it: `function {}(…): …`", name.text)));
-                self.error_with_help(
-                    format!("unknown function `{}`", name.text),
-                    name.span,
-                    "",
-                    help,
-                );
+                let short = shortened(&name.text);
+                let help = match name.text.as_str() {
+                    "dist" | "abs" | "min" | "max" => Some(format!("`{short}` is for guards only")),
+                    _ => (self.suggestion(&name.text, known))
+                        .or_else(|| Some(format!("declare it: `function {short}(…): …`"))),
+                };
+                let message = format!("unknown function `{short}`");
+                self.error_with_help(message, name.span, "", help);
                 None
             }
         }

@@ -1,9 +1,9 @@
 //! What `check --json` prints.
 
 use logltn::theory::{ColumnSort, SortId, SortKind, TableId};
-use logltn::{Diagnostics, Number, Output, OutputKind};
+use logltn::{Diagnostics, Number, Output, OutputKind, Plan};
 use logltn_train::manifest::{Constant, Grounding};
-use logltn_train::project::{Plan, Project};
+use logltn_train::project::Project;
 use serde::Serialize;
 
 use crate::console::{Message, messages};

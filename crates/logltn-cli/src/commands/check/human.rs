@@ -1,10 +1,11 @@
 //! What `check` prints for people.
 
 use logltn::theory::{Axiom, ParamId, SortId, SortKind, TableId};
+use logltn::{Plan, PlannedAxiom};
 use logltn_train::manifest::{
     Constant, Grounding, Individuals, Layer, Network, NetworkBody, Param,
 };
-use logltn_train::project::{Plan, PlannedAxiom, Project};
+use logltn_train::project::Project;
 
 use super::document::output_name;
 use crate::text::{Align, bytes, counted, percent, real, table, thousands};

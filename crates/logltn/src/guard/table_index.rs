@@ -1,0 +1,84 @@
+//! Hash look-ups into tables, built when first needed and kept.
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::bounds::{self, Bounds};
+use super::evaluate::real_code;
+use crate::data::{ColumnData, Data};
+use crate::theory::TableId;
+
+/// The rows of a table by the cells of some of its columns.
+pub(crate) type RowsByKey = FxHashMap<Box<[u64]>, Vec<u32>>;
+
+/// The look-ups of all tables.
+#[derive(Default)]
+pub(crate) struct TableIndexes {
+    /// By table, the columns that are given, and whether equal rows are listed once.
+    by_columns: RefCell<FxHashMap<(TableId, Vec<usize>, bool), Rc<RowsByKey>>>,
+    members: RefCell<FxHashMap<TableId, Rc<FxHashSet<Box<[u64]>>>>>,
+    bounds: OnceCell<(Bounds, Bounds)>,
+}
+
+/// A cell as the 64 bits by which it is looked up.
+pub(crate) fn cell_code(column: &ColumnData, row: usize) -> u64 {
+    match column {
+        ColumnData::Individuals(cells) => u64::from(cells[row]),
+        ColumnData::Int(cells) => cells[row] as u64,
+        ColumnData::Real(cells) => real_code(cells[row]),
+    }
+}
+
+impl TableIndexes {
+    /// Whether the table has a row of exactly these cells.
+    pub fn contains(&self, data: &Data, table: TableId, key: &[u64]) -> bool {
+        let known = self.members.borrow().get(&table).cloned();
+        let members = known.unwrap_or_else(|| {
+            let members: FxHashSet<Box<[u64]>> =
+                data.table(table).map_or_else(FxHashSet::default, |rows| {
+                    let cells = |row| rows.columns.iter().map(move |c| cell_code(c, row));
+                    (0..rows.rows).map(|row| cells(row).collect()).collect()
+                });
+            let members = Rc::new(members);
+            self.members.borrow_mut().insert(table, members.clone());
+            members
+        });
+        members.contains(key)
+    }
+
+    /// The bounds of the numbers in all `Int` and in all `Real` columns.
+    pub(super) fn column_bounds(&self, data: &Data) -> (Bounds, Bounds) {
+        *self.bounds.get_or_init(|| bounds::of_columns(data))
+    }
+
+    /// The rows of the table by the cells of `columns`; if `distinct`, equal rows are listed once, since
+    /// membership knows no multiplicity.
+    pub fn by_columns(
+        &self,
+        data: &Data,
+        table: TableId,
+        columns: &[usize],
+        distinct: bool,
+    ) -> Rc<RowsByKey> {
+        let name = (table, columns.to_vec(), distinct);
+        if let Some(known) = self.by_columns.borrow().get(&name) {
+            return known.clone();
+        }
+        let mut index = RowsByKey::default();
+        if let Some(rows) = data.table(table) {
+            let mut seen: FxHashSet<Box<[u64]>> = FxHashSet::default();
+            for row in 0..rows.rows {
+                let whole = rows.columns.iter().map(|c| cell_code(c, row)).collect();
+                if !distinct || seen.insert(whole) {
+                    let key = columns.iter().map(|&c| cell_code(&rows.columns[c], row));
+                    index.entry(key.collect()).or_default().push(row as u32);
+                }
+            }
+        }
+        let index = Rc::new(index);
+        self.by_columns.borrow_mut().insert(name, index.clone());
+        index
+    }
+}

@@ -1,0 +1,684 @@
+//! Tokens to [syntax](crate::syntax): recursive descent with one precedence ladder.
+//!
+//! Written by hand rather than with a combinator crate for the sake of the messages: the parser knows
+//! what it was doing, repairs what it can (a missing dot or colon is reported and taken as read), and
+//! starts afresh at the next declaration where it cannot. See `docs/design.md`.
+
+mod expression;
+
+use crate::diagnostic::{Diagnostic, Diagnostics, shortened};
+use crate::source::{Source, Span};
+use crate::syntax::*;
+use crate::token::{Keyword, Token, tokenize};
+
+/// The deepest nesting that is accepted. Deeper text is a mistake or an attack.
+pub(crate) const MAX_NESTING: usize = 1000;
+
+/// Reads all declarations, reporting what is wrong.
+pub(crate) fn parse(source: &Source, out: &mut Diagnostics) -> Vec<Declaration> {
+    Parser::new(source, Unit::Theory, out).theory()
+}
+
+/// Reads one formula, as `logltn query` does.
+pub(crate) fn parse_formula(source: &Source, out: &mut Diagnostics) -> Option<Expr> {
+    let mut parser = Parser::new(source, Unit::Formula, out);
+    let formula = parser.expression().ok()?;
+    parser.expect_end_of_formula().ok()?;
+    Some(formula)
+}
+
+/// What the whole text is.
+#[derive(Clone, Copy, PartialEq)]
+enum Unit {
+    Theory,
+    Formula,
+}
+
+/// The error has been reported; go on at the next declaration.
+struct Bail;
+
+type Parsed<T> = Result<T, Bail>;
+
+struct Parser<'a> {
+    source: &'a Source,
+    tokens: Vec<(Token, Span)>,
+    at: usize,
+    depth: usize,
+    unit: Unit,
+    /// What kind of expression is being read, for messages.
+    expected: &'static str,
+    /// Reserved words that stood where a name belongs: reported once, not at every use.
+    misused: Vec<Token>,
+    out: &'a mut Diagnostics,
+}
+
+const DECLARATION_WORDS: [(&str, Keyword); 7] = [
+    ("sort", Keyword::Sort),
+    ("table", Keyword::Table),
+    ("predicate", Keyword::Predicate),
+    ("function", Keyword::Function),
+    ("constant", Keyword::Constant),
+    ("param", Keyword::Param),
+    ("axiom", Keyword::Axiom),
+];
+
+impl<'a> Parser<'a> {
+    fn new(source: &'a Source, unit: Unit, out: &'a mut Diagnostics) -> Parser<'a> {
+        Parser {
+            source,
+            tokens: tokenize(source, out),
+            at: 0,
+            depth: 0,
+            unit,
+            expected: "a formula",
+            misused: Vec::new(),
+            out,
+        }
+    }
+
+    // --- moving about ---------------------------------------------------------------------------
+
+    fn peek(&self) -> Token {
+        self.tokens[self.at].0
+    }
+
+    fn span(&self) -> Span {
+        self.tokens[self.at].1
+    }
+
+    fn previous_span(&self) -> Span {
+        self.tokens[self.at.saturating_sub(1)].1
+    }
+
+    fn advance(&mut self) -> Span {
+        let span = self.span();
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+        span
+    }
+
+    fn eat(&mut self, token: Token) -> bool {
+        let found = self.peek() == token;
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn text(&self, span: Span) -> String {
+        self.source.slice(span).to_string()
+    }
+
+    /// The current token as a short quotation.
+    fn quoted(&self) -> String {
+        format!("`{}`", shortened(self.source.slice(self.span())))
+    }
+
+    /// Whether the expression or declaration at hand cannot go on here.
+    fn at_end(&self) -> bool {
+        self.peek() == Token::End || self.at_declaration()
+    }
+
+    /// Whether a declaration starts here: with its keyword, or with two words at the start of a line,
+    /// of which the first must be a misspelt keyword. Nothing else starts with two words.
+    fn at_declaration(&self) -> bool {
+        self.peek().starts_declaration() || self.at_misspelt_declaration()
+    }
+
+    fn at_misspelt_declaration(&self) -> bool {
+        if self.unit == Unit::Formula || self.peek() != Token::Name {
+            return false;
+        }
+        let next = self.tokens.get(self.at + 1).map(|t| t.0);
+        next == Some(Token::Name)
+            && (self.at == 0 || {
+                let (before, here) = (self.previous_span().end, self.span().start);
+                let gap = Span {
+                    start: before,
+                    end: here,
+                };
+                self.source.slice(gap).contains('\n')
+            })
+    }
+
+    // --- reporting ------------------------------------------------------------------------------
+
+    /// The current token in the user's words.
+    fn found(&self) -> String {
+        match (self.peek(), self.unit) {
+            (Token::End, Unit::Theory) => "the end of the file".to_string(),
+            (Token::End, Unit::Formula) => "the end of the text".to_string(),
+            (t, Unit::Theory) if t.starts_declaration() => {
+                format!("the next declaration ({})", self.quoted())
+            }
+            _ => self.quoted(),
+        }
+    }
+
+    fn error(&mut self, message: String, label: &str) -> Bail {
+        self.error_with_help(message, label, None)
+    }
+
+    fn error_with_help(&mut self, message: String, label: &str, help: Option<String>) -> Bail {
+        // An unreadable character has been reported by the lexer: its consequences are not news.
+        if self.peek() != Token::Bad && !self.misused.contains(&self.peek()) {
+            let span = self.place();
+            self.out.push(
+                Diagnostic::error(message)
+                    .at(self.source, span, label)
+                    .maybe_help(help),
+            );
+        }
+        Bail
+    }
+
+    /// Where to point: at the current token, or, when that is the end or another declaration, just
+    /// after the last one, where the missing thing belongs.
+    fn place(&self) -> Span {
+        if self.at > 0 && self.at_end() {
+            self.previous_span().after()
+        } else {
+            self.span()
+        }
+    }
+
+    fn expect(&mut self, token: Token, what: &str, context: &str) -> Parsed<Span> {
+        if self.peek() == token {
+            return Ok(self.advance());
+        }
+        let message = format!("expected {what} {context}, found {}", self.found());
+        Err(self.error(message, &format!("expected {what}")))
+    }
+
+    /// A name, or with `reserved_too` any word: axioms and columns have namespaces of their own.
+    fn name(&mut self, what: &str, reserved_too: bool) -> Parsed<Name> {
+        let is_word = self
+            .source
+            .slice(self.span())
+            .starts_with(|c: char| c.is_alphabetic() || c == '_');
+        if self.peek() == Token::Name || (reserved_too && is_word) {
+            let span = self.advance();
+            return Ok(Name {
+                text: self.text(span),
+                span,
+            });
+        }
+        let message = format!("expected {what}, found {}", self.found());
+        if !is_word || self.at_declaration() || self.peek() == Token::Bad {
+            return Err(self.error(message, &format!("expected {what}")));
+        }
+        let help = format!("{} is a reserved word: choose another name", self.quoted());
+        let label = format!("expected {what}");
+        self.error_with_help(message, &label, Some(help));
+        self.misused.push(self.peek());
+        Err(Bail)
+    }
+
+    /// Skips to the next declaration, whether or not it starts on a line of its own.
+    fn skip_to_declaration(&mut self) {
+        while !self.at_end() {
+            self.advance();
+        }
+    }
+
+    // --- declarations ---------------------------------------------------------------------------
+
+    fn theory(&mut self) -> Vec<Declaration> {
+        let mut declarations = Vec::new();
+        while self.peek() != Token::End {
+            let keyword = match self.peek() {
+                Token::Keyword(keyword) if self.peek().starts_declaration() => Some(keyword),
+                _ => self.unexpected_at_top(),
+            };
+            let start = self.at;
+            self.advance();
+            let Some(keyword) = keyword else {
+                self.skip_to_declaration();
+                continue;
+            };
+            self.depth = 0;
+            self.expected = "a formula";
+            match self.declaration(keyword) {
+                Ok(declaration) => declarations.push(declaration),
+                Err(Bail) => {
+                    // Its name is known all the same: uses of it are not the mistake.
+                    if let Some(&(Token::Name, span)) = self.tokens.get(start + 1)
+                        && keyword != Keyword::Axiom
+                    {
+                        let text = self.text(span);
+                        declarations.push(Declaration::Broken(Name { text, span }));
+                    }
+                    self.skip_to_declaration();
+                }
+            }
+        }
+        declarations
+    }
+
+    /// Reports what is no declaration. If it is a misspelt one, says which.
+    fn unexpected_at_top(&mut self) -> Option<Keyword> {
+        let words = DECLARATION_WORDS.map(|(word, _)| word);
+        let near = crate::nearest(self.source.slice(self.span()), words);
+        let help = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("a declaration starts with one of: {}", words.join(", ")),
+        };
+        let message = format!("expected a declaration, found {}", self.found());
+        let span = self.span();
+        if self.peek() != Token::Bad {
+            let error = Diagnostic::error(message).at(self.source, span, "");
+            self.out.push(error.help(help));
+        }
+        let near = near?;
+        let meant = DECLARATION_WORDS.iter().find(|(word, _)| *word == near);
+        meant.map(|(_, keyword)| *keyword)
+    }
+
+    /// A declaration, its first word already read.
+    fn declaration(&mut self, keyword: Keyword) -> Parsed<Declaration> {
+        let start = self.previous_span();
+        let (what, declaration) = match keyword {
+            Keyword::Sort => ("sort", self.sort()?),
+            Keyword::Table => ("table", self.table()?),
+            Keyword::Predicate => {
+                let name = self.name("the name of the predicate", false)?;
+                let arguments = self.argument_types("predicate")?;
+                ("predicate", Declaration::Predicate(name, arguments))
+            }
+            Keyword::Function => ("function", self.function()?),
+            Keyword::Constant => {
+                let name = self.name("the name of the constant", false)?;
+                let sort = self.colon_and_sort(&name, "constant")?;
+                ("constant", Declaration::Constant(name, sort))
+            }
+            Keyword::Param => {
+                let name = self.name("the name of the param", false)?;
+                ("param", Declaration::Param(name))
+            }
+            _ => return self.axiom(start),
+        };
+        // What follows is wrong, but the declaration is whole.
+        if self.expect_end_of(what).is_err() {
+            self.skip_to_declaration();
+        }
+        Ok(declaration)
+    }
+
+    fn expect_end_of(&mut self, what: &str) -> Parsed<()> {
+        if self.at_end() {
+            return Ok(());
+        }
+        let message = format!("unexpected {} after the {what}", self.found());
+        let help = match (self.peek(), what) {
+            (_, "formula") if self.unit == Unit::Formula => "a query is one formula",
+            (Token::Equal, "param" | "constant") => {
+                "the manifest gives it its value; a theory only names it"
+            }
+            _ => "the next declaration should start here",
+        };
+        Err(self.error_with_help(message, "", Some(help.to_string())))
+    }
+
+    fn sort(&mut self) -> Parsed<Declaration> {
+        let name = self.name("the name of the sort", false)?;
+        if !self.eat(Token::Equal) {
+            return Ok(Declaration::Sort(name, SortDefinition::Data));
+        }
+        let definition = if self.eat(Token::OpenBrace) {
+            let mut labels = Vec::new();
+            while self.peek() != Token::CloseBrace {
+                match self.name("a label", false) {
+                    Ok(label) => labels.push(label),
+                    // The other labels are known all the same.
+                    Err(Bail) if matches!(self.peek(), Token::Name | Token::Bad) => {
+                        self.advance();
+                    }
+                    Err(Bail) if self.misused.contains(&self.peek()) => {
+                        self.advance();
+                    }
+                    Err(bail) => return Err(bail),
+                }
+                if !self.eat(Token::Comma) {
+                    break;
+                }
+            }
+            let whole = labels.len();
+            let close = match self.expect(Token::CloseBrace, "`}` or `,`", "after a label") {
+                Ok(close) => close,
+                Err(Bail) => {
+                    // Labels that only lack a comma or the brace are meant as labels.
+                    while matches!(self.peek(), Token::Name | Token::Comma)
+                        && !self.at_declaration()
+                    {
+                        if self.peek() == Token::Name {
+                            labels.push(self.name("a label", false)?);
+                        } else {
+                            self.advance();
+                        }
+                    }
+                    self.eat(Token::CloseBrace);
+                    self.previous_span()
+                }
+            };
+            if whole == 0 && labels.is_empty() {
+                self.out.push(
+                    Diagnostic::error(format!("sort `{}` has no labels", name.text))
+                        .at(self.source, name.span.to(close), "")
+                        .help("name at least one: `{red, green}`"),
+                );
+                SortDefinition::Error
+            } else {
+                SortDefinition::Labels(labels)
+            }
+        } else {
+            self.integer_range(&name)?
+        };
+        Ok(Declaration::Sort(name, definition))
+    }
+
+    fn integer_range(&mut self, name: &Name) -> Parsed<SortDefinition> {
+        let first = self.span();
+        let low = self.signed_integer("the first integer of the sort, or `{`")?;
+        self.expect(Token::Range, "`..`", "between the two ends of the sort")?;
+        let high = self.signed_integer("the last integer of the sort")?;
+        let span = first.to(self.previous_span());
+        let error = if low > high {
+            Diagnostic::error(format!("sort `{}` is empty", name.text))
+                .at(self.source, span, "the first end is above the second")
+                .help(format!("did you mean `{high}..{low}`?"))
+        } else if high.checked_sub(low).is_none_or(|n| n >= u32::MAX as i64) {
+            Diagnostic::error(format!("sort `{}` has too many integers", name.text))
+                .at(self.source, span, "")
+                .help("a sort has at most 4,294,967,294 individuals")
+        } else {
+            return Ok(SortDefinition::Range(low, high));
+        };
+        self.out.push(error);
+        Ok(SortDefinition::Error)
+    }
+
+    fn signed_integer(&mut self, what: &str) -> Parsed<i64> {
+        let negative = self.eat(Token::Minus);
+        if let Token::Integer(n) = self.peek() {
+            let value = if negative {
+                Some((n as i64).wrapping_neg())
+            } else {
+                i64::try_from(n).ok()
+            };
+            if let Some(value) = value {
+                self.advance();
+                return Ok(value);
+            }
+        }
+        let help = match self.peek() {
+            Token::Integer(_) => Some(format!("integers are 64-bit: at most {}", i64::MAX)),
+            Token::Number(_) => Some("the ends of a sort are integers, as in `0..4`".to_string()),
+            _ => None,
+        };
+        let message = format!("expected {what}, found {}", self.found());
+        Err(self.error_with_help(message, "expected an integer", help))
+    }
+
+    fn table(&mut self) -> Parsed<Declaration> {
+        let name = self.name("the name of the table", false)?;
+        self.expect(Token::Open, "`(`", "before the columns of the table")?;
+        let mut columns = Vec::new();
+        while self.peek() != Token::Close {
+            let column = self.name("the name of a column", true)?;
+            if self.peek() != Token::Colon {
+                let message = format!(
+                    "column `{}` has no sort: expected `:`, found {}",
+                    column.text,
+                    self.found()
+                );
+                let help = format!(
+                    "write `{}: S`, with `Int` or `Real` for numbers",
+                    column.text
+                );
+                return Err(self.error_with_help(message, "expected `:`", Some(help)));
+            }
+            self.advance();
+            columns.push((column, self.type_name("a sort, `Int` or `Real`")?));
+            if !self.eat(Token::Comma) {
+                break;
+            }
+        }
+        let close = self.expect(Token::Close, "`)` or `,`", "after a column")?;
+        if columns.is_empty() {
+            self.out.push(
+                Diagnostic::error(format!("table `{}` has no columns", name.text))
+                    .at(self.source, name.span.to(close), "")
+                    .help("name at least one: `(x: S)`"),
+            );
+            return Ok(Declaration::Broken(name));
+        }
+        Ok(Declaration::Table(name, columns))
+    }
+
+    fn function(&mut self) -> Parsed<Declaration> {
+        let name = self.name("the name of the function", false)?;
+        let arguments = self.argument_types("function")?;
+        if !self.eat(Token::Colon) {
+            let message = format!(
+                "function `{}` has no result: expected `:`, found {}",
+                name.text,
+                self.found()
+            );
+            let help = "write `: S`, `: Real` or `: Real[8]`".to_string();
+            self.error_with_help(message, "expected `:`", Some(help));
+            return Ok(Declaration::Function(name, arguments, None));
+        }
+        let result = self.type_name("a sort, `Real` or `Real[k]`")?;
+        Ok(Declaration::Function(name, arguments, Some(result)))
+    }
+
+    fn argument_types(&mut self, what: &str) -> Parsed<Vec<TypeName>> {
+        let context = format!("before the sorts of the {what}'s arguments");
+        if self.peek() != Token::Open {
+            let message = format!("expected `(` {context}, found {}", self.found());
+            let help = format!("without arguments it is written with `()`, as in `{what} f()`");
+            return Err(self.error_with_help(message, "expected `(`", Some(help)));
+        }
+        self.advance();
+        let mut sorts = Vec::new();
+        while self.peek() != Token::Close {
+            sorts.push(self.type_name("a sort")?);
+            if self.peek() == Token::Colon {
+                let message = format!("the arguments of a {what} are sorts without names");
+                let help = "write only the sort".to_string();
+                return Err(self.error_with_help(message, "", Some(help)));
+            }
+            if !self.eat(Token::Comma) {
+                break;
+            }
+        }
+        self.expect(Token::Close, "`)` or `,`", "after a sort")?;
+        Ok(sorts)
+    }
+
+    fn type_name(&mut self, what: &str) -> Parsed<TypeName> {
+        if self.peek() == Token::Keyword(Keyword::Int) {
+            return Ok(TypeName::Int(self.advance()));
+        }
+        if self.peek() != Token::Keyword(Keyword::Real) {
+            return Ok(TypeName::Sort(self.name(what, false)?));
+        }
+        let start = self.advance();
+        if !self.eat(Token::OpenBracket) {
+            return Ok(TypeName::Real);
+        }
+        let width = match self.peek() {
+            Token::Integer(n @ 1..=1_000_000) => n as usize,
+            _ => {
+                let message = format!("expected a width, found {}", self.found());
+                let help = "a vector has 1 to 1,000,000 numbers, as in `Real[8]`".to_string();
+                return Err(self.error_with_help(message, "", Some(help)));
+            }
+        };
+        self.advance();
+        let end = self.expect(Token::CloseBracket, "`]`", "after the width")?;
+        Ok(TypeName::Vector(width, start.to(end)))
+    }
+
+    fn colon_and_sort(&mut self, name: &Name, what: &str) -> Parsed<Option<Name>> {
+        if self.eat(Token::Colon) {
+            if let Token::Keyword(Keyword::Int | Keyword::Real) = self.peek() {
+                let message = format!(
+                    "{} is for the columns of tables, not for a {what}",
+                    self.quoted()
+                );
+                let help = "declare the integers that are meant: `sort Digit = 0..9`".to_string();
+                self.error_with_help(message, "expected a sort", Some(help));
+                self.advance();
+                return Ok(None);
+            }
+            return Ok(Some(self.name("a sort", false)?));
+        }
+        let message = format!(
+            "expected `:` and the sort of {what} `{}`, found {}",
+            name.text,
+            self.found()
+        );
+        let help = match self.peek() {
+            Token::Name => format!(
+                "write `{}: {}`",
+                shortened(&name.text),
+                shortened(self.source.slice(self.span()))
+            ),
+            _ => format!("write `{}: S`, where `S` is a sort", shortened(&name.text)),
+        };
+        let repairable = self.peek() == Token::Name;
+        self.error_with_help(message, "expected `:`", Some(help));
+        if repairable {
+            return Ok(Some(self.name("a sort", false)?));
+        }
+        Ok(None)
+    }
+
+    fn axiom(&mut self, start: Span) -> Parsed<Declaration> {
+        let name = if self.peek() == Token::Colon {
+            let message = "this axiom has no name".to_string();
+            let help = "write `axiom some_name: …`".to_string();
+            self.error_with_help(message, "expected a name", Some(help));
+            Name {
+                text: String::new(),
+                span: self.span(),
+            }
+        } else {
+            self.name("the name of the axiom", true)?
+        };
+        let weight = self.weight()?;
+        let family = if self.eat(Token::Keyword(Keyword::For)) {
+            let binding = self.sorted_names("for")?;
+            Some((binding, self.guard()?))
+        } else {
+            None
+        };
+        if !self.eat(Token::Colon) {
+            let message = format!(
+                "expected `:` before the formula of axiom `{}`, found {}",
+                name.text,
+                self.found()
+            );
+            let repairable = self.peek().starts_expression();
+            let help = "write `axiom name: formula`".to_string();
+            let bail = self.error_with_help(message, "expected `:`", Some(help));
+            if !repairable {
+                return Err(bail);
+            }
+        }
+        let formula = self.expression()?;
+        self.expect_end_of_formula()?;
+        Ok(Declaration::Axiom(AxiomSyntax {
+            name,
+            weight,
+            family,
+            span: start.to(formula.span),
+            formula,
+        }))
+    }
+
+    fn expect_end_of_formula(&mut self) -> Parsed<()> {
+        if self.peek() == Token::Close {
+            let message = "this `)` closes nothing".to_string();
+            let help = "remove it, or open a parenthesis before".to_string();
+            return Err(self.error_with_help(message, "no parenthesis is open here", Some(help)));
+        }
+        if self.peek() == Token::Keyword(Keyword::Where) {
+            let message = "a guard without a quantifier".to_string();
+            let help = "a guard follows the variables: `forall x: S where guard. body`".to_string();
+            return Err(self.error_with_help(message, "", Some(help)));
+        }
+        if self.peek().starts_expression() && !self.at_end() {
+            let message = format!("unexpected {} after the end of a formula", self.found());
+            let help = "join formulas with `and`, `or`, `->` or `<->`".to_string();
+            return Err(self.error_with_help(message, "expected a connective", Some(help)));
+        }
+        if self.peek() == Token::Dot {
+            let message = "this dot ends nothing".to_string();
+            let help = "a dot stands between a quantifier and its body only".to_string();
+            return Err(self.error_with_help(message, "", Some(help)));
+        }
+        self.expect_end_of("formula")
+    }
+
+    fn weight(&mut self) -> Parsed<Option<(f64, Span)>> {
+        if self.peek() != Token::Open {
+            return Ok(None);
+        }
+        self.advance();
+        if self.source.slice(self.span()) != "weight" {
+            let message = format!("expected `weight`, found {}", self.found());
+            let help = "write `axiom name (weight 2): …`".to_string();
+            let bail = self.error_with_help(message, "expected `weight`", Some(help));
+            match self.peek() {
+                Token::Name => self.advance(),
+                Token::Integer(_) | Token::Number(_) => self.span(),
+                _ => return Err(bail),
+            };
+        } else {
+            self.advance();
+        }
+        let start = self.span();
+        let negative = self.eat(Token::Minus);
+        let value = match self.peek() {
+            Token::Integer(n) => Some(n as f64),
+            Token::Number(x) => Some(x),
+            _ => None,
+        };
+        let mut weight = value.map(|value| (value, start));
+        if value.is_some() {
+            self.advance();
+        }
+        if value.is_none() || negative {
+            let (found, help) = if value.is_some() {
+                let text = self.source.slice(start.to(self.previous_span()));
+                let help = "a negated axiom is written with `not`, not with a negative weight";
+                (format!("`{text}`"), help)
+            } else {
+                let help = "write a number, as in `(weight 0.5)`";
+                (self.found(), help)
+            };
+            let span = start.to(if value.is_some() {
+                self.previous_span()
+            } else {
+                self.span()
+            });
+            self.out.push(
+                Diagnostic::error(format!("a weight is a number of 0 or more, found {found}"))
+                    .at(self.source, span, "")
+                    .help(help),
+            );
+            weight = None;
+            while !matches!(
+                self.peek(),
+                Token::Close | Token::Colon | Token::End | Token::Keyword(_)
+            ) {
+                self.advance();
+            }
+        }
+        self.expect(Token::Close, "`)`", "after the weight")?;
+        Ok(weight)
+    }
+}

@@ -1,0 +1,103 @@
+//! The plan: a theory, its data and a semantics, compiled to programs for the engine.
+
+mod build;
+mod component;
+mod count;
+mod literal;
+mod lower;
+pub(crate) mod program;
+mod show;
+
+use std::sync::Arc;
+
+use crate::data::Data;
+use crate::diagnostic::Diagnostics;
+use crate::output::Output;
+use crate::semantics::Semantics;
+use crate::source::Span;
+use crate::theory::PredicateId;
+
+pub use program::ArgumentShape;
+use program::{Component, Map, Program, RequestPlan};
+
+/// A theory compiled for some data, some outputs and a semantics.
+///
+/// Made once. It holds the lists of bindings that each guard keeps, never a grid, and the argument rows
+/// on which each predicate will be asked. [`Engine`](crate::Engine) runs it; `to_string()` shows it.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(crate) data: Arc<Data>,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) semantics: Semantics,
+    pub(crate) axioms: Vec<PlannedAxiom>,
+    pub(crate) programs: Vec<Program>,
+    pub(crate) components: Vec<Component>,
+    pub(crate) maps: Vec<Map>,
+    pub(crate) requests: Vec<RequestPlan>,
+    warnings: Diagnostics,
+}
+
+/// One axiom of the plan: families are written out.
+#[derive(Clone, Debug)]
+pub struct PlannedAxiom {
+    /// The axiom's name, `name[individual]` for a member of a family.
+    pub name: String,
+    /// Its weight.
+    pub weight: f64,
+    /// The axiom (or family) of the theory, by index.
+    pub axiom: usize,
+    /// How many bindings its quantified variables have, guards aside.
+    pub groundings_before: u128,
+    /// How many of them pass all guards.
+    pub groundings: u128,
+    /// How many bindings of an `exists`' enclosing variables leave it without any binding.
+    pub empty_exists: u64,
+    /// Where the axiom stands in the theory.
+    pub span: Span,
+}
+
+impl Plan {
+    /// Plans a theory. `outputs` says for each predicate what its numbers mean.
+    pub fn new(
+        data: &Data,
+        outputs: &[Output],
+        semantics: &Semantics,
+    ) -> Result<Plan, Diagnostics> {
+        build::plan(data, outputs, semantics)
+    }
+
+    /// The axioms, families written out.
+    pub fn axioms(&self) -> &[PlannedAxiom] {
+        &self.axioms
+    }
+
+    /// What is probably not meant: guards that keep nothing, families without members.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+
+    /// The semantics it was made for.
+    pub fn semantics(&self) -> &Semantics {
+        &self.semantics
+    }
+
+    /// The data it was made for.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// What the numbers of a predicate mean.
+    pub fn output(&self, predicate: PredicateId) -> Output {
+        self.outputs[predicate.index()]
+    }
+
+    /// About how much memory the lists of bindings and the maps take.
+    pub fn memory_bytes(&self) -> usize {
+        let maps = self.maps.iter().map(|m| match &m.values {
+            program::MapValues::Plain(values) => 4 * values.len(),
+            program::MapValues::Rows { codes, .. } => 12 * codes.len(),
+            program::MapValues::Wide(values) => 8 * values.len(),
+        });
+        maps.sum::<usize>() + self.components.iter().map(Component::bytes).sum::<usize>()
+    }
+}

@@ -1,0 +1,137 @@
+//! The theories and the messages in `docs/language.md` are what the tool accepts and says.
+//!
+//! A block marked `ltn` must parse; `ltn Type=cat,dog` gives a data sort its labels. A block marked
+//! `ltn-error` must fail, and if a `text` block follows, with exactly that text.
+
+use logltn::{Diagnostics, Labels, Source, Theory};
+
+struct Block<'a> {
+    /// The line of its fence, to find it.
+    line: usize,
+    /// What stands after the fence.
+    info: &'a str,
+    text: String,
+}
+
+fn blocks(page: &str) -> Vec<Block<'_>> {
+    let mut found = Vec::new();
+    let mut open: Option<Block> = None;
+    for (i, line) in page.lines().enumerate() {
+        match (line.strip_prefix("```"), open.as_mut()) {
+            (Some(info), None) => {
+                open = Some(Block {
+                    line: i + 1,
+                    info,
+                    text: String::new(),
+                });
+            }
+            (Some(_), Some(_)) => found.extend(open.take()),
+            (None, Some(block)) => {
+                block.text.push_str(line);
+                block.text.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "a block is never closed");
+    found
+}
+
+fn labels(info: &str) -> Labels {
+    let mut labels = Labels::new();
+    for (sort, names) in info.split_whitespace().filter_map(|w| w.split_once('=')) {
+        labels.insert(sort, names.split(',').map(str::to_string).collect());
+    }
+    labels
+}
+
+#[test]
+fn language_page() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/language.md");
+    let page = std::fs::read_to_string(path).expect("the page is part of the repository");
+    let blocks = blocks(&page);
+    let (mut right, mut wrong) = (0, 0);
+    for (i, block) in blocks.iter().enumerate() {
+        let mut found = Diagnostics::new();
+        let source = Source::new("theory.ltn", block.text.as_str());
+        let kind = block.info.split_whitespace().next();
+        if !matches!(kind, Some("ltn" | "ltn-error")) {
+            continue;
+        }
+        let theory = Theory::parse_as_far_as_possible(source, &labels(block.info), &mut found);
+        if kind == Some("ltn") {
+            right += 1;
+            // A page should not show what earns a warning.
+            assert!(found.is_empty(), "line {}:\n{found}", block.line);
+            assert!(theory.axioms.iter().all(|a| a.formula.nnf().is_some()));
+            continue;
+        }
+        wrong += 1;
+        assert!(found.has_errors(), "line {}: no error", block.line);
+        if let Some(message) = blocks.get(i + 1).filter(|b| b.info == "text") {
+            assert_eq!(found.to_string(), message.text, "line {}", message.line);
+        }
+    }
+    assert!(
+        right >= 10 && wrong >= 4,
+        "{right} theories, {wrong} mistakes"
+    );
+}
+
+/// The normal forms in the table of the page.
+#[test]
+fn normal_forms() {
+    for (formula, expected) in [
+        ("a() and b() -> c()", "(not a() or not b()) or c()"),
+        ("a() <-> b()", "(not a() or b()) and (not b() or a())"),
+        (
+            "not (a() <-> b())",
+            "(a() and not b()) or (b() and not a())",
+        ),
+        ("not (a() and b() and c())", "not a() or not b() or not c()"),
+        (
+            "not (forall x: S where x < 3. P(x))",
+            "exists x: S where x < 3. not P(x)",
+        ),
+        (
+            "not (all x: S where x < 3. P(x))",
+            "any x: S where x < 3. not P(x)",
+        ),
+        ("not not a()", "a()"),
+    ] {
+        let parse = |formula: &str| {
+            let text = format!(
+                "sort S = 0..9 predicate a() predicate b() predicate c() predicate P(S) axiom x: {formula}"
+            );
+            Theory::parse(Source::new("theory.ltn", text)).unwrap_or_else(|e| panic!("{e}"))
+        };
+        let mut theory = parse(formula);
+        let normal = theory.axioms[0].formula.nnf();
+        theory.axioms[0].formula = normal.expect("small");
+        // Through the printer: the variables still remember the quantifier that was written.
+        let printed = Theory::parse(Source::new("normal.ltn", theory.to_string()));
+        let printed = printed.unwrap_or_else(|e| panic!("{e}"));
+        assert!(printed.same_as(&parse(expected)), "{formula}: {theory}");
+    }
+}
+
+/// The theories that ship with the program are without mistakes and warnings, apart from labels.
+#[test]
+fn shipped_theories() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../theories");
+    let mut seen = 0;
+    for file in std::fs::read_dir(folder)
+        .expect("part of the repository")
+        .flatten()
+    {
+        if file.path().extension().is_some_and(|e| e == "ltn") {
+            let text = std::fs::read_to_string(file.path()).expect("readable");
+            let mut found = Diagnostics::new();
+            let source = Source::new(file.path().display().to_string(), text);
+            Theory::parse_as_far_as_possible(source, &Labels::new(), &mut found);
+            assert!(found.is_empty(), "{found}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 3);
+}
