@@ -131,6 +131,8 @@ fn warnings() {
         "`Q` occurs only positively",
         "sort `Unused`",
         "variable `y`",
+        "family `family` has no members",
+        "axiom `nothing` has no groundings",
     ] {
         assert!(
             messages.iter().any(|m| m.contains(expected)),

@@ -45,6 +45,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         }
     };
     found.extend(plan.warnings().clone());
+    warnings::nothing_left(&project, &plan, &mut found);
     warnings::one_sided(&project, &mut found);
     if arguments.json {
         let document = document::document(&project, &plan, arguments.plan, &found);
