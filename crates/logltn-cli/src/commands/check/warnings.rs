@@ -55,7 +55,7 @@ pub fn nothing_left(project: &Project, plan: &Plan, found: &mut Diagnostics) {
         };
         found.push(
             Diagnostic::warning(format!(
-                "axiom `{}` has no groundings, and so is true whatever is learnt",
+                "axiom `{}` has no groundings",
                 axiom.name
             ))
             .at(&theory.source, axiom.name_span, why),
