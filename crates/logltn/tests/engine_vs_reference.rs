@@ -1,0 +1,198 @@
+//! The engine against the reference: conformance cases and random theories.
+//!
+//! `LOGLTN_RANDOM_CASES=100000 cargo test --release --test engine_vs_reference` looks further than CI does.
+
+mod cases;
+mod engine_run;
+mod reference;
+
+use cases::compare::{near, unambiguous_gradients};
+use cases::random_case::{random_case, random_parameters, random_semantics};
+use cases::rng::Rng;
+use cases::{conformance, named};
+use engine_run::{Compared, Precision, compare, run_f64};
+use logltn::{ColumnData, Parameters, Semantics};
+use reference::Case;
+
+fn number_of_cases() -> u64 {
+    std::env::var("LOGLTN_RANDOM_CASES").map_or(1500, |n| n.parse().expect("a number"))
+}
+
+/// Compares on many seeds; if some fail, shows the shortest theory among them.
+fn compare_random(first_seed: u64, cases: u64, precision: Precision) -> Compared {
+    let mut total = Compared::default();
+    let mut failures = Vec::new();
+    for seed in first_seed..first_seed + cases {
+        let random = random_case(seed);
+        let mut rng = Rng::new(!seed);
+        for _ in 0..2 {
+            let semantics = random_semantics(&mut rng);
+            let parameters = random_parameters(&mut rng);
+            match compare(&random.case, &semantics, &parameters, precision) {
+                Ok(compared) => total.add(compared),
+                Err(error) => failures.push((
+                    random.text.len(),
+                    format!(
+                        "seed {seed}, {semantics}, {parameters:?}\n{error}\n{}",
+                        random.text
+                    ),
+                )),
+            }
+        }
+    }
+    failures.sort();
+    if let Some((_, shortest)) = failures.first() {
+        panic!(
+            "{} of {} failed; the shortest:\n{shortest}",
+            failures.len(),
+            2 * cases
+        );
+    }
+    println!("{total:?}");
+    total
+}
+
+#[test]
+fn random_theories_in_double_precision() {
+    let total = compare_random(0, number_of_cases(), Precision::Double);
+    // The tests above must not pass by leaving everything out.
+    let all = total.values + total.refused + total.undecided;
+    assert!(total.values * 10 > all * 7, "{total:?}");
+    assert!(total.gradients * 10 > total.values * 8, "{total:?}");
+    assert!(total.refused * 200 > all, "{total:?}");
+}
+
+#[test]
+fn random_theories_in_single_precision() {
+    let total = compare_random(1 << 32, number_of_cases() / 3, Precision::Single);
+    let all = total.values + total.refused + total.undecided;
+    assert!(total.values * 10 > all * 6, "{total:?}");
+    assert!(total.gradients * 10 > total.values * 7, "{total:?}");
+}
+
+#[test]
+fn conformance_cases() {
+    for precision in [Precision::Double, Precision::Single] {
+        for (name, case, expected) in conformance::cases() {
+            for entry in expected {
+                let (semantics, parameters) = (entry.semantics, entry.parameters);
+                let compared = compare(&case, &semantics, &parameters, precision)
+                    .unwrap_or_else(|error| panic!("{name}, {semantics}, {parameters:?}: {error}"));
+                // `tests/conformance.rs` has compared the reference with the case itself.
+                assert_eq!(
+                    compared.refused == 1,
+                    entry.outcome.is_none(),
+                    "{name}, {semantics}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn named_cases() {
+    let mut rng = Rng::new(1);
+    for seed in 0..4 {
+        for (name, case) in named::all(seed) {
+            for base in Semantics::NAMES {
+                let semantics = Semantics::named(base).unwrap();
+                if name == "extreme" && !base.starts_with("logltn") {
+                    continue; // truth degrees of 0 and 1: every comparison is a tie
+                }
+                let parameters = cases::random_case::random_parameters(&mut rng);
+                for precision in [Precision::Double, Precision::Single] {
+                    compare(&case, &semantics, &parameters, precision).unwrap_or_else(|error| {
+                        panic!("{name}, seed {seed}, {semantics}, {parameters:?}: {error}")
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Logits up to 1e4 in single precision: nothing overflows, whatever its digits.
+#[test]
+fn extreme_logits_stay_finite_in_single_precision() {
+    for seed in 0..20 {
+        let case = named::extreme(&mut Rng::new(seed));
+        for base in ["logltn", "logltn-sum", "logltn-max", "logltn-lse"] {
+            for alpha in [0.1, 1.0, 100.0] {
+                let parameters = Parameters {
+                    alpha,
+                    ..Parameters::default()
+                };
+                let semantics = Semantics::named(base).unwrap();
+                let value = engine_run::run_f32(&case, &semantics, &parameters, &[]).unwrap();
+                assert!(value.loss.is_finite(), "{base}, α = {alpha}, seed {seed}");
+                assert!(value.gradients.iter().flatten().all(|g| g.is_finite()));
+                let expected = reference::evaluate(&case, &semantics, &parameters).unwrap();
+                assert!(near(value.loss, expected.loss, 1e-4));
+            }
+        }
+    }
+}
+
+/// The case with some rows of a table only.
+fn restricted(case: &Case, table: &str, rows: &[u32]) -> Case {
+    let id = case.theory.table(table).unwrap();
+    let pick = |column: &ColumnData| match column {
+        ColumnData::Individuals(cells) => {
+            ColumnData::Individuals(rows.iter().map(|&r| cells[r as usize]).collect())
+        }
+        ColumnData::Int(cells) => {
+            ColumnData::Int(rows.iter().map(|&r| cells[r as usize]).collect())
+        }
+        ColumnData::Real(cells) => {
+            ColumnData::Real(rows.iter().map(|&r| cells[r as usize]).collect())
+        }
+    };
+    let columns = case
+        .data
+        .table(id)
+        .unwrap()
+        .columns
+        .iter()
+        .map(pick)
+        .collect();
+    let mut case = case.clone();
+    case.data.set_rows(table, columns).unwrap();
+    case
+}
+
+/// A batch is the table with these rows: in any order, few, all, or none.
+#[test]
+fn batches_are_smaller_tables() {
+    let mut case = named::mereology(&mut Rng::new(6));
+    case.data.set_batched("pairs").unwrap();
+    case.data.set_batched("labelled").unwrap();
+    let id = |name: &str| case.theory.table(name).unwrap();
+    let all: Vec<u32> = (0..9).collect();
+    for (labelled, pairs) in [
+        (vec![0, 1, 2], vec![5, 6, 7, 8]),
+        (vec![8], vec![11, 0, 3]),
+        (all, vec![2]),
+        (vec![4, 4, 1], vec![3, 3]),
+        (vec![], vec![1]),
+    ] {
+        let smaller = restricted(&restricted(&case, "labelled", &labelled), "pairs", &pairs);
+        let batches = [(id("labelled"), labelled), (id("pairs"), pairs)];
+        for base in ["logltn", "logltn-max", "prod", "stable", "lukasiewicz"] {
+            let (semantics, parameters) = (Semantics::named(base).unwrap(), Parameters::default());
+            let found = run_f64(&case, &semantics, &parameters, &batches).unwrap();
+            let expected = reference::evaluate(&smaller, &semantics, &parameters).unwrap();
+            assert!(near(found.loss, expected.loss, 1e-9), "{base}, {batches:?}");
+            for (found, expected) in found.axioms.iter().zip(&expected.axioms) {
+                let same = near(found.truth, expected.truth, 1e-9);
+                assert!(same, "{base}, {}, {batches:?}", expected.name);
+            }
+            let gradients = unambiguous_gradients(&smaller, &semantics, &parameters, 1e-10, 1e-9);
+            for (found, expected) in found.gradients.iter().zip(gradients.into_iter().flatten()) {
+                let mut pairs = found.iter().zip(&expected);
+                assert!(
+                    pairs.all(|(a, b)| near(*a, *b, 1e-9)),
+                    "{base}, {batches:?}"
+                );
+            }
+        }
+    }
+}

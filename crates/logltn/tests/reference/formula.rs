@@ -1,0 +1,222 @@
+//! Formulas, by recursion over their bindings.
+
+use logltn::theory::{Axiom, Formula, FormulaKind, Quantifier};
+use logltn::{Aggregator, Parameters, Semantics, Space};
+
+use super::Case;
+use super::guard::{Environment, all_bindings, individual, passes};
+use super::literal::literal;
+use super::operators;
+use super::tape::{Tape, Var};
+
+/// The log of falsity.
+const FLOOR: f64 = -1e5;
+
+pub struct Evaluator<'a> {
+    pub case: &'a Case,
+    pub semantics: &'a Semantics,
+    pub parameters: &'a Parameters,
+    pub leaves: &'a [Vec<Var>],
+    pub tape: &'a mut Tape,
+    pub environment: Environment<'a>,
+    pub empty_exists: u64,
+}
+
+/// What a semantics cannot evaluate.
+pub fn check(case: &Case, semantics: &Semantics) -> Result<(), String> {
+    let refused = |axiom: &&Axiom| prod_refuses(&axiom.formula);
+    match case.theory.axioms.iter().find(refused) {
+        Some(axiom) if semantics.space == Space::Mixed => {
+            Err(format!("a `forall` inside axiom `{}`", axiom.name))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether `prod` refuses a formula: a `forall` anywhere but at the front.
+pub fn prod_refuses(formula: &Formula) -> bool {
+    match &formula.kind {
+        FormulaKind::Quantified {
+            quantifier: Quantifier::Forall,
+            body,
+            ..
+        } => prod_refuses(body),
+        _ => has_forall(formula),
+    }
+}
+
+fn has_forall(formula: &Formula) -> bool {
+    match &formula.kind {
+        FormulaKind::Atom { .. } => false,
+        FormulaKind::Not(inner) => has_forall(inner),
+        FormulaKind::And(members) | FormulaKind::Or(members) => members.iter().any(has_forall),
+        FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => has_forall(a) || has_forall(b),
+        FormulaKind::Quantified {
+            quantifier, body, ..
+        } => *quantifier == Quantifier::Forall || has_forall(body),
+    }
+}
+
+impl Evaluator<'_> {
+    pub fn axiom(&mut self, axiom: &Axiom) -> Result<Var, String> {
+        match self.semantics.space {
+            Space::Log => {
+                let nnf = axiom.formula.nnf().ok_or("too large in normal form")?;
+                self.formula(&nnf)
+            }
+            Space::Truth => self.formula(&axiom.formula),
+            Space::Mixed => self.outer_log(&axiom.formula),
+        }
+    }
+
+    /// `prod`: the `forall`s at the front add up the logs of what is under them.
+    fn outer_log(&mut self, formula: &Formula) -> Result<Var, String> {
+        let FormulaKind::Quantified {
+            quantifier: Quantifier::Forall,
+            body,
+            ..
+        } = &formula.kind
+        else {
+            let truth = self.formula(formula)?;
+            let projected = operators::pi0(self.tape, self.semantics.stable_eps, truth);
+            return Ok(self.tape.log(projected));
+        };
+        let logs = self.under(formula, |this| this.outer_log(body))?;
+        let logs: Vec<(f64, Var)> = logs.into_iter().map(|v| (1.0, v)).collect();
+        Ok(self.tape.affine(0.0, &logs))
+    }
+
+    fn formula(&mut self, formula: &Formula) -> Result<Var, String> {
+        let eps = self.semantics.stable_eps;
+        Ok(match &formula.kind {
+            FormulaKind::Atom { .. } => self.literal(formula, false),
+            FormulaKind::Not(inner) if self.semantics.space == Space::Log => {
+                self.literal(inner, true)
+            }
+            FormulaKind::Not(inner) => {
+                let x = self.formula(inner)?;
+                operators::not(self.tape, self.semantics.not, x)
+            }
+            FormulaKind::And(members) => {
+                let members = self.formulas(members)?;
+                self.and(&members)
+            }
+            FormulaKind::Or(members) => {
+                let members = self.formulas(members)?;
+                self.or(&members)
+            }
+            FormulaKind::Implies(a, b) => {
+                let (x, y) = (self.formula(a)?, self.formula(b)?);
+                operators::implies(self.tape, self.semantics.implies, eps, x, y)
+            }
+            FormulaKind::Iff(a, b) => {
+                let (x, y) = (self.formula(a)?, self.formula(b)?);
+                let there = operators::implies(self.tape, self.semantics.implies, eps, x, y);
+                let back = operators::implies(self.tape, self.semantics.implies, eps, y, x);
+                self.and(&[there, back])
+            }
+            FormulaKind::Quantified {
+                quantifier, body, ..
+            } => {
+                let values = self.under(formula, |this| this.formula(body))?;
+                match quantifier {
+                    Quantifier::All => self.and(&values),
+                    Quantifier::Any => self.or(&values),
+                    Quantifier::Forall => self.aggregate(self.semantics.forall, true, &values),
+                    Quantifier::Exists => {
+                        self.empty_exists += u64::from(values.is_empty());
+                        self.aggregate(self.semantics.exists, false, &values)
+                    }
+                }
+            }
+        })
+    }
+
+    fn formulas(&mut self, members: &[Formula]) -> Result<Vec<Var>, String> {
+        members.iter().map(|m| self.formula(m)).collect()
+    }
+
+    /// The value of `body` under each binding of a quantifier that passes its guard.
+    fn under(
+        &mut self,
+        quantified: &Formula,
+        mut body: impl FnMut(&mut Self) -> Result<Var, String>,
+    ) -> Result<Vec<Var>, String> {
+        let FormulaKind::Quantified { binding, guard, .. } = &quantified.kind else {
+            panic!("not a quantifier");
+        };
+        let mut values = Vec::new();
+        for cells in all_bindings(self.case, self.environment.axiom, binding) {
+            self.environment.bind(binding.variables(), &cells);
+            if passes(self.case, &mut self.environment, guard.as_ref())? {
+                values.push(body(self)?);
+            }
+        }
+        Ok(values)
+    }
+
+    /// True or false, as a number.
+    fn crisp(&mut self, truth: bool) -> Var {
+        let value = match (self.semantics.space, truth) {
+            (Space::Log, true) => 0.0,
+            (Space::Log, false) => FLOOR,
+            (_, true) => 1.0,
+            (_, false) => 0.0,
+        };
+        self.tape.constant(value)
+    }
+
+    fn and(&mut self, members: &[Var]) -> Var {
+        if members.is_empty() {
+            return self.crisp(true);
+        }
+        let Semantics {
+            and, stable_eps, ..
+        } = *self.semantics;
+        operators::and(self.tape, and, stable_eps, members)
+    }
+
+    fn or(&mut self, members: &[Var]) -> Var {
+        if members.is_empty() {
+            return self.crisp(false);
+        }
+        let Semantics { or, stable_eps, .. } = *self.semantics;
+        operators::or(self.tape, or, stable_eps, self.parameters, members)
+    }
+
+    fn aggregate(&mut self, operator: Aggregator, empty: bool, values: &[Var]) -> Var {
+        if values.is_empty() {
+            return self.crisp(empty);
+        }
+        let members: Vec<(f64, Var)> = values.iter().map(|&v| (1.0, v)).collect();
+        let eps = self.semantics.stable_eps;
+        operators::aggregate(self.tape, operator, eps, self.parameters, &members)
+    }
+
+    fn literal(&mut self, atom: &Formula, negated: bool) -> Var {
+        let FormulaKind::Atom {
+            predicate,
+            arguments,
+        } = &atom.kind
+        else {
+            panic!("negation normal form negates atoms only");
+        };
+        let individuals: Vec<u32> = (arguments.iter())
+            .map(|term| individual(self.case, &self.environment, term).1)
+            .collect();
+        let position = self.case.position(*predicate, &individuals);
+        // The numbers that decide together: those of all classes of the last argument.
+        let classes = self.case.shape(*predicate).last().copied().unwrap_or(1);
+        let class = position % classes;
+        let numbers = &self.leaves[predicate.index()][position - class..][..classes];
+        let output = self.case.outputs[predicate.index()].kind;
+        literal(
+            self.tape,
+            self.semantics.space,
+            output,
+            numbers,
+            class,
+            negated,
+        )
+    }
+}
