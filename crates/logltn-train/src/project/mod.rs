@@ -23,7 +23,6 @@ mod outputs;
 mod params;
 mod percentile;
 mod report;
-mod shim;
 mod sorts;
 mod tables;
 mod theory_file;
