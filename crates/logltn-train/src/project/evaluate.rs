@@ -113,9 +113,8 @@ impl Project {
             .map(|row| Some(table.row(request.row(row))?.start))
             .collect();
         // A request for every row there can be also has rows that no axiom looks at.
-        if (starts.contains(&None) || request.width != table.columns())
-            && self.is_applied_to_learnable(predicate)
-        {
+        let unknown = starts.contains(&None) && self.is_applied_to_learnable(predicate);
+        if unknown || request.width != table.columns() {
             return Err(self.not_among_numbers(predicate, "a learnable constant"));
         }
         Ok(Answer { table, starts })

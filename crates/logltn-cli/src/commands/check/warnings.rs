@@ -54,11 +54,11 @@ pub fn nothing_left(project: &Project, plan: &Plan, found: &mut Diagnostics) {
             "its guards keep nothing"
         };
         found.push(
-            Diagnostic::warning(format!(
-                "axiom `{}` has no groundings",
-                axiom.name
-            ))
-            .at(&theory.source, axiom.name_span, why),
+            Diagnostic::warning(format!("axiom `{}` has no groundings", axiom.name)).at(
+                &theory.source,
+                axiom.name_span,
+                why,
+            ),
         );
     }
 }
