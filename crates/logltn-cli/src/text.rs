@@ -61,7 +61,7 @@ pub fn bytes(count: usize) -> String {
     format!("{value:.1} TB")
 }
 
-/// Six digits that matter: `-0.693147`, `1.5`, `-1.20000e-7`.
+/// Six digits that matter: `-0.123457`, `1.5`, `-1.20000e-7`.
 pub fn real(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
@@ -144,7 +144,7 @@ mod tests {
     fn reals() {
         assert_eq!(real(0.0), "0");
         assert_eq!(real(1.5), "1.5");
-        assert_eq!(real(-0.693147180559), "-0.693147");
+        assert_eq!(real(-0.123456789), "-0.123457");
         assert_eq!(real(-100000.0), "-100000");
         assert_eq!(real(123456789.0), "123456789");
         assert_eq!(real(1.2e-7), "1.20000e-7");
