@@ -2,4 +2,5 @@
 
 pub mod data;
 pub mod manifest;
+pub mod project;
 pub mod standin;

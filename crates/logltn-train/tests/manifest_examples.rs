@@ -211,7 +211,7 @@ fn the_other_keys() {
             .column
             .is_none()
     );
-    assert_eq!(m.params["far"].value, Param::Number(3.0));
+    assert_eq!(m.params["far"].value, Param::Number(logltn::Number::Int(3)));
 
     let trunk = m
         .network(m.predicates["digit"].network().expect("shared"))

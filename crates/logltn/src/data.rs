@@ -346,6 +346,11 @@ impl Data {
         }
     }
 
+    /// The value of a param, if set.
+    pub fn param(&self, param: ParamId) -> Option<Number> {
+        self.params[param.index()]
+    }
+
     /// The rows of a table, if set.
     pub fn table(&self, table: TableId) -> Option<&TableData> {
         self.tables[table.index()].as_ref()

@@ -53,7 +53,8 @@ impl Theory {
         printer.out
     }
 
-    fn argument_sort_name(&self, sort: &ArgumentSort) -> String {
+    /// How the sort of an argument is written: `S`, `Real`, `Real[3]`.
+    pub fn argument_sort_name(&self, sort: &ArgumentSort) -> String {
         match sort {
             ArgumentSort::Sort(id) => self[*id].name.clone(),
             ArgumentSort::Vector(1) => "Real".to_string(),
@@ -139,8 +140,20 @@ impl Theory {
     }
 
     fn axiom_line(&self, axiom: &Axiom) -> String {
+        let formula = self.show(axiom, &axiom.formula);
+        format!("axiom {}: {formula}", self.show_head(axiom))
+    }
+
+    /// The name of an axiom with its weight, unless that is 1, and its family.
+    ///
+    /// ```
+    /// use logltn::{Source, Theory};
+    /// let text = "sort S = 0..9  predicate P(S)  axiom a (weight 2) for v: S where v < 3: P(v)";
+    /// let theory = Theory::parse(Source::new("t", text)).unwrap();
+    /// assert_eq!(theory.show_head(&theory.axioms[0]), "a (weight 2) for v: S where v < 3");
+    /// ```
+    pub fn show_head(&self, axiom: &Axiom) -> String {
         self.print(&axiom.variables, |p| {
-            p.push("axiom ");
             p.push(&axiom.name);
             if axiom.weight != 1.0 {
                 p.push(&format!(" (weight {})", number(axiom.weight)));
@@ -150,8 +163,6 @@ impl Theory {
                 p.sorted_variables(&family.variables);
                 p.where_guard(family.guard.as_ref());
             }
-            p.push(": ");
-            p.formula(&axiom.formula, Place::Top);
         })
     }
 }

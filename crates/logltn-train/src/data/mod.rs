@@ -12,7 +12,7 @@ mod idx;
 mod individuals;
 mod npy;
 mod npz;
-mod problems;
+pub(crate) mod problems;
 mod records;
 mod safetensors;
 mod sniff;

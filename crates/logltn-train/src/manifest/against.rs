@@ -26,6 +26,8 @@ pub struct TheoryNames {
     pub params: BTreeSet<String>,
     /// Axioms; a family goes by its own name, without `[individual]`.
     pub axioms: BTreeSet<String>,
+    /// What the theory means to declare, of whatever kind, but does wrongly: nothing is said about its uses.
+    pub broken: BTreeSet<String>,
 }
 
 /// Where the individuals of a sort come from.
@@ -74,6 +76,9 @@ impl<'m> Check<'m> {
         name: &str,
         known: impl Iterator<Item = &'n str> + Clone,
     ) {
+        if self.theory.broken.contains(name) {
+            return;
+        }
         let diagnostic = Diagnostic::error(format!("the theory has no {what} `{name}`"));
         let guess = did_you_mean(name, known.clone());
         let listed: Vec<&str> = known.take(20).collect();
@@ -373,12 +378,18 @@ impl<'m> Check<'m> {
     /// What the theory declares and the manifest does not ground.
     fn missing(&mut self) {
         let (manifest, theory) = (self.manifest, self.theory);
+        let is_missing = |section: &str, name: &str, given: bool| {
+            !given
+                && !manifest.broken.contains(section)
+                && !manifest.broken.contains(&format!("{section}.{name}"))
+        };
         let mut report = |diagnostic: Diagnostic| {
             self.problems
                 .push(manifest.theory.span, "in this theory", diagnostic);
         };
         for (name, kind) in &theory.sorts {
-            if *kind == SortKind::Data && !manifest.sorts.contains_key(name) {
+            let given = manifest.sorts.contains_key(name);
+            if *kind == SortKind::Data && is_missing("sorts", name, given) {
                 report(
                     Diagnostic::error(format!("sort `{name}` has no data"))
                         .help(format!("add `[sorts.{name}]` with `features = \"rows.csv\"` or `individuals = [\"ann\", \"bob\"]`")),
@@ -388,7 +399,7 @@ impl<'m> Check<'m> {
         for name in theory
             .tables
             .keys()
-            .filter(|n| !manifest.tables.contains_key(*n))
+            .filter(|n| is_missing("tables", n, manifest.tables.contains_key(*n)))
         {
             report(
                 Diagnostic::error(format!("table `{name}` has no rows")).help(format!(
@@ -399,7 +410,7 @@ impl<'m> Check<'m> {
         for name in theory
             .params
             .iter()
-            .filter(|n| !manifest.params.contains_key(*n))
+            .filter(|n| is_missing("params", n, manifest.params.contains_key(*n)))
         {
             report(
                 Diagnostic::error(format!("param `{name}` has no value"))
@@ -409,7 +420,7 @@ impl<'m> Check<'m> {
         for name in theory
             .constants
             .iter()
-            .filter(|n| !manifest.constants.contains_key(*n))
+            .filter(|n| is_missing("constants", n, manifest.constants.contains_key(*n)))
         {
             report(
                 Diagnostic::error(format!("constant `{name}` is not grounded")).help(format!(
@@ -420,7 +431,7 @@ impl<'m> Check<'m> {
         for name in theory
             .predicates
             .keys()
-            .filter(|n| !manifest.predicates.contains_key(*n))
+            .filter(|n| is_missing("predicates", n, manifest.predicates.contains_key(*n)))
         {
             report(
                 Diagnostic::warning(format!(
@@ -434,7 +445,7 @@ impl<'m> Check<'m> {
         for name in theory
             .functions
             .keys()
-            .filter(|n| !manifest.functions.contains_key(*n))
+            .filter(|n| is_missing("functions", n, manifest.functions.contains_key(*n)))
         {
             report(
                 Diagnostic::warning(format!(
@@ -494,6 +505,10 @@ impl<'m> Check<'m> {
                         .sorts
                         .get(&sort.value)
                         .is_none_or(|s| s.labels.is_none())
+                        && !self
+                            .manifest
+                            .broken
+                            .contains(&format!("sorts.{}", sort.value))
                     {
                         self.problems.push(
                             sort.span,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use logltn::Diagnostic;
+use logltn::{Diagnostic, Number};
 
 use super::input::read_distance;
 use super::network::MAX_WIDTH;
@@ -53,8 +53,8 @@ pub struct Table {
 /// The value of a `param`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Param {
-    /// A number.
-    Number(f64),
+    /// A number; a TOML integer is an integer in guards.
+    Number(Number),
     /// `{ percentile = 2.5, of = "dist(Point, Point)" }`: over all ordered pairs, self included.
     Percentile {
         /// From 0 to 100.
@@ -153,7 +153,7 @@ impl Table {
 impl Param {
     pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Param> {
         if item.is_number() {
-            return item.number(problems).map(|n| Param::Number(n.value));
+            return item.exact_number(problems).map(Param::Number);
         }
         let what = "a number, or { percentile = 2.5, of = \"dist(S, S)\" }";
         let mut table = item.table(problems, what)?;

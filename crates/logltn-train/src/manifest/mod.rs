@@ -85,6 +85,9 @@ pub struct Manifest {
     pub train: Option<Spanned<Train>>,
     /// `[evaluate]`, if it is there.
     pub evaluate: Option<Spanned<Evaluate>>,
+    /// Entries that are wrong, were reported and are left out above, such as `sorts.Point`; empty in a
+    /// manifest that is right. Nobody need say that they are missing.
+    pub broken: BTreeSet<String>,
 }
 
 impl Manifest {
@@ -93,35 +96,65 @@ impl Manifest {
 
     /// Reads a manifest, with its warnings.
     pub fn read(path: impl AsRef<Path>) -> Result<(Manifest, Diagnostics), Diagnostics> {
-        let path = path.as_ref();
-        let dir = match path.parent() {
-            Some(dir) if !dir.as_os_str().is_empty() => dir,
-            _ => Path::new("."),
-        };
-        Manifest::parse(read_source(path)?, dir)
-    }
-
-    /// Reads the text of a manifest whose paths are relative to `dir`.
-    pub fn parse(source: Source, dir: &Path) -> Result<(Manifest, Diagnostics), Diagnostics> {
-        if source.text().len() as u64 > Manifest::MAX_BYTES {
-            return Err(too_large(source.name()).into());
-        }
-        let shared = source.clone();
-        let mut problems = Problems::new(&shared);
-        let (document, errors) = DeTable::parse_recoverable(shared.text());
-        if report_syntax(&errors, &mut problems) {
-            return Err(problems.finish());
-        }
-        let manifest = read_document(document.get_ref(), source, dir, &mut problems);
-        let found = problems.finish();
-        match manifest {
+        let mut found = Diagnostics::new();
+        match Manifest::read_as_far_as_possible(path.as_ref(), &mut found) {
             Some(manifest) => found.into_result(manifest),
             None => Err(found),
         }
     }
 
+    /// What could be understood of a manifest, with the mistakes and warnings pushed to `out`: for a
+    /// program that wants to go on and find more mistakes elsewhere. `None` if that is not even where the
+    /// theory is.
+    pub fn read_as_far_as_possible(path: &Path, out: &mut Diagnostics) -> Option<Manifest> {
+        let dir = match path.parent() {
+            Some(dir) if !dir.as_os_str().is_empty() => dir,
+            _ => Path::new("."),
+        };
+        match read_source(path) {
+            Ok(source) => Manifest::parse_as_far_as_possible(source, dir, out),
+            Err(error) => {
+                out.push(error);
+                None
+            }
+        }
+    }
+
+    /// Reads the text of a manifest whose paths are relative to `dir`.
+    pub fn parse(source: Source, dir: &Path) -> Result<(Manifest, Diagnostics), Diagnostics> {
+        let mut found = Diagnostics::new();
+        match Manifest::parse_as_far_as_possible(source, dir, &mut found) {
+            Some(manifest) => found.into_result(manifest),
+            None => Err(found),
+        }
+    }
+
+    fn parse_as_far_as_possible(
+        source: Source,
+        dir: &Path,
+        out: &mut Diagnostics,
+    ) -> Option<Manifest> {
+        if source.text().len() as u64 > Manifest::MAX_BYTES {
+            out.push(too_large(source.name()));
+            return None;
+        }
+        let shared = source.clone();
+        let mut problems = Problems::new(&shared);
+        let (document, errors) = DeTable::parse_recoverable(shared.text());
+        let manifest = if report_syntax(&errors, &mut problems) {
+            None
+        } else {
+            read_document(document.get_ref(), source, dir, &mut problems)
+        };
+        out.extend(problems.finish());
+        manifest
+    }
+
     /// A path of the manifest, seen from where the program runs.
     pub fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
+        if self.dir == Path::new(".") {
+            return path.as_ref().to_owned(); // `./points.csv` would be the same, but nobody wrote that
+        }
         self.dir.join(path)
     }
 
@@ -244,12 +277,13 @@ fn read_document<'d>(
         Some(item) => semantics::read(&item, problems),
         None => Some(Semantics::default()),
     };
+    let mut broken = BTreeSet::new();
     // A section that is not a table was reported; an empty one stands in for it.
     macro_rules! section {
         ($key:literal, $type:ty) => {
             table
                 .take($key)
-                .and_then(|item| item.section(problems, <$type>::read))
+                .and_then(|item| item.section(problems, &mut broken, <$type>::read))
                 .unwrap_or_default()
         };
     }
@@ -283,7 +317,8 @@ fn read_document<'d>(
         source,
         dir: dir.to_owned(),
         theory: theory?,
-        semantics: semantics?,
+        // What is wrong has been reported; the default lets the rest be checked.
+        semantics: semantics.unwrap_or_default(),
         sorts,
         params,
         tables,
@@ -291,8 +326,9 @@ fn read_document<'d>(
         functions,
         constants,
         networks,
-        schedule: schedule?,
+        schedule: schedule.unwrap_or_default(),
         train,
         evaluate,
+        broken,
     })
 }

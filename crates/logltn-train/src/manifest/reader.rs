@@ -6,9 +6,10 @@
 //!
 //! Everything returns an `Option`: `None` means "reported, carry on with the rest of the file".
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use logltn::{Diagnostic, Diagnostics, Source, Span, nearest};
+use logltn::{Diagnostic, Diagnostics, Number, Source, Span, nearest};
 use toml::de::{DeTable, DeValue};
 
 use super::spanned::{Section, Spanned};
@@ -189,6 +190,20 @@ impl<'d> Item<'d> {
         }
     }
 
+    /// A number of a guard: an integer stays exact.
+    pub(super) fn exact_number(&self, problems: &mut Problems<'_>) -> Option<Number> {
+        let DeValue::Integer(n) = self.value else {
+            return self.number(problems).map(|n| Number::Real(n.value));
+        };
+        match i64::from_str_radix(n.as_str(), n.radix()) {
+            Ok(n) => Some(Number::Int(n)),
+            Err(_) => self.out_of_range(
+                problems,
+                "an integer of 64 bits, or a decimal number such as 1.0e20",
+            ),
+        }
+    }
+
     /// A finite number for which `fits` holds; `range` says so in words.
     pub(super) fn number_where(
         &self,
@@ -317,13 +332,16 @@ impl<'d> Item<'d> {
             .flat_map(|table| table.keys().map(|key| key.get_ref().as_ref()))
     }
 
-    /// A table of named entries, each read by `read`.
+    /// A table of named entries, each read by `read`; the paths of those that cannot be read go to
+    /// `broken`, or the path of the section itself.
     pub(super) fn section<T>(
         &self,
         problems: &mut Problems<'_>,
+        broken: &mut BTreeSet<String>,
         mut read: impl FnMut(&Item<'d>, &mut Problems<'_>) -> Option<T>,
     ) -> Option<Section<T>> {
         let DeValue::Table(table) = self.value else {
+            broken.insert(self.path.clone());
             return self.expected(problems, "a table");
         };
         let mut section = Section::new();
@@ -332,8 +350,13 @@ impl<'d> Item<'d> {
             if name.is_empty() {
                 problems.error(item.key, format!("a name in `{}` is empty", self.path));
             }
-            if let Some(value) = read(&item, problems) {
-                section.insert(name, Spanned::new(value, item.key));
+            match read(&item, problems) {
+                Some(value) => {
+                    section.insert(name, Spanned::new(value, item.key));
+                }
+                None => {
+                    broken.insert(item.path);
+                }
             }
         }
         Some(section)

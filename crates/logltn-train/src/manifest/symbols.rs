@@ -47,6 +47,16 @@ pub enum Grounding {
     },
 }
 
+impl Grounding {
+    /// Whether it is a file of numbers.
+    pub fn is_numbers(&self) -> bool {
+        match self {
+            Grounding::Logits { .. } | Grounding::Truth(_) | Grounding::LogTruth(_) => true,
+            Grounding::Network { .. } | Grounding::Host { .. } => false,
+        }
+    }
+}
+
 /// How logits become truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {

@@ -32,6 +32,7 @@ use scope::Local;
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     by_sort: FxHashMap<String, Vec<String>>,
+    unreadable: Vec<String>,
 }
 
 impl Labels {
@@ -53,6 +54,12 @@ impl Labels {
     /// Adds the labels of a sort, in order.
     pub fn insert(&mut self, sort: &str, labels: Vec<String>) {
         self.by_sort.insert(sort.to_string(), labels);
+    }
+
+    /// Says that the sort has labels which could not be read. That has been reported, so a name which may
+    /// be one of them is not reported again.
+    pub fn insert_unreadable(&mut self, sort: &str) {
+        self.unreadable.push(sort.to_string());
     }
 }
 
@@ -174,6 +181,8 @@ pub(super) struct Resolver<'a> {
     symbols: FxHashMap<String, (Symbol, Span)>,
     /// Individuals of data sorts that have names: known by the sort that is expected.
     data_labels: FxHashMap<String, Vec<(SortId, u32)>>,
+    /// Data sorts whose individuals have names that nobody could read.
+    unreadable: Vec<SortId>,
     used: FxHashMap<String, ()>,
     /// Names with two declarations: which one a use means is anyone's guess, so it is not judged.
     declared_twice: FxHashSet<String>,
@@ -194,6 +203,7 @@ impl<'a> Resolver<'a> {
             theory: Theory::empty(source),
             symbols: FxHashMap::default(),
             data_labels: FxHashMap::default(),
+            unreadable: Vec::new(),
             used: FxHashMap::default(),
             declared_twice: FxHashSet::default(),
             scope: Vec::new(),
@@ -368,6 +378,9 @@ impl<'a> Resolver<'a> {
                         entry.push((id, i as u32));
                     }
                     sort.labels.clone_from(known);
+                }
+                if labels.unreadable.contains(&name.text) {
+                    self.unreadable.push(id);
                 }
             }
         }

@@ -117,7 +117,10 @@ impl Resolver<'_> {
                 sorted(fitting.0),
             ));
         }
-        self.unknown_individual(name, wanted, span);
+        let may_be_label = |sort: &SortId| wanted == ArgumentSort::Sort(*sort);
+        if self.symbols.contains_key(name) || !self.unreadable.iter().any(may_be_label) {
+            self.unknown_individual(name, wanted, span);
+        }
         None
     }
 

@@ -1,0 +1,307 @@
+//! What `check --json` prints.
+
+use logltn::theory::{ColumnSort, SortId, SortKind, TableId};
+use logltn::{Diagnostics, Number, Output, OutputKind, Plan};
+use logltn_train::manifest::{Constant, Grounding};
+use logltn_train::project::Project;
+use serde::Serialize;
+
+use crate::console::{Message, messages};
+
+/// The whole document.
+#[derive(Serialize)]
+pub struct Document<'a> {
+    theory: String,
+    manifest: &'a str,
+    semantics: String,
+    sorts: Vec<Sort<'a>>,
+    params: Vec<Param<'a>>,
+    constants: Vec<ConstantInfo<'a>>,
+    tables: Vec<Table<'a>>,
+    functions: Vec<Function<'a>>,
+    predicates: Vec<Predicate<'a>>,
+    axioms: Vec<Axiom<'a>>,
+    memory_bytes: usize,
+    /// With `--plan`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<String>,
+    warnings: Vec<Message<'a>>,
+}
+
+#[derive(Serialize)]
+struct Sort<'a> {
+    name: &'a str,
+    kind: &'static str,
+    size: usize,
+    /// The fields of its features, if it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    features: Option<Vec<Field<'a>>>,
+}
+
+#[derive(Serialize)]
+struct Field<'a> {
+    name: Option<&'a str>,
+    shape: &'a [usize],
+}
+
+#[derive(Serialize)]
+struct Param<'a> {
+    name: &'a str,
+    value: Option<serde_json::Number>,
+}
+
+#[derive(Serialize)]
+struct ConstantInfo<'a> {
+    name: &'a str,
+    sort: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    learnable: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Table<'a> {
+    name: &'a str,
+    columns: Vec<Column<'a>>,
+    rows: usize,
+    batch: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Column<'a> {
+    name: &'a str,
+    sort: &'a str,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: Vec<String>,
+    result: String,
+    grounding: &'static str,
+}
+
+#[derive(Serialize)]
+struct Predicate<'a> {
+    name: &'a str,
+    arguments: Vec<String>,
+    grounding: &'static str,
+    output: &'static str,
+    per_class: bool,
+}
+
+#[derive(Serialize)]
+struct Axiom<'a> {
+    name: &'a str,
+    /// The family it is a member of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    family: Option<&'a str>,
+    weight: f64,
+    formula: String,
+    nnf: Option<String>,
+    groundings_before: u128,
+    groundings: u128,
+    empty_exists: u64,
+    line: usize,
+}
+
+/// Makes it.
+pub fn document<'a>(
+    project: &'a Project,
+    plan: &'a Plan,
+    with_plan: bool,
+    found: &'a Diagnostics,
+) -> Document<'a> {
+    let theory = project.theory();
+    Document {
+        theory: theory.source.name().to_string(),
+        manifest: project.manifest.source.name(),
+        semantics: project.manifest.semantics.to_string(),
+        sorts: sorts(project),
+        params: params(project),
+        constants: constants(project),
+        tables: tables(project),
+        functions: functions(project),
+        predicates: predicates(project),
+        axioms: axioms(project, plan),
+        memory_bytes: plan.memory_bytes(),
+        plan: with_plan.then(|| plan.to_string()),
+        warnings: messages(found),
+    }
+}
+
+fn sorts(project: &Project) -> Vec<Sort<'_>> {
+    let sorts = project.theory().sorts.iter().enumerate();
+    sorts
+        .map(|(i, sort)| {
+            let id = SortId(i as u32);
+            let file = project.feature_file(id);
+            Sort {
+                name: &sort.name,
+                kind: match sort.kind {
+                    SortKind::Data => "data",
+                    SortKind::Range(..) => "range",
+                    SortKind::Labels => "labels",
+                },
+                size: project.data.size(id),
+                features: file.map(|file| {
+                    let fields = file.fields.iter().map(|field| Field {
+                        name: field.name.as_deref(),
+                        shape: &field.shape,
+                    });
+                    fields.collect()
+                }),
+            }
+        })
+        .collect()
+}
+
+fn params(project: &Project) -> Vec<Param<'_>> {
+    let params = project.theory().params.iter().enumerate();
+    params
+        .map(|(i, param)| Param {
+            name: &param.name,
+            value: match project.data.param(logltn::theory::ParamId(i as u32)) {
+                Some(Number::Int(n)) => Some(n.into()),
+                Some(Number::Real(x)) => serde_json::Number::from_f64(x),
+                None => None,
+            },
+        })
+        .collect()
+}
+
+fn constants(project: &Project) -> Vec<ConstantInfo<'_>> {
+    let theory = project.theory();
+    let constants = theory.constants.iter();
+    constants
+        .map(|constant| {
+            let given = project.manifest.constants.get(&constant.name);
+            let (row, learnable) = match given.map(|g| &g.value) {
+                Some(Constant::Row(row)) => (Some(row.value), None),
+                Some(Constant::Learnable(length)) => (None, Some(length.value)),
+                None => (None, None),
+            };
+            ConstantInfo {
+                name: &constant.name,
+                sort: &theory[constant.sort].name,
+                row,
+                learnable,
+            }
+        })
+        .collect()
+}
+
+fn tables(project: &Project) -> Vec<Table<'_>> {
+    let theory = project.theory();
+    let tables = theory.tables.iter().enumerate();
+    tables
+        .map(|(i, table)| {
+            let given = project.manifest.tables.get(&table.name);
+            let rows = project.data.table(TableId(i as u32));
+            let column = |sort: ColumnSort| theory.column_sort_name(sort);
+            Table {
+                name: &table.name,
+                columns: (table.columns.iter())
+                    .map(|c| Column {
+                        name: &c.name,
+                        sort: column(c.sort),
+                    })
+                    .collect(),
+                rows: rows.map_or(0, |data| data.rows),
+                batch: given.and_then(|g| g.batch.as_ref()).map(|b| b.value),
+            }
+        })
+        .collect()
+}
+
+fn functions(project: &Project) -> Vec<Function<'_>> {
+    let theory = project.theory();
+    let functions = theory.functions.iter();
+    functions
+        .map(|function| {
+            let given = project.manifest.functions.get(&function.name);
+            let has_network = given.is_some_and(|f| f.network.is_some());
+            Function {
+                name: &function.name,
+                arguments: (function.arguments.iter())
+                    .map(|sort| theory.argument_sort_name(sort))
+                    .collect(),
+                result: theory.argument_sort_name(&function.result),
+                grounding: if has_network { "network" } else { "host" },
+            }
+        })
+        .collect()
+}
+
+fn predicates(project: &Project) -> Vec<Predicate<'_>> {
+    let theory = project.theory();
+    let predicates = theory.predicates.iter().zip(&project.outputs);
+    predicates
+        .map(|(predicate, output)| Predicate {
+            name: &predicate.name,
+            arguments: (predicate.arguments.iter())
+                .map(|sort| theory.argument_sort_name(sort))
+                .collect(),
+            grounding: grounding_name(project, &predicate.name),
+            output: output_name(*output),
+            per_class: output.per_class,
+        })
+        .collect()
+}
+
+/// What stands behind a predicate, as the manifest calls it.
+pub fn grounding_name(project: &Project, predicate: &str) -> &'static str {
+    let given = project.manifest.predicates.get(predicate);
+    match given.map(|g| &g.grounding) {
+        Some(Grounding::Network { .. }) => "network",
+        Some(Grounding::Logits { .. }) => "logits",
+        Some(Grounding::Truth(_)) => "truth",
+        Some(Grounding::LogTruth(_)) => "log_truth",
+        Some(Grounding::Host { .. }) | None => "host",
+    }
+}
+
+/// What the numbers of a predicate mean.
+pub fn output_name(output: Output) -> &'static str {
+    match output.kind {
+        OutputKind::Softmax => "softmax",
+        OutputKind::Sigmoid => "sigmoid",
+        OutputKind::Truth => "truth",
+        OutputKind::LogTruth => "log_truth",
+    }
+}
+
+fn axioms<'a>(project: &'a Project, plan: &'a Plan) -> Vec<Axiom<'a>> {
+    let theory = project.theory();
+    // The members of a family follow each other and have the same formula.
+    let mut last: Option<(usize, String, Option<String>)> = None;
+    let planned = plan.axioms().iter();
+    planned
+        .map(|planned| {
+            let axiom = &theory.axioms[planned.axiom];
+            let (formula, nnf) = match &last {
+                Some((index, formula, nnf)) if *index == planned.axiom => {
+                    (formula.clone(), nnf.clone())
+                }
+                _ => {
+                    let formula = theory.show(axiom, &axiom.formula);
+                    let nnf = axiom.formula.nnf().map(|nnf| theory.show(axiom, &nnf));
+                    last = Some((planned.axiom, formula.clone(), nnf.clone()));
+                    (formula, nnf)
+                }
+            };
+            Axiom {
+                name: &planned.name,
+                family: axiom.family.as_ref().map(|_| axiom.name.as_str()),
+                weight: planned.weight,
+                formula,
+                nnf,
+                groundings_before: planned.groundings_before,
+                groundings: planned.groundings,
+                empty_exists: planned.empty_exists,
+                line: theory.source.line(planned.span.start),
+            }
+        })
+        .collect()
+}

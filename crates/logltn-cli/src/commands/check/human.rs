@@ -1,0 +1,338 @@
+//! What `check` prints for people.
+
+use logltn::theory::{Axiom, ParamId, SortId, SortKind, TableId};
+use logltn::{Plan, PlannedAxiom};
+use logltn_train::manifest::{
+    Constant, Grounding, Individuals, Layer, Network, NetworkBody, Param,
+};
+use logltn_train::project::Project;
+
+use super::document::output_name;
+use crate::text::{Align, bytes, counted, percent, real, table, thousands};
+
+/// The head, the axioms, and with `with_plan` the plan.
+pub fn text(project: &Project, plan: &Plan, with_plan: bool) -> String {
+    let mut out = head(project);
+    out += &axioms(project, plan, with_plan);
+    if with_plan {
+        out += &format!("plan\n{}\n", indented(&plan.to_string(), 2));
+    }
+    out += &format!(
+        "{}, {} groundings, about {} for the plan\n",
+        counted(plan.axioms().len(), "axiom"),
+        thousands(sum(plan.axioms(), |a| a.groundings)),
+        bytes(plan.memory_bytes())
+    );
+    out
+}
+
+fn head(project: &Project) -> String {
+    let manifest = &project.manifest;
+    let mut out = table(
+        &[Align::Left, Align::Left],
+        &[
+            vec!["theory".into(), project.theory().source.name().into()],
+            vec!["manifest".into(), manifest.source.name().into()],
+            vec!["semantics".into(), manifest.semantics.to_string()],
+        ],
+    )
+    .lines()
+    .map(|line| format!("{}\n", line.trim_start()))
+    .collect::<String>();
+    out.push('\n');
+    let words = [Align::Left, Align::Left];
+    let number = [Align::Left, Align::Right, Align::Left];
+    section(&mut out, "sorts", &number, sorts(project));
+    section(&mut out, "params", &number, params(project));
+    section(&mut out, "constants", &words, constants(project));
+    section(&mut out, "tables", &number, tables(project));
+    section(&mut out, "functions", &words, functions(project));
+    section(&mut out, "predicates", &words, predicates(project));
+    out
+}
+
+fn section(out: &mut String, title: &str, align: &[Align], rows: Vec<Vec<String>>) {
+    if !rows.is_empty() {
+        *out += &format!("{title}\n{}\n", table(align, &rows));
+    }
+}
+
+fn sorts(project: &Project) -> Vec<Vec<String>> {
+    let sorts = project.theory().sorts.iter().enumerate();
+    sorts
+        .map(|(i, sort)| {
+            let id = SortId(i as u32);
+            let given = project.manifest.sorts.get(&sort.name);
+            let what = match (sort.kind, given.and_then(|g| g.individuals.as_ref())) {
+                (SortKind::Range(low, high), _) => format!("the integers {low} to {high}"),
+                (SortKind::Labels, _) => some_of(&sort.labels),
+                (_, Some(Individuals::Features(file))) => {
+                    format!("{}: {}", file.display(), features(project, id))
+                }
+                (_, Some(Individuals::LabelFile(file))) => {
+                    format!("{}: {}", file.display(), some_of(&sort.labels))
+                }
+                _ => some_of(&sort.labels),
+            };
+            let learnable = given.and_then(|g| g.learnable);
+            let what = match learnable {
+                Some(length) => format!("{what}; {} learnt for each", length.value),
+                None => what,
+            };
+            vec![sort.name.clone(), thousands(project.data.size(id)), what]
+        })
+        .collect()
+}
+
+fn features(project: &Project, sort: SortId) -> String {
+    let Some(file) = project.feature_file(sort) else {
+        return String::new();
+    };
+    let shape = |shape: &[usize]| {
+        if shape.is_empty() {
+            return "1".to_string();
+        }
+        let sides: Vec<String> = shape.iter().map(usize::to_string).collect();
+        sides.join(" × ")
+    };
+    let fields: Vec<String> = (file.fields.iter())
+        .map(|field| match &field.name {
+            Some(name) => format!("{name} {}", shape(&field.shape)),
+            None => shape(&field.shape),
+        })
+        .collect();
+    format!("{} numbers each", fields.join(", "))
+}
+
+fn some_of(labels: &[String]) -> String {
+    const MOST_SHOWN: usize = 6;
+    let mut shown: Vec<&str> = (labels.iter().take(MOST_SHOWN))
+        .map(String::as_str)
+        .collect();
+    if labels.len() > MOST_SHOWN {
+        shown.push("…");
+    }
+    shown.join(", ")
+}
+
+fn params(project: &Project) -> Vec<Vec<String>> {
+    let params = project.theory().params.iter().enumerate();
+    params
+        .map(|(i, param)| {
+            let value = project.data.param(ParamId(i as u32));
+            let given = project.manifest.params.get(&param.name);
+            let what = match given.map(|g| &g.value) {
+                Some(Param::Percentile { percentile, sorts }) => format!(
+                    "percentile {} of dist({}, {})",
+                    percentile.value, sorts[0].value, sorts[1].value
+                ),
+                _ => String::new(),
+            };
+            let value = value.map_or(String::new(), |value| match value {
+                logltn::Number::Int(n) => n.to_string(),
+                logltn::Number::Real(x) => real(x),
+            });
+            vec![param.name.clone(), value, what]
+        })
+        .collect()
+}
+
+fn constants(project: &Project) -> Vec<Vec<String>> {
+    let theory = project.theory();
+    let constants = theory.constants.iter();
+    constants
+        .map(|constant| {
+            let given = project.manifest.constants.get(&constant.name);
+            let what = match given.map(|g| &g.value) {
+                Some(Constant::Row(row)) => format!("row {}", row.value),
+                Some(Constant::Learnable(length)) => {
+                    format!("a learnable vector of {}", length.value)
+                }
+                None => String::new(),
+            };
+            let name = format!("{}: {}", constant.name, theory[constant.sort].name);
+            vec![name, what]
+        })
+        .collect()
+}
+
+fn tables(project: &Project) -> Vec<Vec<String>> {
+    let tables = project.theory().tables.iter().enumerate();
+    tables
+        .map(|(i, declared)| {
+            let rows = project.data.table(TableId(i as u32)).map_or(0, |t| t.rows);
+            let given = project.manifest.tables.get(&declared.name);
+            let file = given.map_or(String::new(), |g| g.rows.display().to_string());
+            let what = match given.and_then(|g| g.batch) {
+                Some(batch) => format!("{file}, {} a step", batch.value),
+                None => file,
+            };
+            let columns: Vec<&str> = declared.columns.iter().map(|c| c.name.as_str()).collect();
+            let name = format!("{}({})", declared.name, columns.join(", "));
+            vec![name, counted(rows, "row"), what]
+        })
+        .collect()
+}
+
+fn arguments(project: &Project, arguments: &[logltn::theory::ArgumentSort]) -> String {
+    let names: Vec<String> = (arguments.iter())
+        .map(|sort| project.theory().argument_sort_name(sort))
+        .collect();
+    names.join(", ")
+}
+
+fn functions(project: &Project) -> Vec<Vec<String>> {
+    let functions = project.theory().functions.iter();
+    functions
+        .map(|function| {
+            let given = project.manifest.functions.get(&function.name);
+            let network = given.and_then(|f| f.network.as_ref());
+            let what = match network.and_then(|n| project.manifest.network(&n.value)) {
+                Some(network) => format!("network, {}", describe(network)),
+                None => "host code".to_string(),
+            };
+            let result = project.theory().argument_sort_name(&function.result);
+            let head = format!(
+                "{}({}): {result}",
+                function.name,
+                arguments(project, &function.arguments)
+            );
+            vec![head, what]
+        })
+        .collect()
+}
+
+fn predicates(project: &Project) -> Vec<Vec<String>> {
+    let predicates = project.theory().predicates.iter().zip(&project.outputs);
+    predicates
+        .map(|(predicate, output)| {
+            let given = project.manifest.predicates.get(&predicate.name);
+            let kind = output_name(*output);
+            let kind = if output.per_class && kind == "sigmoid" {
+                "sigmoid per class"
+            } else {
+                kind
+            };
+            let what = match given.map(|g| &g.grounding) {
+                Some(Grounding::Network { network, .. }) => {
+                    match project.manifest.network(&network.value) {
+                        Some(network) => format!("{kind} of a network, {}", describe(network)),
+                        None => format!("{kind} of a network"),
+                    }
+                }
+                Some(Grounding::Logits { file, .. }) => {
+                    format!("{kind} of the logits in {}", file.display())
+                }
+                Some(Grounding::Truth(file)) => format!("truth degrees in {}", file.display()),
+                Some(Grounding::LogTruth(file)) => {
+                    format!("logs of truth degrees in {}", file.display())
+                }
+                Some(Grounding::Host { .. }) | None => format!("{kind}, from host code"),
+            };
+            let head = format!(
+                "{}({})",
+                predicate.name,
+                arguments(project, &predicate.arguments)
+            );
+            vec![head, what]
+        })
+        .collect()
+}
+
+fn describe(network: &Network) -> String {
+    match &network.body {
+        NetworkBody::Mlp { widths, .. } if widths.is_empty() => "linear".to_string(),
+        NetworkBody::Mlp { widths, .. } => {
+            let widths: Vec<String> = widths.iter().map(usize::to_string).collect();
+            format!("mlp {}", widths.join("-"))
+        }
+        NetworkBody::Cnn(_) => "lenet".to_string(),
+        NetworkBody::Layers(layers) => {
+            let names: Vec<String> = (layers.iter())
+                .filter_map(|layer| match layer.value {
+                    Layer::Conv { filters, kernel } => Some(format!("conv {filters}@{kernel}")),
+                    Layer::Pool(side) => Some(format!("pool {side}")),
+                    Layer::Dense(width) => Some(format!("dense {width}")),
+                    Layer::Flatten | Layer::Activation(_) => None,
+                })
+                .collect();
+            names.join(", ")
+        }
+    }
+}
+
+fn axioms(project: &Project, plan: &Plan, with_members: bool) -> String {
+    let theory = project.theory();
+    let mut out = String::from("axioms\n");
+    let mut planned = plan.axioms();
+    for (index, axiom) in theory.axioms.iter().enumerate() {
+        let count = planned.iter().take_while(|p| p.axiom == index).count();
+        let (members, rest) = planned.split_at(count);
+        planned = rest;
+        out += &format!("  {}\n", theory.show_head(axiom));
+        let formula = theory.show(axiom, &axiom.formula);
+        let nnf = axiom.formula.nnf().map(|nnf| theory.show(axiom, &nnf));
+        let mut rows = vec![vec!["formula".to_string(), formula.clone()]];
+        rows.push(vec![
+            "nnf".to_string(),
+            match nnf {
+                Some(nnf) if nnf == formula => "the same".to_string(),
+                Some(nnf) => nnf,
+                None => "too long to write".to_string(),
+            },
+        ]);
+        if axiom.family.is_some() {
+            rows.push(vec!["members".to_string(), thousands(members.len())]);
+        }
+        rows.push(vec!["groundings".to_string(), groundings(members)]);
+        let empty: u128 = sum(members, |m| u128::from(m.empty_exists));
+        if empty > 0 {
+            rows.push(vec!["empty exists".to_string(), thousands(empty)]);
+        }
+        out += &indented(&table(&[Align::Left, Align::Left], &rows), 2);
+        if with_members && axiom.family.is_some() {
+            out += &family(axiom, members);
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// `16,040 of 3,208,005 (0.500 %)`.
+fn groundings(members: &[PlannedAxiom]) -> String {
+    let before = sum(members, |m| m.groundings_before);
+    let after = sum(members, |m| m.groundings);
+    if before == after {
+        return thousands(after);
+    }
+    format!(
+        "{} of {} ({})",
+        thousands(after),
+        thousands(before),
+        percent(after, before)
+    )
+}
+
+fn family(axiom: &Axiom, members: &[PlannedAxiom]) -> String {
+    let rows: Vec<Vec<String>> = (members.iter())
+        .map(|member| {
+            let name = member
+                .name
+                .strip_prefix(&axiom.name)
+                .unwrap_or(&member.name);
+            vec![name.to_string(), groundings(std::slice::from_ref(member))]
+        })
+        .collect();
+    indented(&table(&[Align::Left, Align::Left], &rows), 4)
+}
+
+fn sum(members: &[PlannedAxiom], count: impl Fn(&PlannedAxiom) -> u128) -> u128 {
+    (members.iter()).fold(0, |total: u128, member| total.saturating_add(count(member)))
+}
+
+fn indented(text: &str, by: usize) -> String {
+    let blanks = " ".repeat(by);
+    (text.lines())
+        .map(|line| format!("{}\n", format!("{blanks}{line}").trim_end()))
+        .collect()
+}

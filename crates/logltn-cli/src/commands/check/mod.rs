@@ -1,0 +1,76 @@
+//! `logltn check`: is everything right, and how much work is it?
+
+mod document;
+mod human;
+mod warnings;
+
+use std::path::PathBuf;
+
+use logltn_train::project::Project;
+
+use crate::commands::load;
+use crate::console;
+use crate::outcome::Outcome;
+
+/// Check theory, manifest and data, and print what each axiom means.
+///
+/// Prints each axiom with its negation normal form and the number of its groundings before and after guards.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The manifest, a `.toml` file
+    #[arg(value_name = "MANIFEST")]
+    manifest: PathBuf,
+    /// Print the plan as well, and every member of a family
+    #[arg(long)]
+    plan: bool,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let (project, mut found) = match load(&arguments.manifest, arguments.json) {
+        Ok(loaded) => loaded,
+        Err(outcome) => return outcome,
+    };
+    let plan = project.plan(&project.manifest.semantics);
+    check_labels(&project, &mut found);
+    let plan = match plan {
+        Ok(plan) if !found.has_errors() => plan,
+        Ok(_) => return console::wrong_input(&found, arguments.json),
+        Err(errors) => {
+            found.extend(errors);
+            return console::wrong_input(&found, arguments.json);
+        }
+    };
+    found.extend(plan.warnings().clone());
+    warnings::nothing_left(&project, &plan, &mut found);
+    warnings::one_sided(&project, &mut found);
+    if arguments.json {
+        let document = document::document(&project, &plan, arguments.plan, &found);
+        return console::print_json(&document);
+    }
+    let outcome = console::print(&human::text(&project, &plan, arguments.plan));
+    console::report(&found);
+    outcome
+}
+
+/// Labels for evaluation are read when they are needed, which may be after hours of training: whether that
+/// will work is better known now.
+fn check_labels(project: &Project, found: &mut logltn::Diagnostics) {
+    for (name, sort) in &project.manifest.sorts {
+        let (Some(id), Some(labels)) = (project.theory().sort(name), &sort.labels) else {
+            continue;
+        };
+        if let Err(errors) = project.labels_of(id) {
+            for error in errors {
+                found.push(if error.place().is_some() {
+                    error
+                } else {
+                    error.at(&project.manifest.source, labels.span, "read from here")
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Warnings about theories that are more easily satisfied than was meant.
+
+use logltn::{Diagnostic, Diagnostics, OutputKind, Plan};
+use logltn_train::project::Project;
+
+/// Warns of predicates that can satisfy all axioms by being true (or false) of everything. Not of a softmax,
+/// whose classes compete: to be true of one is to be false of the others.
+pub fn one_sided(project: &Project, found: &mut Diagnostics) {
+    let theory = project.theory();
+    let polarities = theory.polarities();
+    for ((predicate, output), polarity) in theory
+        .predicates
+        .iter()
+        .zip(&project.outputs)
+        .zip(polarities)
+    {
+        if output.kind == OutputKind::Softmax {
+            continue;
+        }
+        let (sign, value, other) = if polarity.only_positive().is_some() {
+            ("positively", "true", "false")
+        } else if polarity.only_negative().is_some() {
+            ("negatively", "false", "true")
+        } else {
+            continue;
+        };
+        let name = &predicate.name;
+        found.push(
+            Diagnostic::warning(format!(
+                "predicate `{name}` occurs only {sign}: to be {value} of everything satisfies every axiom about it"
+            ))
+            .at(&theory.source, predicate.span, "")
+            .help(format!("add an axiom that says where `{name}` is {other}")),
+        );
+    }
+}
+
+/// Warns of axioms, and families with members, of which no grounding is left.
+pub fn nothing_left(project: &Project, plan: &Plan, found: &mut Diagnostics) {
+    let theory = project.theory();
+    let mut planned = plan.axioms();
+    for (index, axiom) in theory.axioms.iter().enumerate() {
+        let count = planned.iter().take_while(|p| p.axiom == index).count();
+        let (members, rest) = planned.split_at(count);
+        planned = rest;
+        // Of an `exists` with nothing to choose from the plan itself tells.
+        let is_empty = |m: &logltn::PlannedAxiom| m.groundings == 0 && m.empty_exists == 0;
+        if members.is_empty() || !members.iter().all(is_empty) {
+            continue;
+        }
+        let why = if members.iter().all(|m| m.groundings_before == 0) {
+            "the sorts or tables it ranges over are empty"
+        } else {
+            "its guards keep nothing"
+        };
+        found.push(
+            Diagnostic::warning(format!("axiom `{}` has no groundings", axiom.name)).at(
+                &theory.source,
+                axiom.name_span,
+                why,
+            ),
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! `logltn eval`: the truth of each axiom and of the whole theory.
+
+use std::path::PathBuf;
+
+use logltn::{Diagnostics, Parameters, Semantics, Space, did_you_mean};
+use logltn_train::project::Evaluated;
+use serde::Serialize;
+
+use crate::commands::{gradients, load};
+use crate::console;
+use crate::outcome::Outcome;
+use crate::text::{Align, real, table, thousands};
+
+/// Print each axiom's truth and the total.
+///
+/// Predicates must be given by numbers (`logits`, `truth` or `log_truth` in the manifest).
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The manifest, a `.toml` file
+    #[arg(value_name = "MANIFEST")]
+    manifest: PathBuf,
+    /// The semantics, instead of the manifest's
+    #[arg(long, value_parser = semantics)]
+    semantics: Option<Semantics>,
+    /// α of LogMeanExp and LogSumExp, instead of the schedule's last value
+    #[arg(long, value_parser = |s: &str| parameter("alpha", s), allow_negative_numbers = true)]
+    alpha: Option<f64>,
+    /// p of pMean, instead of the schedule's last value
+    #[arg(long, value_parser = |s: &str| parameter("p", s), allow_negative_numbers = true)]
+    p: Option<f64>,
+    /// p of pMeanError, instead of the schedule's last value
+    #[arg(long, value_parser = |s: &str| parameter("p_forall", s), allow_negative_numbers = true)]
+    p_forall: Option<f64>,
+    /// Write DIR/P.csv for every predicate P given by numbers: the derivative of the loss by each of them
+    #[arg(long, value_name = "DIR")]
+    gradients: Option<PathBuf>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+fn semantics(name: &str) -> Result<Semantics, String> {
+    Semantics::named(name).ok_or_else(|| {
+        let known = Semantics::NAMES.join(", ");
+        match did_you_mean(name, Semantics::NAMES) {
+            Some(guess) => format!("{guess} (known: {known})"),
+            None => format!("known: {known}"),
+        }
+    })
+}
+
+fn parameter(name: &'static str, text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "expected a number".to_string())?;
+    Parameters::check(name, value).map_err(|error| error.to_string())?;
+    Ok(value)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    semantics: String,
+    alpha: f64,
+    p: f64,
+    p_forall: f64,
+    sat: f64,
+    loss: f64,
+    axioms: Vec<Axiom<'a>>,
+}
+
+#[derive(Serialize)]
+struct Axiom<'a> {
+    name: &'a str,
+    weight: f64,
+    truth: f64,
+    groundings: u128,
+    empty_exists: u64,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let (project, mut warnings) = match load(&arguments.manifest, arguments.json) {
+        Ok(loaded) => loaded,
+        Err(outcome) => return outcome,
+    };
+    let semantics = arguments.semantics.unwrap_or(project.manifest.semantics);
+    let last = project.manifest.schedule.last();
+    let parameters = Parameters {
+        alpha: arguments.alpha.unwrap_or(last.alpha),
+        p: arguments.p.unwrap_or(last.p),
+        p_forall: arguments.p_forall.unwrap_or(last.p_forall),
+    };
+    let evaluated = match project.evaluate(&semantics, &parameters, arguments.gradients.is_some()) {
+        Ok(evaluated) => evaluated,
+        Err(errors) => {
+            warnings.extend(errors);
+            return console::wrong_input(&warnings, arguments.json);
+        }
+    };
+    warnings.extend(evaluated.warnings.clone());
+    if let Some(dir) = &arguments.gradients
+        && let Err(error) = gradients::write(dir, &project, &evaluated.gradients)
+    {
+        console::report(&Diagnostics::from(error));
+        return Outcome::Failed;
+    }
+    let outcome = if arguments.json {
+        console::print_json(&document(&semantics, &parameters, &evaluated))
+    } else {
+        console::print(&human(&semantics, &parameters, &evaluated))
+    };
+    console::report(&warnings);
+    outcome
+}
+
+fn document<'a>(
+    semantics: &Semantics,
+    parameters: &Parameters,
+    evaluated: &'a Evaluated,
+) -> Document<'a> {
+    Document {
+        semantics: semantics.to_string(),
+        alpha: parameters.alpha,
+        p: parameters.p,
+        p_forall: parameters.p_forall,
+        sat: evaluated.sat,
+        loss: evaluated.loss,
+        axioms: (evaluated.axioms.iter().zip(&evaluated.truths))
+            .map(|(axiom, &truth)| Axiom {
+                name: &axiom.name,
+                weight: axiom.weight,
+                truth,
+                groundings: axiom.groundings,
+                empty_exists: axiom.empty_exists,
+            })
+            .collect(),
+    }
+}
+
+fn human(semantics: &Semantics, parameters: &Parameters, evaluated: &Evaluated) -> String {
+    // Everything but the truth semantics ends in logs.
+    let logs = semantics.space != Space::Truth;
+    let truth = |value: f64| {
+        if logs {
+            vec![real(value), real(value.exp())]
+        } else {
+            vec![real(value)]
+        }
+    };
+    let mut out = format!(
+        "semantics {semantics}, alpha {}, p {}, p_forall {}\n\n",
+        real(parameters.alpha),
+        real(parameters.p),
+        real(parameters.p_forall)
+    );
+    let mut heads = vec!["axiom", "weight"];
+    heads.extend(if logs {
+        &["log truth", "truth"][..]
+    } else {
+        &["truth"]
+    });
+    heads.extend(["groundings", "empty exists"]);
+    let mut align = vec![Align::Right; heads.len()];
+    align[0] = Align::Left;
+    let mut rows = vec![heads.into_iter().map(str::to_string).collect()];
+    for (axiom, &value) in evaluated.axioms.iter().zip(&evaluated.truths) {
+        let mut row = vec![axiom.name.clone(), real(axiom.weight)];
+        row.extend(truth(value));
+        row.push(thousands(axiom.groundings));
+        row.push(if axiom.empty_exists == 0 {
+            String::new()
+        } else {
+            thousands(axiom.empty_exists)
+        });
+        rows.push(row);
+    }
+    out += &table(&align, &rows);
+    let sat = truth(evaluated.sat).join(", truth ");
+    out += &format!("\nsat   {sat}\nloss  {}\n", real(evaluated.loss));
+    out
+}

@@ -1,0 +1,40 @@
+//! The commands, each in a file of its own.
+
+mod check;
+mod eval;
+mod gradients;
+
+use std::path::Path;
+
+use clap::Subcommand;
+use logltn::Diagnostics;
+use logltn_train::project::Project;
+
+use crate::console;
+use crate::outcome::Outcome;
+
+/// What the program can do.
+#[derive(Subcommand)]
+pub enum Command {
+    Check(check::Arguments),
+    Eval(eval::Arguments),
+}
+
+impl Command {
+    /// Does it.
+    pub fn run(self) -> Outcome {
+        match self {
+            Command::Check(arguments) => check::run(&arguments),
+            Command::Eval(arguments) => eval::run(&arguments),
+        }
+    }
+}
+
+/// The project of a manifest with its warnings; or what is wrong with it has been reported.
+fn load(manifest: &Path, json: bool) -> Result<(Project, Diagnostics), Outcome> {
+    let mut found = Diagnostics::new();
+    match Project::load(manifest, &mut found) {
+        Some(project) => Ok((project, found)),
+        None => Err(console::wrong_input(&found, json)),
+    }
+}

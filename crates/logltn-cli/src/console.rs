@@ -1,0 +1,110 @@
+//! Where output goes: results to standard output, everything else to standard error.
+
+use std::io::{self, IsTerminal, Write};
+
+use logltn::{Diagnostics, Severity};
+use serde::Serialize;
+
+use crate::outcome::Outcome;
+use crate::text::counted;
+
+/// After this many messages nobody reads on.
+const MOST_MESSAGES: usize = 50;
+
+/// Writes a result to standard output. A reader that has seen enough (`| head`) is no failure.
+pub fn print(text: &str) -> Outcome {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Outcome::Done,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Outcome::Done,
+        Err(error) => {
+            complain(&format!(
+                "error: cannot write to standard output: {error}\n"
+            ));
+            Outcome::Failed
+        }
+    }
+}
+
+/// Writes one JSON document to standard output.
+pub fn print_json(document: &impl Serialize) -> Outcome {
+    match serde_json::to_string_pretty(document) {
+        Ok(text) => print(&(text + "\n")),
+        Err(error) => {
+            complain(&format!("error: {error}\n"));
+            Outcome::Failed
+        }
+    }
+}
+
+/// Writes to standard error. If that is closed there is nobody left to tell.
+pub fn complain(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes errors and warnings to standard error, and how many there are if there are errors.
+pub fn report(found: &Diagnostics) {
+    if found.is_empty() {
+        return;
+    }
+    let mut text = found.render(colours(), MOST_MESSAGES);
+    if found.has_errors() {
+        let warnings = found.iter().count() - found.error_count();
+        text += &format!("\n{}", counted(found.error_count(), "error"));
+        if warnings > 0 {
+            text += &format!(", {}", counted(warnings, "warning"));
+        }
+        text.push('\n');
+    }
+    complain(&text);
+}
+
+/// On a terminal, unless the user does not want colours (no-color.org).
+fn colours() -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !refused && io::stderr().is_terminal()
+}
+
+/// An error or warning as JSON.
+#[derive(Serialize)]
+pub struct Message<'a> {
+    severity: &'static str,
+    message: &'a str,
+    file: Option<&'a str>,
+    line: Option<usize>,
+    column: Option<usize>,
+    notes: &'a [String],
+    help: Option<&'a str>,
+}
+
+/// All of them, in the order found.
+pub fn messages(found: &Diagnostics) -> Vec<Message<'_>> {
+    found
+        .iter()
+        .map(|d| {
+            let place = d.place();
+            Message {
+                severity: match d.severity() {
+                    Severity::Error => "error",
+                    Severity::Warning => "warning",
+                },
+                message: d.message(),
+                file: place.map(|(file, ..)| file),
+                line: place.map(|(_, line, _)| line),
+                column: place.map(|(.., column)| column),
+                notes: d.notes(),
+                help: d.help_text(),
+            }
+        })
+        .collect()
+}
+
+/// Reports what is wrong with the input; with `json` also on standard output, as `{"errors": […]}`.
+pub fn wrong_input(found: &Diagnostics, json: bool) -> Outcome {
+    report(found);
+    if json {
+        let errors: Vec<_> = messages(found);
+        print_json(&serde_json::json!({ "errors": errors }));
+    }
+    Outcome::WrongInput
+}

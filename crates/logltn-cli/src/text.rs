@@ -1,0 +1,163 @@
+//! Numbers and tables as people like to read them.
+
+/// `1,234,567`.
+pub fn thousands(number: impl ToString) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 row`, `1,500 rows`.
+pub fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", thousands(count))
+}
+
+/// What share of `whole` the part is, `2.5 %`, in two or three digits that matter. Never 0 % or 100 % unless
+/// it is exactly that.
+pub fn percent(part: u128, whole: u128) -> String {
+    if whole == 0 || part == whole {
+        return "100 %".to_string();
+    }
+    if part == 0 {
+        return "0 %".to_string();
+    }
+    let share = 100.0 * part as f64 / whole as f64;
+    if share > 99.9 {
+        return "> 99.9 %".to_string();
+    }
+    if share < 0.001 {
+        return "< 0.001 %".to_string();
+    }
+    let digits = if share >= 10.0 {
+        1
+    } else if share >= 1.0 {
+        2
+    } else {
+        3
+    };
+    format!("{share:.digits$} %")
+}
+
+/// `12.3 MB`.
+pub fn bytes(count: usize) -> String {
+    let mut value = count as f64;
+    for unit in ["bytes", "kB", "MB", "GB"] {
+        if value < 1000.0 {
+            return if unit == "bytes" {
+                format!("{count} bytes")
+            } else {
+                format!("{value:.1} {unit}")
+            };
+        }
+        value /= 1000.0;
+    }
+    format!("{value:.1} TB")
+}
+
+/// Six digits that matter: `-0.123457`, `1.5`, `-1.20000e-7`.
+pub fn real(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let magnitude = value.abs().log10().floor();
+    if !(-5.0..9.0).contains(&magnitude) {
+        return format!("{value:.5e}");
+    }
+    let digits = (5.0 - magnitude).max(0.0) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text
+    }
+}
+
+/// How a column of a table is aligned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// To the left: words.
+    Left,
+    /// To the right: numbers.
+    Right,
+}
+
+/// Lines of cells in columns, two blanks before each column.
+pub fn table(align: &[Align], rows: &[Vec<String>]) -> String {
+    let mut widths = vec![0; align.len()];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for ((cell, &width), align) in row.iter().zip(&widths).zip(align) {
+            let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
+            line += "  ";
+            line += &match align {
+                Align::Left => format!("{cell}{padding}"),
+                Align::Right => format!("{padding}{cell}"),
+            };
+        }
+        out += line.trim_end();
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        assert_eq!(thousands(7), "7");
+        assert_eq!(thousands(123), "123");
+        assert_eq!(thousands(1234), "1,234");
+        assert_eq!(thousands(u128::MAX).len(), 39 + 12);
+        assert_eq!(counted(1, "row"), "1 row");
+        assert_eq!(counted(1500, "row"), "1,500 rows");
+        assert_eq!(bytes(999), "999 bytes");
+        assert_eq!(bytes(1_234_567), "1.2 MB");
+    }
+
+    #[test]
+    fn shares() {
+        assert_eq!(percent(5, 5), "100 %");
+        assert_eq!(percent(0, 0), "100 %");
+        assert_eq!(percent(0, 5), "0 %");
+        assert_eq!(percent(1, 40), "2.50 %");
+        assert_eq!(percent(67, 10_000), "0.670 %");
+        assert_eq!(percent(1, 1_000_000_000), "< 0.001 %");
+        assert_eq!(percent(999_999, 1_000_000), "> 99.9 %");
+    }
+
+    #[test]
+    fn reals() {
+        assert_eq!(real(0.0), "0");
+        assert_eq!(real(1.5), "1.5");
+        assert_eq!(real(-0.123456789), "-0.123457");
+        assert_eq!(real(-100000.0), "-100000");
+        assert_eq!(real(123456789.0), "123456789");
+        assert_eq!(real(1.2e-7), "1.20000e-7");
+        assert_eq!(real(f64::NEG_INFINITY), "-inf");
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [
+            vec!["a".into(), "1,000".into()],
+            vec!["bcd".into(), "7".into()],
+        ];
+        let text = table(&[Align::Left, Align::Right], &rows);
+        assert_eq!(text, "  a    1,000\n  bcd      7\n");
+    }
+}

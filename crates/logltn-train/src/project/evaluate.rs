@@ -1,0 +1,201 @@
+//! The truth of a theory whose predicates are given by numbers, in double precision.
+
+use logltn::theory::{Formula, FormulaKind, PredicateId, Term, TermKind};
+use logltn::{
+    ArgumentShape, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlannedAxiom, Request,
+    Semantics,
+};
+
+use super::{NumberTable, Project};
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Evaluated {
+    /// The axioms, families written out.
+    pub axioms: Vec<PlannedAxiom>,
+    /// The truth of each of them, a log in the log semantics.
+    pub truths: Vec<f64>,
+    /// The truth of the whole theory.
+    pub sat: f64,
+    /// What training would minimise.
+    pub loss: f64,
+    /// For each predicate given by numbers, the derivative of the loss by each of its numbers. Empty if they
+    /// were not asked for.
+    pub gradients: Vec<Option<Vec<f64>>>,
+    /// What the plan warns of.
+    pub warnings: Diagnostics,
+}
+
+/// Where the numbers of a request are.
+struct Answer<'p> {
+    table: &'p NumberTable,
+    /// Where each row starts; `None` for a row about individuals that the file does not know.
+    starts: Vec<Option<usize>>,
+}
+
+impl Project {
+    /// The plan of the theory in a semantics.
+    pub fn plan(&self, semantics: &Semantics) -> Result<Plan, Diagnostics> {
+        Plan::new(&self.data, &self.outputs, semantics)
+    }
+
+    /// The truth of every axiom, and with `gradients` the derivatives by the predicates' numbers. All predicates
+    /// that the axioms use must be given by numbers.
+    pub fn evaluate(
+        &self,
+        semantics: &Semantics,
+        parameters: &Parameters,
+        gradients: bool,
+    ) -> Result<Evaluated, Diagnostics> {
+        let mut engine = Engine::<f64>::new(self.plan(semantics)?);
+        let answers = self.answers(&engine)?;
+        for (request, answer) in answers.iter().enumerate() {
+            let width = answer.table.columns();
+            let rows = engine.numbers_mut(request).chunks_exact_mut(width);
+            for (row, start) in rows.zip(&answer.starts) {
+                if let Some(start) = start {
+                    row.copy_from_slice(&answer.table.values[*start..start + width]);
+                }
+            }
+        }
+        let value = if gradients {
+            engine.evaluate_with_gradients(parameters)?
+        } else {
+            engine.evaluate(parameters)?
+        };
+        let truths = value.axioms.iter().map(|axiom| axiom.truth).collect();
+        let (sat, loss) = (value.sat, value.loss);
+        let gradients = if gradients {
+            self.gradients(&engine, &answers)
+        } else {
+            Vec::new()
+        };
+        Ok(Evaluated {
+            axioms: engine.plan().axioms().to_vec(),
+            truths,
+            sat,
+            loss,
+            gradients,
+            warnings: engine.plan().warnings().clone(),
+        })
+    }
+
+    /// For each request of the engine, where its numbers are.
+    fn answers(&self, engine: &Engine<f64>) -> Result<Vec<Answer<'_>>, Diagnostics> {
+        let mut answers = Vec::new();
+        let mut wrong = Diagnostics::new();
+        let mut refused: Vec<PredicateId> = Vec::new();
+        for request in engine.requests() {
+            match self.answer(request) {
+                Ok(answer) => answers.push(answer),
+                Err(error) => {
+                    // Once, however many requests there are.
+                    if !refused.contains(&request.predicate) {
+                        refused.push(request.predicate);
+                        wrong.push(error);
+                    }
+                }
+            }
+        }
+        wrong.into_result(answers).map(|(answers, _)| answers)
+    }
+
+    fn answer(&self, request: &Request) -> Result<Answer<'_>, Diagnostic> {
+        let predicate = request.predicate;
+        let Some(table) = self.numbers.get(predicate.index()).and_then(Option::as_ref) else {
+            return Err(self.not_given_by_numbers(predicate));
+        };
+        let applied = |shape: &ArgumentShape| matches!(shape, ArgumentShape::Apply(..));
+        if request.shape.iter().any(applied) {
+            return Err(self.not_among_numbers(predicate, "the value of a function"));
+        }
+        let starts: Vec<Option<usize>> = (0..request.rows())
+            .map(|row| Some(table.row(request.row(row))?.start))
+            .collect();
+        // A request for every row there can be also has rows that no axiom looks at.
+        let unknown = starts.contains(&None) && self.is_applied_to_learnable(predicate);
+        if unknown || request.width != table.columns() {
+            return Err(self.not_among_numbers(predicate, "a learnable constant"));
+        }
+        Ok(Answer { table, starts })
+    }
+
+    /// Whether some atom has a learnable constant as an argument.
+    fn is_applied_to_learnable(&self, predicate: PredicateId) -> bool {
+        let theory = self.theory();
+        let learnable = |term: &Term| match &term.kind {
+            TermKind::Constant(id) => {
+                let index = self.data.constant_index(*id) as usize;
+                index >= self.data.size(theory[*id].sort)
+            }
+            _ => false,
+        };
+        let mut formulas: Vec<&Formula> = theory.axioms.iter().map(|a| &a.formula).collect();
+        while let Some(formula) = formulas.pop() {
+            match &formula.kind {
+                FormulaKind::Atom {
+                    predicate: of,
+                    arguments,
+                } => {
+                    if *of == predicate && arguments.iter().any(learnable) {
+                        return true;
+                    }
+                }
+                FormulaKind::Not(inner) => formulas.push(inner),
+                FormulaKind::And(members) | FormulaKind::Or(members) => formulas.extend(members),
+                FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
+                    formulas.extend([a.as_ref(), b.as_ref()]);
+                }
+                FormulaKind::Quantified { body, .. } => formulas.push(body),
+            }
+        }
+        false
+    }
+
+    fn not_given_by_numbers(&self, predicate: PredicateId) -> Diagnostic {
+        let declared = &self.theory()[predicate];
+        let name = &declared.name;
+        let help = "give it by numbers: `logits`, `truth` or `log_truth`";
+        match self.manifest.predicates.get(name) {
+            Some(given) if given.network().is_some() => Diagnostic::error(format!(
+                "predicate `{name}` is a network, and its truth is not known before it is trained"
+            ))
+            .at(&self.manifest.source, given.span, "")
+            .help(help),
+            _ => Diagnostic::error(format!("predicate `{name}` is not grounded"))
+                .at(&self.theory().source, declared.span, "")
+                .help(format!(
+                    "add `[predicates.{name}]` to the manifest and {help}"
+                )),
+        }
+    }
+
+    fn not_among_numbers(&self, predicate: PredicateId, argument: &str) -> Diagnostic {
+        let declared = &self.theory()[predicate];
+        Diagnostic::error(format!(
+            "predicate `{}` is given by numbers, but an axiom applies it to {argument}, for which there are none",
+            declared.name
+        ))
+        .at(&self.theory().source, declared.span, "")
+    }
+
+    fn gradients(&self, engine: &Engine<f64>, answers: &[Answer<'_>]) -> Vec<Option<Vec<f64>>> {
+        let mut gradients: Vec<Option<Vec<f64>>> = (self.numbers.iter())
+            .map(|table| table.as_ref().map(|t| vec![0.0; t.values.len()]))
+            .collect();
+        for (index, answer) in answers.iter().enumerate() {
+            let predicate = engine.requests()[index].predicate;
+            let Some(sum) = gradients[predicate.index()].as_mut() else {
+                continue;
+            };
+            let rows = engine.gradient(index).chunks_exact(answer.table.columns());
+            for (row, start) in rows.zip(&answer.starts) {
+                let Some(start) = start else { continue };
+                for (total, part) in sum[*start..].iter_mut().zip(row) {
+                    *total += part;
+                }
+            }
+        }
+        gradients
+    }
+}

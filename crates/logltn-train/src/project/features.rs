@@ -1,0 +1,153 @@
+//! Features: the numbers of the individuals of a data sort.
+
+use std::path::PathBuf;
+
+use crate::data::{Array, Field, Values};
+
+/// The features of all individuals of a sort, every field of an individual after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Features {
+    /// How many numbers an individual has.
+    pub width: usize,
+    /// Row-major.
+    pub values: Vec<f64>,
+}
+
+impl Features {
+    /// Puts the fields of a file side by side. Bytes are scaled, see [`scaled`].
+    ///
+    /// ```
+    /// use logltn_train::{data::parse_fields, project::Features};
+    /// let fields = parse_fields(b"x,y\n1,2\n3,4\n", "points.csv")?;
+    /// assert_eq!(Features::of(&fields).row(1), [3.0, 4.0]);
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    pub fn of(fields: &[Field]) -> Features {
+        let rows = fields.first().map_or(0, |f| f.array.rows());
+        let arrays: Vec<(usize, Vec<f64>)> = fields
+            .iter()
+            .map(|f| (f.array.row_width(), scaled(&f.array)))
+            .collect();
+        if let [(width, values)] = arrays.as_slice() {
+            return Features {
+                width: *width,
+                values: values.clone(),
+            };
+        }
+        let width = arrays.iter().map(|(width, _)| width).sum();
+        let mut values = Vec::with_capacity(rows * width);
+        for row in 0..rows {
+            for (width, array) in &arrays {
+                values.extend(array.iter().skip(row * width).take(*width));
+            }
+        }
+        Features { width, values }
+    }
+
+    /// How many individuals there are.
+    pub fn rows(&self) -> usize {
+        self.values.len().checked_div(self.width).unwrap_or(0)
+    }
+
+    /// The numbers of one individual.
+    ///
+    /// # Panics
+    /// If there is no such individual.
+    pub fn row(&self, index: usize) -> &[f64] {
+        &self.values[index * self.width..(index + 1) * self.width]
+    }
+}
+
+/// The numbers of an array as networks and distances see them: bytes, which are pictures, are scaled from
+/// 0..255 to 0..1. Bytes of which none is above 1 are truth values and stay as they are.
+pub fn scaled(array: &Array) -> Vec<f64> {
+    match &array.values {
+        Values::U8(bytes) if bytes.iter().any(|&b| b > 1) => {
+            bytes.iter().map(|&b| f64::from(b) / 255.0).collect()
+        }
+        _ => array.to_f64(),
+    }
+}
+
+/// What is known of a file of features without keeping its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FeatureFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// How many individuals it has.
+    pub rows: usize,
+    /// The fields, of which a file without names has one.
+    pub fields: Vec<FieldShape>,
+}
+
+/// A field of a file of features.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldShape {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// The shape of one individual, for example `[28, 28]`.
+    pub shape: Vec<usize>,
+}
+
+impl FieldShape {
+    /// How many numbers an individual has in this field.
+    pub fn width(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+impl FeatureFile {
+    pub(super) fn of(path: PathBuf, fields: &[Field]) -> FeatureFile {
+        FeatureFile {
+            path,
+            rows: fields.first().map_or(0, |f| f.array.rows()),
+            fields: fields
+                .iter()
+                .map(|f| FieldShape {
+                    name: f.name.clone(),
+                    shape: f.array.shape.iter().skip(1).copied().collect(),
+                })
+                .collect(),
+        }
+    }
+
+    /// How many numbers an individual has in all fields together.
+    pub fn width(&self) -> usize {
+        self.fields.iter().map(FieldShape::width).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(shape: &[usize], values: Values) -> Field {
+        Field {
+            name: Some("f".into()),
+            array: Array {
+                shape: shape.to_vec(),
+                values,
+            },
+        }
+    }
+
+    #[test]
+    fn fields_stand_side_by_side() {
+        let fields = [
+            field(&[2, 1, 2], Values::U8(vec![0, 255, 51, 0])),
+            field(&[2], Values::F64(vec![-1.0, 7.5])),
+        ];
+        let features = Features::of(&fields);
+        assert_eq!((features.width, features.rows()), (3, 2));
+        assert_eq!(features.values, [0.0, 1.0, -1.0, 0.2, 0.0, 7.5]);
+        let file = FeatureFile::of(PathBuf::from("x.npz"), &fields);
+        assert_eq!((file.width(), file.rows), (3, 2));
+        assert_eq!(file.fields[0].shape, [1, 2]);
+    }
+
+    #[test]
+    fn truth_values_are_not_scaled() {
+        let features = Features::of(&[field(&[2, 2], Values::U8(vec![0, 1, 1, 0]))]);
+        assert_eq!(features.values, [0.0, 1.0, 1.0, 0.0]);
+    }
+}

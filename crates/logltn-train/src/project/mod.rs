@@ -1,0 +1,332 @@
+//! From the path of a manifest to a theory with its data: all that there is to know before anything runs.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! use logltn::Diagnostics;
+//! use logltn_train::project::Project;
+//!
+//! let mut found = Diagnostics::new();
+//! match Project::load(Path::new("theories/clustering.toml"), &mut found) {
+//!     Some(project) => println!("{} axioms", project.theory().axioms.len()),
+//!     None => eprintln!("{found}"),
+//! }
+//! ```
+
+mod cells;
+mod distances;
+mod evaluate;
+mod evaluation_labels;
+mod features;
+mod inputs;
+mod numbers;
+mod outputs;
+mod params;
+mod percentile;
+mod report;
+mod sorts;
+mod tables;
+mod theory_file;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use logltn::theory::{ColumnSort, SortId, SortKind};
+use logltn::{ColumnData, Data, Diagnostic, Diagnostics, Output, Theory};
+
+use crate::data::{CsvFile, Field, read_fields};
+use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
+
+pub use evaluate::Evaluated;
+pub use features::{FeatureFile, Features, FieldShape, scaled};
+pub use numbers::NumberTable;
+
+use cells::Cells;
+use report::Report;
+
+/// A theory, grounded: what a manifest and the files it names say, checked against each other.
+#[derive(Clone, Debug)]
+pub struct Project {
+    /// The manifest.
+    pub manifest: Manifest,
+    /// The theory and its data.
+    pub data: Data,
+    /// What the numbers of each predicate mean, in the order of the theory.
+    pub outputs: Vec<Output>,
+    /// The numbers of each predicate that is given by a file of numbers, in the order of the theory.
+    pub numbers: Vec<Option<NumberTable>>,
+    features: BTreeMap<String, FeatureFile>,
+}
+
+impl Project {
+    /// Reads a manifest and all that it names. Mistakes and warnings go to `out`, those of manifest, theory
+    /// and data in one go; with a mistake there is no project.
+    pub fn load(path: &Path, out: &mut Diagnostics) -> Option<Project> {
+        let mistakes_before = out.error_count();
+        let manifest = Manifest::read_as_far_as_possible(path, out)?;
+        let mut report = Report {
+            manifest: &manifest,
+            out,
+        };
+        let labels = sorts::read_labels(&mut report);
+        let Some(source) = theory_file::read(&manifest, report.out) else {
+            // There is still something to say about the features.
+            sorts::read_features(&mut report, &BTreeSet::new());
+            return None;
+        };
+        let theory = read_theory(&mut report, source, &labels);
+        let distances = distances::distances(&theory);
+        let mut measured: BTreeSet<String> = (distances.iter())
+            .flat_map(|d| d.sorts)
+            .map(|sort| theory[sort].name.clone())
+            .collect();
+        for param in manifest.params.values() {
+            if let Param::Percentile { sorts, .. } = &param.value {
+                measured.extend(sorts.iter().map(|sort| sort.value.clone()));
+            }
+        }
+        let features = sorts::read_features(&mut report, &measured);
+        let mut data = Data::new(&theory);
+        set_sizes(&mut report, &theory, &features, &mut data);
+        inputs::check(&mut report, &theory, &features.files);
+        params::read(&mut report, &theory, &features, &mut data);
+        check_distances(&mut report, &theory, &features, &distances);
+
+        let known = |sort: SortId| {
+            let sort = &theory[sort];
+            sort.kind != SortKind::Data
+                || features.files.contains_key(&sort.name)
+                || is_read(&manifest, &theory, &sort.name)
+        };
+        let cells: Vec<Cells<'_>> = (theory.sorts.iter().enumerate())
+            .map(|(i, sort)| {
+                let id = SortId(i as u32);
+                Cells::of(sort, known(id).then(|| data.size(id)))
+            })
+            .collect();
+        tables::read(&mut report, &theory, &mut data, |sort: SortId| {
+            &cells[sort.index()]
+        });
+        params::read_constants(&mut report, &theory, &features, &mut data, known);
+        let (outputs, numbers) = read_predicates(&mut report, &theory, &data, known);
+        set_features(&mut report, features.values, &distances, &theory, &mut data);
+        if report.out.error_count() > mistakes_before {
+            return None;
+        }
+        Some(Project {
+            data,
+            outputs,
+            numbers,
+            features: features.files,
+            manifest,
+        })
+    }
+
+    /// The theory.
+    pub fn theory(&self) -> &Theory {
+        self.data.theory()
+    }
+
+    /// The file of a sort's features, if it has one: the fields and their shapes.
+    pub fn feature_file(&self, sort: SortId) -> Option<&FeatureFile> {
+        self.features.get(&self.theory()[sort].name)
+    }
+
+    /// Reads the features of a sort, for networks. A sort without features has none. [`scaled`] gives the
+    /// numbers of a field as networks should see them.
+    pub fn features_of(&self, sort: SortId) -> Result<Vec<Field>, Diagnostics> {
+        let Some(file) = self.feature_file(sort) else {
+            return Ok(Vec::new());
+        };
+        let fields = read_fields(&file.path)?;
+        let name = &self.theory()[sort].name;
+        if FeatureFile::of(file.path.clone(), &fields) != *file {
+            return Err(Diagnostic::error(format!(
+                "{}: the features of sort `{name}` were changed while this program runs",
+                file.path.display()
+            ))
+            .into());
+        }
+        Ok(fields)
+    }
+
+    /// Reads the true class of each individual of a sort, for evaluation; `None` if the manifest gives none.
+    pub fn labels_of(&self, sort: SortId) -> Result<Option<Vec<String>>, Diagnostics> {
+        let name = &self.theory()[sort].name;
+        let given = self
+            .manifest
+            .sorts
+            .get(name)
+            .and_then(|s| s.labels.as_ref());
+        let Some(labels) = given else {
+            return Ok(None);
+        };
+        evaluation_labels::read(&self.manifest, labels, name, self.data.size(sort)).map(Some)
+    }
+
+    /// A column of a CSV file, such as the rows of a metric, as what a column of a table holds.
+    pub fn read_column(
+        &self,
+        file: &CsvFile,
+        column: usize,
+        sort: ColumnSort,
+    ) -> Result<ColumnData, Diagnostics> {
+        match sort {
+            ColumnSort::Int => file.ints(column).map(ColumnData::Int),
+            ColumnSort::Real => file.reals(column).map(ColumnData::Real),
+            ColumnSort::Sort(id) => {
+                let cells = Cells::of(&self.theory()[id], Some(self.data.size(id)));
+                cells::read_column(file, column, &cells).map(ColumnData::Individuals)
+            }
+        }
+    }
+}
+
+/// Whether the labels of a data sort were read, or given in the manifest.
+fn is_read(manifest: &Manifest, theory: &Theory, name: &str) -> bool {
+    let given = manifest
+        .sorts
+        .get(name)
+        .and_then(|s| s.individuals.as_ref());
+    match given {
+        Some(Individuals::Names(_)) => true,
+        Some(Individuals::LabelFile(_)) => theory
+            .sort(name)
+            .is_some_and(|id| !theory[id].labels.is_empty()),
+        Some(Individuals::Features(_)) | None => false,
+    }
+}
+
+fn read_theory(report: &mut Report<'_>, source: logltn::Source, labels: &logltn::Labels) -> Theory {
+    let before = report.out.error_count();
+    let theory = Theory::parse_as_far_as_possible(source, labels, report.out);
+    let mut names = TheoryNames::from(&theory);
+    if report.out.error_count() > before {
+        let declared = theory_file::declared_names(theory.source.text());
+        names.broken = declared.map(str::to_owned).collect();
+    }
+    report.out.extend(check_against(report.manifest, &names));
+    theory
+}
+
+/// The sizes of the sorts that have features or an array of names; those of the others come with their labels.
+fn set_sizes(
+    report: &mut Report<'_>,
+    theory: &Theory,
+    features: &sorts::FeatureSorts,
+    data: &mut Data,
+) {
+    let manifest = report.manifest;
+    for sort in theory.sorts.iter().filter(|s| s.kind == SortKind::Data) {
+        let Some(given) = manifest.sorts.get(&sort.name) else {
+            continue;
+        };
+        let size = match &given.individuals {
+            Some(Individuals::Features(_)) => match features.files.get(&sort.name) {
+                Some(file) => file.rows,
+                None => continue,
+            },
+            Some(Individuals::Names(names)) => names.len(),
+            Some(Individuals::LabelFile(_)) | None => continue,
+        };
+        let set = data.set_size(&sort.name, size);
+        report.read(given.span, set);
+    }
+}
+
+/// A distance needs features of the same width on both sides.
+fn check_distances(
+    report: &mut Report<'_>,
+    theory: &Theory,
+    features: &sorts::FeatureSorts,
+    distances: &[distances::Distance],
+) {
+    let manifest = report.manifest;
+    for distance in distances {
+        let [a, b] = distance.sorts.map(|sort| &theory[sort]);
+        let mut push = |error: Diagnostic| {
+            report.out.push(error.at(&theory.source, distance.span, ""));
+        };
+        for sort in [a, b]
+            .into_iter()
+            .take(if a.name == b.name { 1 } else { 2 })
+        {
+            let given = manifest
+                .sorts
+                .get(&sort.name)
+                .and_then(|s| s.individuals.as_ref());
+            if matches!(
+                given,
+                Some(Individuals::LabelFile(_) | Individuals::Names(_))
+            ) {
+                push(
+                    Diagnostic::error(format!(
+                        "sort `{}` has no features to measure distances with",
+                        sort.name
+                    ))
+                    .help(format!(
+                        "give `features` in `[sorts.{}]` of the manifest",
+                        sort.name
+                    )),
+                );
+            }
+        }
+        let widths = [a, b].map(|sort| features.values.get(&sort.name).map(|f| f.width));
+        if let [Some(first), Some(second)] = widths
+            && first != second
+        {
+            push(Diagnostic::error(format!(
+                "there is no distance between {first} numbers (`{}`) and {second} (`{}`)",
+                a.name, b.name
+            )));
+        }
+    }
+}
+
+fn set_features(
+    report: &mut Report<'_>,
+    mut features: BTreeMap<String, Features>,
+    distances: &[distances::Distance],
+    theory: &Theory,
+    data: &mut Data,
+) {
+    let manifest = report.manifest;
+    let guarded: BTreeSet<&String> = (distances.iter())
+        .flat_map(|d| d.sorts)
+        .map(|sort| &theory[sort].name)
+        .collect();
+    for name in guarded {
+        if let (Some(found), Some(given)) = (features.remove(name), manifest.sorts.get(name)) {
+            let set = data.set_features(name, found.width, found.values);
+            report.read(given.span, set);
+        }
+    }
+}
+
+fn read_predicates(
+    report: &mut Report<'_>,
+    theory: &Theory,
+    data: &Data,
+    known: impl Fn(SortId) -> bool,
+) -> (Vec<Output>, Vec<Option<NumberTable>>) {
+    let manifest = report.manifest;
+    let mut outputs = Vec::with_capacity(theory.predicates.len());
+    let mut numbers = Vec::with_capacity(theory.predicates.len());
+    for predicate in &theory.predicates {
+        let given = manifest.predicates.get(&predicate.name).map(|p| &p.value);
+        let has_numbers = given.is_some_and(|g| g.grounding.is_numbers());
+        let read = given
+            .filter(|_| has_numbers)
+            .and_then(|g| numbers::read(report, theory, predicate, &g.grounding, data, &known));
+        let (output, table) = match read {
+            Some((output, table)) => (output, Some(table)),
+            None if has_numbers => (Output::sigmoid(), None), // reported
+            None => {
+                let output = outputs::output(report, theory, predicate, given, data, &known);
+                (output, None)
+            }
+        };
+        outputs.push(output);
+        numbers.push(table);
+    }
+    (outputs, numbers)
+}

@@ -1,0 +1,322 @@
+//! Predicates given by numbers: `logits`, `truth` or `log_truth`, one for every atom there can be.
+
+use std::path::Path;
+
+use logltn::theory::{ArgumentSort, Predicate, SortId};
+use logltn::{Data, Diagnostic, Diagnostics, Output, OutputKind, Theory};
+
+use super::report::Report;
+use crate::data::problems::{Problems, counted};
+use crate::data::{CsvFile, read_fields};
+use crate::manifest::{Grounding, Output as ManifestOutput, Spanned};
+
+/// The numbers of a predicate as its file has them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NumberTable {
+    /// The names of the columns; those of a file without a header are made up.
+    pub header: Vec<String>,
+    /// How many rows the file has.
+    pub rows: usize,
+    /// Row-major, as many to a row as the header has names.
+    pub values: Vec<f64>,
+    /// The sizes of the argument sorts that a row stands for: all, or all but the last.
+    pub sizes: Vec<usize>,
+}
+
+impl NumberTable {
+    /// How many numbers a row has.
+    pub fn columns(&self) -> usize {
+        self.header.len()
+    }
+
+    /// Where in `values` the row of these individuals is; `None` if the file has nothing about one of them.
+    pub fn row(&self, individuals: &[u32]) -> Option<std::ops::Range<usize>> {
+        let mut row = 0;
+        for (&individual, &size) in individuals.iter().zip(&self.sizes) {
+            let individual = individual as usize;
+            if individual >= size {
+                return None;
+            }
+            row = row * size + individual;
+        }
+        let start = row * self.columns();
+        Some(start..start + self.columns())
+    }
+}
+
+/// What a file holds, before it is known whether it fits the predicate.
+struct Numbers {
+    header: Option<Vec<String>>,
+    rows: usize,
+    columns: usize,
+    values: Vec<f64>,
+    csv: Option<CsvFile>,
+}
+
+impl Numbers {
+    fn read(path: &Path) -> Result<Numbers, Diagnostics> {
+        let name = path.display().to_string();
+        if name.to_lowercase().ends_with(".csv") {
+            let csv = CsvFile::read(path)?;
+            let values = csv.matrix()?.to_f64();
+            return Ok(Numbers {
+                header: Some(csv.columns().to_vec()),
+                rows: csv.rows(),
+                columns: csv.columns().len(),
+                values,
+                csv: Some(csv),
+            });
+        }
+        let fields = read_fields(path)?;
+        let [field] = fields.as_slice() else {
+            let names: Vec<_> = (fields.iter())
+                .map(|f| format!("`{}`", f.name.as_deref().unwrap_or_default()))
+                .collect();
+            return Err(Diagnostic::error(format!(
+                "{name}: the numbers of a predicate are one array, but the file holds {}: {}",
+                fields.len(),
+                names.join(", ")
+            ))
+            .help("write a file with that array alone")
+            .into());
+        };
+        // As many rows as all dimensions but the last have together.
+        let shape = &field.array.shape;
+        let columns = if shape.len() < 2 {
+            1
+        } else {
+            shape.last().copied().unwrap_or(1)
+        };
+        let values = field.array.to_f64();
+        Ok(Numbers {
+            header: None,
+            rows: values.len() / columns.max(1),
+            columns,
+            values,
+            csv: None,
+        })
+    }
+
+    fn place(&self, name: &str, index: usize) -> String {
+        let (row, column) = (index / self.columns, index % self.columns);
+        match &self.csv {
+            Some(csv) => csv.place(row, column),
+            None => format!("{name}, row {}, column {}", row + 1, column + 1),
+        }
+    }
+
+    fn check_range(&self, name: &str, kind: OutputKind) -> Result<(), Diagnostics> {
+        let mut problems = Problems::new();
+        for (index, &value) in self.values.iter().enumerate() {
+            let (fits, what, help) = match kind {
+                OutputKind::Softmax | OutputKind::Sigmoid => return Ok(()),
+                OutputKind::Truth => (
+                    (0.0..=1.0).contains(&value),
+                    "a degree of truth from 0 to 1",
+                    "give logits as `logits`, logs of truth degrees as `log_truth`",
+                ),
+                OutputKind::LogTruth => (
+                    value <= 0.0,
+                    "the log of a degree of truth, at most 0",
+                    "give truth degrees as `truth`, logits as `logits`",
+                ),
+            };
+            if !fits {
+                problems.push(|| {
+                    let place = self.place(name, index);
+                    Diagnostic::error(format!("{place}: expected {what}, found {value}")).help(help)
+                });
+            }
+        }
+        problems.finish(())
+    }
+}
+
+/// Reads the numbers of a predicate, if it has any, and says what they mean. `None` if something is wrong or
+/// not known, which has been reported.
+pub(super) fn read(
+    report: &mut Report<'_>,
+    theory: &Theory,
+    predicate: &Predicate,
+    grounding: &Grounding,
+    data: &Data,
+    known: &impl Fn(SortId) -> bool,
+) -> Option<(Output, NumberTable)> {
+    let (file, output, output_place) = file_and_output(grounding)?;
+    let path = report.manifest.resolve(file);
+    let name = path.display().to_string();
+    let mut sorts = Vec::new();
+    for argument in &predicate.arguments {
+        match argument {
+            ArgumentSort::Sort(sort) => sorts.push(*sort),
+            ArgumentSort::Vector(_) => {
+                report.push(
+                    file.span,
+                    "",
+                    Diagnostic::error(format!(
+                        "predicate `{}` cannot be given by numbers: it has an argument that is a vector, not \
+                         one of finitely many individuals",
+                        predicate.name
+                    ))
+                    .help("give it a `network`"),
+                );
+                return None;
+            }
+        }
+    }
+    let numbers = report.read(file.span, Numbers::read(&path))?;
+    let checked = numbers.check_range(&name, output.kind);
+    report.read(file.span, checked)?;
+    if !sorts.iter().all(|&sort| known(sort)) {
+        return None;
+    }
+    if output.kind == OutputKind::Softmax
+        && !super::outputs::softmax_fits(
+            report,
+            theory,
+            predicate,
+            data,
+            output_place.unwrap_or(file.span),
+        )
+    {
+        return None;
+    }
+    let sizes: Vec<usize> = sorts.iter().map(|&sort| data.size(sort)).collect();
+    let shape = Shape {
+        theory,
+        predicate,
+        sorts: &sorts,
+        sizes: &sizes,
+        softmax: output.kind == OutputKind::Softmax,
+    };
+    let fitted = shape.check(&name, &numbers);
+    let per_class = report.read(file.span, fitted)?;
+    let row_sizes = if per_class {
+        sizes.iter().copied().take(sizes.len() - 1).collect()
+    } else {
+        sizes
+    };
+    let header = numbers.header.unwrap_or_else(|| match sorts.last() {
+        Some(&last) if per_class => (0..numbers.columns)
+            .map(|i| theory[last].individual_name(i))
+            .collect(),
+        _ => vec![predicate.name.clone()],
+    });
+    let output = if per_class {
+        output.per_class()
+    } else {
+        output
+    };
+    let table = NumberTable {
+        header,
+        rows: numbers.rows,
+        values: numbers.values,
+        sizes: row_sizes,
+    };
+    Some((output, table))
+}
+
+type File = Spanned<std::path::PathBuf>;
+
+fn file_and_output(grounding: &Grounding) -> Option<(&File, Output, Option<logltn::Span>)> {
+    match grounding {
+        Grounding::Logits { file, output } => {
+            let kind = match output.value {
+                ManifestOutput::Softmax => Output::softmax(),
+                ManifestOutput::Sigmoid => Output::sigmoid(),
+            };
+            Some((file, kind, Some(output.span)))
+        }
+        Grounding::Truth(file) => Some((file, Output::truth(), None)),
+        Grounding::LogTruth(file) => Some((file, Output::log_truth(), None)),
+        Grounding::Network { .. } | Grounding::Host { .. } => None,
+    }
+}
+
+/// What a file must look like for a predicate.
+struct Shape<'a> {
+    theory: &'a Theory,
+    predicate: &'a Predicate,
+    sorts: &'a [SortId],
+    sizes: &'a [usize],
+    softmax: bool,
+}
+
+impl Shape<'_> {
+    /// Whether the file fits, and if so whether its columns are the individuals of the last sort.
+    fn check(&self, name: &str, numbers: &Numbers) -> Result<bool, Diagnostics> {
+        let (rows, columns) = (numbers.rows, numbers.columns);
+        let classes = self.sizes.last().copied();
+        let per_class = self.softmax || columns > 1;
+        let (row_sorts, expected_columns) = match classes {
+            Some(classes) if per_class => (self.sorts.len() - 1, classes),
+            _ => (self.sorts.len(), 1),
+        };
+        let expected_rows = product(&self.sizes[..row_sorts]);
+        if expected_rows == Some(rows) && columns == expected_columns {
+            return Ok(per_class);
+        }
+        let found = format!(
+            "found {} of {}",
+            counted(rows, "row"),
+            counted(columns, "column")
+        );
+        let mut error = Diagnostic::error(format!(
+            "{name}: expected {} of {} for predicate `{}`, {found}",
+            counted_or_many(expected_rows, "row"),
+            counted(expected_columns, "column"),
+            self.predicate.name
+        ))
+        .note(self.reason(row_sorts, per_class));
+        // The other form, where it is what the file nearly has.
+        let all = product(self.sizes);
+        if per_class && !self.softmax && all == Some(rows) {
+            error = error.help("there is a row for every tuple of individuals: give it one column");
+        } else if let (false, Some((&last, first))) = (per_class, self.sizes.split_last())
+            && product(first) == Some(rows)
+        {
+            error = error.help(format!(
+                "or, with one row for all individuals of the last argument, {}",
+                counted(last, "column")
+            ));
+        }
+        Err(error.into())
+    }
+
+    fn reason(&self, row_sorts: usize, per_class: bool) -> String {
+        let sort = |i: usize| format!("{} of `{}`", self.sizes[i], self.theory[self.sorts[i]].name);
+        let tuples: Vec<String> = (0..row_sorts).map(sort).collect();
+        let rows = match tuples.len() {
+            0 => "one row".to_string(),
+            1 => format!("one row for each individual ({})", tuples[0]),
+            _ => format!(
+                "one row for each tuple of individuals ({}), the last changing fastest",
+                tuples.join(" × ")
+            ),
+        };
+        if per_class && row_sorts < self.sorts.len() {
+            let why = if self.softmax {
+                " (a softmax always has this form)"
+            } else {
+                ""
+            };
+            format!(
+                "{rows}, one column for each class ({}){why}",
+                sort(row_sorts)
+            )
+        } else {
+            format!("{rows}, in one column")
+        }
+    }
+}
+
+fn product(sizes: &[usize]) -> Option<usize> {
+    sizes.iter().try_fold(1_usize, |p, &n| p.checked_mul(n))
+}
+
+fn counted_or_many(count: Option<usize>, noun: &str) -> String {
+    match count {
+        Some(count) => counted(count, noun),
+        None => format!("more {noun}s than any file can hold"),
+    }
+}

@@ -1,0 +1,293 @@
+//! Percentiles of distances: exact, without ever holding all pairs.
+
+use logltn::euclidean;
+use rayon::prelude::*;
+
+use super::features::Features;
+
+/// Up to this many distances are held at a time.
+const MOST_HELD: u64 = 1 << 22;
+/// Into how many intervals a pass divides the one in which a rank is known to be.
+const BUCKETS: u64 = 1 << 14;
+/// Rows that are worked on together, so that those of the inner loop stay in cache.
+const BLOCK: usize = 128;
+
+/// The percentile of the distances of all ordered pairs of an individual of `a` and one of `b` (of all
+/// pairs, self included, if `b` is `None`), with linear interpolation between the two nearest, rounded as
+/// numpy does. Both must be as wide. `None` if there are no pairs, or if a distance is too large for a number.
+pub(super) fn percentile(a: &Features, b: Option<&Features>, percent: f64) -> Option<f64> {
+    let pairs = Pairs { a, b };
+    let count = pairs.ordered();
+    let last = count.checked_sub(1)?;
+    let at = (percent / 100.0) * last as f64;
+    let low = (at.floor() as u64).min(last);
+    let high = (low + 1).min(last);
+    let fraction = at - low as f64;
+    let [low, high] = pairs.order_statistics([low, high]);
+    let value = interpolate(low, high, fraction);
+    value.is_finite().then_some(value)
+}
+
+/// Numpy's linear interpolation: the one end or the other is met exactly, and it is monotone.
+fn interpolate(low: f64, high: f64, fraction: f64) -> f64 {
+    let difference = high - low;
+    if fraction >= 0.5 {
+        high - difference * (1.0 - fraction)
+    } else {
+        low + difference * fraction
+    }
+}
+
+struct Pairs<'a> {
+    a: &'a Features,
+    b: Option<&'a Features>,
+}
+
+/// A rank, and the interval of distances that is known to hold it.
+#[derive(Clone)]
+struct Target {
+    /// Counted from 0 among the distances of the interval.
+    rank: u64,
+    /// How many distances the interval holds.
+    count: u64,
+    /// As [`key`]s, both inclusive.
+    low: u64,
+    high: u64,
+}
+
+impl Target {
+    fn bucket_width(&self) -> u64 {
+        (self.high - self.low) / BUCKETS + 1
+    }
+
+    fn is_held_easily(&self) -> bool {
+        self.count <= MOST_HELD || self.low == self.high
+    }
+
+    /// Goes to the bucket that holds the rank.
+    fn narrow(&mut self, histogram: &[u64]) {
+        let width = self.bucket_width();
+        for (bucket, &count) in histogram.iter().enumerate() {
+            if self.rank < count {
+                let low = self.low + bucket as u64 * width;
+                self.high = self.high.min(low + (width - 1));
+                self.low = low;
+                self.count = count;
+                return;
+            }
+            self.rank -= count;
+        }
+    }
+}
+
+/// Distances are not negative, so their bits are in the order of their values.
+fn key(distance: f64) -> u64 {
+    distance.to_bits()
+}
+
+impl Pairs<'_> {
+    /// How many ordered pairs there are.
+    fn ordered(&self) -> u64 {
+        let n = self.a.rows() as u64;
+        n * self.b.map_or(n, |b| b.rows() as u64)
+    }
+
+    /// The distances of the given ranks, from 0, among all ordered pairs.
+    fn order_statistics(&self, ranks: [u64; 2]) -> [f64; 2] {
+        let n = self.a.rows() as u64;
+        let (ranks, count) = match self.b {
+            Some(_) => (ranks.map(Some), self.ordered()),
+            // An individual is at distance 0 from itself, and no distance is less; every other pair counts
+            // twice, since the distance is the same, to the last bit, both ways.
+            None => (
+                ranks.map(|rank| Some(rank.checked_sub(n)? / 2)),
+                n * n.saturating_sub(1) / 2,
+            ),
+        };
+        let mut targets: Vec<Target> = ranks
+            .iter()
+            .flatten()
+            .map(|&rank| Target {
+                rank,
+                count,
+                low: 0,
+                high: key(f64::INFINITY),
+            })
+            .collect();
+        while targets.iter().any(|t| !t.is_held_easily()) {
+            let histograms = self.histograms(&targets);
+            for (target, histogram) in targets.iter_mut().zip(&histograms) {
+                target.narrow(histogram);
+            }
+        }
+        let mut found = targets.iter().map(|target| self.select(target));
+        ranks.map(|rank| rank.and_then(|_| found.next()).unwrap_or(0.0))
+    }
+
+    /// How many distances fall into each bucket of each target.
+    fn histograms(&self, targets: &[Target]) -> Vec<Vec<u64>> {
+        let empty = || vec![vec![0_u64; BUCKETS as usize]; targets.len()];
+        self.blocks()
+            .into_par_iter()
+            .fold(empty, |mut histograms, block| {
+                self.each(block, |distance| {
+                    let key = key(distance);
+                    for (target, histogram) in targets.iter().zip(&mut histograms) {
+                        if (target.low..=target.high).contains(&key) {
+                            let bucket = (key - target.low) / target.bucket_width();
+                            histogram[bucket as usize] += 1;
+                        }
+                    }
+                });
+                histograms
+            })
+            .reduce(empty, |mut sum, other| {
+                for (a, b) in sum.iter_mut().flatten().zip(other.iter().flatten()) {
+                    *a += b;
+                }
+                sum
+            })
+    }
+
+    fn select(&self, target: &Target) -> f64 {
+        if target.low == target.high {
+            return f64::from_bits(target.low);
+        }
+        let mut held: Vec<u64> = self
+            .blocks()
+            .into_par_iter()
+            .fold(Vec::new, |mut held, block| {
+                self.each(block, |distance| {
+                    let key = key(distance);
+                    if (target.low..=target.high).contains(&key) {
+                        held.push(key);
+                    }
+                });
+                held
+            })
+            .reduce(Vec::new, |mut all, more| {
+                all.extend(more);
+                all
+            });
+        let rank = (target.rank as usize).min(held.len().saturating_sub(1));
+        if held.is_empty() {
+            return 0.0;
+        }
+        f64::from_bits(*held.select_nth_unstable(rank).1)
+    }
+
+    /// First rows of the blocks of `a` and of `b`; without `b`, those of the upper triangle.
+    fn blocks(&self) -> Vec<(usize, usize)> {
+        let starts = |features: &Features| (0..features.rows()).step_by(BLOCK);
+        starts(self.a)
+            .flat_map(|i| starts(self.b.unwrap_or(self.a)).map(move |j| (i, j)))
+            .filter(|(i, j)| self.b.is_some() || i <= j)
+            .collect()
+    }
+
+    fn each(&self, (first, second): (usize, usize), mut visit: impl FnMut(f64)) {
+        let b = self.b.unwrap_or(self.a);
+        for i in first..(first + BLOCK).min(self.a.rows()) {
+            let start = if self.b.is_some() {
+                second
+            } else {
+                second.max(i + 1)
+            };
+            for j in start..(second + BLOCK).min(b.rows()) {
+                visit(euclidean(self.a.row(i), b.row(j)));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn features(width: usize, values: &[f64]) -> Features {
+        Features {
+            width,
+            values: values.to_vec(),
+        }
+    }
+
+    /// All distances, sorted.
+    fn plainly(a: &Features, b: &Features) -> Vec<f64> {
+        let mut all: Vec<f64> = (0..a.rows())
+            .flat_map(|i| (0..b.rows()).map(move |j| (i, j)))
+            .map(|(i, j)| euclidean(a.row(i), b.row(j)))
+            .collect();
+        all.sort_by(f64::total_cmp);
+        all
+    }
+
+    #[test]
+    fn as_numpy_has_it() {
+        // numpy.percentile of [0, 0, 0, 1, 1, 2, 2, 3, 3] for the points 0, 1, 3.
+        let points = features(1, &[0.0, 1.0, 3.0]);
+        let at = |percent| percentile(&points, None, percent).unwrap();
+        assert_eq!(at(0.0), 0.0);
+        assert_eq!(at(50.0), 1.0);
+        assert_eq!(at(60.0), 1.7999999999999998);
+        assert_eq!(at(100.0), 3.0);
+    }
+
+    #[test]
+    fn nothing_to_measure() {
+        assert_eq!(percentile(&features(1, &[]), None, 50.0), None);
+        assert_eq!(percentile(&features(1, &[7.0]), None, 50.0), Some(0.0));
+        let far = features(1, &[-1e308, 1e308]);
+        assert_eq!(percentile(&far, None, 100.0), None);
+    }
+
+    /// 3,000 points have more pairs than are held at a time.
+    #[test]
+    fn passes_over_many_pairs_end_in_the_exact_distance() {
+        let mut state = 1_u64;
+        let values: Vec<f64> = (0..6_000)
+            .map(|i| {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+                // Two clusters far apart, so that neighbouring ranks are far apart as well.
+                (state >> 40) as f64 * 1e-6 + if i < 3_000 { 0.0 } else { 1e6 }
+            })
+            .collect();
+        let points = features(2, &values);
+        assert!(points.rows() as u64 * (points.rows() as u64 - 1) / 2 > MOST_HELD);
+        let all = plainly(&points, &points);
+        for rank in [0, 2_999, 3_000, 3_001, 4_499_999, 4_500_000, 8_999_999] {
+            let next = (rank + 1).min(all.len() - 1);
+            let found = Pairs {
+                a: &points,
+                b: None,
+            }
+            .order_statistics([rank as u64, next as u64]);
+            assert_eq!(found, [all[rank], all[next]], "rank {rank}");
+        }
+    }
+
+    /// All distances but those to oneself are equal: no interval is ever small.
+    #[test]
+    fn many_ties() {
+        let n = 3_000;
+        let values: Vec<f64> = (0..2 * n).map(|i| f64::from(i % 2)).collect();
+        let points = features(1, &values);
+        assert_eq!(percentile(&points, None, 49.0), Some(0.0));
+        assert_eq!(percentile(&points, None, 51.0), Some(1.0));
+    }
+
+    proptest! {
+        #[test]
+        fn all_ranks(a in prop::collection::vec(-9..9_i32, 1..20), b in prop::collection::vec(-9..9_i32, 1..20)) {
+            let a = features(1, &a.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
+            let b = features(1, &b.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
+            for (other, all) in [(None, plainly(&a, &a)), (Some(&b), plainly(&a, &b))] {
+                for rank in 0..all.len() {
+                    let next = (rank + 1).min(all.len() - 1);
+                    let found = Pairs { a: &a, b: other }.order_statistics([rank as u64, next as u64]);
+                    prop_assert_eq!(found, [all[rank], all[next]]);
+                }
+            }
+        }
+    }
+}

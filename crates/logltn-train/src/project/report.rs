@@ -1,0 +1,42 @@
+//! Where the messages of the project go, with the line of the manifest that they are about.
+
+use logltn::{Diagnostic, Diagnostics, Span};
+
+use crate::manifest::Manifest;
+
+/// A manifest, and what is found wrong while its data are read.
+pub(super) struct Report<'a> {
+    pub(super) manifest: &'a Manifest,
+    pub(super) out: &'a mut Diagnostics,
+}
+
+impl Report<'_> {
+    /// Reports at a place of the manifest.
+    pub(super) fn push(&mut self, span: Span, label: &str, diagnostic: Diagnostic) {
+        self.out
+            .push(diagnostic.at(&self.manifest.source, span, label));
+    }
+
+    /// Reports what is wrong with a file. The first message shows the line of the manifest that asks for
+    /// the file; to repeat it with every row would be noise.
+    pub(super) fn file(&mut self, span: Span, found: Diagnostics) {
+        for (i, diagnostic) in found.into_iter().enumerate() {
+            if i == 0 {
+                self.push(span, "read from here", diagnostic);
+            } else {
+                self.out.push(diagnostic);
+            }
+        }
+    }
+
+    /// The value of a reader, or `None` and its messages at the file's place in the manifest.
+    pub(super) fn read<T>(&mut self, span: Span, result: Result<T, Diagnostics>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(found) => {
+                self.file(span, found);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The individuals of data sorts: labels, or rows of features.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use logltn::Labels;
+
+use super::features::{FeatureFile, Features};
+use super::report::Report;
+use crate::data::{read_fields, read_individuals};
+use crate::manifest::Individuals;
+
+/// The labels of the sorts that have them.
+pub(super) fn read_labels(report: &mut Report<'_>) -> Labels {
+    let manifest = report.manifest;
+    let mut labels = Labels::new();
+    for (name, sort) in &manifest.sorts {
+        match &sort.individuals {
+            Some(Individuals::LabelFile(file)) => {
+                let read = read_individuals(&manifest.resolve(file), name);
+                match report.read(file.span, read) {
+                    Some(found) => labels.insert(name, found),
+                    None => labels.insert_unreadable(name),
+                }
+            }
+            Some(Individuals::Names(names)) => {
+                labels.insert(name, names.iter().map(|n| n.value.clone()).collect());
+            }
+            Some(Individuals::Features(_)) | None => {}
+        }
+    }
+    for path in &manifest.broken {
+        match path.strip_prefix("sorts.") {
+            Some(name) => labels.insert_unreadable(name),
+            None => continue,
+        }
+    }
+    labels
+}
+
+/// The features of the sorts that have them.
+#[derive(Default)]
+pub(super) struct FeatureSorts {
+    /// All files that could be read.
+    pub(super) files: BTreeMap<String, FeatureFile>,
+    /// The numbers of the sorts that were asked for.
+    pub(super) values: BTreeMap<String, Features>,
+}
+
+/// Reads the files of features, keeping the numbers of the sorts in `keep` only: those of the others are for
+/// networks, which read them when they train.
+pub(super) fn read_features(report: &mut Report<'_>, keep: &BTreeSet<String>) -> FeatureSorts {
+    let manifest = report.manifest;
+    let mut found = FeatureSorts::default();
+    for (name, sort) in &manifest.sorts {
+        let Some(Individuals::Features(file)) = &sort.individuals else {
+            continue;
+        };
+        let path = manifest.resolve(file);
+        let Some(fields) = report.read(file.span, read_fields(&path)) else {
+            continue;
+        };
+        if keep.contains(name) {
+            found.values.insert(name.clone(), Features::of(&fields));
+        }
+        let file = FeatureFile::of(path, &fields);
+        found.files.insert(name.clone(), file);
+    }
+    found
+}

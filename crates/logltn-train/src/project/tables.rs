@@ -1,0 +1,134 @@
+//! The rows of tables, from CSV files that name the declared columns.
+
+use logltn::theory::{ColumnSort, SortId, Table};
+use logltn::{ColumnData, Data, Diagnostic, Diagnostics, Theory, nearest};
+
+use super::cells::{Cells, read_column};
+use super::report::Report;
+use crate::data::CsvFile;
+use crate::data::problems::{Problems, shown};
+
+/// Reads the rows of all tables that the manifest gives into `data`. `cells` says how the individuals of a
+/// sort are written.
+pub(super) fn read<'c>(
+    report: &mut Report<'_>,
+    theory: &Theory,
+    data: &mut Data,
+    cells: impl Fn(SortId) -> &'c Cells<'c>,
+) {
+    let manifest = report.manifest;
+    for table in &theory.tables {
+        let Some(given) = manifest.tables.get(&table.name) else {
+            continue;
+        };
+        let rows = CsvFile::read(&manifest.resolve(&given.rows))
+            .and_then(|file| read_columns(&file, theory, table, &cells))
+            .and_then(|columns| data.set_rows(&table.name, columns));
+        if report.read(given.rows.span, rows).is_some() && given.batch.is_some() {
+            let batched = data.set_batched(&table.name);
+            report.read(given.rows.span, batched);
+        }
+    }
+}
+
+fn read_columns<'c>(
+    file: &CsvFile,
+    theory: &Theory,
+    table: &Table,
+    cells: &impl Fn(SortId) -> &'c Cells<'c>,
+) -> Result<Vec<ColumnData>, Diagnostics> {
+    let positions = find_columns(file, theory, table)?;
+    let mut problems = Problems::new();
+    let mut columns = Vec::with_capacity(positions.len());
+    for (column, position) in table.columns.iter().zip(positions) {
+        let read = match column.sort {
+            ColumnSort::Int => file.ints(position).map(ColumnData::Int),
+            ColumnSort::Real => file.reals(position).map(ColumnData::Real),
+            ColumnSort::Sort(sort) => {
+                read_column(file, position, cells(sort)).map(ColumnData::Individuals)
+            }
+        };
+        match read {
+            Ok(read) => columns.push(read),
+            Err(found) => problems.extend(found),
+        }
+    }
+    problems.finish(columns)
+}
+
+/// Where each declared column is in the file, which must have these columns and no others.
+fn find_columns(file: &CsvFile, theory: &Theory, table: &Table) -> Result<Vec<usize>, Diagnostics> {
+    let mut missing: Vec<&str> = Vec::new();
+    let mut positions = Vec::new();
+    for column in &table.columns {
+        match file.columns().iter().position(|c| *c == column.name) {
+            Some(position) => positions.push(position),
+            None => missing.push(&column.name),
+        }
+    }
+    let extra: Vec<&str> = (file.columns().iter())
+        .map(String::as_str)
+        .filter(|c| table.columns.iter().all(|column| column.name != *c))
+        .collect();
+    if missing.is_empty() && extra.is_empty() {
+        return Ok(positions);
+    }
+    let declared: Vec<String> = (table.columns.iter())
+        .map(|c| format!("{}: {}", c.name, theory.column_sort_name(c.sort)))
+        .collect();
+    let name = file.name();
+    let error = if missing.is_empty() {
+        let what = format!("not declared in table `{}`", table.name);
+        Diagnostic::error(format!("{name}: {} {what}", columns(&extra, "is", "are")))
+            .help("remove it from the file, or declare it in the theory")
+    } else {
+        let what = format!("missing for table `{}`", table.name);
+        Diagnostic::error(format!("{name}: {} {what}", columns(&missing, "is", "are")))
+            .maybe_help(likely_cause(&missing, &extra, positions.is_empty()))
+    };
+    let found = quoted(file.columns().iter().map(String::as_str));
+    let declared = declared.join(", ");
+    Err(error
+        .note(format!("declared: `table {}({declared})`", table.name))
+        .note(format!("the header line of the file: {found}"))
+        .into())
+}
+
+/// Why columns are missing, where that is likely enough to say.
+fn likely_cause(missing: &[&str], extra: &[&str], all: bool) -> Option<String> {
+    if let ([wanted], [found]) = (missing, extra) {
+        return Some(format!("rename {} to `{wanted}`", quoted([*found])));
+    }
+    let near =
+        (missing.iter()).find_map(|wanted| Some((wanted, nearest(wanted, extra.iter().copied())?)));
+    match near {
+        Some((wanted, found)) => Some(format!("rename `{found}` to `{wanted}`")),
+        None if all => Some("is the header line, which names the columns, missing?".to_string()),
+        None => None,
+    }
+}
+
+/// ``the column `x` is`` or ``the columns `x`, `y` are``.
+fn columns(names: &[&str], singular: &str, plural: &str) -> String {
+    let list = quoted(names.iter().copied());
+    if names.len() == 1 {
+        format!("the column {list} {singular}")
+    } else {
+        format!("the columns {list} {plural}")
+    }
+}
+
+fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const MOST_LISTED: usize = 20;
+    let mut names = names.into_iter();
+    let mut list: Vec<String> = (names.by_ref().take(MOST_LISTED))
+        .map(|name| match name {
+            "" => "(no name)".to_string(),
+            name => shown(name),
+        })
+        .collect();
+    if names.next().is_some() {
+        list.push("…".to_string());
+    }
+    list.join(", ")
+}

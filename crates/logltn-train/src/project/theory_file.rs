@@ -1,0 +1,108 @@
+//! The text of the theory that a manifest names.
+
+use logltn::{Diagnostics, Source, Span, Theory};
+
+use crate::data::read_bytes;
+use crate::manifest::{Manifest, SortKind, TheoryNames};
+
+/// Reads it, or says why that did not work.
+pub(super) fn read(manifest: &Manifest, out: &mut Diagnostics) -> Option<Source> {
+    let path = manifest.resolve(&manifest.theory);
+    let name = path.display().to_string();
+    let bytes = match read_bytes(&path) {
+        Ok(bytes) => bytes,
+        Err(errors) => {
+            for error in errors {
+                out.push(error.at(&manifest.source, manifest.theory.span, "the theory"));
+            }
+            return None;
+        }
+    };
+    match String::from_utf8(bytes) {
+        Ok(text) => Some(Source::new(name, text)),
+        Err(error) => {
+            let start = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+            // A byte-order mark is dropped by the source.
+            let start = start - if text.starts_with('\u{feff}') { 3 } else { 0 };
+            out.push(
+                logltn::Diagnostic::error("the theory is not UTF-8 text")
+                    .at(
+                        &Source::new(name, text),
+                        Span::new(start, start + 3),
+                        "not UTF-8",
+                    )
+                    .help("save the file as UTF-8"),
+            );
+            None
+        }
+    }
+}
+
+impl From<&Theory> for TheoryNames {
+    fn from(theory: &Theory) -> TheoryNames {
+        let kind = |kind| match kind {
+            logltn::theory::SortKind::Data => SortKind::Data,
+            logltn::theory::SortKind::Range(..) => SortKind::Range,
+            logltn::theory::SortKind::Labels => SortKind::Labels,
+        };
+        let sorts = theory.sorts.iter();
+        let tables = theory.tables.iter();
+        TheoryNames {
+            sorts: sorts.map(|s| (s.name.clone(), kind(s.kind))).collect(),
+            tables: tables
+                .map(|t| {
+                    let columns = t.columns.iter().map(|c| c.name.clone());
+                    (t.name.clone(), columns.collect())
+                })
+                .collect(),
+            predicates: (theory.predicates.iter())
+                .map(|p| (p.name.clone(), p.arguments.len()))
+                .collect(),
+            functions: (theory.functions.iter())
+                .map(|f| (f.name.clone(), f.arguments.len()))
+                .collect(),
+            constants: theory.constants.iter().map(|c| c.name.clone()).collect(),
+            params: theory.params.iter().map(|p| p.name.clone()).collect(),
+            axioms: theory.axioms.iter().map(|a| a.name.clone()).collect(),
+            broken: Default::default(),
+        }
+    }
+}
+
+/// The names that a text of a theory means to declare, as far as its words tell: for a theory with
+/// mistakes, in which some declarations could not be understood.
+pub(super) fn declared_names(text: &str) -> impl Iterator<Item = &str> {
+    const KEYWORDS: [&str; 7] = [
+        "sort",
+        "table",
+        "predicate",
+        "function",
+        "constant",
+        "param",
+        "axiom",
+    ];
+    let words = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default())
+        .flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_')))
+        .filter(|word| !word.is_empty());
+    let mut after_keyword = false;
+    words.filter(move |word| {
+        let declared = after_keyword;
+        after_keyword = KEYWORDS.contains(word);
+        declared && !after_keyword
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_broken_declarations() {
+        let text = "sort A # sort B\nsort C = 3..\npredicate P(A, D)\naxiom a (weight x: P";
+        let names: Vec<&str> = declared_names(text).collect();
+        assert_eq!(names, ["A", "C", "P", "a"]);
+    }
+}

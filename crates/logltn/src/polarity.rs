@@ -1,0 +1,162 @@
+//! Where predicates occur positively and where negatively.
+//!
+//! A predicate that no axiom ever holds back can satisfy its theory by being true of everything, which is
+//! rarely what was meant: nothing in the theory says when it is false.
+
+use crate::recursion::deep;
+use crate::source::Span;
+use crate::theory::{Formula, FormulaKind, Theory};
+
+/// Where a predicate occurs in the negation normal form of the axioms.
+///
+/// ```
+/// use logltn::{Source, Theory};
+/// let theory = Theory::parse(Source::new("t", "
+///     predicate a()  predicate b()
+///     axiom x: a() -> b()
+///     axiom y: b()")).unwrap();
+/// let [a, b] = theory.polarities()[..] else { panic!() };
+/// assert!(a.only_negative().is_some() && b.only_positive().is_some());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Polarity {
+    /// The first positive occurrence.
+    pub positive: Option<Span>,
+    /// The first negative occurrence.
+    pub negative: Option<Span>,
+}
+
+impl Polarity {
+    /// The first occurrence, if there are positive ones only: to be true of everything satisfies them all.
+    pub fn only_positive(&self) -> Option<Span> {
+        self.positive.filter(|_| self.negative.is_none())
+    }
+
+    /// The first occurrence, if there are negative ones only: to be false of everything satisfies them all.
+    pub fn only_negative(&self) -> Option<Span> {
+        self.negative.filter(|_| self.positive.is_none())
+    }
+}
+
+impl Theory {
+    /// The polarity of each predicate over all axioms, in the order of the declarations.
+    pub fn polarities(&self) -> Vec<Polarity> {
+        let mut found = vec![Polarity::default(); self.predicates.len()];
+        for axiom in &self.axioms {
+            visit(&axiom.formula, Signs::POSITIVE, &mut found);
+        }
+        found
+    }
+}
+
+/// The signs that a formula has in negation normal form: both within an equivalence, each side of which
+/// stands on both sides of an implication.
+#[derive(Clone, Copy)]
+struct Signs {
+    positive: bool,
+    negative: bool,
+}
+
+impl Signs {
+    const POSITIVE: Signs = Signs {
+        positive: true,
+        negative: false,
+    };
+    const BOTH: Signs = Signs {
+        positive: true,
+        negative: true,
+    };
+
+    fn negated(self) -> Signs {
+        Signs {
+            positive: self.negative,
+            negative: self.positive,
+        }
+    }
+}
+
+/// Without making the normal form, which may be far longer than the formula.
+fn visit(formula: &Formula, signs: Signs, found: &mut [Polarity]) {
+    deep(|| match &formula.kind {
+        FormulaKind::Atom { predicate, .. } => {
+            let polarity = &mut found[predicate.index()];
+            if signs.positive {
+                polarity.positive.get_or_insert(formula.span);
+            }
+            if signs.negative {
+                polarity.negative.get_or_insert(formula.span);
+            }
+        }
+        FormulaKind::Not(inner) => visit(inner, signs.negated(), found),
+        FormulaKind::And(members) | FormulaKind::Or(members) => {
+            members.iter().for_each(|m| visit(m, signs, found));
+        }
+        FormulaKind::Implies(a, b) => {
+            visit(a, signs.negated(), found);
+            visit(b, signs, found);
+        }
+        FormulaKind::Iff(a, b) => {
+            visit(a, Signs::BOTH, found);
+            visit(b, Signs::BOTH, found);
+        }
+        FormulaKind::Quantified { body, .. } => visit(body, signs, found),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Source;
+
+    fn signs(formula: &str) -> Vec<(bool, bool)> {
+        let text = format!(
+            "sort S = 0..1  predicate p()  predicate q()  predicate r()  axiom a: {formula}"
+        );
+        let theory = Theory::parse(Source::new("t", text)).unwrap();
+        let polarities = theory.polarities();
+        (polarities.iter())
+            .map(|p| (p.positive.is_some(), p.negative.is_some()))
+            .collect()
+    }
+
+    #[test]
+    fn negations_and_implications_turn_signs() {
+        let (plus, minus) = ((true, false), (false, true));
+        assert_eq!(signs("p() and q() -> r()"), [minus, minus, plus]);
+        assert_eq!(signs("not (p() -> not q()) or r()"), [plus; 3]);
+        assert_eq!(
+            signs("not (forall x: S. p() and not q())")[..2],
+            [minus, plus]
+        );
+        assert_eq!(signs("(p() -> q()) -> r()"), [plus, minus, plus]);
+    }
+
+    #[test]
+    fn an_equivalence_has_both_signs() {
+        assert_eq!(signs("p() <-> (q() -> r())"), [(true, true); 3]);
+        assert_eq!(signs("not (p() <-> not q())")[..2], [(true, true); 2]);
+    }
+
+    /// Must agree with the normal form itself.
+    #[test]
+    fn as_in_negation_normal_form() {
+        for formula in [
+            "p() -> not (q() and not r())",
+            "p() or (q() <-> not p())",
+            "not not (p() -> (exists x: S. q() or not r()))",
+        ] {
+            let text = format!(
+                "sort S = 0..1  predicate p()  predicate q()  predicate r()  axiom a: {formula}"
+            );
+            let theory = Theory::parse(Source::new("t", text)).unwrap();
+            let mut normal = theory.clone();
+            normal.axioms[0].formula = theory.axioms[0].formula.nnf().unwrap();
+            let signs = |t: &Theory| -> Vec<(bool, bool)> {
+                (t.polarities().iter())
+                    .map(|p| (p.positive.is_some(), p.negative.is_some()))
+                    .collect()
+            };
+            assert_eq!(signs(&theory), signs(&normal), "{formula}");
+        }
+    }
+}
