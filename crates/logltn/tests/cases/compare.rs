@@ -26,7 +26,7 @@ pub fn unambiguous_gradients(
         };
         reference::evaluate_with(case, semantics, parameters, ties).expect("evaluated before")
     });
-    if first.singular {
+    if first.singular || first.kink_gap <= tie || first.jump_gap <= tie {
         return None;
     }
     let agree = |other: &Vec<Vec<f64>>| {

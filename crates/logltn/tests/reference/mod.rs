@@ -76,9 +76,11 @@ pub struct Evaluation {
     pub axioms: Vec<AxiomValue>,
     /// d loss / d number, in the layout of [`Case::numbers`].
     pub gradients: Vec<Vec<f64>>,
-    /// How near the evaluation came to a jump of an implication or of Gödel's negation, where rounding
-    /// decides the value. Infinite if there was none.
+    /// How near the evaluation came to a jump of Gödel's implication or negation, where rounding decides
+    /// the value. Infinite if there was none.
     pub jump_gap: f64,
+    /// The same for Goguen's implication, where rounding decides the gradient.
+    pub kink_gap: f64,
     /// A power was differentiated where it has no derivative, such as (Σ xᵖ)^(1/p) at 0.
     pub singular: bool,
 }
@@ -170,6 +172,7 @@ pub fn evaluate_with(
         axioms,
         gradients,
         jump_gap: tape.jump_gap,
+        kink_gap: tape.kink_gap,
         singular: tape.singular,
     })
 }

@@ -47,6 +47,7 @@ pub struct Tape {
     nodes: Vec<Node>,
     ties: Ties,
     pub jump_gap: f64,
+    pub kink_gap: f64,
     pub singular: bool,
 }
 
@@ -56,6 +57,7 @@ impl Tape {
             nodes: Vec::new(),
             ties,
             jump_gap: f64::INFINITY,
+            kink_gap: f64::INFINITY,
             singular: false,
         }
     }
@@ -140,13 +142,25 @@ impl Tape {
     }
 
     /// Whether x ≤ y, where the answer makes the value jump.
-    pub fn at_most(&mut self, x: Var, y: Var) -> bool {
-        let (a, b) = (self.value(x), self.value(y));
-        let same = a == b && self.nodes[x.0].exact && self.nodes[y.0].exact;
-        if !same {
-            self.jump_gap = self.jump_gap.min((a - b).abs());
+    pub fn at_most_or_jump(&mut self, x: Var, y: Var) -> bool {
+        self.jump_gap = self.jump_gap.min(self.gap(x, y));
+        self.value(x) <= self.value(y)
+    }
+
+    /// Whether x ≤ y, where the answer makes only the gradient jump.
+    pub fn at_most_or_kink(&mut self, x: Var, y: Var) -> bool {
+        self.kink_gap = self.kink_gap.min(self.gap(x, y));
+        self.value(x) <= self.value(y)
+    }
+
+    /// How far apart two values are; infinite if no rounding can tell them apart.
+    fn gap(&self, x: Var, y: Var) -> f64 {
+        let (a, b) = (&self.nodes[x.0], &self.nodes[y.0]);
+        if a.value == b.value && a.exact && b.exact {
+            f64::INFINITY
+        } else {
+            (a.value - b.value).abs()
         }
-        a <= b
     }
 
     /// The derivative of `output` by every value on the tape.
