@@ -82,7 +82,10 @@ def to_f32(x):
 
 
 def literal(x, width):
-    return repr(float(x)) if width == 64 else nstr(mpf(to_f32(x)), 9)
+    """The shortest decimal that is read as this number."""
+    if width == 64:
+        return repr(float(x))
+    return next(text for digits in range(1, 10) if to_f32(text := f"{to_f32(x):.{digits}g}") == to_f32(x))
 
 
 def split(x, bits):
@@ -119,9 +122,9 @@ def coefficients():
         print(f"    /// ln 2 − `LN2_HIGH`.\n    pub const LN2_LOW: {number} = {literal(low, width)};")
         largest = (2 - mpf(2) ** (-23 if width == 32 else -52)) * mpf(2) ** (127 if width == 32 else 1023)
         least = mpf(2) ** (-126 if width == 32 else -1022)
-        print(f"    /// The greatest number whose exponential is finite.")
+        print("    /// The greatest number whose exponential is finite.")
         print(f"    pub const EXP_MAX: {number} = {literal(towards_zero(log(largest), width), width)};")
-        print(f"    /// The least number whose exponential is normal.")
+        print("    /// The least number whose exponential is normal.")
         print(f"    pub const EXP_MIN: {number} = {literal(towards_zero(log(least), width), width)};")
         print("}\n")
 

@@ -2,6 +2,7 @@
 
 mod data;
 mod diagnostic;
+mod engine;
 mod guard;
 mod nnf;
 mod number;
@@ -26,6 +27,7 @@ pub mod vector;
 
 pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use engine::{AxiomValue, Engine, Evaluation, Request};
 pub use nnf::MAX_NNF_NODES;
 pub use number::{ArithmeticError, Number};
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};

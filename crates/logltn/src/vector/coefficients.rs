@@ -6,22 +6,22 @@ pub(super) mod for_f32 {
     /// Relative error 2^-28.27 before rounding.
     pub const EXP: [f32; 5] = [
         0.49999994,
-        0.166665196,
-        0.0416683927,
-        0.00836878084,
-        0.00138144649,
+        0.1666652,
+        0.041668393,
+        0.008368781,
+        0.0013814465,
     ];
     /// log(1 + f) = 2s + s³·(c₀ + c₁ s² + …) with s = f/(2 + f), 1 + f from √½ to √2.
     /// Relative error 2^-37.6 before rounding.
-    pub const LN: [f32; 4] = [0.666666627, 0.400003374, 0.285372376, 0.235835686];
+    pub const LN: [f32; 4] = [0.6666666, 0.40000337, 0.28537238, 0.23583569];
     /// The first 15 bits of ln 2: its product with any exponent is exact.
-    pub const LN2_HIGH: f32 = 0.693145752;
+    pub const LN2_HIGH: f32 = 0.69314575;
     /// ln 2 − `LN2_HIGH`.
-    pub const LN2_LOW: f32 = 1.42860677e-6;
+    pub const LN2_LOW: f32 = 1.4286068e-06;
     /// The greatest number whose exponential is finite.
-    pub const EXP_MAX: f32 = 88.7228317;
+    pub const EXP_MAX: f32 = 88.72283;
     /// The least number whose exponential is normal.
-    pub const EXP_MIN: f32 = -87.3365402;
+    pub const EXP_MIN: f32 = -87.33654;
 }
 
 /// For `f64`.

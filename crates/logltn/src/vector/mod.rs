@@ -2,14 +2,15 @@
 //!
 //! The engine spends its time in `exp`, `log` and their relatives. The standard library computes them one number at a
 //! time; here each is written once, without branches and table lookups, so that the compiler turns a loop over it into
-//! vector instructions ([`elementary`]). The loops are compiled several times, for AVX-512, for AVX2 and for any
+//! vector instructions (`elementary.rs`). The loops are compiled several times, for AVX-512, for AVX2 and for any
 //! machine, and the best that the processor can run is chosen when first needed ([`Kernels`]).
 //!
 //! What callers can rely on:
 //! - The result for an element depends on that element alone, not on its place or on the length of the slice: blocks
 //!   may be cut in any way.
-//! - Machines differ by 2 units in the last place at most; [`Kernels::sum`], [`Kernels::max`] and [`Kernels::min`] give
-//!   the same bits everywhere.
+//! - Machines differ by 2 units in the last place at most ([`Kernels::pow`] by p times that), and at the very ends of
+//!   the range by 0 or ∞ instead of the last number; [`Kernels::sum`], [`Kernels::max`] and [`Kernels::min`] give the
+//!   same bits everywhere.
 //! - Results too small for a normal number become 0 (subnormal numbers are slow on many machines); NaN goes through.
 //!
 //! ```

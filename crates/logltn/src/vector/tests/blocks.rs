@@ -1,6 +1,6 @@
 //! An element's result depends on the element alone, and reductions have one order.
 
-use super::{Bits, Kernels, all, applied};
+use super::{Bits, Kernels, all, applied, negative_literal, positive_literal, sigmoid};
 
 /// A kernel, made to work in place.
 type InPlace<T> = fn(&Kernels<T>, &mut [T]);
@@ -9,13 +9,9 @@ fn kernels<T: Bits>() -> Vec<(&'static str, InPlace<T>)> {
     vec![
         ("exp", |k, x| k.exp(x)),
         ("ln", |k, x| k.ln(x)),
-        ("sigmoid", |k, x| k.sigmoid(&x.to_vec(), x)),
-        ("log_sigmoid", |k, x| {
-            k.log_sigmoid(&x.to_vec(), x, &mut vec![T::ZERO; x.len()]);
-        }),
-        ("log_sigmoid, negative", |k, x| {
-            k.log_sigmoid(&x.to_vec(), &mut vec![T::ZERO; x.len()], x);
-        }),
+        ("sigmoid", sigmoid),
+        ("log_sigmoid", positive_literal),
+        ("log_sigmoid, negative", negative_literal),
         ("log1p_exp_neg", |k, x| k.log1p_exp_neg(x)),
         ("log1p_exp_neg_with_exp", |k, x| {
             k.log1p_exp_neg_with_exp(x, &mut vec![T::ZERO; x.len()]);
@@ -24,7 +20,7 @@ fn kernels<T: Bits>() -> Vec<(&'static str, InPlace<T>)> {
             k.log1p_exp_neg_with_exp(&mut x.to_vec(), x);
         }),
         ("exp_scaled_difference", |k, x| {
-            let c = x.to_vec().into_iter().map(|x| x * x).collect::<Vec<T>>();
+            let c = x.iter().map(|&x| x * x).collect::<Vec<T>>();
             k.exp_scaled_difference(x, T::from_f64(0.3), &c);
         }),
         ("exp_scaled_difference_from", |k, x| {

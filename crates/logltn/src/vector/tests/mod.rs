@@ -73,6 +73,24 @@ fn applied<T: Real>(x: &[T], kernel: impl FnOnce(&mut [T])) -> Vec<T> {
     y
 }
 
+/// `sigmoid` as a kernel that works in place.
+fn sigmoid<T: Real>(kind: &Kernels<T>, x: &mut [T]) {
+    let z = x.to_vec();
+    kind.sigmoid(&z, x);
+}
+
+/// The first result of `log_sigmoid`, in place.
+fn positive_literal<T: Real>(kind: &Kernels<T>, x: &mut [T]) {
+    let z = x.to_vec();
+    kind.log_sigmoid(&z, x, &mut vec![T::ZERO; z.len()]);
+}
+
+/// The second result of `log_sigmoid`, in place.
+fn negative_literal<T: Real>(kind: &Kernels<T>, x: &mut [T]) {
+    let z = x.to_vec();
+    kind.log_sigmoid(&z, &mut vec![T::ZERO; z.len()], x);
+}
+
 /// All kinds, of which there is always one.
 fn all<T: Real>() -> Vec<Kernels<T>> {
     let all = Kernels::all_available();

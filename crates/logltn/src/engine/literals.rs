@@ -1,0 +1,369 @@
+//! From the numbers behind a predicate to its literals, and back: the paper's stable log-negations
+//! (theorems 1 and 2), in time linear in the number of classes.
+
+use crate::operators::Space;
+use crate::output::OutputKind;
+use crate::vector::Real;
+
+/// Truth degrees enter log space as log(t + this), so that 0 and 1 stay finite.
+const TRUTH_EPS: f64 = 1e-7;
+
+/// The values of all literals of one request.
+///
+/// In log space `positive` holds log P and `negative` log(1 − P); in truth space `positive` holds P.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Literals<T> {
+    pub positive: Vec<T>,
+    pub negative: Vec<T>,
+    /// Of a softmax: its probabilities, the arg-max of each row, and what is left for the others there.
+    probabilities: Vec<T>,
+    largest: Vec<u32>,
+    others: Vec<T>,
+    scratch: Vec<T>,
+}
+
+fn resize<T: Real>(values: &mut Vec<T>, length: usize) {
+    values.resize(length, T::ZERO);
+}
+
+impl<T: Real> Literals<T> {
+    /// Computes the literals; negated ones only if they occur.
+    pub fn forward(
+        &mut self,
+        kind: OutputKind,
+        space: Space,
+        negated: bool,
+        width: usize,
+        numbers: &[T],
+    ) {
+        resize(&mut self.positive, numbers.len());
+        resize(&mut self.negative, numbers.len());
+        resize(&mut self.scratch, numbers.len());
+        match (kind, space) {
+            (OutputKind::Softmax, Space::Log) => {
+                self.softmax(width, numbers);
+                if negated {
+                    self.log_not_softmax(width, numbers);
+                }
+            }
+            (OutputKind::Softmax, _) => {
+                self.softmax(width, numbers);
+                self.positive.copy_from_slice(&self.probabilities);
+            }
+            (OutputKind::Sigmoid, Space::Log) => {
+                T::kernels().log_sigmoid(numbers, &mut self.positive, &mut self.negative);
+            }
+            (OutputKind::Sigmoid, _) => T::kernels().sigmoid(numbers, &mut self.positive),
+            (OutputKind::Truth, Space::Log) => {
+                let eps = T::from_f64(TRUTH_EPS);
+                let pairs = self.positive.iter_mut().zip(&mut self.negative);
+                for ((positive, negative), &t) in pairs.zip(numbers) {
+                    *positive = t + eps;
+                    *negative = T::ONE - t + eps;
+                }
+                T::kernels().ln(&mut self.positive);
+                T::kernels().ln(&mut self.negative);
+            }
+            (OutputKind::Truth, _) => self.positive.copy_from_slice(numbers),
+            (OutputKind::LogTruth, Space::Log) => {
+                self.positive.copy_from_slice(numbers);
+                if negated {
+                    for (negative, &v) in self.negative.iter_mut().zip(numbers) {
+                        *negative = log_not(v);
+                    }
+                }
+            }
+            (OutputKind::LogTruth, _) => {
+                self.positive.copy_from_slice(numbers);
+                T::kernels().exp(&mut self.positive);
+            }
+        }
+    }
+
+    /// log σ(z)ₖ = zₖ − LSE(z), and the probabilities themselves.
+    fn softmax(&mut self, width: usize, numbers: &[T]) {
+        let rows = numbers.len() / width;
+        resize(&mut self.probabilities, numbers.len());
+        resize(&mut self.others, rows);
+        self.largest.resize(rows, 0);
+        for (row, z) in numbers.chunks_exact(width).enumerate() {
+            let mut best = 0;
+            for (k, &x) in z.iter().enumerate() {
+                if x > z[best] {
+                    best = k;
+                }
+            }
+            self.largest[row] = best as u32;
+            let shifted = &mut self.probabilities[row * width..(row + 1) * width];
+            for (out, &x) in shifted.iter_mut().zip(z) {
+                *out = x - z[best];
+            }
+        }
+        self.positive.copy_from_slice(&self.probabilities);
+        T::kernels().exp(&mut self.probabilities);
+        let sums = &mut self.scratch[..rows];
+        for (row, exps) in self.probabilities.chunks_exact_mut(width).enumerate() {
+            let best = self.largest[row] as usize;
+            // The largest is exactly 1; adding it last keeps what the others add up to.
+            let mut others = T::ZERO;
+            for (k, &e) in exps.iter().enumerate() {
+                if k != best {
+                    others += e;
+                }
+            }
+            let sum = T::ONE + others;
+            sums[row] = sum;
+            self.others[row] = others / sum;
+            exps.iter_mut().for_each(|e| *e = *e / sum);
+        }
+        T::kernels().ln(sums);
+        for (row, out) in self.positive.chunks_exact_mut(width).enumerate() {
+            out.iter_mut().for_each(|x| *x -= sums[row]);
+        }
+    }
+
+    /// log(1 − σ(z)ₖ). Where σₖ ≤ ½ the direct form is exact; the arg-max, whose 1 − σ may be smaller
+    /// than any number, is LSE over the others − LSE over all.
+    fn log_not_softmax(&mut self, width: usize, numbers: &[T]) {
+        let half = T::from_f64(0.5);
+        for (out, &p) in self.negative.iter_mut().zip(&self.probabilities) {
+            // The arg-max may be above ½ and is overwritten below.
+            *out = T::ONE - p.min(half);
+        }
+        self.scratch.copy_from_slice(&self.negative);
+        T::kernels().ln(&mut self.negative);
+        let pairs = self.negative.iter_mut().zip(&self.scratch);
+        for ((out, &u), &p) in pairs.zip(&self.probabilities) {
+            // ln(1 − p) from ln of the rounded difference u, corrected for the rounding.
+            let lost = T::ONE - u;
+            *out = if lost > T::ZERO {
+                *out * (p / lost)
+            } else {
+                -p
+            };
+        }
+        for (row, z) in numbers.chunks_exact(width).enumerate() {
+            let best = self.largest[row] as usize;
+            let value = if is_ample(self.others[row]) {
+                self.others[row].ln()
+            } else {
+                let rest = |k: &usize| *k != best;
+                let second = (0..width)
+                    .filter(rest)
+                    .map(|k| z[k])
+                    .fold(T::NEG_INFINITY, T::max);
+                let mut sum = T::ZERO;
+                for k in (0..width).filter(rest) {
+                    sum += (z[k] - second).exp();
+                }
+                // LSE over all is z[best] here, to the last bit.
+                second - z[best] + sum.ln()
+            };
+            self.negative[row * width + best] = value;
+        }
+    }
+
+    /// The derivative of the loss by the numbers, from that by the literals.
+    #[allow(clippy::too_many_arguments)] // the two literals' gradients besides forward's
+    pub fn backward(
+        &mut self,
+        kind: OutputKind,
+        space: Space,
+        width: usize,
+        numbers: &[T],
+        by_positive: &[T],
+        by_negative: &[T],
+        out: &mut [T],
+    ) {
+        match (kind, space) {
+            (OutputKind::Softmax, Space::Log) => {
+                for row in 0..numbers.len() / width {
+                    self.softmax_row_backward(row, width, by_positive, by_negative, out);
+                }
+            }
+            (OutputKind::Softmax, _) => {
+                let rows = out
+                    .chunks_exact_mut(width)
+                    .zip(by_positive.chunks_exact(width));
+                for ((out, g), p) in rows.zip(self.probabilities.chunks_exact(width)) {
+                    let mut mean = T::ZERO;
+                    g.iter().zip(p).for_each(|(&g, &p)| mean += g * p);
+                    for ((out, &g), &p) in out.iter_mut().zip(g).zip(p) {
+                        *out = p * (g - mean);
+                    }
+                }
+            }
+            (OutputKind::Sigmoid, space) => {
+                // S(z) and S(−z) = 1 − S(z), each to full accuracy.
+                let not = &mut self.scratch;
+                not.iter_mut().zip(numbers).for_each(|(n, &z)| *n = -z);
+                out.copy_from_slice(not);
+                T::kernels().sigmoid(out, not);
+                T::kernels().sigmoid(numbers, out);
+                for (i, out) in out.iter_mut().enumerate() {
+                    let (p, q) = (*out, not[i]);
+                    *out = match space {
+                        Space::Log => by_positive[i] * q - by_negative[i] * p,
+                        _ => by_positive[i] * p * q,
+                    };
+                }
+            }
+            (OutputKind::Truth, Space::Log) => {
+                let eps = T::from_f64(TRUTH_EPS);
+                for (i, out) in out.iter_mut().enumerate() {
+                    let t = numbers[i];
+                    *out = by_positive[i] / (t + eps) - by_negative[i] / (T::ONE - t + eps);
+                }
+            }
+            (OutputKind::Truth, _) => out.copy_from_slice(by_positive),
+            (OutputKind::LogTruth, Space::Log) => {
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out = by_positive[i];
+                    if by_negative[i] != T::ZERO && log_not_is_exact(numbers[i]) {
+                        // d log(1 − eᵛ)/dv = −eᵛ/(1 − eᵛ)
+                        *out -= by_negative[i] / (-numbers[i]).exp_m1();
+                    }
+                }
+            }
+            (OutputKind::LogTruth, _) => {
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out = by_positive[i] * self.positive[i];
+                }
+            }
+        }
+    }
+
+    fn softmax_row_backward(
+        &self,
+        row: usize,
+        width: usize,
+        by_positive: &[T],
+        by_negative: &[T],
+        out: &mut [T],
+    ) {
+        let all = row * width..(row + 1) * width;
+        let (gp, gn) = (&by_positive[all.clone()], &by_negative[all.clone()]);
+        let (p, out) = (&self.probabilities[all.clone()], &mut out[all.clone()]);
+        let best = self.largest[row] as usize;
+        let (mut total, mut spread) = (T::ZERO, T::ZERO);
+        for k in 0..width {
+            total += gp[k] + gn[k];
+            if k != best {
+                spread += gn[k] / (T::ONE - p[k]);
+            }
+        }
+        for k in 0..width {
+            let own = if k == best {
+                T::ZERO
+            } else {
+                gn[k] / (T::ONE - p[k])
+            };
+            out[k] = gp[k] - p[k] * (total - spread + own);
+        }
+        if gn[best] == T::ZERO {
+            return;
+        }
+        // The arg-max's log-negation: the softmax over the others.
+        let others = self.others[row];
+        for k in (0..width).filter(|k| *k != best) {
+            let share = if is_ample(others) {
+                p[k] / others
+            } else {
+                (self.positive[all.start + k] - self.negative[all.start + best]).exp()
+            };
+            out[k] += gn[best] * share;
+        }
+    }
+}
+
+/// Large enough for every summand in it to have its full accuracy.
+fn is_ample<T: Real>(x: T) -> bool {
+    x.to_f64()
+        > if T::EPSILON.to_f64() > 1e-10 {
+            1e-30
+        } else {
+            1e-280
+        }
+}
+
+/// log(1 − eᵛ) for v ≤ 0, not below log 1e-7.
+fn log_not<T: Real>(v: T) -> T {
+    let floor = T::from_f64(TRUTH_EPS.ln());
+    if !log_not_is_exact(v) {
+        return floor;
+    }
+    let value = if v.to_f64() > -std::f64::consts::LN_2 {
+        (-v.exp_m1()).ln()
+    } else {
+        (-v.exp()).ln_1p()
+    };
+    value.max(floor)
+}
+
+/// Whether log(1 − eᵛ) is above its floor.
+fn log_not_is_exact<T: Real>(v: T) -> bool {
+    -v.exp_m1() > T::from_f64(TRUTH_EPS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The paper's own check of its first theorem, in float32.
+    #[test]
+    fn log_not_sigmoid_is_stable() {
+        let x = [0.0_f32, 10.0, 100.0, 1000.0, 10000.0];
+        let mut literals = Literals::default();
+        literals.forward(OutputKind::Sigmoid, Space::Log, true, 1, &x);
+        let expected = [-0.6931472, -10.000046, -100.0, -1000.0, -10000.0];
+        for (found, expected) in literals.negative.iter().zip(expected) {
+            assert!(
+                (found - expected).abs() <= expected.abs() * 1e-6,
+                "{found} {expected}"
+            );
+        }
+        let mut gradient = [0.0; 5];
+        let (zero, one) = ([0.0; 5], [1.0; 5]);
+        literals.backward(
+            OutputKind::Sigmoid,
+            Space::Log,
+            1,
+            &x,
+            &zero,
+            &one,
+            &mut gradient,
+        );
+        for (found, expected) in gradient.iter().zip([-0.5, -0.99995, -1.0, -1.0, -1.0]) {
+            assert!((found - expected).abs() < 1e-4, "{found} {expected}");
+        }
+    }
+
+    /// The same for the second theorem: the arg-max far above the others, and a logit of exactly 0.
+    #[test]
+    fn log_not_softmax_is_stable() {
+        for gap in [0.0_f32, 10.0, 100.0, 1000.0, 10000.0] {
+            let z = [gap, 0.0, 0.0];
+            let mut literals = Literals::default();
+            literals.forward(OutputKind::Softmax, Space::Log, true, 3, &z);
+            let exact = 2.0_f64.ln() - (f64::from(gap) + (2.0 * (-f64::from(gap)).exp()).ln_1p());
+            let found = f64::from(literals.negative[0]);
+            assert!(
+                (found - exact).abs() <= exact.abs() * 1e-6,
+                "{gap}: {found} {exact}"
+            );
+            let mut gradient = [0.0; 3];
+            let (gp, gn) = ([0.0; 3], [1.0, 0.0, 0.0]);
+            literals.backward(
+                OutputKind::Softmax,
+                Space::Log,
+                3,
+                &z,
+                &gp,
+                &gn,
+                &mut gradient,
+            );
+            assert!(gradient.iter().all(|g| g.is_finite()));
+            assert!((gradient.iter().sum::<f32>()).abs() < 1e-6);
+        }
+    }
+}

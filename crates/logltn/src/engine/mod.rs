@@ -1,0 +1,546 @@
+//! The engine: logits in, the truth of each axiom, the loss and its gradient out.
+//!
+//! The work is cut into **lanes** by the size of the problem alone. A lane runs on one thread and adds up
+//! its derivatives in its own tables; the tables are added in the order of the lanes. So the result is
+//! the same to the last bit on any number of threads.
+
+mod active;
+mod aggregate;
+mod connective;
+mod exec;
+mod lane;
+mod literals;
+mod over_axioms;
+mod run;
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::operators::Loss;
+use crate::parameters::Parameters;
+use crate::plan::program::NodeKind;
+use crate::plan::{ArgumentShape, Plan};
+use crate::theory::{PredicateId, TableId};
+use crate::vector::Real;
+
+use active::Active;
+use aggregate::AggregatorSettings;
+use connective::Settings;
+use exec::Exec;
+use literals::Literals;
+use run::{Lane, Partial, Run, Shared};
+
+/// Runs a [`Plan`], in `f32` for training or in `f64`.
+///
+/// Once per step: [`Engine::set_batch`] if there are batches, the requests' numbers into
+/// [`Engine::numbers_mut`], [`Engine::evaluate_with_gradients`], and [`Engine::gradient`] back to
+/// whatever made the numbers. After the first step nothing is allocated.
+#[derive(Debug)]
+pub struct Engine<T: Real> {
+    plan: Arc<Plan>,
+    execs: Vec<Exec>,
+    active: Active,
+    requests: Vec<Request>,
+    numbers: Vec<Vec<T>>,
+    gradients: Vec<Vec<T>>,
+    literals: Vec<Literals<T>>,
+    lanes: Vec<LaneWork<T>>,
+    /// What the lanes found, by axiom.
+    totals: Vec<Partial>,
+    derivatives: Vec<f64>,
+    evaluation: Evaluation,
+}
+
+/// The argument rows on which a predicate is to be evaluated, each once.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The predicate.
+    pub predicate: PredicateId,
+    /// How its arguments are made of individuals; without the last argument if that picks the class.
+    pub shape: Vec<ArgumentShape>,
+    /// The number of answers per row: 1, or one per class.
+    pub width: usize,
+    /// The number of individuals in a row.
+    pub arity: usize,
+    rows: usize,
+    individuals: Vec<u32>,
+}
+
+impl Request {
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The individuals of a row, by their indexes in their sorts.
+    pub fn row(&self, row: usize) -> &[u32] {
+        &self.individuals[row * self.arity..(row + 1) * self.arity]
+    }
+}
+
+/// The truth of the axioms and of all together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evaluation {
+    /// All axioms together: a log in the log semantics and in `prod`, a truth degree in the others.
+    pub sat: f64,
+    /// What training minimises.
+    pub loss: f64,
+    /// In the order of [`Plan::axioms`].
+    pub axioms: Vec<AxiomValue>,
+}
+
+/// The truth of one axiom.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AxiomValue {
+    /// A log or a truth degree, as [`Evaluation::sat`].
+    pub truth: f64,
+    /// How often an `exists` had nothing to choose from.
+    pub empty_exists: u64,
+}
+
+/// A part of an axiom: some bindings of its root quantifier.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    program: usize,
+    start: u64,
+    end: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct LaneWork<T> {
+    lane: Lane<T>,
+    items: Vec<Item>,
+    found: Vec<(Partial, u64)>,
+}
+
+/// The most lanes. More would cost more in adding up their tables than they gain.
+const MAX_LANES: u64 = 8;
+/// The least work worth a lane, in node values.
+const LANE_WORK: u64 = 1 << 15;
+/// The most memory that the lanes' tables of derivatives may take together.
+const MAX_LANE_BYTES: usize = 256 << 20;
+
+impl<T: Real> Engine<T> {
+    /// An engine for a plan, with every row of every table.
+    pub fn new(plan: impl Into<Arc<Plan>>) -> Engine<T> {
+        let plan: Arc<Plan> = plan.into();
+        let execs: Vec<Exec> = (plan.programs.iter())
+            .map(|p| Exec::new(p, &plan.components))
+            .collect();
+        let active = Active::new(&plan, &execs);
+        let requests = (plan.requests.iter())
+            .map(|r| Request {
+                predicate: r.predicate,
+                shape: r.shape.clone(),
+                width: r.width,
+                arity: r.extents.len(),
+                rows: 0,
+                individuals: Vec::new(),
+            })
+            .collect();
+        let count = plan.requests.len();
+        let axioms = plan.axioms.len();
+        let mut engine = Engine {
+            execs,
+            active,
+            requests,
+            numbers: vec![Vec::new(); count],
+            gradients: vec![Vec::new(); count],
+            literals: vec![Literals::default(); count],
+            lanes: Vec::new(),
+            totals: Vec::with_capacity(axioms),
+            derivatives: vec![0.0; axioms],
+            evaluation: Evaluation {
+                axioms: vec![AxiomValue::default(); axioms],
+                ..Evaluation::default()
+            },
+            plan,
+        };
+        engine.list_rows(false);
+        engine.assign_lanes();
+        engine
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What the predicates are to be asked in the current batch.
+    pub fn requests(&self) -> &[Request] {
+        &self.requests
+    }
+
+    /// Restricts a batched table to some of its rows, by number; the requests change accordingly.
+    pub fn set_batch(&mut self, table: TableId, rows: &[u32]) -> Result<(), Diagnostics> {
+        let name = &self.plan.data.theory()[table].name;
+        let data = self.plan.data.table(table);
+        let Some(data) = data.filter(|t| t.batched) else {
+            return Err(Diagnostic::error(format!("table `{name}` is not batched"))
+                .help("say so with `Data::set_batched` before planning")
+                .into());
+        };
+        if let Some(row) = rows.iter().find(|r| **r as usize >= data.rows) {
+            return Err(Diagnostic::error(format!(
+                "row {row} is not in table `{name}`, which has {} rows",
+                data.rows
+            ))
+            .into());
+        }
+        self.active.restrict(&self.plan, table, rows);
+        self.active.number(&self.plan, &self.execs, true);
+        self.list_rows(true);
+        self.assign_lanes();
+        Ok(())
+    }
+
+    /// The numbers of a request, row by row, to be filled in before evaluating.
+    pub fn numbers_mut(&mut self, request: usize) -> &mut [T] {
+        &mut self.numbers[request]
+    }
+
+    /// The derivative of the loss by each number of a request, after
+    /// [`Engine::evaluate_with_gradients`].
+    pub fn gradient(&self, request: usize) -> &[T] {
+        &self.gradients[request]
+    }
+
+    /// The truth of the axioms and the loss.
+    pub fn evaluate(&mut self, parameters: &Parameters) -> Result<&Evaluation, Diagnostics> {
+        self.run(parameters, false)
+    }
+
+    /// The truth of the axioms, the loss, and its gradient by every number.
+    pub fn evaluate_with_gradients(
+        &mut self,
+        parameters: &Parameters,
+    ) -> Result<&Evaluation, Diagnostics> {
+        self.run(parameters, true)
+    }
+
+    fn list_rows(&mut self, only_dynamic: bool) {
+        for (i, plan) in self.plan.requests.iter().enumerate() {
+            if only_dynamic && (!plan.dynamic || plan.complete) {
+                continue;
+            }
+            let numbering = &self.active.numbering[i];
+            let request = &mut self.requests[i];
+            request.rows = numbering.rows(plan);
+            request.individuals.resize(request.rows * request.arity, 0);
+            if request.arity > 0 {
+                let rows = request.individuals.chunks_exact_mut(request.arity);
+                for (number, row) in rows.enumerate() {
+                    let code = numbering.codes.get(number).copied();
+                    plan.decode(code.unwrap_or(number as u64), row);
+                }
+            }
+            let length = request.rows * request.width;
+            self.numbers[i].resize(length, T::ZERO);
+            self.gradients[i].resize(length, T::ZERO);
+        }
+    }
+
+    /// Cuts the axioms into lanes of about equal work.
+    fn assign_lanes(&mut self) {
+        let mut works = 0_u64;
+        let active = &self.active;
+        let size = |exec: &Exec| match exec.nodes[exec.root].kind {
+            NodeKind::Quantifier { level, .. } => {
+                let length = |c: &exec::ExecComponent| {
+                    let offsets = &active.components[c.component].offsets;
+                    u64::from(offsets[1] - offsets[0])
+                };
+                exec.levels[level].components.iter().map(length).product()
+            }
+            _ => 1_u64,
+        };
+        let costs = |exec: &Exec| exec.cost_per_binding(&self.plan.components);
+        for exec in &self.execs {
+            works += size(exec).saturating_mul(costs(exec)).max(1);
+        }
+        let table_bytes: usize = (self.numbers.iter())
+            .map(|n| 2 * n.len() * std::mem::size_of::<T>())
+            .sum();
+        let affordable = (MAX_LANE_BYTES / table_bytes.max(1)).max(1) as u64;
+        let lanes = (works / LANE_WORK).clamp(1, MAX_LANES.min(affordable));
+        let share = works.div_ceil(lanes);
+        self.lanes.resize_with(lanes as usize, LaneWork::default);
+        self.lanes.iter_mut().for_each(|l| l.items.clear());
+        let (mut at, mut room) = (0, share);
+        for (program, exec) in self.execs.iter().enumerate() {
+            let (total, cost) = (size(exec), costs(exec));
+            let mut start = 0;
+            loop {
+                let last = at + 1 == self.lanes.len();
+                let fits = if last {
+                    total - start
+                } else {
+                    (room / cost).max(1)
+                };
+                let end = (start + fits).min(total);
+                self.lanes[at].items.push(Item {
+                    program,
+                    start,
+                    end,
+                });
+                let used = (end - start).saturating_mul(cost).max(1);
+                room = room.saturating_sub(used);
+                if room < cost && !last {
+                    at += 1;
+                    room = share;
+                }
+                start = end;
+                if start >= total {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn run(
+        &mut self,
+        parameters: &Parameters,
+        gradients: bool,
+    ) -> Result<&Evaluation, Diagnostics> {
+        if let Err(error) = parameters.validate() {
+            return Err(Diagnostic::error(error.to_string()).into());
+        }
+        self.check_numbers()?;
+        self.forward_literals();
+        let semantics = self.plan.semantics;
+        let known = gradients && aggregate::is_linear(semantics.over_axioms);
+        if known {
+            self.derive_axioms(parameters);
+        }
+        if gradients {
+            for work in &mut self.lanes {
+                work.lane.clear_derivatives(&self.literals);
+            }
+        }
+        let shared = Shared {
+            plan: &self.plan,
+            active: &self.active,
+            execs: &self.execs,
+            literals: &self.literals,
+            semantics: &semantics,
+            settings: Settings {
+                alpha: T::from_f64(parameters.alpha),
+                eps: T::from_f64(semantics.stable_eps),
+            },
+            aggregators: AggregatorSettings {
+                alpha: parameters.alpha,
+                p: parameters.p,
+                p_forall: parameters.p_forall,
+                eps: semantics.stable_eps,
+            },
+        };
+        let derivatives = &self.derivatives;
+        let forward = |work: &mut LaneWork<T>| {
+            work.found.clear();
+            for item in &work.items {
+                work.lane.empty_exists = 0;
+                let mut run = Run {
+                    shared: &shared,
+                    program: item.program,
+                    exec: &shared.execs[item.program],
+                    lane: &mut work.lane,
+                };
+                let along = (known)
+                    .then(|| run.derivative_along(derivatives[item.program]))
+                    .flatten();
+                let partial = run.forward_root(item.start, item.end, along);
+                work.found.push((partial, work.lane.empty_exists));
+            }
+        };
+        each_lane(&mut self.lanes, forward);
+        merge(&shared, &self.lanes, &mut self.totals, &mut self.evaluation);
+        over_axioms::finish(&shared, &self.plan.axioms, &mut self.evaluation);
+        if gradients {
+            if !known {
+                over_axioms::derive(
+                    &shared.aggregators,
+                    &semantics,
+                    &self.plan.axioms,
+                    &self.evaluation,
+                    &mut self.derivatives,
+                );
+            }
+            let (totals, derivatives) = (&self.totals, &self.derivatives);
+            let backward = |work: &mut LaneWork<T>| {
+                for item in &work.items {
+                    let mut run = Run {
+                        shared: &shared,
+                        program: item.program,
+                        exec: &shared.execs[item.program],
+                        lane: &mut work.lane,
+                    };
+                    let derivative = derivatives[item.program];
+                    let done = known && run.derivative_along(derivative).is_some();
+                    if !done && derivative != 0.0 {
+                        run.backward_root(item.start, item.end, totals[item.program], derivative);
+                    }
+                }
+            };
+            each_lane(&mut self.lanes, backward);
+            self.backward_literals();
+        }
+        Ok(&self.evaluation)
+    }
+
+    /// The derivative of the loss by each axiom, where it does not depend on their truth.
+    fn derive_axioms(&mut self, parameters: &Parameters) {
+        let settings = AggregatorSettings {
+            alpha: parameters.alpha,
+            p: parameters.p,
+            p_forall: parameters.p_forall,
+            eps: self.plan.semantics.stable_eps,
+        };
+        over_axioms::derive(
+            &settings,
+            &self.plan.semantics,
+            &self.plan.axioms,
+            &self.evaluation,
+            &mut self.derivatives,
+        );
+    }
+
+    fn forward_literals(&mut self) {
+        let space = self.plan.semantics.space;
+        for (i, request) in self.plan.requests.iter().enumerate() {
+            let kind = self.plan.outputs[request.predicate.index()].kind;
+            let negated = request.occurs[1];
+            self.literals[i].forward(kind, space, negated, request.width, &self.numbers[i]);
+        }
+    }
+
+    fn backward_literals(&mut self) {
+        let space = self.plan.semantics.space;
+        let (first, rest) = match self.lanes.split_first_mut() {
+            Some(split) => split,
+            None => return,
+        };
+        for (i, request) in self.plan.requests.iter().enumerate() {
+            let kind = self.plan.outputs[request.predicate.index()].kind;
+            let by = &mut first.lane.by_literal[i];
+            for lane in rest.iter() {
+                for (sum, part) in by.iter_mut().zip(&lane.lane.by_literal[i]) {
+                    for (sum, &part) in sum.iter_mut().zip(part) {
+                        *sum += part;
+                    }
+                }
+            }
+            let [positive, negative] = by;
+            self.literals[i].backward(
+                kind,
+                space,
+                request.width,
+                &self.numbers[i],
+                positive,
+                negative,
+                &mut self.gradients[i],
+            );
+        }
+    }
+
+    /// Refuses numbers that are not finite, with the predicate, the row and an axiom that asks for it.
+    fn check_numbers(&self) -> Result<(), Diagnostics> {
+        for (i, numbers) in self.numbers.iter().enumerate() {
+            // The sum of finite numbers may overflow, but that of a NaN or an infinity is never finite.
+            if T::kernels().sum(numbers).is_finite() {
+                continue;
+            }
+            let Some(at) = numbers.iter().position(|x| !x.is_finite()) else {
+                continue;
+            };
+            let theory = self.plan.data.theory();
+            let request = &self.requests[i];
+            let asks = |exec: &Exec| {
+                let is_it = |n: &exec::ExecNode| matches!(n.kind, NodeKind::Literal { request, .. } if request == i);
+                exec.nodes.iter().any(is_it)
+            };
+            let axiom = self.execs.iter().position(asks);
+            let axiom = axiom.map_or("?", |a| self.plan.axioms[a].name.as_str());
+            return Err(Diagnostic::error(format!(
+                "predicate `{}` gave {} in row {}, column {} of its answer",
+                theory[request.predicate].name,
+                numbers[at].to_f64(),
+                at / request.width,
+                at % request.width,
+            ))
+            .at(
+                &theory.source,
+                self.plan.requests[i].span,
+                format!("asked for by axiom `{axiom}`"),
+            )
+            .help("a smaller learning rate or clipped gradients keep networks from running away")
+            .into());
+        }
+        Ok(())
+    }
+}
+
+fn each_lane<T: Real>(lanes: &mut [LaneWork<T>], run: impl Fn(&mut LaneWork<T>) + Sync + Send) {
+    match lanes {
+        [only] => run(only),
+        _ => lanes.par_iter_mut().for_each(run),
+    }
+}
+
+/// Puts the lanes' parts of each axiom together, in order.
+fn merge<T: Real>(
+    shared: &Shared<T>,
+    lanes: &[LaneWork<T>],
+    totals: &mut Vec<Partial>,
+    evaluation: &mut Evaluation,
+) {
+    totals.clear();
+    for work in lanes {
+        for (item, (partial, empty)) in work.items.iter().zip(&work.found) {
+            let forall = root_is_forall(&shared.execs[item.program]);
+            if totals.len() == item.program {
+                totals.push(*partial);
+                evaluation.axioms[item.program].empty_exists = *empty;
+            } else {
+                if let (Partial::State(total), Partial::State(part)) =
+                    (&mut totals[item.program], partial)
+                {
+                    let aggregator = run::aggregator_of(shared.semantics, forall == Some(true));
+                    total.merge(aggregator, &shared.aggregators, part);
+                }
+                evaluation.axioms[item.program].empty_exists += empty;
+            }
+        }
+    }
+    for (program, total) in totals.iter().enumerate() {
+        let forall = root_is_forall(&shared.execs[program]);
+        let value = &mut evaluation.axioms[program];
+        value.truth = match total {
+            Partial::Value(value) => *value,
+            Partial::State(state) => {
+                let forall = forall == Some(true);
+                if state.count == 0 && !forall {
+                    value.empty_exists += 1;
+                }
+                let aggregator = run::aggregator_of(shared.semantics, forall);
+                run::quantifier_value(shared, forall, aggregator, state)
+            }
+        };
+    }
+}
+
+fn root_is_forall(exec: &Exec) -> Option<bool> {
+    match exec.nodes[exec.root].kind {
+        NodeKind::Quantifier { forall, .. } => Some(forall),
+        _ => None,
+    }
+}
+
+/// −sat or 1 − sat.
+fn loss_of(loss: Loss, sat: f64) -> f64 {
+    match loss {
+        Loss::MinusSat => -sat,
+        Loss::OneMinusSat => 1.0 - sat,
+    }
+}

@@ -1,0 +1,139 @@
+//! All axioms together: the last aggregation, with weights, and its derivatives.
+
+use super::aggregate::AggregatorSettings;
+use super::run::Shared;
+use super::{Evaluation, loss_of};
+use crate::operators::{Aggregator, Loss};
+use crate::plan::PlannedAxiom;
+use crate::semantics::Semantics;
+
+/// Fills in `sat` and `loss`.
+pub(super) fn finish<T>(shared: &Shared<T>, axioms: &[PlannedAxiom], evaluation: &mut Evaluation) {
+    let values = (evaluation.axioms.iter().zip(axioms)).map(|(v, a)| (v.truth, a.weight));
+    let sat = combine(shared.semantics.over_axioms, &shared.aggregators, values);
+    evaluation.sat = sat;
+    evaluation.loss = loss_of(shared.semantics.loss, sat);
+}
+
+/// The weighted aggregate: weights multiply what is added up, and are exponents in a product. `min` and
+/// `max` ignore them, but for 0.
+fn combine(
+    aggregator: Aggregator,
+    s: &AggregatorSettings,
+    values: impl Iterator<Item = (f64, f64)> + Clone,
+) -> f64 {
+    let total: f64 = values.clone().map(|(_, w)| w).sum();
+    let sum = |f: &dyn Fn(f64) -> f64| values.clone().map(|(x, w)| w * f(x)).sum::<f64>();
+    let counted = || values.clone().filter(|(_, w)| *w > 0.0).map(|(x, _)| x);
+    match aggregator {
+        Aggregator::Mean => sum(&|x| x) / total,
+        Aggregator::Sum => sum(&|x| x),
+        Aggregator::LogProduct => sum(&|x| away_from_zero(s, x).ln()),
+        Aggregator::Min => counted().fold(f64::INFINITY, f64::min),
+        Aggregator::Max => counted().fold(f64::NEG_INFINITY, f64::max),
+        Aggregator::Product => (values.clone())
+            .map(|(x, w)| away_from_zero(s, x).powf(w))
+            .product(),
+        Aggregator::LogMeanExp | Aggregator::LogSumExp => {
+            let largest = counted().fold(f64::NEG_INFINITY, f64::max);
+            let exps = sum(&|x| (s.alpha * (x - largest)).exp());
+            let scale = match aggregator {
+                Aggregator::LogMeanExp => total,
+                _ => 1.0,
+            };
+            largest + (exps / scale).ln() / s.alpha
+        }
+        Aggregator::PMean => (sum(&|x| away_from_zero(s, x).powf(s.p)) / total).powf(1.0 / s.p),
+        Aggregator::PMeanError => {
+            let mean = sum(&|x| (1.0 - away_from_one(s, x)).powf(s.p_forall)) / total;
+            1.0 - mean.powf(1.0 / s.p_forall)
+        }
+    }
+}
+
+fn away_from_zero(s: &AggregatorSettings, x: f64) -> f64 {
+    (1.0 - s.eps) * x + s.eps
+}
+
+fn away_from_one(s: &AggregatorSettings, x: f64) -> f64 {
+    (1.0 - s.eps) * x
+}
+
+/// The derivative of the loss by each axiom's truth.
+pub(super) fn derive(
+    s: &AggregatorSettings,
+    semantics: &Semantics,
+    axioms: &[PlannedAxiom],
+    evaluation: &Evaluation,
+    derivatives: &mut [f64],
+) {
+    let total: f64 = axioms.iter().map(|a| a.weight).sum();
+    let aggregator = semantics.over_axioms;
+    let values = || evaluation.axioms.iter().map(|v| v.truth);
+    // The first axiom that attains an extreme takes it all.
+    let extreme = || {
+        let counted = |(_, (_, a)): &(usize, (f64, &PlannedAxiom))| a.weight > 0.0;
+        let all = values().zip(axioms).enumerate().filter(counted);
+        let compare = |a: f64, b: f64| match aggregator {
+            Aggregator::Min => a < b,
+            _ => a > b,
+        };
+        all.fold(None, |best: Option<(usize, f64)>, (i, (x, _))| match best {
+            Some((_, y)) if !compare(x, y) => best,
+            _ => Some((i, x)),
+        })
+    };
+    let chosen = match aggregator {
+        Aggregator::Min | Aggregator::Max => extreme().map(|(i, _)| i),
+        _ => None,
+    };
+    let sum = |f: &dyn Fn(f64) -> f64| {
+        let weighted = values().zip(axioms).map(|(x, a)| a.weight * f(x));
+        weighted.sum::<f64>()
+    };
+    let slope = 1.0 - s.eps;
+    // What all axioms share of the derivative.
+    let (largest, shared) = match aggregator {
+        Aggregator::LogMeanExp | Aggregator::LogSumExp => {
+            let largest = values().fold(f64::NEG_INFINITY, f64::max);
+            (largest, 1.0 / sum(&|x| (s.alpha * (x - largest)).exp()))
+        }
+        Aggregator::PMean => {
+            let mean = sum(&|x| away_from_zero(s, x).powf(s.p)) / total;
+            (0.0, mean.powf(1.0 / s.p - 1.0) / total * slope)
+        }
+        Aggregator::PMeanError => {
+            let mean = sum(&|x| (1.0 - away_from_one(s, x)).powf(s.p_forall)) / total;
+            (0.0, mean.powf(1.0 / s.p_forall - 1.0) / total * slope)
+        }
+        _ => (0.0, 1.0),
+    };
+    for (i, (axiom, value)) in axioms.iter().zip(&evaluation.axioms).enumerate() {
+        let (w, x) = (axiom.weight, value.truth);
+        let by_sat = match aggregator {
+            Aggregator::Mean => w / total,
+            Aggregator::Sum => w,
+            Aggregator::LogProduct => w * slope / away_from_zero(s, x),
+            Aggregator::Min | Aggregator::Max => f64::from(u8::from(chosen == Some(i))),
+            Aggregator::Product => {
+                let others = (values().zip(axioms).enumerate())
+                    .filter(|(j, _)| *j != i)
+                    .map(|(_, (y, a))| away_from_zero(s, y).powf(a.weight))
+                    .product::<f64>();
+                others * w * away_from_zero(s, x).powf(w - 1.0) * slope
+            }
+            Aggregator::LogMeanExp | Aggregator::LogSumExp => {
+                w * (s.alpha * (x - largest)).exp() * shared
+            }
+            Aggregator::PMean => w * away_from_zero(s, x).powf(s.p - 1.0) * shared,
+            Aggregator::PMeanError => {
+                w * (1.0 - away_from_one(s, x)).powf(s.p_forall - 1.0) * shared
+            }
+        };
+        let by_sat = if by_sat.is_finite() { by_sat } else { 0.0 };
+        // Both losses fall as sat rises.
+        derivatives[i] = match semantics.loss {
+            Loss::MinusSat | Loss::OneMinusSat => -by_sat,
+        };
+    }
+}

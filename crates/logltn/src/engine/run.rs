@@ -1,0 +1,729 @@
+//! Running a program on a lane: forward through the nodes of a block, backward through the same block
+//! while it is still in cache. A quantifier inside is gone through again for its derivatives, block by
+//! block, unless its one block is still there; nothing is stored per binding.
+
+use super::active::Active;
+use super::aggregate::{self, AggregatorSettings, State};
+use super::connective::{self, Settings};
+use super::exec::{Exec, Place};
+use super::lane::{Blocks, Cursor};
+use super::literals::Literals;
+use crate::operators::{Aggregator, And, Or, Space};
+use crate::plan::Plan;
+use crate::plan::program::NodeKind;
+use crate::recursion::deep;
+use crate::semantics::Semantics;
+use crate::vector::Real;
+
+/// An empty `exists` in log space: false, but finite.
+pub(super) const FLOOR: f64 = -1e5;
+
+/// What all lanes read.
+pub(super) struct Shared<'a, T> {
+    pub plan: &'a Plan,
+    pub active: &'a Active,
+    pub execs: &'a [Exec],
+    pub literals: &'a [Literals<T>],
+    pub semantics: &'a Semantics,
+    pub settings: Settings<T>,
+    pub aggregators: AggregatorSettings,
+}
+
+/// The buffers of one lane, and the derivatives by literals that it has found so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lane<T> {
+    blocks: Blocks,
+    /// By level and buffer.
+    values: Vec<Vec<Vec<T>>>,
+    derivatives: Vec<Vec<Vec<T>>>,
+    /// By node, one state per binding of the node's level.
+    states: Vec<Vec<State>>,
+    /// By level: the parent block's stamp for which this level's only block is still there.
+    resident: Vec<u64>,
+    scratch: Vec<T>,
+    taken: Vec<Vec<T>>,
+    folded: Vec<T>,
+    /// Going through a quantifier again for its derivatives, where nothing is counted.
+    again: bool,
+    /// By request: positive and negated.
+    pub by_literal: Vec<[Vec<T>; 2]>,
+    /// Empty `exists` met in the forward pass.
+    pub empty_exists: u64,
+}
+
+impl<T: Real> Lane<T> {
+    /// Makes room for a program, as [`Blocks::make_room`].
+    pub fn make_room(&mut self, exec: &Exec) {
+        self.blocks.make_room(exec);
+        let levels = exec.levels.len();
+        if self.values.len() < levels {
+            self.values.resize_with(levels, Vec::new);
+            self.derivatives.resize_with(levels, Vec::new);
+            self.resident.resize(levels, 0);
+        }
+        self.resident.fill(0);
+        for (i, level) in exec.levels.iter().enumerate() {
+            for buffers in [&mut self.values[i], &mut self.derivatives[i]] {
+                if buffers.len() < level.buffers {
+                    buffers.resize_with(level.buffers, Vec::new);
+                }
+                for buffer in &mut buffers[..level.buffers] {
+                    if buffer.len() < level.capacity {
+                        buffer.resize(level.capacity, T::ZERO);
+                    }
+                }
+            }
+            if self.scratch.len() < level.capacity {
+                self.scratch.resize(level.capacity, T::ZERO);
+            }
+        }
+        if self.states.len() < exec.nodes.len() {
+            self.states.resize_with(exec.nodes.len(), Vec::new);
+        }
+    }
+
+    /// Forgets the derivatives of the last evaluation.
+    pub fn clear_derivatives(&mut self, literals: &[Literals<T>]) {
+        self.by_literal
+            .resize_with(literals.len(), Default::default);
+        for (by, literals) in self.by_literal.iter_mut().zip(literals) {
+            for by in by {
+                by.clear();
+                by.resize(literals.positive.len(), T::ZERO);
+            }
+        }
+    }
+}
+
+/// The value of a quantifier, empty or not.
+pub(super) fn quantifier_value<T>(
+    shared: &Shared<T>,
+    forall: bool,
+    aggregator: Aggregator,
+    state: &State,
+) -> f64 {
+    if state.count > 0 {
+        return state.value(aggregator, &shared.aggregators);
+    }
+    match (forall, shared.semantics.space) {
+        (true, Space::Log | Space::Mixed) => 0.0,
+        (true, Space::Truth) => 1.0,
+        (false, Space::Log) => FLOOR,
+        (false, Space::Truth | Space::Mixed) => 0.0,
+    }
+}
+
+/// The aggregator of a quantifier.
+pub(super) fn aggregator_of(semantics: &Semantics, forall: bool) -> Aggregator {
+    match (forall, semantics.space) {
+        // What is under it is a log by then.
+        (true, Space::Mixed) => Aggregator::Sum,
+        (true, _) => semantics.forall,
+        (false, _) => semantics.exists,
+    }
+}
+
+/// A program on a lane.
+pub(super) struct Run<'a, 'l, T> {
+    pub shared: &'a Shared<'a, T>,
+    pub program: usize,
+    pub exec: &'a Exec,
+    pub lane: &'l mut Lane<T>,
+}
+
+/// What the forward pass over a part of an axiom found.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Partial {
+    /// The state of the root quantifier over its part of the bindings.
+    State(State),
+    /// The value of a root that is no quantifier.
+    Value(f64),
+}
+
+impl<T: Real> Run<'_, '_, T> {
+    fn aggregator(&self, forall: bool) -> Aggregator {
+        aggregator_of(self.shared.semantics, forall)
+    }
+
+    /// The derivative of the loss by each binding's value, if it is known before the values are: that by
+    /// the axiom is, and the root quantifier is linear.
+    pub fn derivative_along(&self, by_axiom: f64) -> Option<f64> {
+        let NodeKind::Quantifier { forall, level, .. } = self.exec.nodes[self.exec.root].kind
+        else {
+            return None;
+        };
+        let components = &self.shared.active.components;
+        let length = |c: &super::exec::ExecComponent| {
+            let offsets = &components[c.component].offsets;
+            f64::from(offsets[1] - offsets[0])
+        };
+        let count: f64 = self.exec.levels[level]
+            .components
+            .iter()
+            .map(length)
+            .product();
+        match self.aggregator(forall) {
+            Aggregator::Mean => Some(by_axiom / count),
+            Aggregator::Sum | Aggregator::LogProduct => Some(by_axiom),
+            _ => None,
+        }
+    }
+
+    /// The forward pass over the bindings `start..end` of the root quantifier (or of everything, if the
+    /// root is none). With `derivative`, that of the loss by the axiom, the backward pass goes along:
+    /// possible where the root is linear.
+    pub fn forward_root(&mut self, start: u64, end: u64, derivative: Option<f64>) -> Partial {
+        self.lane.make_room(self.exec);
+        self.lane.again = false;
+        let NodeKind::Quantifier {
+            forall,
+            level,
+            body,
+        } = self.exec.nodes[self.exec.root].kind
+        else {
+            self.forward(self.exec.root);
+            return Partial::Value(self.lane.values[0][self.buffer(self.exec.root)][0].to_f64());
+        };
+        let aggregator = self.aggregator(forall);
+        let mut state = [State::new(aggregator)];
+        let mut cursor = self.root_cursor(level, start, end);
+        while self.fill(level, &mut cursor) {
+            self.forward(body);
+            self.accumulate(aggregator, level, body, &mut state);
+            if let Some(derivative) = derivative {
+                let len = self.lane.blocks.block(level).len;
+                let buffer = self.buffer(body);
+                let by_body = &mut self.lane.derivatives[level][buffer][..len];
+                by_body.fill(T::from_f64(derivative));
+                self.backward(body);
+            }
+        }
+        self.lane.blocks.put_cursor(level, cursor);
+        Partial::State(state[0])
+    }
+
+    /// The backward pass over the same bindings, given the final state.
+    pub fn backward_root(&mut self, start: u64, end: u64, total: Partial, derivative: f64) {
+        self.lane.make_room(self.exec);
+        self.lane.again = true;
+        let (
+            NodeKind::Quantifier {
+                forall,
+                level,
+                body,
+            },
+            Partial::State(state),
+        ) = (&self.exec.nodes[self.exec.root].kind, total)
+        else {
+            self.forward(self.exec.root);
+            let buffer = self.buffer(self.exec.root);
+            self.lane.derivatives[0][buffer][0] = T::from_f64(derivative);
+            return self.backward(self.exec.root);
+        };
+        let (aggregator, level, body) = (self.aggregator(*forall), *level, *body);
+        let mut state = [state];
+        let mut cursor = self.root_cursor(level, start, end);
+        while self.fill(level, &mut cursor) {
+            self.forward(body);
+            self.derivatives(aggregator, level, body, &mut state, &|_| derivative, false);
+            self.backward(body);
+        }
+        self.lane.blocks.put_cursor(level, cursor);
+    }
+
+    fn root_cursor(&mut self, level: usize, start: u64, end: u64) -> Cursor {
+        let mut cursor = self.lane.blocks.take_cursor(level);
+        cursor.reset_to_range(&self.exec.levels[level], self.shared.active, start, end);
+        cursor
+    }
+
+    fn fill(&mut self, level: usize, cursor: &mut Cursor) -> bool {
+        let Shared { active, plan, .. } = self.shared;
+        let blocks = &mut self.lane.blocks;
+        blocks.fill(active, plan, self.program, self.exec, level, cursor)
+    }
+
+    fn buffer(&self, node: usize) -> usize {
+        self.exec.nodes[node].buffer
+    }
+
+    fn len(&self, node: usize) -> usize {
+        self.lane.blocks.block(self.exec.nodes[node].level).len
+    }
+
+    fn take_values(&mut self, node: usize) -> Vec<T> {
+        let node = &self.exec.nodes[node];
+        std::mem::take(&mut self.lane.values[node.level][node.buffer])
+    }
+
+    fn put_values(&mut self, node: usize, values: Vec<T>) {
+        let node = &self.exec.nodes[node];
+        self.lane.values[node.level][node.buffer] = values;
+    }
+
+    fn values(&self, node: usize) -> &[T] {
+        let node = &self.exec.nodes[node];
+        let len = self.lane.blocks.block(node.level).len;
+        &self.lane.values[node.level][node.buffer][..len]
+    }
+
+    fn take_derivatives(&mut self, node: usize) -> Vec<T> {
+        let node = &self.exec.nodes[node];
+        std::mem::take(&mut self.lane.derivatives[node.level][node.buffer])
+    }
+
+    fn put_derivatives(&mut self, node: usize, derivatives: Vec<T>) {
+        let node = &self.exec.nodes[node];
+        self.lane.derivatives[node.level][node.buffer] = derivatives;
+    }
+
+    /// The derivatives of several nodes at once, in a list that is kept for the next time.
+    fn take_all_derivatives(&mut self, nodes: &[usize]) -> Vec<Vec<T>> {
+        let mut taken = std::mem::take(&mut self.lane.taken);
+        taken.extend(nodes.iter().map(|n| self.take_derivatives(*n)));
+        taken
+    }
+
+    fn put_all_derivatives(&mut self, nodes: &[usize], mut taken: Vec<Vec<T>>) {
+        for (node, derivatives) in nodes.iter().zip(taken.drain(..)) {
+            self.put_derivatives(*node, derivatives);
+        }
+        self.lane.taken = taken;
+    }
+
+    // --- forward --------------------------------------------------------------------------------
+
+    /// Computes the values of a node for the current block of its level.
+    fn forward(&mut self, node: usize) {
+        deep(|| self.forward_here(node));
+    }
+
+    fn forward_here(&mut self, node: usize) {
+        let exec = self.exec;
+        let len = self.len(node);
+        match &exec.nodes[node].kind {
+            NodeKind::Constant(truth) => {
+                let value = T::from_f64(match (truth, self.shared.semantics.space) {
+                    (true, Space::Log) => 0.0,
+                    (false, Space::Log) => FLOOR,
+                    (truth, _) => f64::from(u8::from(*truth)),
+                });
+                let mut out = self.take_values(node);
+                out[..len].fill(value);
+                self.put_values(node, out);
+            }
+            NodeKind::Literal { .. } => {
+                let mut out = self.take_values(node);
+                self.gather(node, &mut out[..len], |out, x| *out = x);
+                self.put_values(node, out);
+            }
+            NodeKind::And(members) if self.shared.semantics.and == And::Sum => {
+                self.forward_sum(node, members);
+            }
+            NodeKind::Or(members)
+                if matches!(self.shared.semantics.or, Or::LogMeanExp | Or::LogSumExp) =>
+            {
+                members.iter().for_each(|m| self.forward(*m));
+                self.forward_log_exp(node, members);
+            }
+            NodeKind::And(members) | NodeKind::Or(members) => {
+                members.iter().for_each(|m| self.forward(*m));
+                let mut out = self.take_values(node);
+                out[..len].copy_from_slice(self.values(members[0]));
+                for member in &members[1..] {
+                    for (out, &y) in out[..len].iter_mut().zip(self.values(*member)) {
+                        *out = self.fold(node, *out, y);
+                    }
+                }
+                self.put_values(node, out);
+            }
+            NodeKind::Not(a) => {
+                self.forward(*a);
+                let mut out = self.take_values(node);
+                let op = self.shared.semantics.not;
+                for (out, &x) in out[..len].iter_mut().zip(self.values(*a)) {
+                    *out = connective::not(op, x).0;
+                }
+                self.put_values(node, out);
+            }
+            NodeKind::Implies(a, b) | NodeKind::Iff(a, b) => {
+                self.forward(*a);
+                self.forward(*b);
+                let both = matches!(exec.nodes[node].kind, NodeKind::Iff(..));
+                let (semantics, s) = (self.shared.semantics, self.shared.settings);
+                let implies = |x, y| connective::implies(semantics.implies, s, x, y);
+                let mut out = self.take_values(node);
+                let operands = self.values(*a).iter().zip(self.values(*b));
+                for (out, (&x, &y)) in out[..len].iter_mut().zip(operands) {
+                    *out = implies(x, y);
+                    if both {
+                        *out = connective::and2(semantics.and, s, *out, implies(y, x));
+                    }
+                }
+                self.put_values(node, out);
+            }
+            NodeKind::Log(a) => {
+                self.forward(*a);
+                let mut out = self.take_values(node);
+                let s = self.shared.settings;
+                for (out, &x) in out[..len].iter_mut().zip(self.values(*a)) {
+                    *out = s.away_from_zero(x);
+                }
+                T::kernels().ln(&mut out[..len]);
+                self.put_values(node, out);
+            }
+            NodeKind::Quantifier {
+                forall,
+                level,
+                body,
+            } => self.forward_quantifier(node, *forall, *level, *body),
+        }
+    }
+
+    fn fold(&self, node: usize, x: T, y: T) -> T {
+        let (semantics, s) = (self.shared.semantics, self.shared.settings);
+        match self.exec.nodes[node].kind {
+            NodeKind::And(_) => connective::and2(semantics.and, s, x, y),
+            _ => connective::or2(semantics.or, s, x, y),
+        }
+    }
+
+    /// Reads a literal's values: `each(out, value)`.
+    fn gather(&self, node: usize, out: &mut [T], each: impl Fn(&mut T, T)) {
+        let NodeKind::Literal {
+            request, negated, ..
+        } = self.exec.nodes[node].kind
+        else {
+            return;
+        };
+        let literals = &self.shared.literals[request];
+        let table = if negated {
+            &literals.negative
+        } else {
+            &literals.positive
+        };
+        match self.exec.nodes[node].place {
+            Place::Base(slot) => {
+                let value = table[self.shared.active.bases[self.program][slot] as usize];
+                out.iter_mut().for_each(|out| each(out, value));
+            }
+            Place::Array(index) => {
+                let block = self.lane.blocks.block(self.exec.nodes[node].level);
+                for (out, &place) in out.iter_mut().zip(block.array(index)) {
+                    each(out, table[place as usize]);
+                }
+            }
+        }
+    }
+
+    /// A sum of logs. Literals are added as they are read, without a buffer of their own.
+    fn forward_sum(&mut self, node: usize, members: &[usize]) {
+        let len = self.len(node);
+        let is_literal = |m: usize| matches!(self.exec.nodes[m].kind, NodeKind::Literal { .. });
+        for &member in members {
+            if !is_literal(member) {
+                self.forward(member);
+            }
+        }
+        let mut out = self.take_values(node);
+        for (i, &member) in members.iter().enumerate() {
+            let out = &mut out[..len];
+            match (is_literal(member), i) {
+                (true, 0) => self.gather(member, out, |out, x| *out = x),
+                (true, _) => self.gather(member, out, |out, x| *out += x),
+                (false, 0) => out.copy_from_slice(self.values(member)),
+                (false, _) => {
+                    let values = self.values(member);
+                    out.iter_mut().zip(values).for_each(|(out, &x)| *out += x);
+                }
+            }
+        }
+        self.put_values(node, out);
+    }
+
+    fn forward_log_exp(&mut self, node: usize, members: &[usize]) {
+        let len = self.len(node);
+        let mean = self.shared.semantics.or == Or::LogMeanExp;
+        let mut out = self.take_values(node);
+        let mut scratch = std::mem::take(&mut self.lane.scratch);
+        // The members' shares stand where their derivatives will.
+        let mut shares = self.take_all_derivatives(members);
+        connective::log_exp_forward(
+            mean,
+            self.shared.settings.alpha,
+            |k| self.values(members[k]),
+            &mut shares,
+            &mut out[..len],
+            &mut scratch[..len],
+        );
+        self.put_all_derivatives(members, shares);
+        self.lane.scratch = scratch;
+        self.put_values(node, out);
+    }
+
+    fn forward_quantifier(&mut self, node: usize, forall: bool, level: usize, body: usize) {
+        let parents = self.len(node);
+        let aggregator = self.aggregator(forall);
+        let mut states = std::mem::take(&mut self.lane.states[node]);
+        states.clear();
+        states.resize(parents, State::new(aggregator));
+        let mut cursor = self.lane.blocks.take_cursor(level);
+        cursor.reset(parents);
+        let mut blocks = 0;
+        while self.fill(level, &mut cursor) {
+            blocks += 1;
+            self.forward(body);
+            self.accumulate(aggregator, level, body, &mut states);
+        }
+        self.lane.blocks.put_cursor(level, cursor);
+        let parent_stamp = self.lane.blocks.block(self.exec.nodes[node].level).stamp;
+        self.lane.resident[level] = if blocks == 1 { parent_stamp } else { 0 };
+        let mut out = self.take_values(node);
+        for (out, state) in out.iter_mut().zip(&states) {
+            *out = T::from_f64(quantifier_value(self.shared, forall, aggregator, state));
+        }
+        if !forall && !self.lane.again {
+            let empty = states.iter().filter(|s| s.count == 0).count();
+            self.lane.empty_exists += empty as u64;
+        }
+        self.put_values(node, out);
+        self.lane.states[node] = states;
+    }
+
+    fn accumulate(
+        &mut self,
+        aggregator: Aggregator,
+        level: usize,
+        body: usize,
+        states: &mut [State],
+    ) {
+        let len = self.lane.blocks.block(level).len;
+        let mut work = self.take_derivatives(body);
+        let mut scratch = std::mem::take(&mut self.lane.scratch);
+        aggregate::accumulate(
+            aggregator,
+            &self.shared.aggregators,
+            self.values(body),
+            &self.lane.blocks.block(level).segments,
+            states,
+            &mut work[..len],
+            &mut scratch[..len],
+        );
+        self.lane.scratch = scratch;
+        self.put_derivatives(body, work);
+    }
+
+    // --- backward -------------------------------------------------------------------------------
+
+    /// Hands the derivatives of a node, for the current block, down to the literals.
+    fn backward(&mut self, node: usize) {
+        deep(|| self.backward_here(node));
+    }
+
+    fn backward_here(&mut self, node: usize) {
+        let exec = self.exec;
+        let len = self.len(node);
+        let (semantics, s) = (self.shared.semantics, self.shared.settings);
+        match &exec.nodes[node].kind {
+            NodeKind::Constant(_) => {}
+            NodeKind::Literal { .. } => {
+                let by = self.take_derivatives(node);
+                self.scatter(node, &by[..len]);
+                self.put_derivatives(node, by);
+            }
+            NodeKind::And(members) if semantics.and == And::Sum => {
+                let by = self.take_derivatives(node);
+                for &member in members {
+                    if matches!(exec.nodes[member].kind, NodeKind::Literal { .. }) {
+                        self.scatter(member, &by[..len]);
+                    } else {
+                        let mut own = self.take_derivatives(member);
+                        own[..len].copy_from_slice(&by[..len]);
+                        self.put_derivatives(member, own);
+                        self.backward(member);
+                    }
+                }
+                self.put_derivatives(node, by);
+            }
+            NodeKind::Or(members) if matches!(semantics.or, Or::LogMeanExp | Or::LogSumExp) => {
+                let by = self.take_derivatives(node);
+                for &member in members {
+                    let mut share = self.take_derivatives(member);
+                    for (share, &by) in share[..len].iter_mut().zip(&by[..len]) {
+                        *share *= by;
+                    }
+                    self.put_derivatives(member, share);
+                    self.backward(member);
+                }
+                self.put_derivatives(node, by);
+            }
+            NodeKind::And(members) | NodeKind::Or(members) => {
+                self.backward_fold(node, members);
+                members.iter().for_each(|m| self.backward(*m));
+            }
+            NodeKind::Not(a) => {
+                self.map_derivatives(node, *a, |x| connective::not(semantics.not, x).1);
+                self.backward(*a);
+            }
+            NodeKind::Log(a) => {
+                let slope = T::ONE - s.eps;
+                self.map_derivatives(node, *a, |x| slope / s.away_from_zero(x));
+                self.backward(*a);
+            }
+            NodeKind::Implies(a, b) | NodeKind::Iff(a, b) => {
+                let both = matches!(exec.nodes[node].kind, NodeKind::Iff(..));
+                let by = self.take_derivatives(node);
+                let (mut by_a, mut by_b) = (self.take_derivatives(*a), self.take_derivatives(*b));
+                let (x, y) = (self.values(*a), self.values(*b));
+                for i in 0..len {
+                    let there = connective::implies_slopes(semantics.implies, s, x[i], y[i]);
+                    let (da, db) = if both {
+                        let back = connective::implies_slopes(semantics.implies, s, y[i], x[i]);
+                        let (u, v) = connective::and2_slopes(
+                            semantics.and,
+                            s,
+                            connective::implies(semantics.implies, s, x[i], y[i]),
+                            connective::implies(semantics.implies, s, y[i], x[i]),
+                        );
+                        (u * there.0 + v * back.1, u * there.1 + v * back.0)
+                    } else {
+                        there
+                    };
+                    by_a[i] = by[i] * da;
+                    by_b[i] = by[i] * db;
+                }
+                self.put_derivatives(node, by);
+                self.put_derivatives(*a, by_a);
+                self.put_derivatives(*b, by_b);
+                self.backward(*a);
+                self.backward(*b);
+            }
+            NodeKind::Quantifier {
+                forall,
+                level,
+                body,
+            } => self.backward_quantifier(node, *forall, *level, *body),
+        }
+    }
+
+    fn map_derivatives(&mut self, node: usize, a: usize, slope: impl Fn(T) -> T) {
+        let by = self.take_derivatives(node);
+        let mut by_a = self.take_derivatives(a);
+        for ((out, &by), &x) in by_a.iter_mut().zip(&by).zip(self.values(a)) {
+            *out = by * slope(x);
+        }
+        self.put_derivatives(node, by);
+        self.put_derivatives(a, by_a);
+    }
+
+    /// Adds to the derivatives by a literal's number.
+    fn scatter(&mut self, node: usize, by: &[T]) {
+        let NodeKind::Literal {
+            request, negated, ..
+        } = self.exec.nodes[node].kind
+        else {
+            return;
+        };
+        let Lane {
+            blocks, by_literal, ..
+        } = &mut *self.lane;
+        let table = &mut by_literal[request][usize::from(negated)];
+        match self.exec.nodes[node].place {
+            Place::Base(slot) => {
+                let place = self.shared.active.bases[self.program][slot] as usize;
+                table[place] += T::kernels().sum(by);
+            }
+            Place::Array(index) => {
+                let places = blocks.block(self.exec.nodes[node].level).array(index);
+                for (&place, &by) in places.iter().zip(by) {
+                    table[place as usize] += by;
+                }
+            }
+        }
+    }
+
+    /// An n-ary connective that folds from the left: the intermediate results are computed again.
+    fn backward_fold(&mut self, node: usize, members: &[usize]) {
+        let len = self.len(node);
+        let (semantics, s) = (self.shared.semantics, self.shared.settings);
+        let is_and = matches!(self.exec.nodes[node].kind, NodeKind::And(_));
+        let by = self.take_derivatives(node);
+        let mut by_members = self.take_all_derivatives(members);
+        let mut folded = std::mem::take(&mut self.lane.folded);
+        folded.resize(members.len(), T::ZERO);
+        for i in 0..len {
+            folded[0] = self.values(members[0])[i];
+            for k in 1..members.len() {
+                folded[k] = self.fold(node, folded[k - 1], self.values(members[k])[i]);
+            }
+            let mut by = by[i];
+            for k in (1..members.len()).rev() {
+                let (x, y) = (folded[k - 1], self.values(members[k])[i]);
+                let (dx, dy) = if is_and {
+                    connective::and2_slopes(semantics.and, s, x, y)
+                } else {
+                    connective::or2_slopes(semantics.or, s, x, y)
+                };
+                by_members[k][i] = by * dy;
+                by = by * dx;
+            }
+            by_members[0][i] = by;
+        }
+        self.lane.folded = folded;
+        self.put_derivatives(node, by);
+        self.put_all_derivatives(members, by_members);
+    }
+
+    fn backward_quantifier(&mut self, node: usize, forall: bool, level: usize, body: usize) {
+        let parents = self.len(node);
+        let aggregator = self.aggregator(forall);
+        let by = self.take_derivatives(node);
+        let mut states = std::mem::take(&mut self.lane.states[node]);
+        let by_aggregate = |parent: usize| by[parent].to_f64();
+        let parent_stamp = self.lane.blocks.block(self.exec.nodes[node].level).stamp;
+        let again = std::mem::replace(&mut self.lane.again, true);
+        if self.lane.resident[level] == parent_stamp {
+            self.derivatives(aggregator, level, body, &mut states, &by_aggregate, true);
+            self.backward(body);
+        } else {
+            let mut cursor = self.lane.blocks.take_cursor(level);
+            cursor.reset(parents);
+            while self.fill(level, &mut cursor) {
+                self.forward(body);
+                self.derivatives(aggregator, level, body, &mut states, &by_aggregate, false);
+                self.backward(body);
+            }
+            self.lane.blocks.put_cursor(level, cursor);
+        }
+        self.lane.again = again;
+        self.lane.states[node] = states;
+        self.put_derivatives(node, by);
+    }
+
+    fn derivatives(
+        &mut self,
+        aggregator: Aggregator,
+        level: usize,
+        body: usize,
+        states: &mut [State],
+        by_aggregate: &dyn Fn(usize) -> f64,
+        fresh: bool,
+    ) {
+        let len = self.lane.blocks.block(level).len;
+        let mut out = self.take_derivatives(body);
+        let mut scratch = std::mem::take(&mut self.lane.scratch);
+        aggregate::derivatives(
+            aggregator,
+            &self.shared.aggregators,
+            self.values(body),
+            &self.lane.blocks.block(level).segments,
+            states,
+            by_aggregate,
+            fresh,
+            &mut out[..len],
+            &mut scratch[..len],
+        );
+        self.lane.scratch = scratch;
+        self.put_derivatives(body, out);
+    }
+}
