@@ -55,7 +55,7 @@ pub(super) struct ExecAdd {
     /// Where the parent level has the sum so far.
     pub from: Place,
     /// Per component.
-    pub maps: Vec<Option<usize>>,
+    pub maps: Vec<Vec<usize>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -188,6 +188,6 @@ fn place(adds: &[SlotAdd], slot: usize) -> Place {
 fn ordered(add: &SlotAdd, order: &[usize], from: impl Fn(usize) -> Place) -> ExecAdd {
     ExecAdd {
         from: from(add.slot),
-        maps: order.iter().map(|&i| add.maps[i]).collect(),
+        maps: order.iter().map(|&i| add.maps[i].clone()).collect(),
     }
 }

@@ -1,6 +1,8 @@
 //! Blocks of bindings. A level's block holds, for some bindings of its quantifier under the bindings of
 //! its parent's block, the places of every literal inside; a cursor fills it chunk by chunk.
 
+use std::ops::{Add, AddAssign};
+
 use super::active::Active;
 use super::exec::{Exec, ExecLevel, Place};
 use crate::plan::Plan;
@@ -312,43 +314,52 @@ fn write_run(
 ) {
     let last = level.components.len() - 1;
     let from = cursor.at[last] as usize;
+    let at = &cursor.at[..last];
     for (add, array) in level.adds.iter().zip(&mut block.arrays) {
-        let mut base = value(add.from, parent, bases, cursor.parent);
-        for (map, &at) in add.maps[..last].iter().zip(&cursor.at) {
-            if let Some(map) = map {
-                base += active.maps[*map][at as usize];
-            }
-        }
+        let base = value(add.from, parent, bases, cursor.parent);
         let out = &mut array[block.len..block.len + take];
-        match add.maps[last] {
-            Some(map) => {
-                let values = &active.maps[map][from..from + take];
-                for (out, value) in out.iter_mut().zip(values) {
-                    *out = base + value;
-                }
-            }
-            None => out.fill(base),
-        }
+        write_sums(&add.maps, &active.maps, base, at, from, out);
     }
     for (add, array) in level.wide_adds.iter().zip(&mut block.wide) {
-        let mut base = match add.from {
+        let base = match add.from {
             Place::Base(slot) => wide_bases[slot],
             Place::Array(index) => parent.wide[index][cursor.parent],
         };
-        for (map, &at) in add.maps[..last].iter().zip(&cursor.at) {
-            if let Some(map) = map {
-                base += active.wide[*map][at as usize];
+        let out = &mut array[block.len..block.len + take];
+        write_sums(&add.maps, &active.wide, base, at, from, out);
+    }
+}
+
+/// `base` and what each component adds: the outer ones the same to all of `out`, the last one a run of
+/// its maps.
+fn write_sums<V: Copy + AddAssign + Add<Output = V>>(
+    by_component: &[Vec<usize>],
+    maps: &[Vec<V>],
+    mut base: V,
+    at: &[u32],
+    from: usize,
+    out: &mut [V],
+) {
+    for (own, &at) in by_component.iter().zip(at) {
+        own.iter().for_each(|&map| base += maps[map][at as usize]);
+    }
+    let run = |map: usize| &maps[map][from..from + out.len()];
+    match by_component[at.len()].as_slice() {
+        [] => out.fill(base),
+        [map] => {
+            let values = run(*map);
+            for (out, &value) in out.iter_mut().zip(values) {
+                *out = base + value;
             }
         }
-        let out = &mut array[block.len..block.len + take];
-        match add.maps[last] {
-            Some(map) => {
-                let values = &active.wide[map][from..from + take];
-                for (out, value) in out.iter_mut().zip(values) {
-                    *out = base + value;
+        several => {
+            out.fill(base);
+            for &map in several {
+                let values = &maps[map][from..from + out.len()];
+                for (out, &value) in out.iter_mut().zip(values) {
+                    *out += value;
                 }
             }
-            None => out.fill(base),
         }
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn finish<T>(shared: &Shared<T>, axioms: &[PlannedAxiom], evaluation:
 }
 
 /// The weighted aggregate: weights multiply what is added up, and are exponents in a product. `min` and
-/// `max` ignore them, but for 0.
+/// `max` ignore them.
 fn combine(
     aggregator: Aggregator,
     s: &AggregatorSettings,
@@ -24,18 +24,18 @@ fn combine(
 ) -> f64 {
     let total: f64 = values.clone().map(|(_, w)| w).sum();
     let sum = |f: &dyn Fn(f64) -> f64| values.clone().map(|(x, w)| w * f(x)).sum::<f64>();
-    let counted = || values.clone().filter(|(_, w)| *w > 0.0).map(|(x, _)| x);
+    let truths = || values.clone().map(|(x, _)| x);
     match aggregator {
         Aggregator::Mean => sum(&|x| x) / total,
         Aggregator::Sum => sum(&|x| x),
         Aggregator::LogProduct => sum(&|x| away_from_zero(s, x).ln()),
-        Aggregator::Min => counted().fold(f64::INFINITY, f64::min),
-        Aggregator::Max => counted().fold(f64::NEG_INFINITY, f64::max),
+        Aggregator::Min => truths().fold(f64::INFINITY, f64::min),
+        Aggregator::Max => truths().fold(f64::NEG_INFINITY, f64::max),
         Aggregator::Product => (values.clone())
             .map(|(x, w)| away_from_zero(s, x).powf(w))
             .product(),
         Aggregator::LogMeanExp | Aggregator::LogSumExp => {
-            let largest = counted().fold(f64::NEG_INFINITY, f64::max);
+            let largest = truths().fold(f64::NEG_INFINITY, f64::max);
             let exps = sum(&|x| (s.alpha * (x - largest)).exp());
             let scale = match aggregator {
                 Aggregator::LogMeanExp => total,
@@ -72,16 +72,15 @@ pub(super) fn derive(
     let values = || evaluation.axioms.iter().map(|v| v.truth);
     // The first axiom that attains an extreme takes it all.
     let extreme = || {
-        let counted = |(_, (_, a)): &(usize, (f64, &PlannedAxiom))| a.weight > 0.0;
-        let all = values().zip(axioms).enumerate().filter(counted);
         let compare = |a: f64, b: f64| match aggregator {
             Aggregator::Min => a < b,
             _ => a > b,
         };
-        all.fold(None, |best: Option<(usize, f64)>, (i, (x, _))| match best {
+        let better = |best: Option<(usize, f64)>, (i, x)| match best {
             Some((_, y)) if !compare(x, y) => best,
             _ => Some((i, x)),
-        })
+        };
+        values().enumerate().fold(None, better)
     };
     let chosen = match aggregator {
         Aggregator::Min | Aggregator::Max => extreme().map(|(i, _)| i),

@@ -368,7 +368,7 @@ impl<'a> Builder<'a> {
     pub(super) fn use_map(&mut self, slot: usize, in_scope: &InScope, map: usize) {
         let level = &mut self.program.levels[in_scope.level];
         let count = level.components.len();
-        add_entry(&mut level.adds, slot, count).maps[in_scope.position] = Some(map);
+        add_entry(&mut level.adds, slot, count).maps[in_scope.position].push(map);
     }
 
     pub(super) fn add_wide_map(&mut self, wide: usize, in_scope: &InScope, values: MapValues) {
@@ -379,7 +379,7 @@ impl<'a> Builder<'a> {
         let map = self.maps.len() - 1;
         let level = &mut self.program.levels[in_scope.level];
         let count = level.components.len();
-        add_entry(&mut level.wide_adds, wide, count).maps[in_scope.position] = Some(map);
+        add_entry(&mut level.wide_adds, wide, count).maps[in_scope.position].push(map);
         self.wide_reads.push((wide, in_scope.level));
     }
 
@@ -410,7 +410,7 @@ fn add_entry(adds: &mut Vec<SlotAdd>, slot: usize, components: usize) -> &mut Sl
         None => {
             adds.push(SlotAdd {
                 slot,
-                maps: vec![None; components],
+                maps: vec![Vec::new(); components],
             });
             adds.len() - 1
         }

@@ -163,8 +163,8 @@ pub(crate) struct ComponentUse {
 #[derive(Clone, Debug)]
 pub(crate) struct SlotAdd {
     pub slot: usize,
-    /// Per component of the level.
-    pub maps: Vec<Option<usize>>,
+    /// Per component of the level. A table's row may name both the row of a request and the class.
+    pub maps: Vec<Vec<usize>>,
 }
 
 /// A wide slot whose parts are all there is looked up, and the result added to a slot.
