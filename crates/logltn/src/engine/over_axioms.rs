@@ -23,7 +23,8 @@ fn combine(
     values: impl Iterator<Item = (f64, f64)> + Clone,
 ) -> f64 {
     let total: f64 = values.clone().map(|(_, w)| w).sum();
-    let sum = |f: &dyn Fn(f64) -> f64| values.clone().map(|(x, w)| w * f(x)).sum::<f64>();
+    let counted = values.clone().filter(|(_, w)| *w > 0.0);
+    let sum = |f: &dyn Fn(f64) -> f64| counted.clone().map(|(x, w)| w * f(x)).sum::<f64>();
     let truths = || values.clone().map(|(x, _)| x);
     match aggregator {
         Aggregator::Mean => sum(&|x| x) / total,
@@ -35,7 +36,7 @@ fn combine(
             .map(|(x, w)| away_from_zero(s, x).powf(w))
             .product(),
         Aggregator::LogMeanExp | Aggregator::LogSumExp => {
-            let largest = truths().fold(f64::NEG_INFINITY, f64::max);
+            let largest = largest_counted(values.clone());
             let exps = sum(&|x| (s.alpha * (x - largest)).exp());
             let scale = match aggregator {
                 Aggregator::LogMeanExp => total,
@@ -49,6 +50,13 @@ fn combine(
             1.0 - mean.powf(1.0 / s.p_forall)
         }
     }
+}
+
+/// The largest value of positive weight. Another one could be so much larger that relative to it all
+/// others vanish.
+fn largest_counted(values: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let counted = values.filter(|(_, w)| *w > 0.0).map(|(x, _)| x);
+    counted.fold(f64::NEG_INFINITY, f64::max)
 }
 
 fn away_from_zero(s: &AggregatorSettings, x: f64) -> f64 {
@@ -87,14 +95,15 @@ pub(super) fn derive(
         _ => None,
     };
     let sum = |f: &dyn Fn(f64) -> f64| {
-        let weighted = values().zip(axioms).map(|(x, a)| a.weight * f(x));
-        weighted.sum::<f64>()
+        let counted = values().zip(axioms).filter(|(_, a)| a.weight > 0.0);
+        counted.map(|(x, a)| a.weight * f(x)).sum::<f64>()
     };
     let slope = 1.0 - s.eps;
     // What all axioms share of the derivative.
     let (largest, shared) = match aggregator {
         Aggregator::LogMeanExp | Aggregator::LogSumExp => {
-            let largest = values().fold(f64::NEG_INFINITY, f64::max);
+            let weighted = values().zip(axioms.iter().map(|a| a.weight));
+            let largest = largest_counted(weighted);
             (largest, 1.0 / sum(&|x| (s.alpha * (x - largest)).exp()))
         }
         Aggregator::PMean => {
@@ -122,7 +131,12 @@ pub(super) fn derive(
                 others * w * away_from_zero(s, x).powf(w - 1.0) * slope
             }
             Aggregator::LogMeanExp | Aggregator::LogSumExp => {
-                w * (s.alpha * (x - largest)).exp() * shared
+                // An axiom without weight may lie far above the largest, and 0 · ∞ is not 0.
+                if w > 0.0 {
+                    w * (s.alpha * (x - largest)).exp() * shared
+                } else {
+                    0.0
+                }
             }
             Aggregator::PMean => w * away_from_zero(s, x).powf(s.p - 1.0) * shared,
             Aggregator::PMeanError => {

@@ -100,6 +100,9 @@ pub(super) fn plan(
                 .help("give at least one axiom a weight above 0"),
         );
     }
+    if !builder.warnings.has_errors() {
+        places_in_complete_tables(&mut programs, &mut builder.maps, &builder.requests);
+    }
     let Builder {
         components,
         maps,
@@ -196,6 +199,7 @@ impl<'a> Builder<'a> {
             .at(&self.theory().source, axiom.name_span, "")
             .help("name the parts: give the inner equivalence a predicate of its own"));
         }
+        self.check_semantics(&axiom.formula)?;
         let Some(family) = &axiom.family else {
             let planned = self.member(index, axiom, axiom.name.clone())?;
             axioms.push(planned.0);
@@ -398,6 +402,48 @@ impl<'a> Builder<'a> {
                     };
                     add_entry(adds, slot, count);
                     at = level.parent;
+                }
+            }
+        }
+    }
+}
+
+/// Where a request has every row there can be, a row's number is its code, and a literal whose row
+/// several components determine needs no look-up: each adds its part of the place directly.
+fn places_in_complete_tables(programs: &mut [Program], maps: &mut [Map], requests: &[RequestPlan]) {
+    for program in programs {
+        for at in 0..program.levels.len() {
+            let resolves = std::mem::take(&mut program.levels[at].resolves);
+            let (direct, looked_up) = resolves.into_iter().partition(|r| match r.table {
+                ResolveTable::Key(_) => false,
+                ResolveTable::Request(request) => requests[request].complete,
+            });
+            program.levels[at].resolves = looked_up;
+            let direct: Vec<Resolve> = direct;
+            for resolve in direct {
+                let ResolveTable::Request(request) = resolve.table else {
+                    continue;
+                };
+                let width = requests[request].width as u64;
+                let base = program.wide_slots[resolve.wide] * width;
+                program.slots[resolve.slot].plain += base as u32;
+                for level in &mut program.levels {
+                    let Some(found) = level.wide_adds.iter().position(|a| a.slot == resolve.wide)
+                    else {
+                        continue;
+                    };
+                    let wide = level.wide_adds.remove(found);
+                    let count = level.components.len();
+                    let add = add_entry(&mut level.adds, resolve.slot, count);
+                    for (own, maps_of) in add.maps.iter_mut().zip(&wide.maps) {
+                        own.extend_from_slice(maps_of);
+                    }
+                    for &map in wide.maps.iter().flatten() {
+                        if let MapValues::Wide(values) = &maps[map].values {
+                            let places = values.iter().map(|v| (v * width) as u32).collect();
+                            maps[map].values = MapValues::Plain(places);
+                        }
+                    }
                 }
             }
         }

@@ -17,6 +17,27 @@ impl Builder<'_> {
         self.formula(formula, false)
     }
 
+    /// Refuses what the semantics cannot evaluate, by the text alone: a family without members or an
+    /// empty `all` hides no mistake.
+    pub(super) fn check_semantics(&self, formula: &Formula) -> Result<(), Diagnostic> {
+        if self.semantics.space != Space::Mixed {
+            return Ok(());
+        }
+        let mut inner = formula;
+        while let FormulaKind::Quantified {
+            quantifier: Quantifier::Forall,
+            body,
+            ..
+        } = &inner.kind
+        {
+            inner = body;
+        }
+        match first_forall(inner) {
+            Some(forall) => Err(self.misplaced_forall(forall)),
+            None => Ok(()),
+        }
+    }
+
     /// In `prod` the leading `forall`s add up logs of what is under them.
     fn mixed_root(&mut self, formula: &Formula) -> Result<usize, Diagnostic> {
         deep(|| match &formula.kind {
@@ -108,9 +129,6 @@ impl Builder<'_> {
                             [only] => return Ok(*only),
                             _ => connective(is_and, members),
                         }
-                    }
-                    Quantifier::Forall if self.semantics.space == Space::Mixed => {
-                        return Err(self.misplaced_forall(formula));
                     }
                     Quantifier::Forall | Quantifier::Exists => {
                         let forall = quantifier == Quantifier::Forall;
@@ -232,6 +250,24 @@ impl Builder<'_> {
         }
         Ok(())
     }
+}
+
+fn first_forall(formula: &Formula) -> Option<&Formula> {
+    deep(|| match &formula.kind {
+        FormulaKind::Atom { .. } => None,
+        FormulaKind::Not(inner) => first_forall(inner),
+        FormulaKind::And(members) | FormulaKind::Or(members) => {
+            members.iter().find_map(first_forall)
+        }
+        FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
+            first_forall(a).or_else(|| first_forall(b))
+        }
+        FormulaKind::Quantified {
+            quantifier: Quantifier::Forall,
+            ..
+        } => Some(formula),
+        FormulaKind::Quantified { body, .. } => first_forall(body),
+    })
 }
 
 fn connective(and: bool, members: Vec<usize>) -> NodeKind {
