@@ -17,6 +17,9 @@ pub enum TieRule {
     Last,
     /// Equal shares.
     Split,
+    /// One or another, different from place to place. The rules above choose in the same way everywhere, so
+    /// that what they choose can cancel out, as in `a <-> b` where a = b.
+    Scattered(u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +136,10 @@ impl Tape {
         let parents = match self.ties.rule {
             TieRule::First => vec![(tied[0], 1.0)],
             TieRule::Last => vec![(tied[tied.len() - 1], 1.0)],
+            TieRule::Scattered(seed) => {
+                let place = (self.nodes.len() as u64 ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                vec![(tied[(place >> 33) as usize % tied.len()], 1.0)]
+            }
             TieRule::Split => (tied.iter())
                 .map(|&v| (v, 1.0 / tied.len() as f64))
                 .collect(),
@@ -177,5 +184,15 @@ impl Tape {
             }
         }
         adjoints
+    }
+
+    /// The least and the greatest size of the values that the output depends on, zeros aside.
+    pub fn range(&self, adjoints: &[f64]) -> (f64, f64) {
+        let matter = (self.nodes.iter().zip(adjoints))
+            .filter(|(node, adjoint)| **adjoint != 0.0 && node.value != 0.0)
+            .map(|(node, _)| node.value.abs());
+        matter.fold((f64::INFINITY, 0.0), |(least, greatest), size| {
+            (least.min(size), greatest.max(size))
+        })
     }
 }
