@@ -177,8 +177,8 @@ impl<T: Real> Literals<T> {
     ) {
         match (kind, space) {
             (OutputKind::Softmax, Space::Log) => {
-                for row in 0..numbers.len() / width {
-                    self.softmax_row_backward(row, width, by_positive, by_negative, out);
+                for (row, z) in numbers.chunks_exact(width).enumerate() {
+                    self.softmax_row_backward(row, z, by_positive, by_negative, out);
                 }
             }
             (OutputKind::Softmax, _) => {
@@ -236,14 +236,15 @@ impl<T: Real> Literals<T> {
     fn softmax_row_backward(
         &self,
         row: usize,
-        width: usize,
+        z: &[T],
         by_positive: &[T],
         by_negative: &[T],
         out: &mut [T],
     ) {
+        let width = z.len();
         let all = row * width..(row + 1) * width;
         let (gp, gn) = (&by_positive[all.clone()], &by_negative[all.clone()]);
-        let (p, out) = (&self.probabilities[all.clone()], &mut out[all.clone()]);
+        let (p, out) = (&self.probabilities[all.clone()], &mut out[all]);
         let best = self.largest[row] as usize;
         let (mut total, mut spread) = (T::ZERO, T::ZERO);
         for k in 0..width {
@@ -265,15 +266,26 @@ impl<T: Real> Literals<T> {
         }
         // The arg-max's log-negation: the softmax over the others.
         let others = self.others[row];
-        for k in (0..width).filter(|k| *k != best) {
-            let share = if is_ample(others) {
-                p[k] / others
-            } else {
-                (self.positive[all.start + k] - self.negative[all.start + best]).exp()
-            };
-            out[k] += gn[best] * share;
+        if is_ample(others) {
+            for k in (0..width).filter(|k| *k != best) {
+                out[k] += gn[best] * (p[k] / others);
+            }
+        } else {
+            let (second, sum) = without(z, best);
+            for k in (0..width).filter(|k| *k != best) {
+                out[k] += gn[best] * ((z[k] - second).exp() / sum);
+            }
         }
     }
+}
+
+/// The largest of the others, and the sum of the others' exponentials relative to it.
+fn without<T: Real>(z: &[T], left_out: usize) -> (T, T) {
+    let others = || (0..z.len()).filter(|k| *k != left_out).map(|k| z[k]);
+    let largest = others().fold(T::NEG_INFINITY, T::max);
+    let mut sum = T::ZERO;
+    others().for_each(|x| sum += (x - largest).exp());
+    (largest, sum)
 }
 
 /// Large enough for every summand in it to have its full accuracy.

@@ -49,6 +49,8 @@ pub struct Engine<T: Real> {
     lanes: Vec<LaneWork<T>>,
     /// What the lanes found, by axiom.
     totals: Vec<Partial>,
+    /// For a root that is an extreme: the first lane that attains it, by axiom.
+    attained_by: Vec<usize>,
     derivatives: Vec<f64>,
     evaluation: Evaluation,
 }
@@ -151,6 +153,7 @@ impl<T: Real> Engine<T> {
             literals: vec![Literals::default(); count],
             lanes: Vec::new(),
             totals: Vec::with_capacity(axioms),
+            attained_by: Vec::with_capacity(axioms),
             derivatives: vec![0.0; axioms],
             evaluation: Evaluation {
                 axioms: vec![AxiomValue::default(); axioms],
@@ -336,7 +339,7 @@ impl<T: Real> Engine<T> {
             },
         };
         let derivatives = &self.derivatives;
-        let forward = |work: &mut LaneWork<T>| {
+        let forward = |_: usize, work: &mut LaneWork<T>| {
             work.found.clear();
             for item in &work.items {
                 work.lane.empty_exists = 0;
@@ -355,6 +358,7 @@ impl<T: Real> Engine<T> {
         };
         each_lane(&mut self.lanes, forward);
         merge(&shared, &self.lanes, &mut self.totals, &mut self.evaluation);
+        find_attaining_lanes(&self.lanes, &self.totals, &mut self.attained_by);
         over_axioms::finish(&shared, &self.plan.axioms, &mut self.evaluation);
         if gradients {
             if !known {
@@ -367,7 +371,8 @@ impl<T: Real> Engine<T> {
                 );
             }
             let (totals, derivatives) = (&self.totals, &self.derivatives);
-            let backward = |work: &mut LaneWork<T>| {
+            let attained_by = &self.attained_by;
+            let backward = |lane: usize, work: &mut LaneWork<T>| {
                 for item in &work.items {
                     let mut run = Run {
                         shared: &shared,
@@ -376,7 +381,8 @@ impl<T: Real> Engine<T> {
                         lane: &mut work.lane,
                     };
                     let derivative = derivatives[item.program];
-                    let done = known && run.derivative_along(derivative).is_some();
+                    let done = known && run.derivative_along(derivative).is_some()
+                        || run.root_is_extreme() && attained_by[item.program] != lane;
                     if !done && derivative != 0.0 {
                         run.backward_root(item.start, item.end, totals[item.program], derivative);
                     }
@@ -480,10 +486,36 @@ impl<T: Real> Engine<T> {
     }
 }
 
-fn each_lane<T: Real>(lanes: &mut [LaneWork<T>], run: impl Fn(&mut LaneWork<T>) + Sync + Send) {
+fn each_lane<T: Real>(
+    lanes: &mut [LaneWork<T>],
+    run: impl Fn(usize, &mut LaneWork<T>) + Sync + Send,
+) {
     match lanes {
-        [only] => run(only),
-        _ => lanes.par_iter_mut().for_each(run),
+        [only] => run(0, only),
+        _ => {
+            let lanes = lanes.par_iter_mut().enumerate();
+            lanes.for_each(|(i, lane)| run(i, lane));
+        }
+    }
+}
+
+/// An extreme that several lanes attain has one derivative, not one per lane.
+fn find_attaining_lanes<T: Real>(
+    lanes: &[LaneWork<T>],
+    totals: &[Partial],
+    attained_by: &mut Vec<usize>,
+) {
+    attained_by.clear();
+    attained_by.resize(totals.len(), usize::MAX);
+    for (lane, work) in lanes.iter().enumerate() {
+        for (item, (partial, _)) in work.items.iter().zip(&work.found) {
+            if let (Partial::State(total), Partial::State(part)) = (&totals[item.program], partial)
+                && part.a == total.a
+                && attained_by[item.program] == usize::MAX
+            {
+                attained_by[item.program] = lane;
+            }
+        }
     }
 }
 

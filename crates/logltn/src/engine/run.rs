@@ -145,6 +145,16 @@ impl<T: Real> Run<'_, '_, T> {
         aggregator_of(self.shared.semantics, forall)
     }
 
+    /// Whether the root is a quantifier that picks one of its values.
+    pub fn root_is_extreme(&self) -> bool {
+        match self.exec.nodes[self.exec.root].kind {
+            NodeKind::Quantifier { forall, .. } => {
+                matches!(self.aggregator(forall), Aggregator::Min | Aggregator::Max)
+            }
+            _ => false,
+        }
+    }
+
     /// The derivative of the loss by each binding's value, if it is known before the values are: that by
     /// the axiom is, and the root quantifier is linear.
     pub fn derivative_along(&self, by_axiom: f64) -> Option<f64> {
