@@ -1,4 +1,67 @@
-//! Logic Tensor Networks in log space.
+//! Logic Tensor Networks in log space: a theory is compiled like a query and run like a kernel.
+//!
+//! Text and logits go in, the truth of each axiom, a loss and its gradient by every logit come out. This
+//! crate knows neither networks nor files; whatever makes the logits only ever sees "these argument rows,
+//! please" and "here are your gradients".
+//!
+//! # From a theory to a descent step
+//! ```
+//! use logltn::{Data, Engine, Output, Parameters, Plan, Semantics, Source, Theory};
+//!
+//! // Five points on a line, two clusters: near points belong together, each cluster has a point.
+//! let theory = Theory::parse(Source::new("clusters.ltn", "
+//!     sort Point   sort Cluster = 0..1   param near
+//!     predicate C(Point, Cluster)
+//!     axiom inhabited: forall c: Cluster. exists x: Point. C(x, c)
+//!     axiom smooth: forall c: Cluster, x: Point, y: Point where dist(x, y) < near. C(x, c) -> C(y, c)"))?;
+//! let mut data = Data::new(&theory);
+//! data.set_features("Point", 1, vec![0.0, 0.1, 0.2, 1.0, 1.1])?;
+//! data.set_param("near", 0.3)?;
+//!
+//! let plan = Plan::new(&data, &[Output::softmax()], &Semantics::default())?;
+//! assert_eq!(plan.axioms()[1].groundings, 26); // 13 near pairs × 2 clusters, of 50
+//! let mut engine = Engine::<f32>::new(plan);
+//!
+//! // One request: C on five points, two logits each. Here the logits are themselves what is learnt.
+//! let mut logits = [0.3, 0.0, -0.1, 0.0, 0.2, 0.0, 0.0, 0.1, 0.0, 0.2];
+//! let mut losses = Vec::new();
+//! for _ in 0..100 {
+//!     engine.numbers_mut(0).copy_from_slice(&logits);
+//!     losses.push(engine.evaluate_with_gradients(&Parameters { alpha: 4.0, ..Parameters::default() })?.loss);
+//!     for (logit, slope) in logits.iter_mut().zip(engine.gradient(0)) {
+//!         *logit -= 10.0 * slope;
+//!     }
+//! }
+//! assert!(losses[99] < 0.5 * losses[0]);
+//! # Ok::<(), logltn::Diagnostics>(())
+//! ```
+//!
+//! # The steps, one by one
+//! 1. [`Theory::parse`] reads and checks the text. Mistakes come back together as [`Diagnostics`], each with its
+//!    place and, where possible, how to fix it:
+//!    ```
+//!    # use logltn::{Source, Theory};
+//!    let errors = Theory::parse(Source::new("a.ltn", "
+//!        sort Point
+//!        predicate near(Point, Point)
+//!        axiom symmetric: forall x: Point, y: Pont. nera(x, y) -> near(y)")).unwrap_err();
+//!    let text = errors.to_string();
+//!    assert!(text.contains("unknown sort `Pont`") && text.contains("did you mean `Point`?"));
+//!    assert!(text.contains("unknown predicate `nera`"));
+//!    assert!(text.contains("predicate `near` takes 2 arguments, found 1"));
+//!    ```
+//!    A theory prints back as text that parses to the same theory, and [`Formula::nnf`](theory::Formula::nnf)
+//!    is what the log semantics evaluate.
+//! 2. [`Data`] says how many individuals each sort has, and holds tables, params, and features for `dist`.
+//! 3. [`Semantics`] says what the connectives and quantifiers mean; [`Parameters`] drive α and p per call.
+//! 4. [`Plan::new`] compiles all that: guards become lists of the bindings they keep, found by joins and by
+//!    solving equations where the guard allows; the grid of all bindings is never built. Print a plan to see it.
+//! 5. [`Engine`] runs the plan, in `f32` or `f64`: its [`requests`](Engine::requests) are the distinct argument
+//!    rows of each predicate, [`numbers_mut`](Engine::numbers_mut) takes the logits,
+//!    [`gradient`](Engine::gradient) gives the derivatives back.
+//!
+//! The language is described in `docs/language.md`, the operators in `docs/semantics.md`, the reasons behind the
+//! design in `docs/design.md`.
 
 mod data;
 mod diagnostic;

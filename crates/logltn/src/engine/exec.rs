@@ -9,6 +9,8 @@ pub(super) struct Exec {
     pub nodes: Vec<ExecNode>,
     pub root: usize,
     pub levels: Vec<ExecLevel>,
+    /// About how much work one binding of the root quantifier is.
+    pub cost: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -126,8 +128,10 @@ impl Exec {
             nodes,
             root: program.root,
             levels,
+            cost: 0,
         };
         exec.choose_capacities(components);
+        exec.cost = exec.cost_per_binding(components);
         exec
     }
 
@@ -148,8 +152,7 @@ impl Exec {
         self.levels[0].capacity = 1;
     }
 
-    /// About how much work one binding of the root quantifier is.
-    pub fn cost_per_binding(&self, components: &[Component]) -> u64 {
+    fn cost_per_binding(&self, components: &[Component]) -> u64 {
         let mut cost = vec![0_u64; self.levels.len()];
         for i in (1..self.levels.len()).rev() {
             let level = &self.levels[i];

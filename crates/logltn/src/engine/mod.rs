@@ -256,9 +256,8 @@ impl<T: Real> Engine<T> {
             }
             _ => 1_u64,
         };
-        let costs = |exec: &Exec| exec.cost_per_binding(&self.plan.components);
         for exec in &self.execs {
-            works += size(exec).saturating_mul(costs(exec)).max(1);
+            works += size(exec).saturating_mul(exec.cost).max(1);
         }
         let table_bytes: usize = (self.numbers.iter())
             .map(|n| 2 * n.len() * std::mem::size_of::<T>())
@@ -270,7 +269,7 @@ impl<T: Real> Engine<T> {
         self.lanes.iter_mut().for_each(|l| l.items.clear());
         let (mut at, mut room) = (0, share);
         for (program, exec) in self.execs.iter().enumerate() {
-            let (total, cost) = (size(exec), costs(exec));
+            let (total, cost) = (size(exec), exec.cost);
             let mut start = 0;
             loop {
                 let last = at + 1 == self.lanes.len();

@@ -7,7 +7,6 @@ use super::evaluate::{Cell, GuardError, Scope};
 use super::linear::Linear;
 use super::table_index::{RowsByKey, cell_code};
 use super::{conjuncts, free_variables};
-use crate::number::Number;
 use crate::theory::*;
 
 /// How to list the bindings of one quantifier (or of the part of it that its guard holds together).
@@ -509,10 +508,5 @@ impl Scope<'_> {
             ColumnSort::Sort(sort) => self.data.size(sort) as u32,
             ColumnSort::Int | ColumnSort::Real => 0,
         }
-    }
-
-    /// A real or integer param, for people.
-    pub fn param(&self, id: ParamId) -> Option<Number> {
-        self.data.params[id.index()]
     }
 }

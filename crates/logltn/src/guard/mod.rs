@@ -9,7 +9,7 @@ mod join;
 mod linear;
 mod table_index;
 
-pub(crate) use evaluate::{Cell, GuardError, Scope};
+pub(crate) use evaluate::{Cell, Scope};
 pub(crate) use join::Join;
 pub(crate) use table_index::TableIndexes;
 

@@ -49,15 +49,15 @@ impl Builder<'_> {
     ) -> Result<(Vec<InScope>, Vec<ComponentUse>), Diagnostic> {
         let conditions = guard.map(conjuncts).unwrap_or_default();
         // Where arithmetic can fail, the order of the text decides what is computed, so nothing is split.
-        let scope = self.guard_scope();
-        let whole = conditions.iter().any(|g| scope.may_fail(g));
+        let guards = self.guard_scope();
+        let whole = conditions.iter().any(|g| guards.may_fail(g));
         let groups = match binding {
             Binding::Sorts(variables) if !whole => groups(variables, conditions),
             Binding::Sorts(variables) | Binding::Rows(_, variables) => {
                 vec![(variables.clone(), conditions)]
             }
         };
-        let mut scope = Vec::new();
+        let mut scope: Vec<InScope> = Vec::new();
         let mut uses = Vec::new();
         for (position, (variables, conditions)) in groups.into_iter().enumerate() {
             let (component, key_slot) = match (binding, conditions.is_empty()) {
@@ -74,9 +74,17 @@ impl Builder<'_> {
                 position,
                 variables,
             });
+            let names = |variables: &[VarId]| {
+                let names = variables
+                    .iter()
+                    .map(|v| self.variables[v.index()].name.as_str());
+                names.collect::<Vec<_>>().join(", ")
+            };
             uses.push(ComponentUse {
                 component,
                 key_slot,
+                names: names(&scope[position].variables),
+                key_names: names(&self.key_ids[component].variables),
             });
         }
         Ok((scope, uses))

@@ -153,11 +153,14 @@ pub(crate) struct Level {
     pub resolves: Vec<Resolve>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ComponentUse {
     pub component: usize,
     /// The slot, at the parent level, that holds the key.
     pub key_slot: Option<usize>,
+    /// The variables that it binds, and those that its guard looks at, for people.
+    pub names: String,
+    pub key_names: String,
 }
 
 #[derive(Clone, Debug)]

@@ -264,6 +264,10 @@ fn is_ill_conditioned(case: &Case, semantics: &Semantics, parameters: &Parameter
     let Ok(value) = reference::evaluate(case, semantics, parameters) else {
         return true;
     };
+    let (least, greatest) = value.range;
+    if least < 1e-30 || greatest >= 9e4 {
+        return true;
+    }
     (0..4).any(|seed| {
         let mut rng = Rng::new(seed);
         let mut moved = case.clone();

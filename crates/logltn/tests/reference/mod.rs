@@ -76,11 +76,16 @@ pub struct Evaluation {
     pub axioms: Vec<AxiomValue>,
     /// d loss / d number, in the layout of [`Case::numbers`].
     pub gradients: Vec<Vec<f64>>,
-    /// How near the evaluation came to a jump of an implication or of Gödel's negation, where rounding
-    /// decides the value. Infinite if there was none.
+    /// How near the evaluation came to a jump of Gödel's implication or negation, where rounding decides
+    /// the value. Infinite if there was none.
     pub jump_gap: f64,
+    /// The same for Goguen's implication, where rounding decides the gradient.
+    pub kink_gap: f64,
     /// A power was differentiated where it has no derivative, such as (Σ xᵖ)^(1/p) at 0.
     pub singular: bool,
+    /// The least and the greatest size of what was computed on the way, zeros aside: single precision
+    /// underflows below 1e-38, and next to the floor of −1e5 has steps of 0.008.
+    pub range: (f64, f64),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -170,7 +175,9 @@ pub fn evaluate_with(
         axioms,
         gradients,
         jump_gap: tape.jump_gap,
+        kink_gap: tape.kink_gap,
         singular: tape.singular,
+        range: tape.range(&adjoints),
     })
 }
 

@@ -81,11 +81,11 @@ pub fn implies(tape: &mut Tape, operator: Implies, eps: f64, x: Var, y: Var) -> 
             let complement = tape.affine(1.0, &[(-1.0, x)]);
             tape.maximum(&[complement, y])
         }
-        Implies::Godel if tape.at_most(x, y) => tape.constant(1.0),
+        Implies::Godel if tape.at_most_or_jump(x, y) => tape.constant(1.0),
         Implies::Godel => y,
         Implies::Goguen => {
             let x = pi0(tape, eps, x);
-            if tape.at_most(x, y) {
+            if tape.at_most_or_kink(x, y) {
                 return tape.constant(1.0);
             }
             let (a, b) = (tape.value(x), tape.value(y));
@@ -106,7 +106,7 @@ pub fn not(tape: &mut Tape, operator: Not, x: Var) -> Var {
         Not::Standard => tape.affine(1.0, &[(-1.0, x)]),
         Not::Godel => {
             let zero = tape.constant(0.0);
-            let is_zero = tape.at_most(x, zero);
+            let is_zero = tape.at_most_or_jump(x, zero);
             tape.constant(if is_zero { 1.0 } else { 0.0 })
         }
     }

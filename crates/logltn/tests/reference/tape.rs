@@ -17,6 +17,9 @@ pub enum TieRule {
     Last,
     /// Equal shares.
     Split,
+    /// One or another, different from place to place. The rules above choose in the same way everywhere, so
+    /// that what they choose can cancel out, as in `a <-> b` where a = b.
+    Scattered(u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +50,7 @@ pub struct Tape {
     nodes: Vec<Node>,
     ties: Ties,
     pub jump_gap: f64,
+    pub kink_gap: f64,
     pub singular: bool,
 }
 
@@ -56,6 +60,7 @@ impl Tape {
             nodes: Vec::new(),
             ties,
             jump_gap: f64::INFINITY,
+            kink_gap: f64::INFINITY,
             singular: false,
         }
     }
@@ -131,6 +136,10 @@ impl Tape {
         let parents = match self.ties.rule {
             TieRule::First => vec![(tied[0], 1.0)],
             TieRule::Last => vec![(tied[tied.len() - 1], 1.0)],
+            TieRule::Scattered(seed) => {
+                let place = (self.nodes.len() as u64 ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                vec![(tied[(place >> 33) as usize % tied.len()], 1.0)]
+            }
             TieRule::Split => (tied.iter())
                 .map(|&v| (v, 1.0 / tied.len() as f64))
                 .collect(),
@@ -140,13 +149,25 @@ impl Tape {
     }
 
     /// Whether x ≤ y, where the answer makes the value jump.
-    pub fn at_most(&mut self, x: Var, y: Var) -> bool {
-        let (a, b) = (self.value(x), self.value(y));
-        let same = a == b && self.nodes[x.0].exact && self.nodes[y.0].exact;
-        if !same {
-            self.jump_gap = self.jump_gap.min((a - b).abs());
+    pub fn at_most_or_jump(&mut self, x: Var, y: Var) -> bool {
+        self.jump_gap = self.jump_gap.min(self.gap(x, y));
+        self.value(x) <= self.value(y)
+    }
+
+    /// Whether x ≤ y, where the answer makes only the gradient jump.
+    pub fn at_most_or_kink(&mut self, x: Var, y: Var) -> bool {
+        self.kink_gap = self.kink_gap.min(self.gap(x, y));
+        self.value(x) <= self.value(y)
+    }
+
+    /// How far apart two values are; infinite if no rounding can tell them apart.
+    fn gap(&self, x: Var, y: Var) -> f64 {
+        let (a, b) = (&self.nodes[x.0], &self.nodes[y.0]);
+        if a.value == b.value && a.exact && b.exact {
+            f64::INFINITY
+        } else {
+            (a.value - b.value).abs()
         }
-        a <= b
     }
 
     /// The derivative of `output` by every value on the tape.
@@ -163,5 +184,15 @@ impl Tape {
             }
         }
         adjoints
+    }
+
+    /// The least and the greatest size of the values that the output depends on, zeros aside.
+    pub fn range(&self, adjoints: &[f64]) -> (f64, f64) {
+        let matter = (self.nodes.iter().zip(adjoints))
+            .filter(|(node, adjoint)| **adjoint != 0.0 && node.value != 0.0)
+            .map(|(node, _)| node.value.abs());
+        matter.fold((f64::INFINITY, 0.0), |(least, greatest), size| {
+            (least.min(size), greatest.max(size))
+        })
     }
 }
