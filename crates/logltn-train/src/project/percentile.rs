@@ -56,8 +56,15 @@ struct Target {
 }
 
 impl Target {
-    fn bucket_width(&self) -> u64 {
-        (self.high - self.low) / BUCKETS + 1
+    /// Buckets are as wide as a power of two, since every distance is divided by it.
+    fn bucket_bits(&self) -> u32 {
+        (0..64)
+            .find(|bits| (self.high - self.low) >> bits < BUCKETS)
+            .unwrap_or(0)
+    }
+
+    fn is_in_interval_of(&self, other: &Target) -> bool {
+        (self.low, self.high) == (other.low, other.high)
     }
 
     fn is_held_easily(&self) -> bool {
@@ -66,11 +73,11 @@ impl Target {
 
     /// Goes to the bucket that holds the rank.
     fn narrow(&mut self, histogram: &[u64]) {
-        let width = self.bucket_width();
+        let bits = self.bucket_bits();
         for (bucket, &count) in histogram.iter().enumerate() {
             if self.rank < count {
-                let low = self.low + bucket as u64 * width;
-                self.high = self.high.min(low + (width - 1));
+                let low = self.low + ((bucket as u64) << bits);
+                self.high = self.high.min(low + ((1 << bits) - 1));
                 self.low = low;
                 self.count = count;
                 return;
@@ -114,44 +121,54 @@ impl Pairs<'_> {
                 high: key(f64::INFINITY),
             })
             .collect();
-        while targets.iter().any(|t| !t.is_held_easily()) {
-            let histograms = self.histograms(&targets);
-            for (target, histogram) in targets.iter_mut().zip(&histograms) {
-                target.narrow(histogram);
+        while let Some(wide) = targets.iter().find(|t| !t.is_held_easily()).cloned() {
+            let histogram = self.histogram(&wide);
+            // Neighbouring ranks are in the same interval, almost always to the end.
+            for target in targets.iter_mut().filter(|t| t.is_in_interval_of(&wide)) {
+                target.narrow(&histogram);
             }
         }
-        let mut found = targets.iter().map(|target| self.select(target));
+        let mut held: Option<(Target, Vec<u64>)> = None;
+        let mut found = targets.into_iter().map(|target| {
+            let same = |(of, _): &(Target, Vec<u64>)| target.is_in_interval_of(of);
+            if !held.as_ref().is_some_and(same) {
+                held = Some((target.clone(), self.sorted(&target)));
+            }
+            let sorted = held.as_ref().map_or(&[][..], |(_, sorted)| sorted);
+            // An interval of one distance is not held: there may be too many of it.
+            let key = sorted.get(target.rank as usize).unwrap_or(&target.low);
+            f64::from_bits(*key)
+        });
         ranks.map(|rank| rank.and_then(|_| found.next()).unwrap_or(0.0))
     }
 
-    /// How many distances fall into each bucket of each target.
-    fn histograms(&self, targets: &[Target]) -> Vec<Vec<u64>> {
-        let empty = || vec![vec![0_u64; BUCKETS as usize]; targets.len()];
+    /// How many distances fall into each bucket of a target.
+    fn histogram(&self, target: &Target) -> Vec<u64> {
+        let empty = || vec![0_u64; BUCKETS as usize];
+        let bits = target.bucket_bits();
         self.blocks()
             .into_par_iter()
-            .fold(empty, |mut histograms, block| {
+            .fold(empty, |mut histogram, block| {
                 self.each(block, |distance| {
                     let key = key(distance);
-                    for (target, histogram) in targets.iter().zip(&mut histograms) {
-                        if (target.low..=target.high).contains(&key) {
-                            let bucket = (key - target.low) / target.bucket_width();
-                            histogram[bucket as usize] += 1;
-                        }
+                    if (target.low..=target.high).contains(&key) {
+                        histogram[((key - target.low) >> bits) as usize] += 1;
                     }
                 });
-                histograms
+                histogram
             })
             .reduce(empty, |mut sum, other| {
-                for (a, b) in sum.iter_mut().flatten().zip(other.iter().flatten()) {
+                for (a, b) in sum.iter_mut().zip(other) {
                     *a += b;
                 }
                 sum
             })
     }
 
-    fn select(&self, target: &Target) -> f64 {
+    /// The distances in the interval of a target, in order; none if the interval is a single one.
+    fn sorted(&self, target: &Target) -> Vec<u64> {
         if target.low == target.high {
-            return f64::from_bits(target.low);
+            return Vec::new();
         }
         let mut held: Vec<u64> = self
             .blocks()
@@ -169,11 +186,8 @@ impl Pairs<'_> {
                 all.extend(more);
                 all
             });
-        let rank = (target.rank as usize).min(held.len().saturating_sub(1));
-        if held.is_empty() {
-            return 0.0;
-        }
-        f64::from_bits(*held.select_nth_unstable(rank).1)
+        held.sort_unstable();
+        held
     }
 
     /// First rows of the blocks of `a` and of `b`; without `b`, those of the upper triangle.
