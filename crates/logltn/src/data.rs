@@ -3,6 +3,8 @@
 //! Features are here only for the distances of guards; what networks read never passes through the
 //! logic.
 
+use std::sync::Arc;
+
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::number::Number;
 use crate::suggest::did_you_mean;
@@ -82,7 +84,8 @@ pub enum ConstantData {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Data {
-    theory: Theory,
+    /// Shared: a plan and its engines keep the data, and a theory may be large.
+    theory: Arc<Theory>,
     pub(crate) sorts: Vec<SortData>,
     pub(crate) tables: Vec<Option<TableData>>,
     pub(crate) params: Vec<Option<Number>>,
@@ -103,7 +106,17 @@ impl Data {
             tables: vec![None; theory.tables.len()],
             params: vec![None; theory.params.len()],
             constants: vec![None; theory.constants.len()],
-            theory: theory.clone(),
+            theory: Arc::new(theory.clone()),
+        }
+    }
+
+    /// The same data for a part of the axioms: a phase of training.
+    pub fn with_axioms(&self, keep: impl Fn(&Axiom) -> bool) -> Data {
+        let mut theory = Theory::clone(&self.theory);
+        theory.axioms.retain(|axiom| keep(axiom));
+        Data {
+            theory: Arc::new(theory),
+            ..self.clone()
         }
     }
 
@@ -141,7 +154,7 @@ impl Data {
         values: Vec<f64>,
     ) -> Result<(), Diagnostics> {
         let id = self.data_sort(sort)?;
-        if width == 0 || values.len() % width != 0 {
+        if width == 0 || !values.len().is_multiple_of(width) {
             return Err(Diagnostic::error(format!(
                 "the features of sort `{sort}` are {} numbers, not a multiple of the width {width}",
                 values.len()

@@ -42,22 +42,22 @@ impl Number {
     }
 
     /// `self + other`
-    pub fn add(self, other: Number) -> Result<Number, ArithmeticError> {
+    pub fn plus(self, other: Number) -> Result<Number, ArithmeticError> {
         self.combine(other, i64::checked_add, |a, b| a + b)
     }
 
     /// `self - other`
-    pub fn subtract(self, other: Number) -> Result<Number, ArithmeticError> {
+    pub fn minus(self, other: Number) -> Result<Number, ArithmeticError> {
         self.combine(other, i64::checked_sub, |a, b| a - b)
     }
 
     /// `self * other`
-    pub fn multiply(self, other: Number) -> Result<Number, ArithmeticError> {
+    pub fn times(self, other: Number) -> Result<Number, ArithmeticError> {
         self.combine(other, i64::checked_mul, |a, b| a * b)
     }
 
     /// `self / other`: real division, also of integers.
-    pub fn divide(self, other: Number) -> Result<Number, ArithmeticError> {
+    pub fn over(self, other: Number) -> Result<Number, ArithmeticError> {
         if other.to_f64() == 0.0 {
             return Err(ArithmeticError::DivisionByZero);
         }
@@ -154,24 +154,21 @@ mod tests {
     #[test]
     fn integers_never_wrap() {
         let max = Int(i64::MAX);
-        assert_eq!(max.add(Int(1)), Err(ArithmeticError::Overflow));
-        assert_eq!(max.multiply(Int(2)), Err(ArithmeticError::Overflow));
+        assert_eq!(max.plus(Int(1)), Err(ArithmeticError::Overflow));
+        assert_eq!(max.times(Int(2)), Err(ArithmeticError::Overflow));
         assert_eq!(Int(i64::MIN).negate(), Err(ArithmeticError::Overflow));
         assert_eq!(Int(i64::MIN).abs(), Err(ArithmeticError::Overflow));
         assert_eq!(Int(i64::MIN).modulo(Int(-1)), Ok(Int(0)));
-        assert_eq!(
-            Real(1e308).multiply(Int(10)),
-            Err(ArithmeticError::Overflow)
-        );
+        assert_eq!(Real(1e308).times(Int(10)), Err(ArithmeticError::Overflow));
     }
 
     #[test]
     fn division_is_real_and_remainder_euclidean() {
-        assert_eq!(Int(7).divide(Int(2)), Ok(Real(3.5)));
+        assert_eq!(Int(7).over(Int(2)), Ok(Real(3.5)));
         assert_eq!(Int(-7).modulo(Int(3)), Ok(Int(2)));
         assert_eq!(Int(-7).modulo(Int(-3)), Ok(Int(2)));
         assert_eq!(Real(-0.5).modulo(Int(2)), Ok(Real(1.5)));
-        assert_eq!(Int(1).divide(Int(0)), Err(ArithmeticError::DivisionByZero));
+        assert_eq!(Int(1).over(Int(0)), Err(ArithmeticError::DivisionByZero));
         assert_eq!(
             Real(1.0).modulo(Real(0.0)),
             Err(ArithmeticError::DivisionByZero)

@@ -327,7 +327,13 @@ mod tests {
         let x = [0.0_f32, 10.0, 100.0, 1000.0, 10000.0];
         let mut literals = Literals::default();
         literals.forward(OutputKind::Sigmoid, Space::Log, true, 1, &x);
-        let expected = [-0.6931472, -10.000046, -100.0, -1000.0, -10000.0];
+        let expected = [
+            -std::f32::consts::LN_2,
+            -10.000046,
+            -100.0,
+            -1000.0,
+            -10000.0,
+        ];
         for (found, expected) in literals.negative.iter().zip(expected) {
             assert!(
                 (found - expected).abs() <= expected.abs() * 1e-6,

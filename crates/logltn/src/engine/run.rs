@@ -675,7 +675,7 @@ impl<T: Real> Run<'_, '_, T> {
                     connective::or2_slopes(semantics.or, s, x, y)
                 };
                 by_members[k][i] = by * dy;
-                by = by * dx;
+                by *= dx;
             }
             by_members[0][i] = by;
         }

@@ -215,8 +215,8 @@ impl<'a> Scope<'a> {
                     let x = self.number(member, env)?;
                     total = match (i, sign) {
                         (0, _) => x,
-                        (_, Sign::Plus) => total.add(x).map_err(|e| fail(e, env))?,
-                        (_, Sign::Minus) => total.subtract(x).map_err(|e| fail(e, env))?,
+                        (_, Sign::Plus) => total.plus(x).map_err(|e| fail(e, env))?,
+                        (_, Sign::Minus) => total.minus(x).map_err(|e| fail(e, env))?,
                     };
                 }
                 Ok(total)
@@ -227,8 +227,8 @@ impl<'a> Scope<'a> {
                     let x = self.number(member, env)?;
                     total = match (i, factor) {
                         (0, _) => Ok(x),
-                        (_, Factor::Times) => total.multiply(x),
-                        (_, Factor::Over) => total.divide(x),
+                        (_, Factor::Times) => total.times(x),
+                        (_, Factor::Over) => total.over(x),
                         (_, Factor::Modulo) => total.modulo(x),
                     }
                     .map_err(|e| fail(e, env))?;

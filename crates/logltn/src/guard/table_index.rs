@@ -13,12 +13,16 @@ use crate::theory::TableId;
 /// The rows of a table by the cells of some of its columns.
 pub(crate) type RowsByKey = FxHashMap<Box<[u64]>, Vec<u32>>;
 
+/// The table, the columns that are given, and whether equal rows are listed once.
+type ByColumns = (TableId, Vec<usize>, bool);
+/// All rows of a table.
+type Members = FxHashSet<Box<[u64]>>;
+
 /// The look-ups of all tables.
 #[derive(Default)]
 pub(crate) struct TableIndexes {
-    /// By table, the columns that are given, and whether equal rows are listed once.
-    by_columns: RefCell<FxHashMap<(TableId, Vec<usize>, bool), Rc<RowsByKey>>>,
-    members: RefCell<FxHashMap<TableId, Rc<FxHashSet<Box<[u64]>>>>>,
+    by_columns: RefCell<FxHashMap<ByColumns, Rc<RowsByKey>>>,
+    members: RefCell<FxHashMap<TableId, Rc<Members>>>,
     bounds: OnceCell<(Bounds, Bounds)>,
 }
 
@@ -36,11 +40,10 @@ impl TableIndexes {
     pub fn contains(&self, data: &Data, table: TableId, key: &[u64]) -> bool {
         let known = self.members.borrow().get(&table).cloned();
         let members = known.unwrap_or_else(|| {
-            let members: FxHashSet<Box<[u64]>> =
-                data.table(table).map_or_else(FxHashSet::default, |rows| {
-                    let cells = |row| rows.columns.iter().map(move |c| cell_code(c, row));
-                    (0..rows.rows).map(|row| cells(row).collect()).collect()
-                });
+            let members: Members = data.table(table).map_or_else(Members::default, |rows| {
+                let cells = |row| rows.columns.iter().map(move |c| cell_code(c, row));
+                (0..rows.rows).map(|row| cells(row).collect()).collect()
+            });
             let members = Rc::new(members);
             self.members.borrow_mut().insert(table, members.clone());
             members

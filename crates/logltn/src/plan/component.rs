@@ -319,7 +319,7 @@ impl Builder<'_> {
         }
         // Several components: each numbers its own part, and the sum is looked up.
         let mut table = FxHashMap::default();
-        let mut parts: Vec<(Vec<VarId>, FxHashMap<Vec<u64>, u64>)> = Vec::new();
+        let mut parts = Vec::new();
         let wide = self.new_wide_slot(0);
         let mut radix = 1_u64;
         for &owner in &owners {
