@@ -3,4 +3,5 @@
 pub mod data;
 pub mod manifest;
 pub mod project;
+mod random;
 pub mod standin;

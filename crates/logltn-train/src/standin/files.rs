@@ -7,11 +7,11 @@ use flate2::read::GzDecoder;
 use safetensors::tensor::{Dtype, TensorView};
 
 use super::ontology::{TYPES, pairs};
-use super::random::Random;
 use super::{
     CLUSTERING_DIMENSIONS, DEFAULT_NOISE, SceneBox, clustering_points, pascal_part_scenes,
     simulated_features,
 };
+use crate::random::Random;
 
 /// Everything is made from this seed.
 const SEED: u64 = 0;

@@ -11,15 +11,16 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
 /// A source of random numbers; see the module's notes.
-pub(super) struct Random {
+pub(crate) struct Random {
     source: Pcg64,
     /// The polar method makes normals in pairs; this is the second of a pair, if it is still unused.
     spare: Option<f64>,
+    drawn: u64,
 }
 
 impl Random {
     /// `stream` keeps what is drawn for different purposes independent under one seed.
-    pub(super) fn new(seed: u64, stream: u64) -> Self {
+    pub(crate) fn new(seed: u64, stream: u64) -> Self {
         let mut source = Pcg64::new(u128::from(seed), u128::from(stream));
         // PCG's first outputs for neighbouring states resemble each other; a few steps part them.
         for _ in 0..8 {
@@ -28,21 +29,42 @@ impl Random {
         Random {
             source,
             spare: None,
+            drawn: 0,
         }
     }
 
+    /// The source after so many integers: where a resumed run goes on. Normals that were drawn must have been even in
+    /// number, or the spare one is lost.
+    pub(crate) fn resumed(seed: u64, stream: u64, drawn: u64) -> Self {
+        let mut random = Random::new(seed, stream);
+        random.source.advance(u128::from(drawn));
+        random.drawn = drawn;
+        random
+    }
+
+    /// How many integers have been drawn.
+    pub(crate) fn drawn(&self) -> u64 {
+        self.drawn
+    }
+
+    /// 64 random bits.
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.drawn += 1;
+        self.source.next_u64()
+    }
+
     /// Uniform in `[0, 1)`, a multiple of 2⁻⁵³.
-    pub(super) fn uniform(&mut self) -> f64 {
-        (self.source.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    pub(crate) fn uniform(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// Uniform in `0..bound`. The bias of the multiplication is below 2⁻³² for the bounds used here.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.source.next_u64()) * bound as u128) >> 64) as usize
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.bits()) * bound as u128) >> 64) as usize
     }
 
     /// Standard normal.
-    pub(super) fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;
         }
@@ -59,7 +81,7 @@ impl Random {
     }
 
     /// An index drawn in proportion to the weights. The weights must not all be zero.
-    pub(super) fn weighted(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
+    pub(crate) fn weighted(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
         let total: u32 = weights.clone().sum();
         let mut left = self.below(total as usize) as u32;
         for (index, weight) in weights.enumerate() {
@@ -72,7 +94,7 @@ impl Random {
     }
 
     /// Puts the items in a random order (Fisher and Yates).
-    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
         }
@@ -100,7 +122,7 @@ fn ln(x: f64) -> f64 {
 }
 
 /// The exponential of a number of moderate size (|x| below 700).
-pub(super) fn exp(x: f64) -> f64 {
+pub(crate) fn exp(x: f64) -> f64 {
     // x = k ln 2 + r with |r| ≤ ½ ln 2.
     let k = (x / std::f64::consts::LN_2).round();
     let r = x - k * std::f64::consts::LN_2;
@@ -114,6 +136,15 @@ pub(super) fn exp(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_source_is_taken_up_where_it_was() {
+        let mut random = Random::new(7, 3);
+        random.shuffle(&mut [0; 100]);
+        let mut again = Random::resumed(7, 3, random.drawn());
+        let next = |random: &mut Random| [(); 20].map(|()| random.bits());
+        assert_eq!(next(&mut random), next(&mut again));
+    }
 
     #[test]
     fn logarithm_and_exponential_agree_with_the_platforms() {
