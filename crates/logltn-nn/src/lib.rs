@@ -1,0 +1,1 @@
+//! Small fast neural networks on the CPU.
