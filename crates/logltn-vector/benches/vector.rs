@@ -1,10 +1,10 @@
 //! Nanoseconds per element of the vector kernels, next to the standard library's functions.
 //!
-//! `cargo bench -p logltn --bench vector`: the throughput column (items per second) is the one to read.
+//! `cargo bench -p logltn-vector --bench vector`: the throughput column (items per second) is the one to read.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use logltn::vector::{Kernels, Real};
+use logltn_vector::{Kernels, Real};
 
 /// Fits the innermost cache in either precision.
 const LENGTH: usize = 1024;

@@ -56,6 +56,20 @@ fn exp<T: Real, const FUSED: bool>(x: T) -> T {
     if x < T::EXP_MIN { T::ZERO } else { value }
 }
 
+/// eˣ − 1 for x ≤ 0, of relative accuracy also next to 0.
+#[inline(always)]
+fn exp_m1_of_negative<T: Real, const FUSED: bool>(x: T) -> T {
+    // As for `exp`, but 2ⁿ eʳ − 1 = 2ⁿ (eʳ − 1) + (2ⁿ − 1), and the one is never added where n = 0.
+    let rounded = x.multiply_add::<FUSED>(T::LOG2_E, T::ROUNDER);
+    let n = rounded - T::ROUNDER;
+    let r = n.multiply_add::<FUSED>(-T::LN2_HIGH, x);
+    let r = n.multiply_add::<FUSED>(-T::LN2_LOW, r);
+    let of_r = (r * r).multiply_add::<FUSED>(polynomial::<T, FUSED>(r, T::EXP), r);
+    let scale = T::ONE.times_two_to(rounded);
+    let value = scale.multiply_add::<FUSED>(of_r, scale - T::ONE);
+    if x < T::EXP_MIN { -T::ONE } else { value }
+}
+
 /// log(2ᵏ (1 + f)) for 1 + f from √½ to √2; of relative accuracy also for k = 0 and a small f.
 #[inline(always)]
 fn ln_reduced<T: Real, const FUSED: bool>(k: T, f: T) -> T {
@@ -184,6 +198,32 @@ impl<T: Real> Function<T, T> for Sigmoid {
         let e = exp::<T, FUSED>(-z.abs());
         let numerator = if z < T::ZERO { e } else { T::ONE };
         numerator / (T::ONE + e)
+    }
+}
+
+/// x for x > 0, eˣ − 1 for others.
+#[derive(Clone, Copy)]
+pub struct Elu;
+
+impl<T: Real> Function<T, T> for Elu {
+    #[inline(always)]
+    fn of<const FUSED: bool>(self, x: T) -> T {
+        let below = exp_m1_of_negative::<T, FUSED>(x);
+        if x > T::ZERO { x } else { below }
+    }
+}
+
+/// The hyperbolic tangent, of relative accuracy also next to 0.
+#[derive(Clone, Copy)]
+pub struct Tanh;
+
+impl<T: Real> Function<T, T> for Tanh {
+    #[inline(always)]
+    fn of<const FUSED: bool>(self, x: T) -> T {
+        // tanh |x| = −t / (t + 2) with t = e^(−2|x|) − 1.
+        let t = exp_m1_of_negative::<T, FUSED>(-(T::TWO * x.abs()));
+        let below = t / (t + T::TWO);
+        if x < T::ZERO { below } else { -below }
     }
 }
 

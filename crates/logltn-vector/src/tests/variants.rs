@@ -36,6 +36,8 @@ fn all_agree<T: Bits>(bits: &[u64]) {
     agree(&x, |k, x| k.exp(x));
     agree(&x, |k, x| k.ln(x));
     agree(&x, sigmoid);
+    agree(&x, |k, x| k.elu(x));
+    agree(&x, |k, x| k.tanh(x));
     agree(&x, positive_literal);
     agree(&x, negative_literal);
     agree(&x, |k, x| k.pow(x, T::from_f64(1.5)));

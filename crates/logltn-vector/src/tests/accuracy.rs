@@ -46,6 +46,7 @@ fn check_f32(stride: usize) {
             check(&kind, &x, 2.0, |k, x| k.log1p_exp_neg(x), truth);
             for z in [x, negative] {
                 check_sigmoids(&kind, &z, 2.0);
+                check_activations(&kind, &z);
             }
         }
     }
@@ -66,13 +67,20 @@ fn check_sigmoids<T: Bits>(kind: &Kernels<T>, z: &[T], allowed: f64) {
     check(kind, z, allowed, negative_literal, |z| log(-z));
 }
 
+/// `elu` and `tanh`.
+fn check_activations<T: Bits>(kind: &Kernels<T>, x: &[T]) {
+    let elu = |x: f64| if x > 0.0 { x } else { x.exp_m1() };
+    check(kind, x, 3.0, |k, x| k.elu(x), elu);
+    check(kind, x, 4.0, |k, x| k.tanh(x), f64::tanh);
+}
+
 #[test]
 fn f32_against_f64() {
     check_f32(9973);
 }
 
 #[test]
-#[ignore = "takes 7 minutes: cargo test --release -p logltn every_f32 -- --ignored"]
+#[ignore = "takes 7 minutes: cargo test --release -p logltn-vector every_f32 -- --ignored"]
 fn every_f32() {
     check_f32(1);
 }
@@ -122,6 +130,8 @@ fn f64_against_std() {
             check(&kind, x, 3.0, |k, x| k.log1p_exp_neg(x), truth);
             check_sigmoids(&kind, x, 3.0);
             check_sigmoids(&kind, &negative, 3.0);
+            check_activations(&kind, x);
+            check_activations(&kind, &negative);
         }
     }
 }

@@ -14,7 +14,7 @@
 //! - Results too small for a normal number become 0 (subnormal numbers are slow on many machines); NaN goes through.
 //!
 //! ```
-//! use logltn::vector::Real;
+//! use logltn_vector::Real;
 //! let mut x = [0.0f32, 1.0, f32::NEG_INFINITY];
 //! f32::kernels().exp(&mut x);
 //! assert_eq!(x, [1.0, std::f32::consts::E, 0.0]);

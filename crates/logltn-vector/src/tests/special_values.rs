@@ -58,6 +58,24 @@ fn elementary<T: Bits>() {
             (T::NAN, T::NAN),
         ];
         check(name, &sigmoid, |x| super::sigmoid(&kind, x));
+        let elu = [
+            (zero, zero),
+            (infinity, infinity),
+            (T::MAX_VALUE, T::MAX_VALUE),
+            (T::NEG_INFINITY, -one),
+            (T::MIN_VALUE, -one),
+            (T::NAN, T::NAN),
+        ];
+        check(name, &elu, |x| kind.elu(x));
+        let tanh = [
+            (zero, zero),
+            (infinity, one),
+            (T::MAX_VALUE, one),
+            (T::NEG_INFINITY, -one),
+            (T::MIN_VALUE, -one),
+            (T::NAN, T::NAN),
+        ];
+        check(name, &tanh, |x| kind.tanh(x));
     }
 }
 

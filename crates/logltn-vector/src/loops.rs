@@ -5,8 +5,8 @@
 //! incomplete block is filled up with ones, computed like the others, and cut.
 
 use super::elementary::{
-    Exp, ExpScaledDifference, ExpScaledDifferenceFrom, Function, Ln, Log1pExpNeg, LogSigmoid,
-    Power, Sigmoid, Square,
+    Elu, Exp, ExpScaledDifference, ExpScaledDifferenceFrom, Function, Ln, Log1pExpNeg, LogSigmoid,
+    Power, Sigmoid, Square, Tanh,
 };
 use super::real::Real;
 
@@ -187,6 +187,16 @@ pub fn log_sigmoid<T: Real, const FUSED: bool>(z: &[T], positive: &mut [T], nega
 #[inline(always)]
 pub fn sigmoid<T: Real, const FUSED: bool>(z: &[T], out: &mut [T]) {
     map_into::<T, FUSED>(z, out, Sigmoid);
+}
+
+#[inline(always)]
+pub fn elu<T: Real, const FUSED: bool>(x: &mut [T]) {
+    map::<T, FUSED>(x, Elu);
+}
+
+#[inline(always)]
+pub fn tanh<T: Real, const FUSED: bool>(x: &mut [T]) {
+    map::<T, FUSED>(x, Tanh);
 }
 
 #[inline(always)]

@@ -10,6 +10,8 @@ fn kernels<T: Bits>() -> Vec<(&'static str, InPlace<T>)> {
         ("exp", |k, x| k.exp(x)),
         ("ln", |k, x| k.ln(x)),
         ("sigmoid", sigmoid),
+        ("elu", |k, x| k.elu(x)),
+        ("tanh", |k, x| k.tanh(x)),
         ("log_sigmoid", positive_literal),
         ("log_sigmoid, negative", negative_literal),
         ("log1p_exp_neg", |k, x| k.log1p_exp_neg(x)),

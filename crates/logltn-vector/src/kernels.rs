@@ -27,6 +27,12 @@ macro_rules! with_all_kernels {
             /// out = 1 / (1 + e⁻ᶻ)
             fn sigmoid(z: &[T], out: &mut [T]);
 
+            /// x = x where it is positive, eˣ − 1 elsewhere, within 3 units in the last place.
+            fn elu(x: &mut [T]);
+
+            /// x = tanh x, within 4 units in the last place.
+            fn tanh(x: &mut [T]);
+
             /// x = log(1 + e⁻ˣ), for x ≥ 0.
             fn log1p_exp_neg(x: &mut [T]);
 
