@@ -2,4 +2,5 @@
 
 pub mod data;
 pub mod manifest;
+pub mod metrics;
 pub mod standin;
