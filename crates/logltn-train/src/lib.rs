@@ -3,4 +3,5 @@
 pub mod data;
 pub mod manifest;
 pub mod metrics;
+pub mod run_directory;
 pub mod standin;
