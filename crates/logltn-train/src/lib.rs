@@ -2,6 +2,10 @@
 
 pub mod data;
 pub mod manifest;
+pub mod metrics;
+pub mod model;
 pub mod project;
 mod random;
+pub mod run_directory;
 pub mod standin;
+pub mod train;
