@@ -11,6 +11,7 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
 /// A source of random numbers; see the module's notes.
+#[derive(Debug)]
 pub(crate) struct Random {
     source: Pcg64,
     /// The polar method makes normals in pairs; this is the second of a pair, if it is still unused.

@@ -69,7 +69,12 @@ impl<'a> Builder<'a> {
         symbol: Symbol,
         shape: Vec<ArgumentShape>,
     ) -> Result<(usize, usize), Diagnostics> {
-        let known = self.model.symbols.iter().find(|(s, _)| *s == symbol).map(|(_, u)| *u);
+        let known = self
+            .model
+            .symbols
+            .iter()
+            .find(|(s, _)| *s == symbol)
+            .map(|(_, u)| *u);
         if let Some(unit) = known {
             let feeds = &self.model.units[unit].feeds;
             if let Some(feed) = feeds.iter().position(|f| f.shape == shape) {
@@ -99,9 +104,11 @@ impl<'a> Builder<'a> {
         let (network_ref, span, args) = self.network_of(symbol)?;
         let manifest = &self.project.manifest;
         let network = manifest.network(&network_ref).cloned().ok_or_else(|| {
-            Diagnostics::from(
-                Diagnostic::error("this network is not declared").at(&manifest.source, span, ""),
-            )
+            Diagnostics::from(Diagnostic::error("this network is not declared").at(
+                &manifest.source,
+                span,
+                "",
+            ))
         })?;
         let pieces = self.pieces(&network, &args, &shape, span)?;
         let arity = shape.iter().map(leaves).sum();
@@ -170,13 +177,19 @@ impl<'a> Builder<'a> {
         feed: Feed,
         span: Span,
     ) -> Result<(usize, usize, usize), Diagnostics> {
-        let known = self.model.trunks.iter().find(|(n, _)| *n == name.value).map(|(_, u)| *u);
+        let known = self
+            .model
+            .trunks
+            .iter()
+            .find(|(n, _)| *n == name.value)
+            .map(|(_, u)| *u);
         let unit = match known {
             Some(unit) => unit,
             None => {
                 let input = self.input_shape(&feed, &network.body);
                 let layers = hidden_layers(&network.body);
-                let unit = self.new_unit(format!("networks.{}", name.value), input, layers, span)?;
+                let unit =
+                    self.new_unit(format!("networks.{}", name.value), input, layers, span)?;
                 self.model.trunks.push((name.value.clone(), unit));
                 unit
             }
@@ -199,7 +212,8 @@ impl<'a> Builder<'a> {
     ) -> Result<usize, Diagnostics> {
         let spec = NetworkSpec { input, layers };
         // Each unit draws from a stream of its own, so that adding one does not change the others.
-        let seed = self.model.seed ^ (self.model.units.len() as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let seed = self.model.seed
+            ^ (self.model.units.len() as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let network = Network::new(&spec, seed).map_err(|error| {
             Diagnostic::error(format!("the network of `{name}` cannot be built: {error}")).at(
                 &self.project.manifest.source,
@@ -281,8 +295,9 @@ impl<'a> Builder<'a> {
         let (manifest, theory) = (&self.project.manifest, self.project.theory());
         let missing = |name: &str| {
             Diagnostics::from(
-                Diagnostic::error(format!("`{name}` has no network to be trained"))
-                    .help(format!("give it one in the manifest: `[… .{name}] network = {{ mlp = [16] }}`")),
+                Diagnostic::error(format!("`{name}` has no network to be trained")).help(format!(
+                    "give it one in the manifest: `[… .{name}] network = {{ mlp = [16] }}`"
+                )),
             )
         };
         let (network, args, count, name) = match symbol {
@@ -326,7 +341,11 @@ impl<'a> Builder<'a> {
         };
         let mut pieces = Vec::new();
         for input in inputs {
-            let place = if input.span == Span::default() { span } else { input.span };
+            let place = if input.span == Span::default() {
+                span
+            } else {
+                input.span
+            };
             pieces.extend(self.input(&input.value, args, shape, place, false)?);
         }
         Ok(pieces)
@@ -376,9 +395,13 @@ impl<'a> Builder<'a> {
         stop: bool,
     ) -> Result<Option<Piece>, Diagnostics> {
         let source = self.project.manifest.source.clone();
-        let wrong = |message: String| Diagnostics::from(Diagnostic::error(message).at(&source, span, ""));
+        let wrong =
+            |message: String| Diagnostics::from(Diagnostic::error(message).at(&source, span, ""));
         let position = |name: &str| {
-            let found = args.iter().position(|a| a == name).filter(|i| *i < shape.len());
+            let found = args
+                .iter()
+                .position(|a| a == name)
+                .filter(|i| *i < shape.len());
             found.ok_or_else(|| wrong(format!("`{name}` is not an argument that can be read here")))
         };
         match input {
@@ -396,7 +419,9 @@ impl<'a> Builder<'a> {
             InputExpr::Field { variable, field } => {
                 let argument = position(&variable.value)?;
                 let BoxPlace { place, sort, from } = self.field(argument, shape, field, span)?;
-                let (_, width) = self.model.vectors[sort].field(&field.value).unwrap_or((0, 0));
+                let (_, width) = self.model.vectors[sort]
+                    .field(&field.value)
+                    .unwrap_or((0, 0));
                 Ok(Some(Piece::Vector {
                     place,
                     sort,
@@ -409,11 +434,15 @@ impl<'a> Builder<'a> {
                 let mut boxes = Vec::new();
                 for side in [a, b] {
                     let InputExpr::Field { variable, field } = side.as_ref() else {
-                        return Err(wrong("`containment` takes two fields of four numbers".into()));
+                        return Err(wrong(
+                            "`containment` takes two fields of four numbers".into(),
+                        ));
                     };
                     let argument = position(&variable.value)?;
                     let place = self.field(argument, shape, field, span)?;
-                    let width = self.model.vectors[place.sort].field(&field.value).map(|f| f.1);
+                    let width = self.model.vectors[place.sort]
+                        .field(&field.value)
+                        .map(|f| f.1);
                     if width != Some(4) {
                         return Err(wrong(format!(
                             "`{}` has {} numbers, but a box has four: xmin, ymin, xmax, ymax",
@@ -425,7 +454,10 @@ impl<'a> Builder<'a> {
                 }
                 Ok(Some(Piece::Containment([boxes[0], boxes[1]])))
             }
-            InputExpr::Call { symbol, args: given } => {
+            InputExpr::Call {
+                symbol,
+                args: given,
+            } => {
                 let mut places = Vec::new();
                 let mut inner = Vec::new();
                 for name in given {
@@ -495,7 +527,9 @@ impl<'a> Builder<'a> {
         let wants_image = match body {
             NetworkBody::Cnn(_) => true,
             NetworkBody::Layers(layers) => {
-                let first = layers.iter().find(|l| !matches!(l.value, Layer::Activation(_)));
+                let first = layers
+                    .iter()
+                    .find(|l| !matches!(l.value, Layer::Activation(_)));
                 matches!(
                     first.map(|l| l.value),
                     Some(Layer::Conv { .. } | Layer::Pool(_) | Layer::Flatten)
@@ -504,9 +538,14 @@ impl<'a> Builder<'a> {
             NetworkBody::Mlp { .. } => false,
         };
         let shape = match feed.pieces.as_slice() {
-            [Piece::Vector { sort, from: 0, width: w, .. }] if *w == width => {
-                self.model.vectors[*sort].shape()
-            }
+            [
+                Piece::Vector {
+                    sort,
+                    from: 0,
+                    width: w,
+                    ..
+                },
+            ] if *w == width => self.model.vectors[*sort].shape(),
             _ => None,
         };
         match (wants_image, shape) {
@@ -537,12 +576,34 @@ fn same_pieces(a: &[Piece], b: &[Piece]) -> bool {
     a.len() == b.len()
         && a.iter().zip(b).all(|pair| match pair {
             (
-                Piece::Vector { place, sort, from, width },
-                Piece::Vector { place: p, sort: s, from: f, width: w },
+                Piece::Vector {
+                    place,
+                    sort,
+                    from,
+                    width,
+                },
+                Piece::Vector {
+                    place: p,
+                    sort: s,
+                    from: f,
+                    width: w,
+                },
             ) => (place, sort, from, width) == (p, s, f, w),
             (
-                Piece::Unit { unit, feed, places, stop, .. },
-                Piece::Unit { unit: u, feed: f, places: p, stop: s, .. },
+                Piece::Unit {
+                    unit,
+                    feed,
+                    places,
+                    stop,
+                    ..
+                },
+                Piece::Unit {
+                    unit: u,
+                    feed: f,
+                    places: p,
+                    stop: s,
+                    ..
+                },
             ) => (unit, feed, places, stop) == (u, f, p, s),
             _ => false,
         })

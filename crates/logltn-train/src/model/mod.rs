@@ -173,19 +173,23 @@ impl Model {
                 for (row, out) in numbers.chunks_exact_mut(request.width).enumerate() {
                     if let Some(range) = table.row(request.row(row)) {
                         let from = &table.values[range];
-                        out.iter_mut().zip(from).for_each(|(out, &x)| *out = x as f32);
+                        out.iter_mut()
+                            .zip(from)
+                            .for_each(|(out, &x)| *out = x as f32);
                     }
                 }
                 Ok(())
             }
-            Behind::Grounding(grounding) => {
-                grounding.forward(&request, engine.numbers_mut(index))
-            }
+            Behind::Grounding(grounding) => grounding.forward(&request, engine.numbers_mut(index)),
             Behind::Unit(_) | Behind::Host => {
                 let name = &engine.plan().data().theory()[request.predicate].name;
-                Err(Diagnostic::error(format!("nothing stands behind predicate `{name}`"))
-                    .help("give it a network, or numbers, in the manifest; or `Model::ground` it")
-                    .into())
+                Err(
+                    Diagnostic::error(format!("nothing stands behind predicate `{name}`"))
+                        .help(
+                            "give it a network, or numbers, in the manifest; or `Model::ground` it",
+                        )
+                        .into(),
+                )
             }
         }
     }
@@ -230,7 +234,10 @@ impl Model {
         let mut out = Vec::new();
         // The plain shape is the first feed of a predicate's unit. In pieces, for the sake of memory.
         for tuples in tuples.chunks(arity.max(1) * 2048) {
-            self.units.iter_mut().flat_map(|u| &mut u.feeds).for_each(|f| f.clear());
+            self.units
+                .iter_mut()
+                .flat_map(|u| &mut u.feeds)
+                .for_each(|f| f.clear());
             let rows: Vec<u32> = (tuples.chunks_exact(arity))
                 .map(|tuple| self.units[unit].feeds[0].row(tuple))
                 .collect();
@@ -247,7 +254,10 @@ impl Model {
 
     /// Which rows each unit must answer for: those of the requests first, then what units want of others.
     fn ask(&mut self, requests: &[Request]) {
-        self.units.iter_mut().flat_map(|u| &mut u.feeds).for_each(|f| f.clear());
+        self.units
+            .iter_mut()
+            .flat_map(|u| &mut u.feeds)
+            .for_each(|f| f.clear());
         for (index, request) in requests.iter().enumerate() {
             let Some((unit, feed)) = self.feeds[index] else {
                 continue;
@@ -307,7 +317,7 @@ impl Model {
     fn run(&mut self) {
         for at in 0..self.order.len() {
             let index = self.order[at];
-            let mut unit = std::mem::replace(&mut self.units[index].inputs, Vec::new());
+            let mut unit = std::mem::take(&mut self.units[index].inputs);
             if !(self.unchanged && self.units[index].reads_data_only) {
                 self.put_inputs_together(index, &mut unit);
             }
@@ -364,7 +374,8 @@ impl Model {
         let unit = &mut self.units[index];
         if unit.passes_gradient {
             by_inputs.resize(unit.rows() * unit.input_width, 0.0);
-            unit.network.backward(&unit.by_outputs, Some(&mut by_inputs));
+            unit.network
+                .backward(&unit.by_outputs, Some(&mut by_inputs));
         } else {
             unit.network.backward(&unit.by_outputs, None);
         }
@@ -413,8 +424,9 @@ impl Model {
                 let starts: Vec<(usize, usize)> = (rows.iter().enumerate())
                     .map(|(row, &theirs)| (place_of(row), theirs as usize))
                     .collect();
-                let other = &mut self.units[*other];
-                let first = other.feeds[*other_feed].start;
+                let (other, other_feed) = (*other, *other_feed);
+                let other = &mut self.units[other];
+                let first = other.feeds[other_feed].start;
                 for (from, theirs) in starts {
                     let to = (first + theirs) * width;
                     let gradients = &mut other.by_outputs[to..to + width];
@@ -481,10 +493,14 @@ impl Builder<'_> {
     fn attach(&mut self, request: &Request) -> Result<Option<(usize, usize)>, Diagnostics> {
         let name = &self.project.theory()[request.predicate].name;
         let grounding = self.project.manifest.predicates.get(name);
-        let network = grounding.is_some_and(|g| {
-            matches!(g.grounding, crate::manifest::Grounding::Network { .. })
-        });
-        if !network || matches!(self.model.behind[request.predicate.index()], Behind::Grounding(_)) {
+        let network = grounding
+            .is_some_and(|g| matches!(g.grounding, crate::manifest::Grounding::Network { .. }));
+        if !network
+            || matches!(
+                self.model.behind[request.predicate.index()],
+                Behind::Grounding(_)
+            )
+        {
             return Ok(None);
         }
         let shape: Vec<ArgumentShape> = request.shape.clone();

@@ -43,7 +43,7 @@ pub(super) struct Feed {
     pub tuples: Vec<u32>,
     /// The number of its first row among those of the unit.
     pub start: usize,
-    numbers: FxHashMap<Box<[u32]>, u32>,
+    pub numbers: FxHashMap<Box<[u32]>, u32>,
 }
 
 impl Feed {

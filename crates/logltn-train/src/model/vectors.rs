@@ -47,7 +47,10 @@ impl SortVectors {
 
     /// Place and shape of one field of the vectors.
     pub fn field(&self, name: &str) -> Option<(usize, usize)> {
-        let field = self.fields.iter().find(|f| f.name.as_deref() == Some(name))?;
+        let field = self
+            .fields
+            .iter()
+            .find(|f| f.name.as_deref() == Some(name))?;
         Some((field.from, field.width))
     }
 
@@ -120,7 +123,12 @@ pub(super) fn read(
             vectors.width = width.value;
             vectors.embedding = Some(learnable.len());
             let name = format!("embedding.{}", sort.name);
-            learnable.push(Parameters::embedding(name, vectors.size, width.value, random));
+            learnable.push(Parameters::embedding(
+                name,
+                vectors.size,
+                width.value,
+                random,
+            ));
         }
         let constants = theory.constants.iter().filter(|c| c.sort == id);
         let mut rows = 0;

@@ -60,9 +60,12 @@ impl Measure {
             Diagnostics::from(Diagnostic::error(message).at(source, metric.span, ""))
         };
         let theory = project.theory();
-        let predicate = theory
-            .predicate(&metric.predicate)
-            .ok_or_else(|| wrong(format!("the theory has no predicate `{}`", metric.predicate.value)))?;
+        let predicate = theory.predicate(&metric.predicate).ok_or_else(|| {
+            wrong(format!(
+                "the theory has no predicate `{}`",
+                metric.predicate.value
+            ))
+        })?;
         let output = project.outputs[predicate.index()];
         let arguments = &theory[predicate].arguments;
         let arity = arguments.len() - usize::from(output.per_class);
@@ -78,7 +81,10 @@ impl Measure {
             measure.known = Known::Rows(Box::new(RowCheck::read(project, metric)?));
             return Ok(measure);
         }
-        let ranks = matches!(metric.kind, MetricKind::AveragePrecision | MetricKind::RocAuc);
+        let ranks = matches!(
+            metric.kind,
+            MetricKind::AveragePrecision | MetricKind::RocAuc
+        );
         if !ranks && !output.per_class {
             return Err(wrong(format!(
                 "`{}` needs a predicate that picks one of several classes, which `{}` does not",
@@ -92,7 +98,10 @@ impl Measure {
                     .sort(&sort.value)
                     .ok_or_else(|| wrong(format!("the theory has no sort `{}`", sort.value)))?;
                 let labels = project.labels_of(id)?.ok_or_else(|| {
-                    wrong(format!("sort `{}` has no `labels` in the manifest", sort.value))
+                    wrong(format!(
+                        "sort `{}` has no `labels` in the manifest",
+                        sort.value
+                    ))
                 })?;
                 if arity != 1 || arguments[0] != ArgumentSort::Sort(id) || ranks {
                     return Err(wrong(format!(
@@ -101,7 +110,8 @@ impl Measure {
                     )));
                 }
                 measure.tuples = (0..labels.len() as u32).collect();
-                measure.known = Known::Classes(classes_of_labels(project, arguments.last(), &labels));
+                measure.known =
+                    Known::Classes(classes_of_labels(project, arguments.last(), &labels));
             }
             MetricTruth::Rows { file, .. } => {
                 let file = CsvFile::read(&project.manifest.resolve(&file.value))?;
@@ -111,7 +121,10 @@ impl Measure {
                 let id = theory
                     .table(&table.value)
                     .ok_or_else(|| wrong(format!("the theory has no table `{}`", table.value)))?;
-                let rows = project.data.table(id).ok_or_else(|| wrong("no rows".into()))?;
+                let rows = project
+                    .data
+                    .table(id)
+                    .ok_or_else(|| wrong("no rows".into()))?;
                 measure.take_columns(&rows.columns, &table.value)?;
             }
         }
@@ -178,7 +191,9 @@ impl Measure {
             Some(ColumnData::Individuals(classes)) => {
                 Known::Classes(classes.iter().map(|&c| c as usize).collect())
             }
-            Some(ColumnData::Int(truths)) => Known::Truths(truths.iter().map(|&t| t != 0).collect()),
+            Some(ColumnData::Int(truths)) => {
+                Known::Truths(truths.iter().map(|&t| t != 0).collect())
+            }
             Some(ColumnData::Real(_)) | None => return Err(wrong()),
         };
         Ok(())
@@ -193,7 +208,8 @@ impl Measure {
         let value = match &self.known {
             Known::Classes(known) => {
                 let width = numbers.len() / known.len().max(1);
-                let predicted: Vec<usize> = numbers.chunks_exact(width.max(1)).map(largest).collect();
+                let predicted: Vec<usize> =
+                    numbers.chunks_exact(width.max(1)).map(largest).collect();
                 match self.kind {
                     MetricKind::Accuracy => accuracy(&predicted, known),
                     MetricKind::BalancedAccuracy => balanced_accuracy(&predicted, known),
@@ -259,11 +275,9 @@ impl RowCheck {
         let theory = project.theory();
         let source = &project.manifest.source;
         let wrong = |message: &str| {
-            Diagnostics::from(
-                Diagnostic::error(message)
-                    .at(source, metric.span, "")
-                    .help("write `table = \"…\"`, and `rows = \"…\"` for other rows than the table's own"),
-            )
+            Diagnostics::from(Diagnostic::error(message).at(source, metric.span, "").help(
+                "write `table = \"…\"`, and `rows = \"…\"` for other rows than the table's own",
+            ))
         };
         let (table, file) = match &metric.truth {
             MetricTruth::Table(table) => (table, None),
@@ -271,7 +285,11 @@ impl RowCheck {
                 file,
                 table: Some(table),
             } => (table, Some(file)),
-            _ => return Err(wrong("`row_accuracy` needs a table whose rows are to be right")),
+            _ => {
+                return Err(wrong(
+                    "`row_accuracy` needs a table whose rows are to be right",
+                ));
+            }
         };
         let id = theory
             .table(&table.value)
@@ -327,7 +345,11 @@ impl RowCheck {
             let answers = numbers.chunks_exact(request.width).map(|row| {
                 let best = largest(row);
                 let truth = |(k, &x): (usize, &f32)| {
-                    let holds = if request.width > 1 { k == best } else { x > 0.0 };
+                    let holds = if request.width > 1 {
+                        k == best
+                    } else {
+                        x > 0.0
+                    };
                     f64::from(u8::from(holds))
                 };
                 row.iter().enumerate().map(truth).collect()

@@ -110,12 +110,16 @@ impl Trainer {
             }];
         }
         if train.phases.is_empty() {
-            return Err(Diagnostic::error("the manifest does not say how long to train")
-                .help("write `steps = 1000` or `epochs = 20` under `[train]`, or give `--steps`")
-                .into());
+            return Err(
+                Diagnostic::error("the manifest does not say how long to train")
+                    .help(
+                        "write `steps = 1000` or `epochs = 20` under `[train]`, or give `--steps`",
+                    )
+                    .into(),
+            );
         }
         let seed = options.seed.unwrap_or(train.seed);
-        let semantics = options.semantics.unwrap_or(project.manifest.semantics.value);
+        let semantics = options.semantics.unwrap_or(project.manifest.semantics);
         let batches = batches::of(&project, seed);
         let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
             .max()
@@ -235,10 +239,13 @@ impl Trainer {
     pub fn step(&mut self) -> Result<Step, Diagnostics> {
         let parameters = self.parameters();
         let (by_step, by_epoch) = self.progress();
-        let learning_rate = self.train.learning_rate.at(match self.train.learning_rate.by {
-            By::Step => by_step,
-            By::Epoch => by_epoch,
-        });
+        let learning_rate = self
+            .train
+            .learning_rate
+            .at(match self.train.learning_rate.by {
+                By::Step => by_step,
+                By::Epoch => by_epoch,
+            });
         let at = (self.phases.iter())
             .position(|p| self.done < p.end)
             .unwrap_or(self.phases.len() - 1);
@@ -267,7 +274,8 @@ impl Trainer {
             ))
             .into());
         }
-        self.model.visit_gradients(&mut |gradients| gradients.fill(0.0));
+        self.model
+            .visit_gradients(&mut |gradients| gradients.fill(0.0));
         self.model.backward(&phase.engine);
         let gradient_norm = Optimise::clip(&mut self.model, self.train.clip_norm);
         if !gradient_norm.is_finite() || !loss.is_finite() {

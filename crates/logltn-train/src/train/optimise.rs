@@ -30,7 +30,10 @@ impl Optimise {
         let mut squares = 0.0;
         model.visit_gradients(&mut |gradients| {
             // In double precision and in order: the same bits every time.
-            squares += gradients.iter().map(|&g| f64::from(g) * f64::from(g)).sum::<f64>();
+            squares += gradients
+                .iter()
+                .map(|&g| f64::from(g) * f64::from(g))
+                .sum::<f64>();
         });
         let norm = squares.sqrt();
         if let Some(largest) = largest.filter(|l| norm > *l) {

@@ -24,7 +24,9 @@ impl Trainer {
                     for tensor in tensors {
                         let numbers = values[tensor.range.clone()].to_vec();
                         let name = format!("{name}.{}", tensor.name);
-                        checkpoint.tensors.push((name, tensor.shape.clone(), numbers));
+                        checkpoint
+                            .tensors
+                            .push((name, tensor.shape.clone(), numbers));
                     }
                 }
                 None => {
@@ -46,7 +48,9 @@ impl Trainer {
             for (what, values) in [("first", &state.first), ("second", &state.second)] {
                 if !values.is_empty() {
                     let name = format!("optimiser.{i}.{what}");
-                    checkpoint.tensors.push((name, vec![values.len()], values.clone()));
+                    checkpoint
+                        .tensors
+                        .push((name, vec![values.len()], values.clone()));
                 }
             }
         }
@@ -73,13 +77,18 @@ impl Trainer {
     pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Diagnostics> {
         let other = |what: String| {
             Diagnostics::from(
-                Diagnostic::error(format!("the checkpoint is of another training: {what}"))
-                    .help("resume with the same manifest and flags, or start anew in another folder"),
+                Diagnostic::error(format!("the checkpoint is of another training: {what}")).help(
+                    "resume with the same manifest and flags, or start anew in another folder",
+                ),
             )
         };
         let meta = |key: &str| checkpoint.meta.get(key).map_or("", String::as_str);
         if meta("seed") != self.seed.to_string() {
-            return Err(other(format!("its seed is {}, not {}", meta("seed"), self.seed)));
+            return Err(other(format!(
+                "its seed is {}, not {}",
+                meta("seed"),
+                self.seed
+            )));
         }
         if meta("semantics") != self.semantics.to_string() {
             return Err(other(format!(
@@ -89,7 +98,9 @@ impl Trainer {
             )));
         }
         let damaged = || {
-            Diagnostics::from(Diagnostic::error("the checkpoint's record of the training is damaged"))
+            Diagnostics::from(Diagnostic::error(
+                "the checkpoint's record of the training is damaged",
+            ))
         };
         let numbers = |key: &str| -> Option<Vec<u64>> {
             let parts = meta(key).split(',').filter(|p| !p.is_empty());
@@ -147,7 +158,9 @@ impl Trainer {
         let mut found = Vec::new();
         for (name, shape, _) in &expected.tensors {
             match checkpoint.tensor(name) {
-                Some((stored, values)) if stored == shape.as_slice() => found.extend_from_slice(values),
+                Some((stored, values)) if stored == shape.as_slice() => {
+                    found.extend_from_slice(values)
+                }
                 Some((stored, _)) => {
                     return Err(Diagnostic::error(format!(
                         "the checkpoint has `{name}` in the shape {stored:?}, the manifest's network needs {shape:?}"
