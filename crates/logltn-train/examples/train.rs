@@ -20,6 +20,9 @@ fn main() -> Result<(), Diagnostics> {
         if step.step == 1 || step.step.is_multiple_of(100) {
             println!("step {:5}  loss {:.5}  gradient {:.5}", step.step, step.loss, step.gradient_norm);
         }
+        if trainer.measure_is_due() {
+            println!("            {:?}", trainer.measure()?);
+        }
     }
     println!("{:.2} s", begun.elapsed().as_secs_f64());
     for (name, value) in trainer.measure()? {
