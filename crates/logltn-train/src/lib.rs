@@ -3,5 +3,6 @@
 pub mod data;
 pub mod manifest;
 pub mod metrics;
+pub mod report;
 pub mod run_directory;
 pub mod standin;
