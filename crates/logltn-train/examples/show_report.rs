@@ -1,4 +1,4 @@
-//! Makes a report and the other kinds of pictures from a simulated run, to look at:
+//! Makes a report, the other kinds of pictures and TensorBoard events from a simulated run, to look at:
 //! `cargo run -p logltn-train --example show_report -- DIR [STEPS AXIOMS]`.
 
 use std::f64::consts::TAU;
@@ -11,6 +11,7 @@ use logltn_train::report::{
 };
 use logltn_train::run_directory::StepRecord;
 use logltn_train::standin::{CLUSTERING_DIMENSIONS, clustering_points};
+use logltn_train::tensorboard::EventWriter;
 
 fn main() -> Result<(), Diagnostics> {
     let mut arguments = std::env::args().skip(1);
@@ -32,6 +33,7 @@ fn main() -> Result<(), Diagnostics> {
     let mut names: Vec<String> = vec!["covered".into(), "inhabited".into(), "smooth".into()];
     names.extend((3..axioms).map(|i| format!("whole_to_parts[class_{i}]")));
     names.truncate(axioms);
+    let mut events = EventWriter::open(dir, &names, None)?;
     let mut report = Report::new(&RunSummary {
         title: "clustering.toml".into(),
         facts: [
@@ -79,7 +81,7 @@ fn main() -> Result<(), Diagnostics> {
         } else {
             Vec::new()
         };
-        report.push(&StepRecord {
+        let record = StepRecord {
             step: step as u64,
             loss: -sat,
             sat,
@@ -87,8 +89,11 @@ fn main() -> Result<(), Diagnostics> {
             metrics,
             gradient_norm: 3.0 * fall * (1.0 + 0.5 * noise(step, 5)) + 0.004,
             step_time: 0.0021 + 0.0004 * noise(step, 9).abs(),
-        });
+        };
+        report.push(&record);
+        events.append(&record, std::time::SystemTime::now())?;
     }
+    events.sync()?;
     let page = report.write(dir)?;
     println!("{}", page.display());
     Ok(())

@@ -6,3 +6,4 @@ pub mod metrics;
 pub mod report;
 pub mod run_directory;
 pub mod standin;
+pub mod tensorboard;
