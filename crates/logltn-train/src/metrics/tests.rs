@@ -28,7 +28,8 @@ fn lengths_that_differ() {
     assert_eq!(adjusted_rand_index(&[1, 2], &[1]), wrong);
     assert_eq!(average_precision(&[1.0, 2.0], &[true]), wrong);
     assert_eq!(roc_auc(&[1.0, 2.0], &[true]), wrong);
-    let text = logltn::Diagnostic::from(wrong.unwrap_err()).to_string();
+    let lengths = accuracy(&[1, 2], &[1]).unwrap_err();
+    let text = logltn::Diagnostic::from(lengths).to_string();
     assert!(text.contains("2 rows, but 1 are known"), "{text}");
 }
 

@@ -34,7 +34,7 @@ fn record(step: u64) -> StepRecord {
         loss: 0.1 * step as f64,
         sat: -0.1 * step as f64,
         axioms: vec![-1.0 / 3.0, f64::NAN],
-        metrics: if step % 2 == 0 {
+        metrics: if step.is_multiple_of(2) {
             vec![("ari".into(), 0.7)]
         } else {
             vec![]
@@ -287,7 +287,7 @@ fn records_that_do_not_fit_are_refused() {
 #[test]
 fn a_resumed_log_forgets_later_steps_and_torn_lines() {
     let (axioms, metrics) = names();
-    let whole = |steps: std::ops::RangeInclusive<u64>| {
+    let whole = |steps: std::ops::Range<u64>| {
         let folder = folder();
         let run = RunDirectory::create(folder.path()).unwrap();
         let mut log = run.metrics_log(&axioms, &metrics, None).unwrap();
@@ -296,10 +296,10 @@ fn a_resumed_log_forgets_later_steps_and_torn_lines() {
         let read = |name| fs::read(run.file(name)).unwrap();
         (read("metrics.csv"), read("metrics.jsonl"))
     };
-    let (csv, jsonl) = whole(1..=20);
-    let expected = whole(1..=12);
+    let (csv, jsonl) = whole(1..21);
+    let expected = whole(1..13);
     // Cut anywhere after step 10's lines, resumed at step 10, and two more steps done.
-    let after_ten = whole(1..=10);
+    let after_ten = whole(1..11);
     for cut in (0..csv.len() - after_ten.0.len()).step_by(5) {
         let folder = folder();
         let cut_jsonl = jsonl.len().min(after_ten.1.len() + cut);
@@ -322,7 +322,7 @@ fn a_resumed_log_forgets_later_steps_and_torn_lines() {
     fs::write(folder.path().join("metrics.csv"), &csv).unwrap();
     let run = RunDirectory::resume(folder.path()).unwrap();
     drop(run.metrics_log(&axioms, &metrics, None).unwrap());
-    assert_eq!(fs::read(run.file("metrics.csv")).unwrap(), whole(1..=0).0);
+    assert_eq!(fs::read(run.file("metrics.csv")).unwrap(), whole(1..1).0);
 }
 
 #[test]
