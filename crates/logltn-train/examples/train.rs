@@ -7,7 +7,9 @@ use logltn_train::project::Project;
 use logltn_train::train::{TrainOptions, Trainer};
 
 fn main() -> Result<(), Diagnostics> {
-    let path = std::env::args().nth(1).unwrap_or("theories/clustering.toml".into());
+    let path = std::env::args()
+        .nth(1)
+        .unwrap_or("theories/clustering.toml".into());
     let mut found = Diagnostics::new();
     let Some(project) = Project::load(Path::new(&path), &mut found) else {
         eprintln!("{found}");
@@ -18,7 +20,10 @@ fn main() -> Result<(), Diagnostics> {
     while !trainer.is_done() {
         let step = trainer.step()?;
         if step.step == 1 || step.step.is_multiple_of(100) {
-            println!("step {:5}  loss {:.5}  gradient {:.5}", step.step, step.loss, step.gradient_norm);
+            println!(
+                "step {:5}  loss {:.5}  gradient {:.5}",
+                step.step, step.loss, step.gradient_norm
+            );
         }
         if trainer.measure_is_due() {
             println!("            {:?}", trainer.measure()?);

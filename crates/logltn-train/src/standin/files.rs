@@ -54,6 +54,23 @@ pub fn theory_files(mnist_labels: &[u8]) -> io::Result<Vec<StandInFile>> {
     Ok(files)
 }
 
+/// The clustering theory with its manifest and its data: what `logltn demo` runs, on a machine that has nothing else.
+pub fn clustering_project() -> Vec<StandInFile> {
+    let mut files = clustering_files();
+    let embedded = [
+        (
+            "clustering.ltn",
+            include_str!("../../../../theories/clustering.ltn"),
+        ),
+        (
+            "clustering.toml",
+            include_str!("../../../../theories/clustering.toml"),
+        ),
+    ];
+    files.extend(embedded.map(|(path, content)| text(path, content.to_string())));
+    files
+}
+
 fn text(path: &'static str, text: String) -> StandInFile {
     StandInFile {
         path,

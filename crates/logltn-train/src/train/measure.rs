@@ -231,7 +231,7 @@ impl Measure {
     }
 }
 
-fn largest(numbers: &[f32]) -> usize {
+pub(super) fn largest(numbers: &[f32]) -> usize {
     let better = |best: usize, k: usize| if numbers[k] > numbers[best] { k } else { best };
     (1..numbers.len()).fold(0, better)
 }

@@ -6,6 +6,7 @@
 mod batches;
 mod measure;
 mod optimise;
+mod pictures;
 mod run;
 mod state;
 

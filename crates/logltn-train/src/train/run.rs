@@ -9,6 +9,7 @@ use super::Trainer;
 use crate::run_directory::{
     AxiomInfo, MetricsLog, RunDirectory, RunInfo, RunStatus, StepRecord, utc_time,
 };
+use crate::tensorboard::EventWriter;
 
 /// Someone who follows a run: a progress bar, a test, nobody.
 pub trait Watch {
@@ -34,6 +35,8 @@ pub struct RunOptions {
     pub command: Vec<String>,
     /// Go on from a checkpoint, if there is one.
     pub resume: bool,
+    /// Write TensorBoard event files as well, to `tensorboard/`.
+    pub tensorboard: bool,
 }
 
 /// How a run ended.
@@ -82,7 +85,15 @@ pub fn run(
     directory.write_info(&info)?;
     let axioms: Vec<String> = trainer.axioms().iter().map(|a| a.0.clone()).collect();
     let mut log = directory.metrics_log(&axioms, &trainer.metrics(), after)?;
-    let result = steps(trainer, directory, &mut log, stop, watch);
+    let mut events = match options.tensorboard {
+        true => Some(EventWriter::open(
+            &directory.file("tensorboard"),
+            &axioms,
+            after,
+        )?),
+        false => None,
+    };
+    let result = steps(trainer, directory, &mut log, events.as_mut(), stop, watch);
     info.updated = utc_time(SystemTime::now());
     match &result {
         Ok(Outcome::Interrupted { .. }) => info.status = RunStatus::Interrupted,
@@ -124,6 +135,7 @@ fn steps(
     trainer: &mut Trainer,
     directory: &RunDirectory,
     log: &mut MetricsLog,
+    mut events: Option<&mut EventWriter>,
     stop: &AtomicBool,
     watch: &mut dyn Watch,
 ) -> Result<Outcome, Diagnostics> {
@@ -160,6 +172,9 @@ fn steps(
             metrics.clone_from(&record.metrics);
         }
         log.append(&record)?;
+        if let Some(events) = &mut events {
+            events.append(&record, SystemTime::now())?;
+        }
         watch.step(&record, trainer.total());
         if trainer.done().is_multiple_of(every) || trainer.is_done() {
             let checkpoint = trainer.checkpoint();
@@ -168,6 +183,9 @@ fn steps(
         last = Some(record);
     }
     log.sync()?;
+    if let Some(events) = events {
+        events.sync()?;
+    }
     directory.write_weights(&trainer.weights())?;
     Ok(Outcome::Finished { last, metrics })
 }
