@@ -117,11 +117,11 @@ unsafe fn tile<K: Kind, const ROWS: usize, const VECTORS: usize>(
             let b = *b
                 .add(k * task.b_depth + column)
                 .cast::<[[f32; LANES]; VECTORS]>();
-            for m in 0..ROWS {
+            for (m, sums) in sums.iter_mut().enumerate() {
                 let a = *a.add((row + m) * task.a_row + k * task.a_depth);
-                for n in 0..VECTORS {
-                    for lane in 0..LANES {
-                        sums[m][n][lane] = multiply_add::<K>(a, b[n][lane], sums[m][n][lane]);
+                for (sums, b) in sums.iter_mut().zip(&b) {
+                    for (sum, &b) in sums.iter_mut().zip(b) {
+                        *sum = multiply_add::<K>(a, b, *sum);
                     }
                 }
             }
