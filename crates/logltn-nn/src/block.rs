@@ -87,7 +87,7 @@ impl Block {
                     processor.convolve(&mut task);
                     let winners = &mut self.winners[pool.winners.clone()];
                     let between = &scratch[..planes];
-                    processor.pool(between, pool.height, pool.width, pool.size, output, winners);
+                    processor.pool(between, pool.shape(), output, winners);
                 } else {
                     task.output = output;
                     processor.convolve(&mut task);
@@ -95,7 +95,7 @@ impl Block {
             }
             OperationKind::Pool(pool) => {
                 let winners = &mut self.winners[pool.winners.clone()];
-                processor.pool(input, pool.height, pool.width, pool.size, output, winners);
+                processor.pool(input, pool.shape(), output, winners);
             }
             OperationKind::Flatten => {
                 let (length, stride) = (operation.input.shape.len(), operation.output.stride());
@@ -196,8 +196,7 @@ impl Block {
             OperationKind::Pool(pool) => {
                 if by_input_needed {
                     let winners = &self.winners[pool.winners.clone()];
-                    let (height, width) = (pool.height, pool.width);
-                    processor.unpool(by_output, winners, height, width, pool.size, 0, by_input);
+                    processor.unpool(by_output, winners, pool.shape(), 0, by_input);
                 }
             }
             OperationKind::Flatten => {
@@ -252,7 +251,7 @@ impl Convolution {
         let planes = &mut scratch[..self.filters * height * stride];
         if let Some(pool) = &self.pool {
             let winners = &winners[pool.winners.clone()];
-            processor.unpool(by_output, winners, height, width, pool.size, margin, planes);
+            processor.unpool(by_output, winners, pool.shape(), margin, planes);
         } else {
             let rows = planes.chunks_exact_mut(stride);
             for (to, from) in rows.zip(by_output.chunks_exact(width * LANES)) {

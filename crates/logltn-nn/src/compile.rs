@@ -140,6 +140,13 @@ pub(crate) struct Pool {
     pub winners: Range<usize>,
 }
 
+impl Pool {
+    /// The height and width of the planes that go in, and the size.
+    pub fn shape(&self) -> (usize, usize, usize) {
+        (self.height, self.width, self.size)
+    }
+}
+
 /// Some outputs of a dense layer, the gradients of whose weights are computed together for all rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {

@@ -114,12 +114,11 @@ unsafe fn tile<K: Kind, const FILTERS: usize, const PIXELS: usize>(
                 // SAFETY: row and column of the input are in the plane, and the weight is one of this filter.
                 unsafe {
                     let pixels = *input.add(row + j).cast::<[Vector; PIXELS]>();
-                    for f in 0..FILTERS {
+                    for (f, sums) in sums.iter_mut().enumerate() {
                         let weight = *weights.add(weight_row + j + f * task.channels * k * k);
-                        for p in 0..PIXELS {
-                            for lane in 0..LANES {
-                                sums[f][p][lane] =
-                                    multiply_add::<K>(weight, pixels[p][lane], sums[f][p][lane]);
+                        for (sums, pixels) in sums.iter_mut().zip(&pixels) {
+                            for (sum, &pixel) in sums.iter_mut().zip(pixels) {
+                                *sum = multiply_add::<K>(weight, pixel, *sum);
                             }
                         }
                     }
@@ -232,32 +231,43 @@ unsafe fn weight_tile<K: Kind, const FILTERS: usize, const COLUMNS: usize>(
             // SAFETY: j + COLUMNS ≤ k, so x + j and the columns after it are in the row of the input.
             unsafe {
                 let pixels = *input.add(input_row + x).cast::<[Vector; COLUMNS]>();
-                for f in 0..FILTERS {
+                for (f, sums) in sums.iter_mut().enumerate() {
                     let by_output = *by_output.add(row + x + f * height * stride);
-                    for c in 0..COLUMNS {
-                        for lane in 0..LANES {
-                            sums[f][c][lane] = multiply_add::<K>(
-                                by_output[lane],
-                                pixels[c][lane],
-                                sums[f][c][lane],
-                            );
+                    for (sums, pixels) in sums.iter_mut().zip(&pixels) {
+                        for ((sum, &by_output), &pixel) in
+                            sums.iter_mut().zip(&by_output).zip(pixels)
+                        {
+                            *sum = multiply_add::<K>(by_output, pixel, *sum);
                         }
                     }
                 }
             }
         }
     }
-    for (f, sums) in sums.iter().enumerate() {
-        let start = (((filter + f) * task.channels + channel) * k + i) * k + j;
-        for (gradient, sums) in task.weights[start..start + COLUMNS].iter_mut().zip(sums) {
-            *gradient += sum_of_lanes(*sums);
+    // What is passed on has to be in memory. Were that `sums`, it would be written in each turn of the loop above; so
+    // it is a copy.
+    let mut copy = [[[0.0f32; LANES]; COLUMNS]; FILTERS];
+    for (copy, sums) in copy.iter_mut().zip(&sums) {
+        for (copy, sums) in copy.iter_mut().zip(sums) {
+            *copy = *sums;
         }
+    }
+    let first = ((filter * task.channels + channel) * k + i) * k + j;
+    let starts = (first..).step_by(task.channels * k * k);
+    for (start, sums) in starts.zip(&copy) {
+        add_sums_of_lanes(&mut task.weights[start..start + COLUMNS], sums);
     }
     COLUMNS
 }
 
+#[inline(never)]
+fn add_sums_of_lanes(gradients: &mut [f32], sums: &[Vector]) {
+    for (gradient, sums) in gradients.iter_mut().zip(sums) {
+        *gradient += sum_of_lanes(*sums);
+    }
+}
+
 /// In pairs, halving: one order on every machine.
-#[inline(always)]
 fn sum_of_lanes(mut lanes: Vector) -> f32 {
     let mut width = LANES / 2;
     while width > 0 {

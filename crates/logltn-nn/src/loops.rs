@@ -21,9 +21,7 @@ pub(crate) fn add<K: Kind>(a: &mut [f32], b: &[f32]) {
 #[inline(always)]
 pub(crate) fn pool<K: Kind>(
     input: &[f32],
-    height: usize,
-    width: usize,
-    k: usize,
+    (height, width, k): (usize, usize, usize),
     output: &mut [f32],
     winners: &mut [u32],
 ) {
@@ -40,13 +38,15 @@ pub(crate) fn pool<K: Kind>(
             for x in 0..out_width {
                 let mut best = input[y * k * width + x * k];
                 let mut winner = [0; LANES];
-                for place in 1..k * k {
-                    let candidate = &input[(y * k + place / k) * width + x * k + place % k];
-                    for lane in 0..LANES {
-                        let better =
-                            (candidate[lane] > best[lane]) | (candidate[lane] != candidate[lane]);
-                        best[lane] = if better { candidate[lane] } else { best[lane] };
-                        winner[lane] = if better { place as u32 } else { winner[lane] };
+                for i in 0..k {
+                    let start = (y * k + i) * width + x * k;
+                    for (j, candidate) in input[start..start + k].iter().enumerate() {
+                        let place = (i * k + j) as u32;
+                        for lane in 0..LANES {
+                            let better = (candidate[lane] > best[lane]) | candidate[lane].is_nan();
+                            best[lane] = if better { candidate[lane] } else { best[lane] };
+                            winner[lane] = if better { place } else { winner[lane] };
+                        }
                     }
                 }
                 output[y * out_width + x] = best;
@@ -60,9 +60,7 @@ pub(crate) fn pool<K: Kind>(
 pub(crate) fn unpool<K: Kind>(
     by_output: &[f32],
     winners: &[u32],
-    height: usize,
-    width: usize,
-    k: usize,
+    (height, width, k): (usize, usize, usize),
     margin: usize,
     by_input: &mut [f32],
 ) {
@@ -71,7 +69,7 @@ pub(crate) fn unpool<K: Kind>(
     let (by_input, _) = by_input.as_chunks_mut::<LANES>();
     let (out_height, out_width) = (height / k, width / k);
     let stride = width + 2 * margin;
-    let everything_is_written = margin == 0 && height % k == 0 && width % k == 0;
+    let everything_is_written = margin == 0 && height.is_multiple_of(k) && width.is_multiple_of(k);
     let planes = by_input
         .chunks_exact_mut(height * stride)
         .zip(by_output.chunks_exact(out_height * out_width))
@@ -84,12 +82,15 @@ pub(crate) fn unpool<K: Kind>(
             for x in 0..out_width {
                 let by_output = &by_output[y * out_width + x];
                 let winner = &winners[y * out_width + x];
-                for place in 0..k * k {
-                    let at = (y * k + place / k) * stride + margin + x * k + place % k;
-                    let by_input = &mut by_input[at];
-                    for lane in 0..LANES {
-                        let won = winner[lane] == place as u32;
-                        by_input[lane] = if won { by_output[lane] } else { 0.0 };
+                for i in 0..k {
+                    let start = (y * k + i) * stride + margin + x * k;
+                    for (j, by_input) in by_input[start..start + k].iter_mut().enumerate() {
+                        let place = (i * k + j) as u32;
+                        for lane in 0..LANES {
+                            // All bits or none: written as a choice, it becomes a branch for each lane.
+                            let mask = u32::from(winner[lane] == place).wrapping_neg();
+                            by_input[lane] = f32::from_bits(by_output[lane].to_bits() & mask);
+                        }
                     }
                 }
             }

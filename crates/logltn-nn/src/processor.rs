@@ -143,11 +143,12 @@ compile_loops! {
     fn adam(step: &AdamStep, parameters: &mut [f32], gradients: &[f32], first: &mut [f32], second: &mut [f32]);
     /// a += b
     fn add(a: &mut [f32], b: &[f32]);
-    /// The greatest of each k × k tile of an image of vectors, and its place in the tile.
-    fn pool(input: &[f32], height: usize, width: usize, k: usize, output: &mut [f32], winners: &mut [u32]);
+    /// The greatest of each k × k tile of planes of vectors, and its place in the tile; the shape is height, width
+    /// and k.
+    fn pool(input: &[f32], shape: (usize, usize, usize), output: &mut [f32], winners: &mut [u32]);
     /// The gradient of [`Self::pool`]: each winner gets its own, the others 0. The rows of `by_input` have `margin`
     /// zeros more on both sides.
-    fn unpool(by_output: &[f32], winners: &[u32], height: usize, width: usize, k: usize, margin: usize, by_input: &mut [f32]);
+    fn unpool(by_output: &[f32], winners: &[u32], shape: (usize, usize, usize), margin: usize, by_input: &mut [f32]);
     /// d = d · f′(x) for the ELU, y = f(x)
     fn times_elu_derivative(d: &mut [f32], y: &[f32]);
     /// d = d · f′(x) for the ReLU, y = f(x)
