@@ -212,12 +212,17 @@ fn one_cause_one_message() {
             "rows = \"labelled.csv\"",
             "row = \"labelled.csv\", rows = 3",
         ),
+        // A misspelt name is not also a missing one.
+        ("m.toml", "near = {", "nera = {"),
+        ("m.toml", "[sorts.Point]", "[sorts.Piont]"),
+        ("m.toml", "labelled = {", "labeled = {"),
+        ("m.toml", "origin = {", "orign = {"),
     ] {
         let folder = sound();
         change(&folder, (file, from, to));
         let run = folder.run(&["check", "m.toml"]);
         let errors = run.stderr.matches("error: ").count();
-        let expected = if file == "m.toml" { 2 } else { 1 };
+        let expected = if to.contains("rows = 3") { 2 } else { 1 };
         assert_eq!(errors, expected, "{file}:\n{}", run.stderr);
     }
 }
