@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::component::{InScope, KeyIds};
 use super::literal::MapKey;
 use super::program::*;
-use super::{Plan, PlannedAxiom};
+use super::{Plan, PlanOptions, PlannedAxiom};
 use crate::data::Data;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::guard::{Cell, Join, TableIndexes, conjuncts};
@@ -19,6 +19,7 @@ pub(super) struct Builder<'a> {
     pub data: &'a Data,
     pub outputs: &'a [Output],
     pub semantics: &'a Semantics,
+    pub options: PlanOptions,
     pub indexes: &'a TableIndexes,
     // Shared by all axioms:
     pub components: Vec<Component>,
@@ -42,12 +43,15 @@ pub(super) struct Builder<'a> {
     /// Which levels read which slots.
     pub reads: Vec<(usize, usize)>,
     pub wide_reads: Vec<(usize, usize)>,
+    /// The outer variables of each elimination.
+    pub elimination_keys: Vec<KeyIds>,
 }
 
 pub(super) fn plan(
     data: &Data,
     outputs: &[Output],
     semantics: &Semantics,
+    options: &PlanOptions,
 ) -> Result<Plan, Diagnostics> {
     let mut out = data.missing();
     check(data, outputs, semantics, &mut out);
@@ -59,6 +63,7 @@ pub(super) fn plan(
         data,
         outputs,
         semantics,
+        options: *options,
         indexes: &indexes,
         components: Vec::new(),
         key_ids: Vec::new(),
@@ -77,6 +82,7 @@ pub(super) fn plan(
         level_scopes: Vec::new(),
         reads: Vec::new(),
         wide_reads: Vec::new(),
+        elimination_keys: Vec::new(),
     };
     let mut axioms = Vec::new();
     let mut programs = Vec::new();
@@ -246,6 +252,7 @@ impl<'a> Builder<'a> {
         self.level_scopes = vec![Vec::new()];
         self.reads.clear();
         self.wide_reads.clear();
+        self.elimination_keys.clear();
         self.program.root = self.root(&axiom.formula)?;
         self.carry_slots();
         let counts = self.count();

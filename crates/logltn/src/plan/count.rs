@@ -48,6 +48,13 @@ impl Builder<'_> {
                     let keyed = |u: &ComponentUse| u.key_slot.is_some();
                     invariant[*body] && !self.program.levels[*level].components.iter().any(keyed)
                 }
+                NodeKind::Elimination(index) => {
+                    let elimination = &self.program.eliminations[*index];
+                    let factors = elimination.factors.iter().map(|f| f.body);
+                    elimination.key_slot.is_none()
+                        && (factors.chain(elimination.common.iter().copied()))
+                            .all(|m| invariant[m])
+                }
             };
         }
         invariant
@@ -119,7 +126,76 @@ impl Builder<'_> {
                 });
                 total
             }
+            NodeKind::Elimination(index) => {
+                self.count_elimination(node, *index, env, invariant, counts)
+            }
         })
+    }
+
+    /// The bindings of an `exists` by elimination, each counted as often as the members of its body have
+    /// bindings of their own: sums of products, along the lists that the engine runs through.
+    fn count_elimination(
+        &self,
+        node: usize,
+        index: usize,
+        env: &mut Vec<Cell>,
+        invariant: &[bool],
+        counts: &mut Counts,
+    ) -> Count {
+        let elimination = &self.program.eliminations[index];
+        let key = self.key_in(&self.elimination_keys[index], env).unwrap_or(0) as usize;
+        let bindings = elimination.counts[key];
+        if bindings == 0 {
+            if counts.example.is_none() {
+                let level = self.program.nodes[node].level;
+                counts.example = Some((node, self.bound_at(level, env)));
+            }
+            counts.nothing = counts.nothing.or(Some(node));
+            return (0, 1);
+        }
+        let (mut times, mut empty) = (1_u128, 0_u128);
+        for &member in &elimination.common {
+            let (n, e) = self.count_node(member, env, invariant, counts);
+            times = times.saturating_mul(n);
+            empty = empty.saturating_add(e.saturating_mul(bindings));
+        }
+        // By factor: the numbers of bindings, and of empty `exists`, where they are not all the same.
+        let mut weights: Vec<Option<Vec<u128>>> = Vec::new();
+        let mut empties: Vec<Option<Vec<u128>>> = Vec::new();
+        for factor in &elimination.factors {
+            let mut own = (None, None);
+            if invariant[factor.body] {
+                let (n, e) = self.count_node(factor.body, env, invariant, counts);
+                times = times.saturating_mul(n);
+                empty = empty.saturating_add(e.saturating_mul(bindings));
+            } else {
+                let scopes = &self.level_scopes[factor.level];
+                let (mut ns, mut es) = (Vec::new(), Vec::new());
+                let all = 0..factor.size as u32;
+                self.each_binding(scopes, &[all], env, &mut |this, env| {
+                    let (n, e) = this.count_node(factor.body, env, invariant, counts);
+                    ns.push(n);
+                    es.push(e);
+                });
+                own = (Some(ns), es.iter().any(|e| *e > 0).then_some(es));
+            }
+            weights.push(own.0);
+            empties.push(own.1);
+        }
+        let unread = elimination.unread;
+        let mut total = bindings;
+        if weights.iter().any(Option::is_some) {
+            total = elimination.sum_of_products(key, &weights).saturating_mul(unread);
+        }
+        for (factor, own) in empties.into_iter().enumerate() {
+            if own.is_some() {
+                let mut only: Vec<Option<Vec<u128>>> = vec![None; weights.len()];
+                only[factor] = own;
+                let more = elimination.sum_of_products(key, &only).saturating_mul(unread);
+                empty = empty.saturating_add(more);
+            }
+        }
+        (total.saturating_mul(times), empty)
     }
 
     fn each_binding(
@@ -142,8 +218,13 @@ impl Builder<'_> {
 
     /// The variables bound around a level, with what they are bound to.
     fn bound_outside(&self, level: usize, env: &[Cell]) -> Vec<(VarId, Cell)> {
+        self.bound_at(self.program.levels[level].parent, env)
+    }
+
+    /// The variables bound at a level and around it.
+    fn bound_at(&self, level: usize, env: &[Cell]) -> Vec<(VarId, Cell)> {
         let mut bound = Vec::new();
-        let mut at = self.program.levels[level].parent;
+        let mut at = level;
         while at != 0 {
             let variables = self.level_scopes[at].iter().flat_map(|s| &s.variables);
             bound.extend(variables.map(|v| (*v, env[v.index()])));

@@ -56,7 +56,7 @@ impl Builder<'_> {
         })
     }
 
-    fn node(&mut self, kind: NodeKind, formula: &Formula) -> usize {
+    pub(super) fn node(&mut self, kind: NodeKind, formula: &Formula) -> usize {
         self.program.nodes.push(Node {
             kind,
             level: self.level,
@@ -66,7 +66,7 @@ impl Builder<'_> {
         self.program.nodes.len() - 1
     }
 
-    fn formula(&mut self, formula: &Formula, negate: bool) -> Result<usize, Diagnostic> {
+    pub(super) fn formula(&mut self, formula: &Formula, negate: bool) -> Result<usize, Diagnostic> {
         deep(|| self.formula_here(formula, negate))
     }
 
@@ -132,6 +132,12 @@ impl Builder<'_> {
                     }
                     Quantifier::Forall | Quantifier::Exists => {
                         let forall = quantifier == Quantifier::Forall;
+                        if !forall
+                            && let Some(node) =
+                                self.eliminate(binding, guard, body, negate, formula)?
+                        {
+                            return Ok(node);
+                        }
                         return self.quantifier(forall, binding, guard, formula, |this| {
                             this.formula(body, negate)
                         });
@@ -213,7 +219,7 @@ impl Builder<'_> {
     }
 
     /// Every `dist` of a guard needs features of one width on both sides.
-    fn check_distances(&self, guard: Option<&Guard>) -> Result<(), Diagnostic> {
+    pub(super) fn check_distances(&self, guard: Option<&Guard>) -> Result<(), Diagnostic> {
         let mut distances = Vec::new();
         guard.iter().for_each(|g| find_distances(g, &mut distances));
         for (value, a, b) in distances {

@@ -3,6 +3,7 @@
 mod build;
 mod component;
 mod count;
+mod elimination;
 mod literal;
 mod lower;
 pub(crate) mod program;
@@ -37,6 +38,20 @@ pub struct Plan {
     warnings: Diagnostics,
 }
 
+/// How to plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanOptions {
+    /// Whether formulas may be rewritten to cheaper ones of the same value and gradient: quantifiers moved
+    /// inward, variables of an `exists` eliminated one at a time. On unless switched off.
+    pub rewrite: bool,
+}
+
+impl Default for PlanOptions {
+    fn default() -> PlanOptions {
+        PlanOptions { rewrite: true }
+    }
+}
+
 /// One axiom of the plan: families are written out.
 #[derive(Clone, Debug)]
 pub struct PlannedAxiom {
@@ -63,7 +78,17 @@ impl Plan {
         outputs: &[Output],
         semantics: &Semantics,
     ) -> Result<Plan, Diagnostics> {
-        build::plan(data, outputs, semantics)
+        Plan::new_with(data, outputs, semantics, &PlanOptions::default())
+    }
+
+    /// Plans a theory, with a say in how.
+    pub fn new_with(
+        data: &Data,
+        outputs: &[Output],
+        semantics: &Semantics,
+        options: &PlanOptions,
+    ) -> Result<Plan, Diagnostics> {
+        build::plan(data, outputs, semantics, options)
     }
 
     /// The axioms, families written out.
@@ -98,6 +123,9 @@ impl Plan {
             program::MapValues::Rows { codes, .. } => 12 * codes.len(),
             program::MapValues::Wide(values) => 8 * values.len(),
         });
-        maps.sum::<usize>() + self.components.iter().map(Component::bytes).sum::<usize>()
+        let eliminations = self.programs.iter().flat_map(|p| &p.eliminations);
+        maps.sum::<usize>()
+            + eliminations.map(program::Elimination::bytes).sum::<usize>()
+            + self.components.iter().map(Component::bytes).sum::<usize>()
     }
 }
