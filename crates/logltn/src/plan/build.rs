@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::component::{InScope, KeyIds};
 use super::literal::MapKey;
 use super::program::*;
-use super::{Plan, PlanOptions, PlannedAxiom};
+use super::{Plan, PlannedAxiom};
 use crate::data::Data;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::guard::{Cell, Join, TableIndexes, conjuncts};
@@ -15,11 +15,20 @@ use crate::output::{Output, OutputKind};
 use crate::semantics::Semantics;
 use crate::theory::*;
 
+/// Whether to rewrite formulas where that is exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rewrites {
+    Never,
+    WhereCheaper,
+    /// Cheaper or not, so that tests see many.
+    Always,
+}
+
 pub(super) struct Builder<'a> {
     pub data: &'a Data,
     pub outputs: &'a [Output],
     pub semantics: &'a Semantics,
-    pub options: PlanOptions,
+    pub rewrites: Rewrites,
     pub indexes: &'a TableIndexes,
     // Shared by all axioms:
     pub components: Vec<Component>,
@@ -51,7 +60,7 @@ pub(super) fn plan(
     data: &Data,
     outputs: &[Output],
     semantics: &Semantics,
-    options: &PlanOptions,
+    rewrites: Rewrites,
 ) -> Result<Plan, Diagnostics> {
     let mut out = data.missing();
     check(data, outputs, semantics, &mut out);
@@ -63,7 +72,7 @@ pub(super) fn plan(
         data,
         outputs,
         semantics,
-        options: *options,
+        rewrites,
         indexes: &indexes,
         components: Vec::new(),
         key_ids: Vec::new(),

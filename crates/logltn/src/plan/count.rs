@@ -153,49 +153,33 @@ impl Builder<'_> {
             counts.nothing = counts.nothing.or(Some(node));
             return (0, 1);
         }
-        let (mut times, mut empty) = (1_u128, 0_u128);
+        // Members in which an `exists` could be empty are not moved.
+        let mut times = 1_u128;
+        let mut weights: Vec<Option<Vec<u128>>> = vec![None; elimination.factors.len()];
         for &member in &elimination.common {
-            let (n, e) = self.count_node(member, env, invariant, counts);
-            times = times.saturating_mul(n);
-            empty = empty.saturating_add(e.saturating_mul(bindings));
+            times = times.saturating_mul(self.count_node(member, env, invariant, counts).0);
         }
-        // By factor: the numbers of bindings, and of empty `exists`, where they are not all the same.
-        let mut weights: Vec<Option<Vec<u128>>> = Vec::new();
-        let mut empties: Vec<Option<Vec<u128>>> = Vec::new();
-        for factor in &elimination.factors {
-            let mut own = (None, None);
+        for (factor, weights) in elimination.factors.iter().zip(&mut weights) {
             if invariant[factor.body] {
-                let (n, e) = self.count_node(factor.body, env, invariant, counts);
+                let (n, _) = self.count_node(factor.body, env, invariant, counts);
                 times = times.saturating_mul(n);
-                empty = empty.saturating_add(e.saturating_mul(bindings));
-            } else {
-                let scopes = &self.level_scopes[factor.level];
-                let (mut ns, mut es) = (Vec::new(), Vec::new());
-                let all = 0..factor.size as u32;
-                self.each_binding(scopes, &[all], env, &mut |this, env| {
-                    let (n, e) = this.count_node(factor.body, env, invariant, counts);
-                    ns.push(n);
-                    es.push(e);
-                });
-                own = (Some(ns), es.iter().any(|e| *e > 0).then_some(es));
+                continue;
             }
-            weights.push(own.0);
-            empties.push(own.1);
+            let mut own = Vec::with_capacity(factor.size);
+            let scopes = &self.level_scopes[factor.level];
+            self.each_binding(scopes, &[0..factor.size as u32], env, &mut |this, env| {
+                own.push(this.count_node(factor.body, env, invariant, counts).0);
+            });
+            *weights = Some(own);
         }
-        let unread = elimination.unread;
-        let mut total = bindings;
-        if weights.iter().any(Option::is_some) {
-            total = elimination.sum_of_products(key, &weights).saturating_mul(unread);
-        }
-        for (factor, own) in empties.into_iter().enumerate() {
-            if own.is_some() {
-                let mut only: Vec<Option<Vec<u128>>> = vec![None; weights.len()];
-                only[factor] = own;
-                let more = elimination.sum_of_products(key, &only).saturating_mul(unread);
-                empty = empty.saturating_add(more);
+        let total = match weights.iter().any(Option::is_some) {
+            true => {
+                let sum = elimination.sum_of_products(key, &weights);
+                sum.saturating_mul(elimination.unread)
             }
-        }
-        (total.saturating_mul(times), empty)
+            false => bindings,
+        };
+        (total.saturating_mul(times), 0)
     }
 
     fn each_binding(

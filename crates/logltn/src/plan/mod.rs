@@ -19,6 +19,7 @@ use crate::source::Span;
 use crate::theory::PredicateId;
 
 pub use program::ArgumentShape;
+use build::Rewrites;
 use program::{Component, Map, Program, RequestPlan};
 
 /// A theory compiled for some data, some outputs and a semantics.
@@ -88,7 +89,21 @@ impl Plan {
         semantics: &Semantics,
         options: &PlanOptions,
     ) -> Result<Plan, Diagnostics> {
-        build::plan(data, outputs, semantics, options)
+        let rewrites = match options.rewrite {
+            true => Rewrites::WhereCheaper,
+            false => Rewrites::Never,
+        };
+        build::plan(data, outputs, semantics, rewrites)
+    }
+
+    /// Rewrites wherever that is exact, even where it does not pay: for tests, whose theories are small.
+    #[doc(hidden)]
+    pub fn new_rewritten(
+        data: &Data,
+        outputs: &[Output],
+        semantics: &Semantics,
+    ) -> Result<Plan, Diagnostics> {
+        build::plan(data, outputs, semantics, Rewrites::Always)
     }
 
     /// The axioms, families written out.

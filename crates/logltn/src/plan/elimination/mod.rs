@@ -12,13 +12,14 @@
 mod clique;
 mod lists;
 mod network;
+mod nonempty;
 mod order;
 mod split;
 mod text;
 
 use rustc_hash::FxHashMap;
 
-use super::build::Builder;
+use super::build::{Builder, Rewrites};
 use super::component::{InScope, KeyIds};
 use super::program::*;
 use crate::diagnostic::Diagnostic;
@@ -67,7 +68,7 @@ impl Builder<'_> {
         let Binding::Sorts(variables) = binding else {
             return Ok(None);
         };
-        if !exact || !self.options.rewrite {
+        if !exact || self.rewrites == Rewrites::Never {
             return Ok(None);
         }
         self.check_distances(guard)?;
@@ -96,6 +97,9 @@ impl Builder<'_> {
         }
         let mut members = Vec::new();
         flatten(body, negate, &mut members);
+        if !members.iter().all(|(member, negate)| self.never_empty(member, *negate)) {
+            return None;
+        }
         let (mut common, mut factors) = (Vec::new(), Vec::<(Vec<VarId>, Vec<Member>)>::new());
         for member in members {
             let mut read = Vec::new();
@@ -109,13 +113,15 @@ impl Builder<'_> {
                 None => factors.push((read, vec![member])),
             }
         }
-        if factors.iter().any(|(read, _)| read.len() == variables.len()) && common.is_empty() {
+        let always = self.rewrites == Rewrites::Always;
+        let whole = |(read, _): &(Vec<VarId>, _)| read.len() == variables.len();
+        if !always && factors.iter().any(whole) && common.is_empty() {
             return None; // every binding has a value of its own
         }
         let (network, unread) = self.network(variables, &conditions, &factors)?;
         let (network, turns) = cheapest(network);
         let widest = turns.iter().map(|t| t.scope.len()).max().unwrap_or(0);
-        if turns.len() <= 1 && common.is_empty() && unread.is_empty() && widest == variables.len() {
+        if !always && turns.len() <= 1 && common.is_empty() && unread.is_empty() && widest == variables.len() {
             return None;
         }
         if turns.iter().any(|t| !fits(&network, t)) {
@@ -163,7 +169,7 @@ impl Builder<'_> {
             + weight(&common);
         let asks_more = self.asks_more(&factors, &keys);
         let enough = if asks_more { 0.01 } else { 0.8 };
-        if cost_after > enough * cost_before {
+        if !always && cost_after > enough * cost_before {
             return None;
         }
         let elimination = Elimination {
