@@ -53,6 +53,19 @@ impl Default for PlanOptions {
     }
 }
 
+/// A part of an axiom that is evaluated in another form than it was written in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rewrite {
+    /// As written.
+    pub before: String,
+    /// The formula that is evaluated instead.
+    pub after: String,
+    /// About how many operations it would have taken for one binding of the enclosing variables.
+    pub cost_before: f64,
+    /// About how many it takes.
+    pub cost_after: f64,
+}
+
 /// One axiom of the plan: families are written out.
 #[derive(Clone, Debug)]
 pub struct PlannedAxiom {
@@ -129,6 +142,12 @@ impl Plan {
     /// What the numbers of a predicate mean.
     pub fn output(&self, predicate: PredicateId) -> Output {
         self.outputs[predicate.index()]
+    }
+
+    /// What was rewritten in an axiom, by its place in [`Plan::axioms`].
+    pub fn rewrites(&self, axiom: usize) -> impl Iterator<Item = &Rewrite> {
+        let program = self.programs.get(axiom);
+        program.into_iter().flat_map(|p| p.rewrites())
     }
 
     /// About how much memory the lists of bindings and the maps take.

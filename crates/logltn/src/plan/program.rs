@@ -9,6 +9,7 @@
 //! slot by way of a **map**: one number per tuple. So the engine's loops add small integers and gather;
 //! they never see variables, sorts or guards.
 
+use super::Rewrite;
 use crate::source::Span;
 use crate::theory::*;
 
@@ -134,6 +135,12 @@ pub(crate) struct Program {
     pub eliminations: Vec<Elimination>,
 }
 
+impl Program {
+    pub fn rewrites(&self) -> impl Iterator<Item = &Rewrite> {
+        self.eliminations.iter().map(|e| &e.rewrite)
+    }
+}
+
 /// An `exists` whose variables are eliminated one after another, instead of going through all bindings.
 ///
 /// Each step goes through the combinations of a few variables, adds up what the factors and the messages
@@ -251,15 +258,6 @@ impl EliminationList {
     pub fn len(&self) -> usize {
         self.ends.last().map_or(0, |end| *end as usize)
     }
-}
-
-/// A rewrite for people: what was written, what became of it, and the work of both per outer binding.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Rewrite {
-    pub before: String,
-    pub after: String,
-    pub cost_before: f64,
-    pub cost_after: f64,
 }
 
 /// The constant part of a slot.

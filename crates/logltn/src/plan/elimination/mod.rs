@@ -20,6 +20,7 @@ mod text;
 use rustc_hash::FxHashMap;
 
 use super::build::{Builder, Rewrites};
+use super::Rewrite;
 use super::component::{InScope, KeyIds};
 use super::program::*;
 use crate::diagnostic::Diagnostic;
