@@ -92,11 +92,12 @@ fn addition(semantics: &str) -> Engine<f32> {
 fn columns(digits: usize) -> Engine<f32> {
     let join = |parts: Vec<String>, with: &str| parts.join(with);
     let names = |name: &str, after: &str| {
-        join((0..digits).map(|i| format!("{name}{i}{after}")).collect(), ", ")
+        join(
+            (0..digits).map(|i| format!("{name}{i}{after}")).collect(),
+            ", ",
+        )
     };
-    let sums = |after: &str| {
-        join((0..=digits).map(|i| format!("s{i}{after}")).collect(), ", ")
-    };
+    let sums = |after: &str| join((0..=digits).map(|i| format!("s{i}{after}")).collect(), ", ");
     let carries = join((0..=digits).map(|i| format!("c{i}")).collect(), ", ");
     let mut equations: Vec<String> = (0..digits)
         .map(|i| format!("a{i} + b{i} + c{i} = s{i} + 10*c{}", i + 1))

@@ -50,7 +50,12 @@ fn theory(digits: usize, form: Form) -> Theory {
             equations.push(format!("c{digits} = s{digits}"));
             let carries: Vec<String> = (1..=digits).map(|i| format!("c{i}")).collect();
             let carries = format!(", {}: Carry", carries.join(", "));
-            (columns.join(", "), names.join(", "), equations.join(" and "), carries)
+            (
+                columns.join(", "),
+                names.join(", "),
+                equations.join(" and "),
+                carries,
+            )
         }
     };
     let text = format!(
@@ -71,7 +76,9 @@ fn theory(digits: usize, form: Form) -> Theory {
 }
 
 fn random(state: &mut u64) -> f64 {
-    *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+    *state = state
+        .wrapping_mul(6364136223846793005)
+        .wrapping_add(1442695040888963407);
     (*state >> 33) as f64 / (1_u64 << 31) as f64
 }
 
@@ -88,7 +95,8 @@ fn data(theory: &Theory, digits: usize, form: Form, rows: usize) -> Data {
     for _ in 0..rows {
         let (mut carry, mut total) = (0, 0);
         for (i, column) in sums[..digits].iter_mut().enumerate() {
-            let sum = (10.0 * random(&mut state)) as i64 + (10.0 * random(&mut state)) as i64 + carry;
+            let sum =
+                (10.0 * random(&mut state)) as i64 + (10.0 * random(&mut state)) as i64 + carry;
             column.push(sum % 10);
             carry = sum / 10;
             total += sum % 10 * 10_i64.pow(i as u32);
@@ -118,7 +126,10 @@ fn evaluate(plan: Plan, scale: f64, alpha: f64) -> (Evaluation, Vec<f64>) {
         alpha,
         ..Parameters::default()
     };
-    let value = engine.evaluate_with_gradients(&parameters).expect("a value").clone();
+    let value = engine
+        .evaluate_with_gradients(&parameters)
+        .expect("a value")
+        .clone();
     (value, engine.gradient(0).to_vec())
 }
 
@@ -126,11 +137,20 @@ fn plan(digits: usize, form: Form, rows: usize, rewrite: bool, semantics: &str) 
     let theory = theory(digits, form);
     let data = data(&theory, digits, form, rows);
     let semantics = Semantics::named(semantics).expect("a semantics");
-    Plan::new_with(&data, &[Output::softmax()], &semantics, &PlanOptions { rewrite }).expect("a plan")
+    Plan::new_with(
+        &data,
+        &[Output::softmax()],
+        &semantics,
+        &PlanOptions { rewrite },
+    )
+    .expect("a plan")
 }
 
 fn assert_near(a: f64, b: f64, what: &str) {
-    assert!((a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0), "{what}: {a} and {b}");
+    assert!(
+        (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0),
+        "{what}: {a} and {b}"
+    );
 }
 
 #[test]
@@ -183,22 +203,34 @@ fn truth_is_exact_probability() {
         for form in [Form::Flat, Form::Carries] {
             let plan = plan(digits, form, 1, true, "logltn");
             let theory = plan.data().theory();
-            let rows = plan.data().table(theory.table("sums").expect("a table")).expect("rows");
+            let rows = plan
+                .data()
+                .table(theory.table("sums").expect("a table"))
+                .expect("rows");
             let int = |column: &ColumnData| match column {
                 ColumnData::Int(cells) => cells[0],
                 _ => unreachable!("a column of numbers"),
             };
             let sums = &rows.columns[2 * digits..];
-            let sum: i64 = (sums.iter().enumerate()).map(|(i, c)| int(c) * 10_i64.pow(i as u32)).sum();
+            let sum: i64 = (sums.iter().enumerate())
+                .map(|(i, c)| int(c) * 10_i64.pow(i as u32))
+                .sum();
             let groundings = plan.axioms()[0].groundings;
             let mut engine = Engine::<f64>::new(plan);
             fill(&mut engine, 6.0);
             // One row per image, in order.
             let logits = engine.numbers_mut(0).to_vec();
-            let truth = engine.evaluate(&Parameters::default()).expect("a value").sat;
+            let truth = engine
+                .evaluate(&Parameters::default())
+                .expect("a value")
+                .sat;
             let (expected, tuples) = log_probability(&logits, digits, sum);
             assert_eq!(groundings as f64, tuples);
-            assert_near(truth + tuples.ln(), expected, &format!("{digits} digits, {form:?}"));
+            assert_near(
+                truth + tuples.ln(),
+                expected,
+                &format!("{digits} digits, {form:?}"),
+            );
         }
     }
 }
@@ -212,7 +244,11 @@ fn cost_is_linear_in_the_number_of_digits() {
                 let plan = plan(digits, form, 40, true, "logltn");
                 let rewrite = plan.rewrites(0).next().expect("a rewrite");
                 assert!(rewrite.cost_after < rewrite.cost_before);
-                assert!(plan.memory_bytes() < digits * 100_000, "{digits}: {}", plan.memory_bytes());
+                assert!(
+                    plan.memory_bytes() < digits * 100_000,
+                    "{digits}: {}",
+                    plan.memory_bytes()
+                );
                 rewrite.cost_after
             })
             .collect();

@@ -65,7 +65,11 @@ fn same(found: &Answer, expected: &Answer, gradients: bool) -> Result<(), String
 }
 
 /// Whether the plan was rewritten, and whether the gradients could be compared.
-fn compare(random: &RandomCase, semantics: &Semantics, parameters: &Parameters) -> Result<(bool, bool), String> {
+fn compare(
+    random: &RandomCase,
+    semantics: &Semantics,
+    parameters: &Parameters,
+) -> Result<(bool, bool), String> {
     let case: &Case = &random.case;
     let as_written = PlanOptions { rewrite: false };
     let plan = Plan::new_with(&case.data, &case.outputs, semantics, &as_written);
@@ -79,7 +83,11 @@ fn compare(random: &RandomCase, semantics: &Semantics, parameters: &Parameters) 
     let changed = rewritten.to_string().contains("rewritten");
     let warnings = |p: &Plan| p.warnings().to_string();
     if warnings(&plan) != warnings(&rewritten) {
-        return Err(format!("{}\nbut\n{}", warnings(&plan), warnings(&rewritten)));
+        return Err(format!(
+            "{}\nbut\n{}",
+            warnings(&plan),
+            warnings(&rewritten)
+        ));
     }
     let expected = run_plan_f64(plan, case, parameters, &[])?;
     let shown = rewritten.to_string();
@@ -90,7 +98,10 @@ fn compare(random: &RandomCase, semantics: &Semantics, parameters: &Parameters) 
     same(&found, &expected, gradients.is_some()).map_err(|e| format!("{e}\n{shown}"))?;
     for (a, b) in found.axioms.iter().zip(&reference.axioms) {
         if !near(a.truth, b.truth, 1e-9) || a.groundings != b.groundings {
-            return Err(format!("{}: {a:?}, by the reference {b:?}\n{shown}", a.name));
+            return Err(format!(
+                "{}: {a:?}, by the reference {b:?}\n{shown}",
+                a.name
+            ));
         }
     }
     Ok((changed, gradients.is_some()))
@@ -113,18 +124,30 @@ fn compare_many(make: impl Fn(u64) -> RandomCase, cases: u64, at_least: f64) {
             }
             Err(error) => failures.push((
                 random.text.len(),
-                format!("seed {seed}, {semantics}, {parameters:?}\n{error}\n{}", random.text),
+                format!(
+                    "seed {seed}, {semantics}, {parameters:?}\n{error}\n{}",
+                    random.text
+                ),
             )),
         }
     }
     failures.sort();
     if let Some((_, shortest)) = failures.first() {
-        panic!("{} of {cases} failed; the shortest:\n{shortest}", failures.len());
+        panic!(
+            "{} of {cases} failed; the shortest:\n{shortest}",
+            failures.len()
+        );
     }
     println!("{changed} rewritten, {with_gradients} of them with gradients");
     // They must not pass by rewriting nothing.
-    assert!(changed as f64 > at_least * cases as f64, "{changed} of {cases}");
-    assert!(with_gradients * 10 > changed * 7, "{with_gradients} of {changed}");
+    assert!(
+        changed as f64 > at_least * cases as f64,
+        "{changed} of {cases}"
+    );
+    assert!(
+        with_gradients * 10 > changed * 7,
+        "{with_gradients} of {changed}"
+    );
 }
 
 #[test]

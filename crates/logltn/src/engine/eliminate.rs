@@ -35,10 +35,12 @@ impl<T: Real> Work<T> {
     /// Room for as many outer bindings as a block holds.
     pub fn make_room(&mut self, elimination: &Elimination, bindings: usize) {
         if self.factors.len() < elimination.factors.len() {
-            self.factors.resize_with(elimination.factors.len(), Default::default);
+            self.factors
+                .resize_with(elimination.factors.len(), Default::default);
         }
         if self.steps.len() < elimination.steps.len() {
-            self.steps.resize_with(elimination.steps.len(), Default::default);
+            self.steps
+                .resize_with(elimination.steps.len(), Default::default);
         }
         let make = |vector: &mut Vec<T>, length: usize| {
             vector.reserve(length.saturating_sub(vector.len()));
@@ -57,7 +59,8 @@ impl<T: Real> Work<T> {
             for vector in [&mut work.message, &mut work.sums, &mut work.by_message] {
                 make(vector, widest * bindings);
             }
-            work.starts.reserve(bindings.saturating_sub(work.starts.len()));
+            work.starts
+                .reserve(bindings.saturating_sub(work.starts.len()));
         }
     }
 

@@ -414,7 +414,7 @@ fn sort_tuples(tuples: &mut [u32], arity: usize) {
 
 /// Variables that some condition ties together belong to one component, the others each to their own;
 /// conditions without any of them make a component that keeps everything or nothing.
-fn groups<'g>(
+pub(super) fn groups<'g>(
     variables: &[VarId],
     conditions: Vec<&'g Guard>,
 ) -> Vec<(Vec<VarId>, Vec<&'g Guard>)> {

@@ -38,6 +38,7 @@ impl Builder<'_> {
         // Children come before their parents.
         for (i, node) in self.program.nodes.iter().enumerate() {
             invariant[i] = match &node.kind {
+                _ if node.groundings.is_some() => true,
                 NodeKind::Constant(_) | NodeKind::Literal { .. } => true,
                 NodeKind::Not(a) | NodeKind::Log(a) => invariant[*a],
                 NodeKind::And(members) | NodeKind::Or(members) => {
@@ -52,8 +53,7 @@ impl Builder<'_> {
                     let elimination = &self.program.eliminations[*index];
                     let factors = elimination.factors.iter().map(|f| f.body);
                     elimination.key_slot.is_none()
-                        && (factors.chain(elimination.common.iter().copied()))
-                            .all(|m| invariant[m])
+                        && (factors.chain(elimination.common.iter().copied())).all(|m| invariant[m])
                 }
             };
         }
@@ -67,6 +67,9 @@ impl Builder<'_> {
         invariant: &[bool],
         counts: &mut Counts,
     ) -> Count {
+        if let Some(groundings) = self.program.nodes[node].groundings {
+            return (groundings, 0);
+        }
         deep(|| match &self.program.nodes[node].kind {
             NodeKind::Constant(_) | NodeKind::Literal { .. } => (1, 0),
             NodeKind::Not(a) | NodeKind::Log(a) => self.count_node(*a, env, invariant, counts),

@@ -61,6 +61,7 @@ impl Builder<'_> {
             kind,
             level: self.level,
             equivalence: false,
+            groundings: None,
             span: formula.span,
         });
         self.program.nodes.len() - 1
@@ -131,14 +132,15 @@ impl Builder<'_> {
                         }
                     }
                     Quantifier::Forall | Quantifier::Exists => {
-                        let forall = quantifier == Quantifier::Forall;
-                        if !forall
-                            && let Some(node) =
-                                self.eliminate(binding, guard, body, negate, formula)?
-                        {
+                        if quantifier == Quantifier::Exists {
+                            return self.exists(binding, guard, body, negate, formula);
+                        }
+                        self.check_distances(guard)?;
+                        let narrow = self.narrow(true, binding, guard, body, negate, formula)?;
+                        if let Some(node) = narrow {
                             return Ok(node);
                         }
-                        return self.quantifier(forall, binding, guard, formula, |this| {
+                        return self.quantifier(true, binding, guard, formula, |this| {
                             this.formula(body, negate)
                         });
                     }
@@ -186,7 +188,28 @@ impl Builder<'_> {
         Ok(members)
     }
 
-    fn quantifier(
+    /// An `exists`, as cheaply as it can be had.
+    pub(super) fn exists(
+        &mut self,
+        binding: &Binding,
+        guard: Option<&Guard>,
+        body: &Formula,
+        negate: bool,
+        formula: &Formula,
+    ) -> Result<usize, Diagnostic> {
+        self.check_distances(guard)?;
+        if let Some(node) = self.narrow(false, binding, guard, body, negate, formula)? {
+            return Ok(node);
+        }
+        if let Some(node) = self.eliminate(binding, guard, body, negate, formula)? {
+            return Ok(node);
+        }
+        self.quantifier(false, binding, guard, formula, |this| {
+            this.formula(body, negate)
+        })
+    }
+
+    pub(super) fn quantifier(
         &mut self,
         forall: bool,
         binding: &Binding,

@@ -6,6 +6,7 @@ mod count;
 mod elimination;
 mod literal;
 mod lower;
+mod narrow;
 pub(crate) mod program;
 mod show;
 
@@ -18,8 +19,8 @@ use crate::semantics::Semantics;
 use crate::source::Span;
 use crate::theory::PredicateId;
 
-pub use program::ArgumentShape;
 use build::Rewrites;
+pub use program::ArgumentShape;
 use program::{Component, Map, Program, RequestPlan};
 
 /// A theory compiled for some data, some outputs and a semantics.

@@ -133,11 +133,15 @@ pub(crate) struct Program {
     /// Look-ups of guards' keys that several components determine.
     pub key_tables: Vec<rustc_hash::FxHashMap<u64, u32>>,
     pub eliminations: Vec<Elimination>,
+    /// Quantifiers in narrower parts, for people.
+    pub narrowed: Vec<Rewrite>,
 }
 
 impl Program {
     pub fn rewrites(&self) -> impl Iterator<Item = &Rewrite> {
-        self.eliminations.iter().map(|e| &e.rewrite)
+        self.narrowed
+            .iter()
+            .chain(self.eliminations.iter().map(|e| &e.rewrite))
     }
 }
 
@@ -320,6 +324,8 @@ pub(crate) struct Node {
     pub level: usize,
     /// The two halves of an equivalence: they bind the same variables of the text twice.
     pub equivalence: bool,
+    /// Made of a quantifier without others inside: how many bindings that had, whatever is around it.
+    pub groundings: Option<u128>,
     pub span: Span,
 }
 

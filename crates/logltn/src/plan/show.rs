@@ -56,6 +56,16 @@ impl fmt::Display for Plan {
                 write!(f, " of {}", grouped(axiom.groundings_before))?;
             }
             writeln!(f)?;
+            for rewrite in program.rewrites() {
+                writeln!(f, "    as written: {}", rewrite.before)?;
+                writeln!(f, "    rewritten:  {}", rewrite.after)?;
+                writeln!(
+                    f,
+                    "    cost:       about {} operations before, {} after, for each binding around it",
+                    grouped(rewrite.cost_before.ceil() as u128),
+                    grouped(rewrite.cost_after.ceil() as u128)
+                )?;
+            }
             self.node(f, program, program.root, 2)?;
         }
         more_like_it(f, alike)?;
@@ -187,15 +197,6 @@ impl Plan {
             }
             NodeKind::Elimination(index) => {
                 let elimination = &program.eliminations[*index];
-                let rewrite = &elimination.rewrite;
-                writeln!(f, "{indent}as written: {}", rewrite.before)?;
-                writeln!(f, "{indent}rewritten:  {}", rewrite.after)?;
-                writeln!(
-                    f,
-                    "{indent}cost: about {} operations per outer binding before, {} after",
-                    grouped(rewrite.cost_before.ceil() as u128),
-                    grouped(rewrite.cost_after.ceil() as u128)
-                )?;
                 let keys = elimination.counts.len().max(1) as u128;
                 writeln!(
                     f,

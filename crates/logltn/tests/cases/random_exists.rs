@@ -97,7 +97,9 @@ impl Sentence<'_> {
     }
 
     fn guard(&mut self, most: usize) -> String {
-        let conditions: Vec<String> = (0..self.rng.below(most + 1)).map(|_| self.condition()).collect();
+        let conditions: Vec<String> = (0..self.rng.below(most + 1))
+            .map(|_| self.condition())
+            .collect();
         match conditions.is_empty() {
             true => String::new(),
             false => format!(" where {}", conditions.join(" and ")),
@@ -124,7 +126,9 @@ impl Sentence<'_> {
     }
 
     fn members(&mut self, word: &str, depth: usize) -> String {
-        let members: Vec<String> = (0..1 + self.rng.below(5)).map(|_| self.member(depth)).collect();
+        let members: Vec<String> = (0..1 + self.rng.below(5))
+            .map(|_| self.member(depth))
+            .collect();
         members.join(&format!(" {word} "))
     }
 
@@ -173,7 +177,11 @@ pub fn random_exists(seed: u64) -> RandomCase {
         let variables = 1 + sentence.rng.below(5);
         let word = *sentence.rng.pick(&["exists", "exists", "exists", "forall"]);
         let inner = match sentence.rng.below(4) {
-            0 => format!("{} and ({})", sentence.atom(), sentence.quantifier(word, variables, 2)),
+            0 => format!(
+                "{} and ({})",
+                sentence.atom(),
+                sentence.quantifier(word, variables, 2)
+            ),
             _ => sentence.quantifier(word, variables, 2),
         };
         text += &format!("axiom a{axiom}: {outer}{inner}\n");

@@ -144,10 +144,13 @@ impl<'n, 'g> Cliques<'n, 'g> {
     /// A clique without made variables, as the guards that the theory has for it: tables can be joined.
     fn as_guards(&self, clique: &Clique) -> Option<(Vec<VarId>, Vec<&'g Guard>)> {
         let ids = clique.scope.iter().map(|&v| self.network.variables[v].id);
-        let guards = clique.relations.iter().map(|&r| match self.network.relations[r].kind {
-            RelationKind::Guard(guard) => Some(guard),
-            RelationKind::Equation(_) => None,
-        });
+        let guards = clique
+            .relations
+            .iter()
+            .map(|&r| match self.network.relations[r].kind {
+                RelationKind::Guard(guard) => Some(guard),
+                RelationKind::Equation(_) => None,
+            });
         Some((ids.collect::<Option<_>>()?, guards.collect::<Option<_>>()?))
     }
 
@@ -243,7 +246,10 @@ fn plan(network: &Network, turn: &Clique) -> Vec<Step> {
     loop {
         let missing = |r: usize, unbound: &[usize]| {
             let scope = network.relations[r].scope.iter();
-            scope.filter(|v| unbound.contains(v)).copied().collect::<Vec<_>>()
+            scope
+                .filter(|v| unbound.contains(v))
+                .copied()
+                .collect::<Vec<_>>()
         };
         if let Some(at) = open.iter().position(|r| missing(*r, &unbound).is_empty()) {
             steps.push(Step::Check(open.remove(at)));

@@ -57,7 +57,13 @@ impl Lists {
         }
         // From the last turn to the first: what later turns ask for.
         let mut needed: Vec<Vec<u64>> = (turns.iter())
-            .map(|t| if t.out.is_empty() { vec![0] } else { Vec::new() })
+            .map(|t| {
+                if t.out.is_empty() {
+                    vec![0]
+                } else {
+                    Vec::new()
+                }
+            })
             .collect();
         let mut all: Vec<Rc<Combinations>> = Vec::with_capacity(turns.len());
         let mut kept: Vec<Vec<u32>> = vec![Vec::new(); turns.len()];
@@ -80,7 +86,10 @@ impl Lists {
             kept[t].retain(|&i| {
                 let mut times = (1_u128, 1.0);
                 for (&child, codes) in turn.children.iter().zip(&all[t].children) {
-                    let (n, x) = counts[child].get(&codes[i as usize]).copied().unwrap_or((0, 0.0));
+                    let (n, x) = counts[child]
+                        .get(&codes[i as usize])
+                        .copied()
+                        .unwrap_or((0, 0.0));
                     times = (times.0.saturating_mul(n), times.1 * x);
                 }
                 if times.0 > 0 {
@@ -119,7 +128,9 @@ impl Lists {
         }
         for (t, turn) in turns.iter().enumerate() {
             let list = self.list(&all[t], &kept[t], &turn.factors, |child, code| {
-                needed[turn.children[child]].binary_search(&code).unwrap_or(0) as u32
+                needed[turn.children[child]]
+                    .binary_search(&code)
+                    .unwrap_or(0) as u32
             });
             self.steps += list.len() as u128;
             let id = self.intern(t, list)?;
@@ -151,7 +162,9 @@ impl Lists {
         }
         list.ends.push(kept.len() as u32);
         for (child, codes) in all.children.iter().enumerate() {
-            let places = kept.iter().map(|&i| place_of_message(child, codes[i as usize]));
+            let places = kept
+                .iter()
+                .map(|&i| place_of_message(child, codes[i as usize]));
             list.places.extend(places);
         }
         for (&factor, codes) in factors.iter().zip(&all.factors) {
@@ -198,7 +211,9 @@ impl Lists {
                 numbers[*old as usize] = new as u32;
             }
             renumbered.push(numbers);
-            let places = codes.iter().map(|(c, _)| decode(&network.variables, scope, *c));
+            let places = codes
+                .iter()
+                .map(|(c, _)| decode(&network.variables, scope, *c));
             tables.push(places.collect());
         }
         for (turn, lists) in turns.iter().zip(&mut self.lists) {

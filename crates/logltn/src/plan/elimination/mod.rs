@@ -19,8 +19,8 @@ mod text;
 
 use rustc_hash::FxHashMap;
 
-use super::build::{Builder, Rewrites};
 use super::Rewrite;
+use super::build::{Builder, Rewrites};
 use super::component::{InScope, KeyIds};
 use super::program::*;
 use crate::diagnostic::Diagnostic;
@@ -39,7 +39,7 @@ use split::Split;
 const BUDGET: u64 = 1 << 24;
 
 /// A member of the conjunction, negated or not.
-type Member<'f> = (&'f Formula, bool);
+pub(super) type Member<'f> = (&'f Formula, bool);
 
 /// What to eliminate, found to be worth it; nothing of it refers to the builder.
 struct Found<'f> {
@@ -72,7 +72,6 @@ impl Builder<'_> {
         if !exact || self.rewrites == Rewrites::Never {
             return Ok(None);
         }
-        self.check_distances(guard)?;
         match self.find(variables, guard, body, negate) {
             Some(mut found) => {
                 let before = self.theory().formula_text(self.variables, formula);
@@ -98,7 +97,10 @@ impl Builder<'_> {
         }
         let mut members = Vec::new();
         flatten(body, negate, &mut members);
-        if !members.iter().all(|(member, negate)| self.never_empty(member, *negate)) {
+        if !members
+            .iter()
+            .all(|(member, negate)| self.never_empty(member, *negate))
+        {
             return None;
         }
         let (mut common, mut factors) = (Vec::new(), Vec::<(Vec<VarId>, Vec<Member>)>::new());
@@ -122,7 +124,12 @@ impl Builder<'_> {
         let (network, unread) = self.network(variables, &conditions, &factors)?;
         let (network, turns) = cheapest(network);
         let widest = turns.iter().map(|t| t.scope.len()).max().unwrap_or(0);
-        if !always && turns.len() <= 1 && common.is_empty() && unread.is_empty() && widest == variables.len() {
+        if !always
+            && turns.len() <= 1
+            && common.is_empty()
+            && unread.is_empty()
+            && widest == variables.len()
+        {
             return None;
         }
         if turns.iter().any(|t| !fits(&network, t)) {
@@ -130,7 +137,9 @@ impl Builder<'_> {
         }
 
         let mut keys = KeyIds {
-            variables: (network.relations.iter()).flat_map(|r| r.outer.clone()).collect(),
+            variables: (network.relations.iter())
+                .flat_map(|r| r.outer.clone())
+                .collect(),
             ids: FxHashMap::default(),
         };
         keys.variables.sort_unstable();
@@ -143,7 +152,11 @@ impl Builder<'_> {
         let mut too_much = false;
         let mut env = self.env.clone();
         self.walk(&keys.variables, &mut env, &mut |env| {
-            let key: Box<[u64]> = keys.variables.iter().map(|v| env[v.index()].code()).collect();
+            let key: Box<[u64]> = keys
+                .variables
+                .iter()
+                .map(|v| env[v.index()].code())
+                .collect();
             if too_much || keys.ids.contains_key(&key) {
                 return;
             }
@@ -157,16 +170,23 @@ impl Builder<'_> {
 
         // What one outer binding costs, both ways.
         let per_key = 1.0 / keys.ids.len() as f64;
-        let unread: f64 = unread.iter().map(|v| f64::from(scope.size_of(*v))).product();
+        let unread: f64 = unread
+            .iter()
+            .map(|v| f64::from(scope.size_of(*v)))
+            .product();
         let bindings = lists.counts.iter().map(|n| *n as f64).sum::<f64>() * per_key * unread;
         let weight = |members: &[Member]| -> f64 { members.iter().map(|m| self.weight(m.0)).sum() };
         let in_factors: f64 = factors.iter().map(|(_, m)| weight(m)).sum();
         let cost_before = bindings * (in_factors + weight(&common) + 2.0);
-        let inputs = turns.iter().map(|t| (t.factors.len() + t.children.len()) as f64);
+        let inputs = turns
+            .iter()
+            .map(|t| (t.factors.len() + t.children.len()) as f64);
         let widths = inputs.sum::<f64>() / turns.len().max(1) as f64;
         let tabled = factors.iter().zip(&tables);
         let cost_after = lists.steps as f64 * per_key * (widths + 3.0)
-            + tabled.map(|((_, m), t)| t.len() as f64 * (weight(m) + 1.0)).sum::<f64>()
+            + tabled
+                .map(|((_, m), t)| t.len() as f64 * (weight(m) + 1.0))
+                .sum::<f64>()
             + weight(&common);
         let asks_more = self.asks_more(&factors, &keys);
         let enough = if asks_more { 0.01 } else { 0.8 };
@@ -184,7 +204,11 @@ impl Builder<'_> {
                 .collect(),
             last: turns.iter().map(|t| t.out.is_empty()).collect(),
             lists_of_key: lists.of_key,
-            counts: lists.counts.iter().map(|n| n.saturating_mul(unread as u128)).collect(),
+            counts: lists
+                .counts
+                .iter()
+                .map(|n| n.saturating_mul(unread as u128))
+                .collect(),
             unread: unread as u128,
             log_counts: lists.log_counts,
             log_unread: unread.ln(),
@@ -337,7 +361,7 @@ impl Builder<'_> {
     }
 
     /// About how much work a formula is for one binding.
-    fn weight(&self, formula: &Formula) -> f64 {
+    pub(super) fn weight(&self, formula: &Formula) -> f64 {
         deep(|| match &formula.kind {
             FormulaKind::Atom { .. } => 2.0,
             FormulaKind::Not(inner) => self.weight(inner),
@@ -345,14 +369,22 @@ impl Builder<'_> {
             FormulaKind::Or(members) => members.iter().map(|m| 3.0 + self.weight(m)).sum(),
             FormulaKind::Implies(a, b) => 6.0 + self.weight(a) + self.weight(b),
             FormulaKind::Iff(a, b) => 12.0 + 2.0 * (self.weight(a) + self.weight(b)),
-            FormulaKind::Quantified { binding, body, guard, .. } => {
+            FormulaKind::Quantified {
+                binding,
+                body,
+                guard,
+                ..
+            } => {
                 let size = match binding {
                     Binding::Rows(table, _) => {
                         self.data.table(*table).map_or(0.0, |t| t.rows as f64)
                     }
                     Binding::Sorts(variables) => {
                         let scope = self.guard_scope();
-                        variables.iter().map(|v| f64::from(scope.size_of(*v))).product()
+                        variables
+                            .iter()
+                            .map(|v| f64::from(scope.size_of(*v)))
+                            .product()
                     }
                 };
                 // Nobody knows yet what a guard will leave.
@@ -362,11 +394,7 @@ impl Builder<'_> {
         })
     }
 
-    fn lower_elimination(
-        &mut self,
-        found: Found,
-        formula: &Formula,
-    ) -> Result<usize, Diagnostic> {
+    fn lower_elimination(&mut self, found: Found, formula: &Formula) -> Result<usize, Diagnostic> {
         let Found {
             factors,
             common,
@@ -380,7 +408,9 @@ impl Builder<'_> {
             elimination.common.push(node);
         }
         for (variables, members, combinations) in factors {
-            elimination.factors.push(self.factor(variables, members, combinations, formula)?);
+            elimination
+                .factors
+                .push(self.factor(variables, members, combinations, formula)?);
         }
         let index = self.program.eliminations.len();
         self.program.eliminations.push(elimination);
@@ -398,7 +428,10 @@ impl Builder<'_> {
         formula: &Formula,
     ) -> Result<EliminationFactor, Diagnostic> {
         let size = combinations.len();
-        let sizes: Vec<u32> = variables.iter().map(|v| self.guard_scope().size_of(*v)).collect();
+        let sizes: Vec<u32> = variables
+            .iter()
+            .map(|v| self.guard_scope().size_of(*v))
+            .collect();
         let component = match variables.as_slice() {
             [only] if size == sizes[0] as usize => self.all_individuals(*only),
             _ => {
@@ -420,7 +453,9 @@ impl Builder<'_> {
         };
         let outer = self.level;
         let level = self.program.levels.len();
-        let names = variables.iter().map(|v| self.variables[v.index()].name.as_str());
+        let names = variables
+            .iter()
+            .map(|v| self.variables[v.index()].name.as_str());
         self.program.levels.push(Level {
             parent: outer,
             components: vec![ComponentUse {
@@ -480,7 +515,7 @@ fn fits(network: &Network, turn: &Clique) -> bool {
 }
 
 /// The members of a conjunction, nested ones too: a sum of sums is a sum.
-fn flatten<'f>(formula: &'f Formula, negate: bool, found: &mut Vec<Member<'f>>) {
+pub(super) fn flatten<'f>(formula: &'f Formula, negate: bool, found: &mut Vec<Member<'f>>) {
     deep(|| match &formula.kind {
         FormulaKind::Not(inner) => flatten(inner, !negate, found),
         FormulaKind::And(members) if !negate => {
@@ -496,7 +531,7 @@ fn flatten<'f>(formula: &'f Formula, negate: bool, found: &mut Vec<Member<'f>>) 
 }
 
 /// Every variable that a formula mentions; each binder has variables of its own.
-fn formula_variables(formula: &Formula, found: &mut Vec<VarId>) {
+pub(super) fn formula_variables(formula: &Formula, found: &mut Vec<VarId>) {
     deep(|| match &formula.kind {
         FormulaKind::Atom { arguments, .. } => {
             arguments.iter().for_each(|a| term_variables(a, found));

@@ -39,9 +39,9 @@ impl Unknown {
 
     pub fn place(&self, value: i64) -> Option<u32> {
         match &self.domain {
-            Domain::Individuals { size, low } => {
-                u32::try_from(value.checked_sub(*low)?).ok().filter(|p| p < size)
-            }
+            Domain::Individuals { size, low } => u32::try_from(value.checked_sub(*low)?)
+                .ok()
+                .filter(|p| p < size),
             Domain::Integers(values) => values.binary_search(&value).ok().map(|p| p as u32),
         }
     }

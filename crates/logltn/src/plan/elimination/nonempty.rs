@@ -32,7 +32,11 @@ impl Builder<'_> {
                 guard,
                 body,
             } => {
-                let quantifier = if negate { quantifier.dual() } else { *quantifier };
+                let quantifier = if negate {
+                    quantifier.dual()
+                } else {
+                    *quantifier
+                };
                 let chooses = quantifier != Quantifier::Exists
                     || self.keeps_something(binding, guard.as_ref());
                 chooses && self.never_empty(body, negate)

@@ -60,7 +60,8 @@ pub(super) fn order(network: &Network) -> (Vec<Clique>, f64) {
             break;
         };
         let v = left.remove(at);
-        let (taken, others): (Vec<_>, Vec<_>) = inputs.into_iter().partition(|(_, s, _)| s.contains(&v));
+        let (taken, others): (Vec<_>, Vec<_>) =
+            inputs.into_iter().partition(|(_, s, _)| s.contains(&v));
         inputs = others;
         let mut turn = Clique {
             eliminated: vec![v],

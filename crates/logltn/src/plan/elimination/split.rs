@@ -21,10 +21,22 @@ pub(super) struct Split {
 
 impl Split {
     pub const ALL: [Split; 4] = [
-        Split { carries: false, sums: false },
-        Split { carries: true, sums: false },
-        Split { carries: true, sums: true },
-        Split { carries: false, sums: true },
+        Split {
+            carries: false,
+            sums: false,
+        },
+        Split {
+            carries: true,
+            sums: false,
+        },
+        Split {
+            carries: true,
+            sums: true,
+        },
+        Split {
+            carries: false,
+            sums: true,
+        },
     ];
 }
 
@@ -111,8 +123,12 @@ fn carries(variables: &mut Vec<Unknown>, mut equation: Equation) -> Option<Vec<E
 /// How many of the terms (smallest coefficients first) stand below a common divisor of all others.
 fn low_terms(terms: &[(usize, i64)]) -> Option<(usize, i64)> {
     (1..terms.len()).find_map(|low| {
-        let divisor = terms[low..].iter().fold(0, |d, (_, c)| gcd(d, c.unsigned_abs()));
-        let below = terms[..low].iter().all(|(_, c)| c.unsigned_abs() % divisor != 0);
+        let divisor = terms[low..]
+            .iter()
+            .fold(0, |d, (_, c)| gcd(d, c.unsigned_abs()));
+        let below = terms[..low]
+            .iter()
+            .all(|(_, c)| c.unsigned_abs() % divisor != 0);
         (divisor > 1 && below).then_some((low, divisor as i64))
     })
 }

@@ -17,12 +17,19 @@ impl Builder<'_> {
     ) -> String {
         let member = |(formula, negate): &Member| {
             let text = self.theory().formula_text(self.variables, formula);
-            if *negate { format!("not ({text})") } else { text }
+            if *negate {
+                format!("not ({text})")
+            } else {
+                text
+            }
         };
         let mut texts: Vec<String> = Vec::new();
         for turn in turns {
             let mut text = String::from("exists ");
-            let names = turn.eliminated.iter().map(|&v| network.variables[v].name.as_str());
+            let names = turn
+                .eliminated
+                .iter()
+                .map(|&v| network.variables[v].name.as_str());
             text += &names.collect::<Vec<_>>().join(", ");
             let relations: Vec<String> = (turn.relations.iter())
                 .map(|&r| self.relation_text(network, &network.relations[r]))
@@ -31,7 +38,10 @@ impl Builder<'_> {
                 text += " where ";
                 text += &relations.join(" and ");
             }
-            let own = turn.factors.iter().flat_map(|&f| factors[f].1.iter().map(member));
+            let own = turn
+                .factors
+                .iter()
+                .flat_map(|&f| factors[f].1.iter().map(member));
             let children = turn.children.iter().map(|&c| format!("({})", texts[c]));
             let parts: Vec<String> = own.chain(children).collect();
             text += ". ";
@@ -57,7 +67,10 @@ impl Builder<'_> {
             RelationKind::Equation(equation) => equation,
         };
         let left = equation.terms.iter();
-        let left = sum(left.map(|&(v, c)| (network.variables[v].name.as_str(), c)), 0);
+        let left = sum(
+            left.map(|&(v, c)| (network.variables[v].name.as_str(), c)),
+            0,
+        );
         let right = &equation.right;
         let name = |scope: Scope<'_>, v: VarId| scope.variables[v.index()].name.clone();
         let names: Vec<(String, i64)> = (right.outer.iter())
