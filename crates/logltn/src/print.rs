@@ -43,6 +43,11 @@ impl Theory {
         self.print(variables, |p| p.formula(formula, Place::Not))
     }
 
+    /// A whole formula as text, given the axiom's variables.
+    pub(crate) fn sentence_text(&self, variables: &[Variable], formula: &Formula) -> String {
+        self.print(variables, |p| p.formula(formula, Place::Top))
+    }
+
     /// A term of an axiom of this theory as text.
     pub fn show_term(&self, axiom: &Axiom, term: &Term) -> String {
         self.print(&axiom.variables, |p| p.term(term))

@@ -170,7 +170,9 @@ impl Builder<'_> {
             }
             let mut own = Vec::with_capacity(factor.size);
             let scopes = &self.level_scopes[factor.level];
-            self.each_binding(scopes, &[0..factor.size as u32], env, &mut |this, env| {
+            let range = 0..factor.size as u32;
+            let all = std::slice::from_ref(&range);
+            self.each_binding(scopes, all, env, &mut |this, env| {
                 own.push(this.count_node(factor.body, env, invariant, counts).0);
             });
             *weights = Some(own);

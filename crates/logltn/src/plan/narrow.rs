@@ -171,7 +171,7 @@ impl Builder<'_> {
             let mut variables: Vec<VarId> = own().flat_map(|(v, _)| v.iter().copied()).collect();
             variables.sort_unstable();
             let mut conditions: Vec<Guard> = own()
-                .flat_map(|(_, g)| g.iter().map(|g| Guard::clone(g)))
+                .flat_map(|(_, g)| g.iter().copied().cloned())
                 .collect();
             conditions.sort_by_key(|g| g.span.start);
             let guard = match conditions.len() {
@@ -195,7 +195,7 @@ impl Builder<'_> {
         if self.rewrites == Rewrites::WhereCheaper && rewrite.cost_after >= rewrite.cost_before {
             return None;
         }
-        rewrite.before = self.theory().formula_text(self.variables, formula);
+        rewrite.before = self.theory().sentence_text(self.variables, formula);
         rewrite.after = texts.join(if forall { " and " } else { " or " });
         Some((narrowed, bindings, rewrite))
     }

@@ -1,7 +1,8 @@
 //! What an `exists` is made of, for elimination: variables with small domains, the factors that read them
 //! and the relations that its guard demands of them.
 
-use crate::guard::{Cell, Scope};
+use super::{Builder, Factor};
+use crate::guard::{Cell, Linear, Scope, free_variables};
 use crate::theory::*;
 
 /// A variable of the `exists`, or one that splitting an equation has made.
@@ -164,4 +165,100 @@ pub(super) fn decode(variables: &[Unknown], scope: &[usize], mut code: u64) -> V
         code /= size;
     }
     places
+}
+
+impl Builder<'_> {
+    /// The network of an `exists`, and the variables that neither the guard nor the formula reads.
+    pub(super) fn network<'g>(
+        &self,
+        variables: &[VarId],
+        conditions: &[&'g Guard],
+        factors: &[Factor],
+    ) -> Option<(Network<'g>, Vec<VarId>)> {
+        let scope = self.guard_scope();
+        let frees: Vec<Vec<VarId>> = conditions.iter().map(|g| free_variables(g)).collect();
+        let is_read = |v: &VarId| {
+            frees.iter().any(|f| f.contains(v)) || factors.iter().any(|f| f.variables.contains(v))
+        };
+        let (read, unread): (Vec<VarId>, Vec<VarId>) = variables.iter().partition(|v| is_read(v));
+        let place = |v: &VarId| read.iter().position(|r| r == v);
+        let all: Vec<Unknown> = (read.iter())
+            .map(|v| {
+                let low = match self.variables[v.index()].sort {
+                    ColumnSort::Sort(sort) => match self.theory()[sort].kind {
+                        SortKind::Range(low, _) => low,
+                        _ => 0,
+                    },
+                    _ => 0,
+                };
+                Unknown {
+                    id: Some(*v),
+                    domain: Domain::Individuals {
+                        size: scope.size_of(*v),
+                        low,
+                    },
+                    name: self.variables[v.index()].name.clone(),
+                }
+            })
+            .collect();
+        let mut relations = Vec::new();
+        for (&guard, free) in conditions.iter().zip(&frees) {
+            let in_scope = |v: &&VarId| self.scope.iter().any(|s| s.variables.contains(v));
+            let outer: Vec<VarId> = (free.iter())
+                .filter(|v| !read.contains(v))
+                .filter(in_scope)
+                .copied()
+                .collect();
+            let mut own: Vec<usize> = free.iter().filter_map(place).collect();
+            own.sort_unstable();
+            let product: f64 = own.iter().map(|&v| all[v].size() as f64).product();
+            let mut kind = RelationKind::Guard(guard);
+            let mut kept = match &guard.kind {
+                GuardKind::Same { negated: false, .. } => product.sqrt() / product,
+                GuardKind::Member(table, _) => {
+                    let rows = self.data.table(*table).map_or(0, |t| t.rows) as f64;
+                    (rows / product).min(1.0)
+                }
+                _ => 0.5,
+            };
+            let linear = Linear::of(&scope, guard).filter(|l| l.op == Comparison::Equal);
+            if let Some(linear) = linear {
+                let mut equation = Equation {
+                    terms: Vec::new(),
+                    right: Right::nothing(),
+                };
+                equation.right.constant = -linear.constant;
+                for (id, coefficient, _) in linear.terms {
+                    match place(&id) {
+                        Some(v) => equation.terms.push((v, coefficient)),
+                        None => equation.right.outer.push((id, -coefficient)),
+                    }
+                }
+                // A variable that cancels out is still one that the guard mentions.
+                if equation.terms.len() == own.len() {
+                    kept = equation.kept(&all);
+                    kind = RelationKind::Equation(equation);
+                }
+            }
+            relations.push(Relation {
+                kind,
+                scope: own,
+                outer,
+                kept,
+            });
+        }
+        let factors = factors.iter().map(|f| {
+            let mut scope: Vec<usize> = f.variables.iter().filter_map(place).collect();
+            scope.sort_unstable();
+            scope
+        });
+        Some((
+            Network {
+                factors: factors.collect(),
+                variables: all,
+                relations,
+            },
+            unread,
+        ))
+    }
 }

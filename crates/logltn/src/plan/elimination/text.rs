@@ -2,7 +2,7 @@
 
 use super::network::*;
 use super::order::Clique;
-use super::{Builder, Member};
+use super::{Builder, Factor, Member};
 use crate::guard::Scope;
 use crate::theory::VarId;
 
@@ -12,7 +12,7 @@ impl Builder<'_> {
         &self,
         network: &Network,
         turns: &[Clique],
-        factors: &[(Vec<VarId>, Vec<Member>)],
+        factors: &[Factor],
         common: &[Member],
     ) -> String {
         let member = |(formula, negate): &Member| {
@@ -41,7 +41,7 @@ impl Builder<'_> {
             let own = turn
                 .factors
                 .iter()
-                .flat_map(|&f| factors[f].1.iter().map(member));
+                .flat_map(|&f| factors[f].members.iter().map(member));
             let children = turn.children.iter().map(|&c| format!("({})", texts[c]));
             let parts: Vec<String> = own.chain(children).collect();
             text += ". ";
