@@ -1,7 +1,7 @@
 //! The two axioms that the paper's experiments spend their time in: `cargo bench -p logltn --bench engine`.
 //!
 //! Clustering: 801 points in 16 dimensions, a guard that keeps 2.5 % of the pairs, 5 clusters. Addition:
-//! a batch of 32 sums of two two-digit numbers. Loss and gradient, in single precision.
+//! a batch of 32 sums of two two-digit numbers. Columns: the same for 1, 2, 4 and 15 digits. Loss and gradient, in single precision.
 
 use std::hint::black_box;
 
@@ -88,6 +88,70 @@ fn addition(semantics: &str) -> Engine<f32> {
     filled(engine)
 }
 
+/// A batch of 32 sums of two numbers of so many digits, one equation per column with carries as variables.
+fn columns(digits: usize) -> Engine<f32> {
+    let join = |parts: Vec<String>, with: &str| parts.join(with);
+    let names = |name: &str, after: &str| {
+        join(
+            (0..digits).map(|i| format!("{name}{i}{after}")).collect(),
+            ", ",
+        )
+    };
+    let sums = |after: &str| join((0..=digits).map(|i| format!("s{i}{after}")).collect(), ", ");
+    let carries = join((0..=digits).map(|i| format!("c{i}")).collect(), ", ");
+    let mut equations: Vec<String> = (0..digits)
+        .map(|i| format!("a{i} + b{i} + c{i} = s{i} + 10*c{}", i + 1))
+        .collect();
+    equations.push(format!("c0 = 0 and c{digits} = s{digits}"));
+    let literals = (0..digits)
+        .map(|i| format!("digit(x{i}, a{i}) and digit(y{i}, b{i})"))
+        .collect();
+    let text = format!(
+        "sort Image  sort Digit = 0..9  sort Carry = 0..1  predicate digit(Image, Digit)
+        table sums({}, {}, {})
+        axiom addition: forall ({}, {}, {}) in sums.
+            exists {}, {}: Digit, {carries}: Carry where {}. {}",
+        names("x", ": Image"),
+        names("y", ": Image"),
+        sums(": Int"),
+        names("x", ""),
+        names("y", ""),
+        sums(""),
+        names("a", ""),
+        names("b", ""),
+        join(equations, " and "),
+        join(literals, " and "),
+    );
+    let theory = Theory::parse(Source::new("columns.ltn", text)).expect("a theory");
+    let rows = 30_000 / digits;
+    let mut state = 4;
+    let mut data = Data::new(&theory);
+    data.set_size("Image", 2 * digits * rows).expect("a size");
+    let mut columns: Vec<ColumnData> = (0..2 * digits as u32)
+        .map(|k| ColumnData::Individuals((0..rows as u32).map(|i| k * rows as u32 + i).collect()))
+        .collect();
+    let mut sums: Vec<Vec<i64>> = vec![Vec::with_capacity(rows); digits + 1];
+    for _ in 0..rows {
+        let mut carry = 0;
+        for column in &mut sums[..digits] {
+            let digit = |state: &mut u64| (10.0 * random(state)) as i64;
+            let sum = digit(&mut state) + digit(&mut state) + carry;
+            column.push(sum % 10);
+            carry = sum / 10;
+        }
+        sums[digits].push(carry);
+    }
+    columns.extend(sums.into_iter().map(ColumnData::Int));
+    data.set_rows("sums", columns).expect("rows");
+    data.set_batched("sums").expect("a table");
+    let plan = Plan::new(&data, &[Output::softmax()], &Semantics::default()).expect("a plan");
+    let mut engine = Engine::new(plan);
+    let batch: Vec<u32> = (0..32).collect();
+    let table = theory.table("sums").expect("a table");
+    engine.set_batch(table, &batch).expect("a batch");
+    filled(engine)
+}
+
 fn filled(mut engine: Engine<f32>) -> Engine<f32> {
     let mut state = 3;
     for request in 0..engine.requests().len() {
@@ -131,6 +195,12 @@ fn clustering_stable(bencher: divan::Bencher, threads: usize) {
 #[divan::bench(args = [1, 2])]
 fn addition_logltn(bencher: divan::Bencher, threads: usize) {
     step(bencher, addition("logltn"), threads);
+}
+
+/// By the number of digits, on one thread.
+#[divan::bench(args = [1, 2, 4, 15])]
+fn columns_logltn(bencher: divan::Bencher, digits: usize) {
+    step(bencher, columns(digits), 1);
 }
 
 #[divan::bench]

@@ -33,6 +33,21 @@ impl Theory {
         self.print(&axiom.variables, |p| p.guard(guard, Place::Top))
     }
 
+    /// A guard as text, given the axiom's variables.
+    pub(crate) fn guard_text(&self, variables: &[Variable], guard: &Guard) -> String {
+        self.print(variables, |p| p.guard(guard, Place::And))
+    }
+
+    /// A formula as text, to stand in a conjunction, given the axiom's variables.
+    pub(crate) fn formula_text(&self, variables: &[Variable], formula: &Formula) -> String {
+        self.print(variables, |p| p.formula(formula, Place::Not))
+    }
+
+    /// A whole formula as text, given the axiom's variables.
+    pub(crate) fn sentence_text(&self, variables: &[Variable], formula: &Formula) -> String {
+        self.print(variables, |p| p.formula(formula, Place::Top))
+    }
+
     /// A term of an axiom of this theory as text.
     pub fn show_term(&self, axiom: &Axiom, term: &Term) -> String {
         self.print(&axiom.variables, |p| p.term(term))

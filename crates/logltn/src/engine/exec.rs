@@ -1,6 +1,7 @@
 //! A program with everything resolved that does not change from step to step: where each level finds
 //! its slots in its parent's block, in which buffer each node's value stands.
 
+use super::eliminate;
 use crate::plan::program::*;
 
 /// A program, ready for the lanes.
@@ -19,7 +20,7 @@ pub(super) struct ExecNode {
     pub level: usize,
     /// Which of its level's buffers holds its value.
     pub buffer: usize,
-    /// For a literal: where its places stand.
+    /// For a literal: where its places stand; for an elimination, its keys.
     pub place: Place,
 }
 
@@ -119,6 +120,10 @@ impl Exec {
                         NodeKind::Literal { slot, .. } => {
                             place(&program.levels[node.level].adds, slot)
                         }
+                        NodeKind::Elimination(index) => {
+                            let slot = program.eliminations[index].key_slot.unwrap_or(0);
+                            place(&program.levels[node.level].adds, slot)
+                        }
                         _ => Place::Base(0),
                     },
                 }
@@ -131,7 +136,7 @@ impl Exec {
             cost: 0,
         };
         exec.choose_capacities(components);
-        exec.cost = exec.cost_per_binding(components);
+        exec.cost = exec.cost_per_binding(components, program);
         exec
     }
 
@@ -152,8 +157,13 @@ impl Exec {
         self.levels[0].capacity = 1;
     }
 
-    fn cost_per_binding(&self, components: &[Component]) -> u64 {
+    fn cost_per_binding(&self, components: &[Component], program: &Program) -> u64 {
         let mut cost = vec![0_u64; self.levels.len()];
+        for node in &self.nodes {
+            if let NodeKind::Elimination(index) = node.kind {
+                cost[node.level] += eliminate::cost(program, index);
+            }
+        }
         for i in (1..self.levels.len()).rev() {
             let level = &self.levels[i];
             cost[i] += (level.buffers + level.adds.len()) as u64;

@@ -7,6 +7,7 @@
 mod active;
 mod aggregate;
 mod connective;
+mod eliminate;
 mod exec;
 mod lane;
 mod literals;

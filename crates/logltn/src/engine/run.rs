@@ -5,12 +5,13 @@
 use super::active::Active;
 use super::aggregate::{self, AggregatorSettings, State};
 use super::connective::{self, Settings};
+use super::eliminate;
 use super::exec::{Exec, Place};
 use super::lane::{Blocks, Cursor};
 use super::literals::Literals;
 use crate::operators::{Aggregator, And, Or, Space};
 use crate::plan::Plan;
-use crate::plan::program::NodeKind;
+use crate::plan::program::{NodeKind, Program};
 use crate::recursion::deep;
 use crate::semantics::Semantics;
 use crate::vector::Real;
@@ -32,19 +33,21 @@ pub(super) struct Shared<'a, T> {
 /// The buffers of one lane, and the derivatives by literals that it has found so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lane<T> {
-    blocks: Blocks,
+    pub(super) blocks: Blocks,
     /// By level and buffer.
     values: Vec<Vec<Vec<T>>>,
     derivatives: Vec<Vec<Vec<T>>>,
     /// By node, one state per binding of the node's level.
     states: Vec<Vec<State>>,
     /// By level: the parent block's stamp for which this level's only block is still there.
-    resident: Vec<u64>,
+    pub(super) resident: Vec<u64>,
     scratch: Vec<T>,
     taken: Vec<Vec<T>>,
     folded: Vec<T>,
     /// Going through a quantifier again for its derivatives, where nothing is counted.
-    again: bool,
+    pub(super) again: bool,
+    /// By elimination of the program.
+    pub(super) eliminations: Vec<eliminate::Work<T>>,
     /// By request: positive and negated.
     pub by_literal: Vec<[Vec<T>; 2]>,
     /// Empty `exists` met in the forward pass.
@@ -53,8 +56,9 @@ pub(super) struct Lane<T> {
 
 impl<T: Real> Lane<T> {
     /// Makes room for a program, as [`Blocks::make_room`].
-    pub fn make_room(&mut self, exec: &Exec) {
+    pub fn make_room(&mut self, exec: &Exec, program: &Program) {
         self.blocks.make_room(exec);
+        eliminate::make_room(&mut self.eliminations, exec, program);
         let levels = exec.levels.len();
         if self.values.len() < levels {
             self.values.resize_with(levels, Vec::new);
@@ -183,7 +187,7 @@ impl<T: Real> Run<'_, '_, T> {
     /// root is none). With `derivative`, that of the loss by the axiom, the backward pass goes along:
     /// possible where the root is linear.
     pub fn forward_root(&mut self, start: u64, end: u64, derivative: Option<f64>) -> Partial {
-        self.lane.make_room(self.exec);
+        self.make_room();
         self.lane.again = false;
         let NodeKind::Quantifier {
             forall,
@@ -214,7 +218,7 @@ impl<T: Real> Run<'_, '_, T> {
 
     /// The backward pass over the same bindings, given the final state.
     pub fn backward_root(&mut self, start: u64, end: u64, total: Partial, derivative: f64) {
-        self.lane.make_room(self.exec);
+        self.make_room();
         self.lane.again = true;
         let (
             NodeKind::Quantifier {
@@ -247,7 +251,12 @@ impl<T: Real> Run<'_, '_, T> {
         cursor
     }
 
-    fn fill(&mut self, level: usize, cursor: &mut Cursor) -> bool {
+    fn make_room(&mut self) {
+        let program = &self.shared.plan.programs[self.program];
+        self.lane.make_room(self.exec, program);
+    }
+
+    pub(super) fn fill(&mut self, level: usize, cursor: &mut Cursor) -> bool {
         let Shared { active, plan, .. } = self.shared;
         let blocks = &mut self.lane.blocks;
         blocks.fill(active, plan, self.program, self.exec, level, cursor)
@@ -257,32 +266,32 @@ impl<T: Real> Run<'_, '_, T> {
         self.exec.nodes[node].buffer
     }
 
-    fn len(&self, node: usize) -> usize {
+    pub(super) fn len(&self, node: usize) -> usize {
         self.lane.blocks.block(self.exec.nodes[node].level).len
     }
 
-    fn take_values(&mut self, node: usize) -> Vec<T> {
+    pub(super) fn take_values(&mut self, node: usize) -> Vec<T> {
         let node = &self.exec.nodes[node];
         std::mem::take(&mut self.lane.values[node.level][node.buffer])
     }
 
-    fn put_values(&mut self, node: usize, values: Vec<T>) {
+    pub(super) fn put_values(&mut self, node: usize, values: Vec<T>) {
         let node = &self.exec.nodes[node];
         self.lane.values[node.level][node.buffer] = values;
     }
 
-    fn values(&self, node: usize) -> &[T] {
+    pub(super) fn values(&self, node: usize) -> &[T] {
         let node = &self.exec.nodes[node];
         let len = self.lane.blocks.block(node.level).len;
         &self.lane.values[node.level][node.buffer][..len]
     }
 
-    fn take_derivatives(&mut self, node: usize) -> Vec<T> {
+    pub(super) fn take_derivatives(&mut self, node: usize) -> Vec<T> {
         let node = &self.exec.nodes[node];
         std::mem::take(&mut self.lane.derivatives[node.level][node.buffer])
     }
 
-    fn put_derivatives(&mut self, node: usize, derivatives: Vec<T>) {
+    pub(super) fn put_derivatives(&mut self, node: usize, derivatives: Vec<T>) {
         let node = &self.exec.nodes[node];
         self.lane.derivatives[node.level][node.buffer] = derivatives;
     }
@@ -304,7 +313,7 @@ impl<T: Real> Run<'_, '_, T> {
     // --- forward --------------------------------------------------------------------------------
 
     /// Computes the values of a node for the current block of its level.
-    fn forward(&mut self, node: usize) {
+    pub(super) fn forward(&mut self, node: usize) {
         deep(|| self.forward_here(node));
     }
 
@@ -387,6 +396,7 @@ impl<T: Real> Run<'_, '_, T> {
                 level,
                 body,
             } => self.forward_quantifier(node, *forall, *level, *body),
+            NodeKind::Elimination(index) => self.forward_elimination(node, *index),
         }
     }
 
@@ -526,7 +536,7 @@ impl<T: Real> Run<'_, '_, T> {
     // --- backward -------------------------------------------------------------------------------
 
     /// Hands the derivatives of a node, for the current block, down to the literals.
-    fn backward(&mut self, node: usize) {
+    pub(super) fn backward(&mut self, node: usize) {
         deep(|| self.backward_here(node));
     }
 
@@ -613,6 +623,7 @@ impl<T: Real> Run<'_, '_, T> {
                 level,
                 body,
             } => self.backward_quantifier(node, *forall, *level, *body),
+            NodeKind::Elimination(index) => self.backward_elimination(node, *index),
         }
     }
 

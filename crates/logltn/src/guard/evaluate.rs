@@ -21,6 +21,17 @@ pub(crate) enum Cell {
     Real(f64),
 }
 
+impl Cell {
+    /// As 64 bits, for hashing.
+    pub fn code(self) -> u64 {
+        match self {
+            Cell::Individual(index) => u64::from(index),
+            Cell::Int(n) => n as u64,
+            Cell::Real(x) => x.to_bits(),
+        }
+    }
+}
+
 /// Arithmetic that failed on some binding.
 #[derive(Clone, Debug)]
 pub(crate) struct GuardError {

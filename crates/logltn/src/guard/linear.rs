@@ -8,7 +8,7 @@ use crate::theory::*;
 
 /// `Σ coefficient·variable + constant  op  0`
 #[derive(Clone, Debug)]
-pub(super) struct Linear {
+pub(crate) struct Linear {
     /// Each variable with its coefficient and the bounds of its values.
     pub terms: Vec<(VarId, i64, (i64, i64))>,
     pub constant: i64,
@@ -138,7 +138,7 @@ impl Linear {
 
 impl Scope<'_> {
     /// The integer that a bound variable stands for.
-    fn integer(&self, id: VarId, env: &[Cell]) -> i64 {
+    pub(crate) fn integer(&self, id: VarId, env: &[Cell]) -> i64 {
         match env[id.index()] {
             Cell::Int(n) => n,
             Cell::Real(x) => x as i64,

@@ -11,6 +11,7 @@ mod table_index;
 
 pub(crate) use evaluate::{Cell, Scope};
 pub(crate) use join::Join;
+pub(crate) use linear::Linear;
 pub(crate) use table_index::TableIndexes;
 
 use crate::theory::*;
@@ -57,7 +58,7 @@ fn guard_variables(guard: &Guard, found: &mut Vec<VarId>) {
     }
 }
 
-fn term_variables(term: &Term, found: &mut Vec<VarId>) {
+pub(crate) fn term_variables(term: &Term, found: &mut Vec<VarId>) {
     match &term.kind {
         TermKind::Variable(id) => found.push(*id),
         TermKind::Individual(..) | TermKind::Constant(_) => {}

@@ -15,10 +15,20 @@ use crate::output::{Output, OutputKind};
 use crate::semantics::Semantics;
 use crate::theory::*;
 
+/// Whether to rewrite formulas where that is exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rewrites {
+    Never,
+    WhereCheaper,
+    /// Cheaper or not, so that tests see many.
+    Always,
+}
+
 pub(super) struct Builder<'a> {
     pub data: &'a Data,
     pub outputs: &'a [Output],
     pub semantics: &'a Semantics,
+    pub rewrites: Rewrites,
     pub indexes: &'a TableIndexes,
     // Shared by all axioms:
     pub components: Vec<Component>,
@@ -42,12 +52,15 @@ pub(super) struct Builder<'a> {
     /// Which levels read which slots.
     pub reads: Vec<(usize, usize)>,
     pub wide_reads: Vec<(usize, usize)>,
+    /// The outer variables of each elimination.
+    pub elimination_keys: Vec<KeyIds>,
 }
 
 pub(super) fn plan(
     data: &Data,
     outputs: &[Output],
     semantics: &Semantics,
+    rewrites: Rewrites,
 ) -> Result<Plan, Diagnostics> {
     let mut out = data.missing();
     check(data, outputs, semantics, &mut out);
@@ -59,6 +72,7 @@ pub(super) fn plan(
         data,
         outputs,
         semantics,
+        rewrites,
         indexes: &indexes,
         components: Vec::new(),
         key_ids: Vec::new(),
@@ -77,6 +91,7 @@ pub(super) fn plan(
         level_scopes: Vec::new(),
         reads: Vec::new(),
         wide_reads: Vec::new(),
+        elimination_keys: Vec::new(),
     };
     let mut axioms = Vec::new();
     let mut programs = Vec::new();
@@ -246,6 +261,7 @@ impl<'a> Builder<'a> {
         self.level_scopes = vec![Vec::new()];
         self.reads.clear();
         self.wide_reads.clear();
+        self.elimination_keys.clear();
         self.program.root = self.root(&axiom.formula)?;
         self.carry_slots();
         let counts = self.count();

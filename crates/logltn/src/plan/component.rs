@@ -30,15 +30,6 @@ pub(super) struct KeyIds {
 /// The most tuples that the lists of one component may hold.
 const MAX_TUPLES: usize = 1 << 30;
 
-/// A cell as 64 bits, for hashing.
-fn code(cell: Cell) -> u64 {
-    match cell {
-        Cell::Individual(index) => u64::from(index),
-        Cell::Int(n) => n as u64,
-        Cell::Real(x) => x.to_bits(),
-    }
-}
-
 impl Builder<'_> {
     /// The components of a quantifier, in scope at `level`, with the slots that hold their keys.
     pub(super) fn components(
@@ -90,7 +81,7 @@ impl Builder<'_> {
         Ok((scope, uses))
     }
 
-    fn all_individuals(&mut self, variable: VarId) -> usize {
+    pub(super) fn all_individuals(&mut self, variable: VarId) -> usize {
         let ColumnSort::Sort(sort) = self.variables[variable.index()].sort else {
             return 0; // the resolver binds only sorts here
         };
@@ -164,7 +155,7 @@ impl Builder<'_> {
         let mut env = self.env.clone();
         let mut failure = None;
         self.walk(&outer, &mut env, &mut |env| {
-            let key: Box<[u64]> = outer.iter().map(|v| code(env[v.index()])).collect();
+            let key: Box<[u64]> = outer.iter().map(|v| env[v.index()].code()).collect();
             if failure.is_some() || keys.ids.contains_key(&key) {
                 return;
             }
@@ -174,7 +165,7 @@ impl Builder<'_> {
                 count += 1;
                 match rows_of {
                     Some(_) => tuples.push(row),
-                    None => tuples.extend(variables.iter().map(|v| code(env[v.index()]) as u32)),
+                    None => tuples.extend(variables.iter().map(|v| env[v.index()].code() as u32)),
                 }
                 tuples.len() <= MAX_TUPLES
             });
@@ -266,14 +257,18 @@ impl Builder<'_> {
 
     /// The key of a component under a binding of the outer variables.
     pub(super) fn key_of(&self, component: usize, env: &[Cell]) -> Option<u32> {
-        let keys = &self.key_ids[component];
+        self.key_in(&self.key_ids[component], env)
+    }
+
+    /// The number of the key that the outer variables make.
+    pub(super) fn key_in(&self, keys: &KeyIds, env: &[Cell]) -> Option<u32> {
         if keys.variables.is_empty() {
             return Some(0);
         }
         let key: Box<[u64]> = keys
             .variables
             .iter()
-            .map(|v| code(env[v.index()]))
+            .map(|v| env[v.index()].code())
             .collect();
         keys.ids.get(&key).copied()
     }
@@ -302,14 +297,14 @@ impl Builder<'_> {
     }
 
     /// A slot that holds the key id of a component, made of what the outer components know.
-    fn key_slot(&mut self, keys: &KeyIds) -> usize {
+    pub(super) fn key_slot(&mut self, keys: &KeyIds) -> usize {
         let slot = self.new_slot(SlotBase::default());
         let owners = self.owners(&keys.variables);
         if let [owner] = owners.as_slice() {
             let owner = self.scope[*owner].clone();
             let ids = self.per_tuple(&owner, |env| {
                 let key: Box<[u64]> = (keys.variables.iter())
-                    .map(|v| code(env[v.index()]))
+                    .map(|v| env[v.index()].code())
                     .collect();
                 // Tuples that no outer binding reaches have no key, and are never asked for one.
                 keys.ids.get(&key).copied().unwrap_or(0)
@@ -329,7 +324,7 @@ impl Builder<'_> {
                 .collect();
             let mut numbers: FxHashMap<Vec<u64>, u64> = FxHashMap::default();
             let raw = self.per_tuple(&owner, |env| {
-                let part: Vec<u64> = own.iter().map(|v| code(env[v.index()])).collect();
+                let part: Vec<u64> = own.iter().map(|v| env[v.index()].code()).collect();
                 let next = numbers.len() as u64;
                 *numbers.entry(part).or_insert(next)
             });
@@ -419,7 +414,7 @@ fn sort_tuples(tuples: &mut [u32], arity: usize) {
 
 /// Variables that some condition ties together belong to one component, the others each to their own;
 /// conditions without any of them make a component that keeps everything or nothing.
-fn groups<'g>(
+pub(super) fn groups<'g>(
     variables: &[VarId],
     conditions: Vec<&'g Guard>,
 ) -> Vec<(Vec<VarId>, Vec<&'g Guard>)> {

@@ -38,6 +38,7 @@ impl Builder<'_> {
         // Children come before their parents.
         for (i, node) in self.program.nodes.iter().enumerate() {
             invariant[i] = match &node.kind {
+                _ if node.groundings.is_some() => true,
                 NodeKind::Constant(_) | NodeKind::Literal { .. } => true,
                 NodeKind::Not(a) | NodeKind::Log(a) => invariant[*a],
                 NodeKind::And(members) | NodeKind::Or(members) => {
@@ -47,6 +48,12 @@ impl Builder<'_> {
                 NodeKind::Quantifier { level, body, .. } => {
                     let keyed = |u: &ComponentUse| u.key_slot.is_some();
                     invariant[*body] && !self.program.levels[*level].components.iter().any(keyed)
+                }
+                NodeKind::Elimination(index) => {
+                    let elimination = &self.program.eliminations[*index];
+                    let factors = elimination.factors.iter().map(|f| f.body);
+                    elimination.key_slot.is_none()
+                        && (factors.chain(elimination.common.iter().copied())).all(|m| invariant[m])
                 }
             };
         }
@@ -60,6 +67,9 @@ impl Builder<'_> {
         invariant: &[bool],
         counts: &mut Counts,
     ) -> Count {
+        if let Some(groundings) = self.program.nodes[node].groundings {
+            return (groundings, 0);
+        }
         deep(|| match &self.program.nodes[node].kind {
             NodeKind::Constant(_) | NodeKind::Literal { .. } => (1, 0),
             NodeKind::Not(a) | NodeKind::Log(a) => self.count_node(*a, env, invariant, counts),
@@ -119,7 +129,62 @@ impl Builder<'_> {
                 });
                 total
             }
+            NodeKind::Elimination(index) => {
+                self.count_elimination(node, *index, env, invariant, counts)
+            }
         })
+    }
+
+    /// The bindings of an `exists` by elimination, each counted as often as the members of its body have
+    /// bindings of their own: sums of products, along the lists that the engine runs through.
+    fn count_elimination(
+        &self,
+        node: usize,
+        index: usize,
+        env: &mut Vec<Cell>,
+        invariant: &[bool],
+        counts: &mut Counts,
+    ) -> Count {
+        let elimination = &self.program.eliminations[index];
+        let key = self.key_in(&self.elimination_keys[index], env).unwrap_or(0) as usize;
+        let bindings = elimination.counts[key];
+        if bindings == 0 {
+            if counts.example.is_none() {
+                let level = self.program.nodes[node].level;
+                counts.example = Some((node, self.bound_at(level, env)));
+            }
+            counts.nothing = counts.nothing.or(Some(node));
+            return (0, 1);
+        }
+        // Members in which an `exists` could be empty are not moved.
+        let mut times = 1_u128;
+        let mut weights: Vec<Option<Vec<u128>>> = vec![None; elimination.factors.len()];
+        for &member in &elimination.common {
+            times = times.saturating_mul(self.count_node(member, env, invariant, counts).0);
+        }
+        for (factor, weights) in elimination.factors.iter().zip(&mut weights) {
+            if invariant[factor.body] {
+                let (n, _) = self.count_node(factor.body, env, invariant, counts);
+                times = times.saturating_mul(n);
+                continue;
+            }
+            let mut own = Vec::with_capacity(factor.size);
+            let scopes = &self.level_scopes[factor.level];
+            let range = 0..factor.size as u32;
+            let all = std::slice::from_ref(&range);
+            self.each_binding(scopes, all, env, &mut |this, env| {
+                own.push(this.count_node(factor.body, env, invariant, counts).0);
+            });
+            *weights = Some(own);
+        }
+        let total = match weights.iter().any(Option::is_some) {
+            true => {
+                let sum = elimination.sum_of_products(key, &weights);
+                sum.saturating_mul(elimination.unread)
+            }
+            false => bindings,
+        };
+        (total.saturating_mul(times), 0)
     }
 
     fn each_binding(
@@ -142,8 +207,13 @@ impl Builder<'_> {
 
     /// The variables bound around a level, with what they are bound to.
     fn bound_outside(&self, level: usize, env: &[Cell]) -> Vec<(VarId, Cell)> {
+        self.bound_at(self.program.levels[level].parent, env)
+    }
+
+    /// The variables bound at a level and around it.
+    fn bound_at(&self, level: usize, env: &[Cell]) -> Vec<(VarId, Cell)> {
         let mut bound = Vec::new();
-        let mut at = self.program.levels[level].parent;
+        let mut at = level;
         while at != 0 {
             let variables = self.level_scopes[at].iter().flat_map(|s| &s.variables);
             bound.extend(variables.map(|v| (*v, env[v.index()])));

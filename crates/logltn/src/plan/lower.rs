@@ -56,17 +56,18 @@ impl Builder<'_> {
         })
     }
 
-    fn node(&mut self, kind: NodeKind, formula: &Formula) -> usize {
+    pub(super) fn node(&mut self, kind: NodeKind, formula: &Formula) -> usize {
         self.program.nodes.push(Node {
             kind,
             level: self.level,
             equivalence: false,
+            groundings: None,
             span: formula.span,
         });
         self.program.nodes.len() - 1
     }
 
-    fn formula(&mut self, formula: &Formula, negate: bool) -> Result<usize, Diagnostic> {
+    pub(super) fn formula(&mut self, formula: &Formula, negate: bool) -> Result<usize, Diagnostic> {
         deep(|| self.formula_here(formula, negate))
     }
 
@@ -131,8 +132,15 @@ impl Builder<'_> {
                         }
                     }
                     Quantifier::Forall | Quantifier::Exists => {
-                        let forall = quantifier == Quantifier::Forall;
-                        return self.quantifier(forall, binding, guard, formula, |this| {
+                        if quantifier == Quantifier::Exists {
+                            return self.exists(binding, guard, body, negate, formula);
+                        }
+                        self.check_distances(guard)?;
+                        let narrow = self.narrow(true, binding, guard, body, negate, formula)?;
+                        if let Some(node) = narrow {
+                            return Ok(node);
+                        }
+                        return self.quantifier(true, binding, guard, formula, |this| {
                             this.formula(body, negate)
                         });
                     }
@@ -180,7 +188,28 @@ impl Builder<'_> {
         Ok(members)
     }
 
-    fn quantifier(
+    /// An `exists`, as cheaply as it can be had.
+    pub(super) fn exists(
+        &mut self,
+        binding: &Binding,
+        guard: Option<&Guard>,
+        body: &Formula,
+        negate: bool,
+        formula: &Formula,
+    ) -> Result<usize, Diagnostic> {
+        self.check_distances(guard)?;
+        if let Some(node) = self.narrow(false, binding, guard, body, negate, formula)? {
+            return Ok(node);
+        }
+        if let Some(node) = self.eliminate(binding, guard, body, negate, formula)? {
+            return Ok(node);
+        }
+        self.quantifier(false, binding, guard, formula, |this| {
+            this.formula(body, negate)
+        })
+    }
+
+    pub(super) fn quantifier(
         &mut self,
         forall: bool,
         binding: &Binding,
@@ -213,7 +242,7 @@ impl Builder<'_> {
     }
 
     /// Every `dist` of a guard needs features of one width on both sides.
-    fn check_distances(&self, guard: Option<&Guard>) -> Result<(), Diagnostic> {
+    pub(super) fn check_distances(&self, guard: Option<&Guard>) -> Result<(), Diagnostic> {
         let mut distances = Vec::new();
         guard.iter().for_each(|g| find_distances(g, &mut distances));
         for (value, a, b) in distances {

@@ -3,8 +3,10 @@
 mod build;
 mod component;
 mod count;
+mod elimination;
 mod literal;
 mod lower;
+mod narrow;
 pub(crate) mod program;
 mod show;
 
@@ -17,6 +19,7 @@ use crate::semantics::Semantics;
 use crate::source::Span;
 use crate::theory::PredicateId;
 
+use build::Rewrites;
 pub use program::ArgumentShape;
 use program::{Component, Map, Program, RequestPlan};
 
@@ -35,6 +38,33 @@ pub struct Plan {
     pub(crate) maps: Vec<Map>,
     pub(crate) requests: Vec<RequestPlan>,
     warnings: Diagnostics,
+}
+
+/// How to plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanOptions {
+    /// Whether formulas may be rewritten to cheaper ones of the same value and gradient: quantifiers moved
+    /// inward, variables of an `exists` eliminated one at a time. On unless switched off.
+    pub rewrite: bool,
+}
+
+impl Default for PlanOptions {
+    fn default() -> PlanOptions {
+        PlanOptions { rewrite: true }
+    }
+}
+
+/// A part of an axiom that is evaluated in another form than it was written in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rewrite {
+    /// As written.
+    pub before: String,
+    /// The formula that is evaluated instead.
+    pub after: String,
+    /// About how many operations it would have taken for one binding of the enclosing variables.
+    pub cost_before: f64,
+    /// About how many it takes.
+    pub cost_after: f64,
 }
 
 /// One axiom of the plan: families are written out.
@@ -63,7 +93,31 @@ impl Plan {
         outputs: &[Output],
         semantics: &Semantics,
     ) -> Result<Plan, Diagnostics> {
-        build::plan(data, outputs, semantics)
+        Plan::new_with(data, outputs, semantics, &PlanOptions::default())
+    }
+
+    /// Plans a theory, with a say in how.
+    pub fn new_with(
+        data: &Data,
+        outputs: &[Output],
+        semantics: &Semantics,
+        options: &PlanOptions,
+    ) -> Result<Plan, Diagnostics> {
+        let rewrites = match options.rewrite {
+            true => Rewrites::WhereCheaper,
+            false => Rewrites::Never,
+        };
+        build::plan(data, outputs, semantics, rewrites)
+    }
+
+    /// Rewrites wherever that is exact, even where it does not pay: for tests, whose theories are small.
+    #[doc(hidden)]
+    pub fn new_rewritten(
+        data: &Data,
+        outputs: &[Output],
+        semantics: &Semantics,
+    ) -> Result<Plan, Diagnostics> {
+        build::plan(data, outputs, semantics, Rewrites::Always)
     }
 
     /// Leaves only some axioms, such as the members of a family that a phase of training names.
@@ -100,6 +154,12 @@ impl Plan {
         self.outputs[predicate.index()]
     }
 
+    /// What was rewritten in an axiom, by its place in [`Plan::axioms`].
+    pub fn rewrites(&self, axiom: usize) -> impl Iterator<Item = &Rewrite> {
+        let program = self.programs.get(axiom);
+        program.into_iter().flat_map(|p| p.rewrites())
+    }
+
     /// About how much memory the lists of bindings and the maps take.
     pub fn memory_bytes(&self) -> usize {
         let maps = self.maps.iter().map(|m| match &m.values {
@@ -107,6 +167,9 @@ impl Plan {
             program::MapValues::Rows { codes, .. } => 12 * codes.len(),
             program::MapValues::Wide(values) => 8 * values.len(),
         });
-        maps.sum::<usize>() + self.components.iter().map(Component::bytes).sum::<usize>()
+        let eliminations = self.programs.iter().flat_map(|p| &p.eliminations);
+        maps.sum::<usize>()
+            + eliminations.map(program::Elimination::bytes).sum::<usize>()
+            + self.components.iter().map(Component::bytes).sum::<usize>()
     }
 }

@@ -9,6 +9,7 @@
 //! slot by way of a **map**: one number per tuple. So the engine's loops add small integers and gather;
 //! they never see variables, sorts or guards.
 
+use super::Rewrite;
 use crate::source::Span;
 use crate::theory::*;
 
@@ -131,6 +132,136 @@ pub(crate) struct Program {
     pub wide_slots: Vec<u64>,
     /// Look-ups of guards' keys that several components determine.
     pub key_tables: Vec<rustc_hash::FxHashMap<u64, u32>>,
+    pub eliminations: Vec<Elimination>,
+    /// Quantifiers in narrower parts, for people.
+    pub narrowed: Vec<Rewrite>,
+}
+
+impl Program {
+    pub fn rewrites(&self) -> impl Iterator<Item = &Rewrite> {
+        self.narrowed
+            .iter()
+            .chain(self.eliminations.iter().map(|e| &e.rewrite))
+    }
+}
+
+/// An `exists` whose variables are eliminated one after another, instead of going through all bindings.
+///
+/// Each step goes through the combinations of a few variables, adds up what the factors and the messages
+/// of earlier steps have for them, and sums (or maximises) over the variables that go. The message is a
+/// number for each combination of those that stay, the last one of each chain a single number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Elimination {
+    pub factors: Vec<EliminationFactor>,
+    /// Members of the conjunction without any of the variables, at the level of the node itself.
+    pub common: Vec<usize>,
+    /// The slot, at the level of the node, that holds the key.
+    pub key_slot: Option<usize>,
+    pub steps: Vec<EliminationStep>,
+    /// By step: whether no variable is left after it, so that its message is a part of the result.
+    pub last: Vec<bool>,
+    /// By key and step: which of the step's lists, or [`NO_LIST`] where the guard leaves nothing.
+    pub lists_of_key: Vec<u32>,
+    /// By key: how many bindings the `exists` has, and the natural log of that.
+    pub counts: Vec<u128>,
+    pub log_counts: Vec<f64>,
+    /// Variables that nothing reads multiply the bindings by this; and the natural log of that.
+    pub unread: u128,
+    pub log_unread: f64,
+    /// All combinations of all steps, over all keys.
+    pub combinations: u128,
+    /// What it came from and what it became, for people.
+    pub rewrite: Rewrite,
+}
+
+/// Instead of a list: the guard leaves nothing.
+pub(crate) const NO_LIST: u32 = u32::MAX;
+
+impl Elimination {
+    pub fn list(&self, key: usize, step: usize) -> Option<&EliminationList> {
+        let list = self.lists_of_key[key * self.steps.len() + step];
+        self.steps[step].lists.get(list as usize)
+    }
+
+    /// The sum over all bindings of the product of the factors' weights; a factor without counts as 1.
+    pub fn sum_of_products(&self, key: usize, weights: &[Option<Vec<u128>>]) -> u128 {
+        let mut messages: Vec<Vec<u128>> = Vec::with_capacity(self.steps.len());
+        let mut product = 1_u128;
+        for (s, step) in self.steps.iter().enumerate() {
+            let Some(list) = self.list(key, s) else {
+                return 0;
+            };
+            let len = list.len();
+            let mut terms = vec![1_u128; len];
+            for (i, input) in step.inputs.iter().enumerate() {
+                let values = match *input {
+                    EliminationInput::Message(m) => &messages[m],
+                    EliminationInput::Factor(f) => match &weights[f] {
+                        Some(weights) => weights,
+                        None => continue,
+                    },
+                };
+                for (term, &place) in terms.iter_mut().zip(&list.places[i * len..]) {
+                    *term = term.saturating_mul(values[place as usize]);
+                }
+            }
+            let mut from = 0;
+            let sums = list.ends.iter().map(|&end| {
+                let own = &terms[from..end as usize];
+                from = end as usize;
+                own.iter().fold(0, |a: u128, b| a.saturating_add(*b))
+            });
+            let message: Vec<u128> = sums.collect();
+            if self.last[s] {
+                product = product.saturating_mul(message[0]);
+            }
+            messages.push(message);
+        }
+        product
+    }
+
+    pub fn bytes(&self) -> usize {
+        let lists = self.steps.iter().flat_map(|s| &s.lists);
+        let numbers: usize = lists.map(|l| l.ends.len() + l.places.len()).sum();
+        4 * (numbers + self.lists_of_key.len()) + 24 * self.counts.len()
+    }
+}
+
+/// A part of the conjunction, evaluated for each combination of the variables that it reads.
+#[derive(Clone, Debug)]
+pub(crate) struct EliminationFactor {
+    pub level: usize,
+    pub body: usize,
+    /// The number of combinations.
+    pub size: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EliminationStep {
+    pub inputs: Vec<EliminationInput>,
+    pub lists: Vec<EliminationList>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum EliminationInput {
+    /// The message of an earlier step.
+    Message(usize),
+    Factor(usize),
+}
+
+/// The combinations that a step goes through, ordered by the place of its message that they add to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct EliminationList {
+    /// Where the combinations of each place of the message end.
+    pub ends: Vec<u32>,
+    /// By input and combination: the place in the factor or in the message.
+    pub places: Vec<u32>,
+}
+
+impl EliminationList {
+    pub fn len(&self) -> usize {
+        self.ends.last().map_or(0, |end| *end as usize)
+    }
 }
 
 /// The constant part of a slot.
@@ -193,6 +324,8 @@ pub(crate) struct Node {
     pub level: usize,
     /// The two halves of an equivalence: they bind the same variables of the text twice.
     pub equivalence: bool,
+    /// Made of a quantifier without others inside: how many bindings that had, whatever is around it.
+    pub groundings: Option<u128>,
     pub span: Span,
 }
 
@@ -218,4 +351,6 @@ pub(crate) enum NodeKind {
         level: usize,
         body: usize,
     },
+    /// An `exists` by elimination: one of the program's.
+    Elimination(usize),
 }

@@ -56,6 +56,16 @@ impl fmt::Display for Plan {
                 write!(f, " of {}", grouped(axiom.groundings_before))?;
             }
             writeln!(f)?;
+            for rewrite in program.rewrites() {
+                writeln!(f, "    as written: {}", rewrite.before)?;
+                writeln!(f, "    rewritten:  {}", rewrite.after)?;
+                writeln!(
+                    f,
+                    "    cost:       about {} operations before, {} after, for each binding around it",
+                    grouped(rewrite.cost_before.ceil() as u128),
+                    grouped(rewrite.cost_after.ceil() as u128)
+                )?;
+            }
             self.node(f, program, program.root, 2)?;
         }
         more_like_it(f, alike)?;
@@ -65,6 +75,12 @@ impl fmt::Display for Plan {
             bytes(self.memory_bytes())
         )
     }
+}
+
+/// The mean, without overflow.
+fn mean(counts: &[u128]) -> u128 {
+    let n = counts.len().max(1) as u128;
+    counts.iter().map(|c| c / n).sum::<u128>() + counts.iter().map(|c| c % n).sum::<u128>() / n
 }
 
 fn more_like_it(f: &mut fmt::Formatter<'_>, alike: usize) -> fmt::Result {
@@ -178,6 +194,27 @@ impl Plan {
                     }
                 }
                 self.node(f, program, *body, depth + 1)
+            }
+            NodeKind::Elimination(index) => {
+                let elimination = &program.eliminations[*index];
+                let keys = elimination.counts.len().max(1) as u128;
+                writeln!(
+                    f,
+                    "{indent}exists, by elimination in {}: about {} combinations instead of {}",
+                    match elimination.steps.len() {
+                        1 => "1 step".to_string(),
+                        n => format!("{n} steps"),
+                    },
+                    grouped(elimination.combinations.div_ceil(keys)),
+                    grouped(mean(&elimination.counts)),
+                )?;
+                for member in &elimination.common {
+                    self.node(f, program, *member, depth + 1)?;
+                }
+                for factor in &elimination.factors {
+                    self.node(f, program, factor.body, depth + 1)?;
+                }
+                Ok(())
             }
         }
     }

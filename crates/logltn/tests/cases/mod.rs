@@ -7,6 +7,7 @@ pub mod conformance;
 pub mod named;
 pub mod propositional;
 pub mod random_case;
+pub mod random_exists;
 mod random_formula;
 mod random_guard;
 pub mod rng;

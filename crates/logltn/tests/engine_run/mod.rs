@@ -21,7 +21,7 @@ pub struct Answer {
 }
 
 macro_rules! runner {
-    ($run:ident, $number:ty) => {
+    ($run:ident, $run_plan:ident, $number:ty) => {
         /// Evaluates a case with the engine of this precision, on some rows of some tables only.
         pub fn $run(
             case: &Case,
@@ -31,6 +31,16 @@ macro_rules! runner {
         ) -> Result<Answer, String> {
             let plan = Plan::new(&case.data, &case.outputs, semantics)
                 .map_err(|errors| errors.to_string())?;
+            $run_plan(plan, case, parameters, batches)
+        }
+
+        /// Evaluates a case by a plan that was made for it.
+        pub fn $run_plan(
+            plan: Plan,
+            case: &Case,
+            parameters: &Parameters,
+            batches: &[(TableId, Vec<u32>)],
+        ) -> Result<Answer, String> {
             let mut axioms: Vec<AxiomValue> = (plan.axioms().iter())
                 .map(|axiom| AxiomValue {
                     name: axiom.name.to_string(),
@@ -94,6 +104,9 @@ macro_rules! runner {
             assert_eq!(value.axioms.len(), axioms.len());
             for (axiom, value) in axioms.iter_mut().zip(&value.axioms) {
                 axiom.truth = value.truth;
+                if batches.is_empty() {
+                    assert_eq!(axiom.empty_exists, value.empty_exists, "{}", axiom.name);
+                }
             }
             let mut gradients: Vec<Vec<f64>> = case
                 .numbers
@@ -117,8 +130,8 @@ macro_rules! runner {
     };
 }
 
-runner!(run_f64, f64);
-runner!(run_f32, f32);
+runner!(run_f64, run_plan_f64, f64);
+runner!(run_f32, run_plan_f32, f32);
 
 /// How a comparison ended, if it did not fail.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,0 +1,161 @@
+//! Rewritten plans against plans as written, and against the reference: same values, same gradients, same
+//! counts.
+//!
+//! `LOGLTN_RANDOM_CASES=100000 cargo test --release --test rewrites` looks further than CI does.
+
+mod cases;
+mod engine_run;
+mod reference;
+
+use cases::compare::{near, unambiguous_gradients};
+use cases::random_case::{RandomCase, random_case, random_parameters};
+use cases::random_exists::random_exists;
+use cases::rng::Rng;
+use engine_run::{Answer, run_plan_f64};
+use logltn::{Parameters, Plan, PlanOptions, Semantics};
+use reference::Case;
+
+fn number_of_cases() -> u64 {
+    std::env::var("LOGLTN_RANDOM_CASES").map_or(1500, |n| n.parse().expect("a number"))
+}
+
+/// One of the log semantics, sometimes with operators replaced.
+fn log_semantics(rng: &mut Rng) -> Semantics {
+    let names = ["logltn", "logltn", "logltn-sum", "logltn-max", "logltn-lse"];
+    let mut semantics = Semantics::named(rng.pick::<&str>(&names)).unwrap();
+    if rng.chance(0.2) {
+        let (key, operator) = *rng.pick(&[
+            ("or", "max"),
+            ("or", "log_sum_exp"),
+            ("exists", "max"),
+            ("exists", "log_sum_exp"),
+            ("exists", "mean"),
+            ("and", "min"),
+            ("forall", "sum"),
+            ("forall", "min"),
+        ]);
+        semantics = semantics.with(key, operator).unwrap();
+    }
+    semantics
+}
+
+fn same(found: &Answer, expected: &Answer, gradients: bool) -> Result<(), String> {
+    let check = |what: String, a: f64, b: f64| match near(a, b, 1e-9) {
+        true => Ok(()),
+        false => Err(format!("{what}: rewritten {a:e}, as written {b:e}")),
+    };
+    for (a, b) in found.axioms.iter().zip(&expected.axioms) {
+        check(format!("truth of {}", a.name), a.truth, b.truth)?;
+        if (a.groundings, a.empty_exists) != (b.groundings, b.empty_exists) {
+            return Err(format!(
+                "{}: groundings {} and {}, empty {} and {}",
+                a.name, a.groundings, b.groundings, a.empty_exists, b.empty_exists
+            ));
+        }
+    }
+    check("loss".into(), found.loss, expected.loss)?;
+    if gradients {
+        for (p, (a, b)) in found.gradients.iter().zip(&expected.gradients).enumerate() {
+            for (i, (a, b)) in a.iter().zip(b).enumerate() {
+                check(format!("gradient {i} of predicate {p}"), *a, *b)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the plan was rewritten, and whether the gradients could be compared.
+fn compare(
+    random: &RandomCase,
+    semantics: &Semantics,
+    parameters: &Parameters,
+) -> Result<(bool, bool), String> {
+    let case: &Case = &random.case;
+    let as_written = PlanOptions { rewrite: false };
+    let plan = Plan::new_with(&case.data, &case.outputs, semantics, &as_written);
+    let rewritten = Plan::new_rewritten(&case.data, &case.outputs, semantics);
+    let (plan, rewritten) = match (plan, rewritten) {
+        (Ok(plan), Ok(rewritten)) => (plan, rewritten),
+        (Err(_), Err(_)) => return Ok((false, false)),
+        (a, b) => return Err(format!("only one refused: {a:?} {b:?}")),
+    };
+    assert!(!plan.to_string().contains("rewritten"));
+    let changed = rewritten.to_string().contains("rewritten");
+    let warnings = |p: &Plan| p.warnings().to_string();
+    if warnings(&plan) != warnings(&rewritten) {
+        return Err(format!(
+            "{}\nbut\n{}",
+            warnings(&plan),
+            warnings(&rewritten)
+        ));
+    }
+    let expected = run_plan_f64(plan, case, parameters, &[])?;
+    let shown = rewritten.to_string();
+    let found = run_plan_f64(rewritten, case, parameters, &[])?;
+    let reference = reference::evaluate(case, semantics, parameters).map_err(|e| e.to_string())?;
+    // Away from ties.
+    let gradients = unambiguous_gradients(case, semantics, parameters, 1e-10, 1e-9);
+    same(&found, &expected, gradients.is_some()).map_err(|e| format!("{e}\n{shown}"))?;
+    for (a, b) in found.axioms.iter().zip(&reference.axioms) {
+        if !near(a.truth, b.truth, 1e-9) || a.groundings != b.groundings {
+            return Err(format!(
+                "{}: {a:?}, by the reference {b:?}\n{shown}",
+                a.name
+            ));
+        }
+    }
+    Ok((changed, gradients.is_some()))
+}
+
+fn compare_many(make: impl Fn(u64) -> RandomCase, cases: u64, at_least: f64) {
+    let (mut changed, mut with_gradients) = (0, 0);
+    let mut failures = Vec::new();
+    for seed in 0..cases {
+        let random = make(seed);
+        let mut rng = Rng::new(!seed);
+        let semantics = log_semantics(&mut rng);
+        let parameters = random_parameters(&mut rng);
+        let checked = || compare(&random, &semantics, &parameters);
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(checked));
+        match outcome.unwrap_or_else(|_| Err("panicked".into())) {
+            Ok((rewritten, gradients)) => {
+                changed += u64::from(rewritten);
+                with_gradients += u64::from(rewritten && gradients);
+            }
+            Err(error) => failures.push((
+                random.text.len(),
+                format!(
+                    "seed {seed}, {semantics}, {parameters:?}\n{error}\n{}",
+                    random.text
+                ),
+            )),
+        }
+    }
+    failures.sort();
+    if let Some((_, shortest)) = failures.first() {
+        panic!(
+            "{} of {cases} failed; the shortest:\n{shortest}",
+            failures.len()
+        );
+    }
+    println!("{changed} rewritten, {with_gradients} of them with gradients");
+    // They must not pass by rewriting nothing.
+    assert!(
+        changed as f64 > at_least * cases as f64,
+        "{changed} of {cases}"
+    );
+    assert!(
+        with_gradients * 10 > changed * 7,
+        "{with_gradients} of {changed}"
+    );
+}
+
+#[test]
+fn random_theories() {
+    compare_many(random_case, number_of_cases(), 0.1);
+}
+
+#[test]
+fn random_conjunctions_under_exists() {
+    compare_many(random_exists, number_of_cases() / 3, 0.5);
+}
