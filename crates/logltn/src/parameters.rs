@@ -41,7 +41,9 @@ impl Parameters {
         Parameters::check("p_forall", self.p_forall)
     }
 
-    /// Whether `value` is a value for the parameter called `name`: α > 0, p > 0, p_forall ≥ 1, all finite.
+    /// Whether `value` is a value for the parameter called `name`: α ≥ 1e-6, p > 0, p_forall ≥ 1, all finite.
+    ///
+    /// Below 1e-6, exp(αx) differs from 1 by so little that rounding eats the values.
     ///
     /// pMean with p < 1 still makes sense as `exists` (towards the geometric mean). pMeanError with
     /// p_forall < 1 does not as `forall`: a single satisfied grounding would outweigh the violated ones.
@@ -53,10 +55,10 @@ impl Parameters {
     /// ```
     pub fn check(name: &'static str, value: f64) -> Result<(), ParameterError> {
         let fits = value.is_finite()
-            && if name == "p_forall" {
-                value >= 1.0
-            } else {
-                value > 0.0
+            && match name {
+                "p_forall" => value >= 1.0,
+                "alpha" => value >= 1e-6,
+                _ => value > 0.0,
             };
         if fits {
             Ok(())
@@ -78,10 +80,10 @@ pub struct ParameterError {
 impl ParameterError {
     /// What the value should be.
     pub fn expected(&self) -> &'static str {
-        if self.name == "p_forall" {
-            "at least 1 and finite"
-        } else {
-            "greater than 0 and finite"
+        match self.name {
+            "p_forall" => "at least 1 and finite",
+            "alpha" => "at least 0.000001 and finite",
+            _ => "greater than 0 and finite",
         }
     }
 }

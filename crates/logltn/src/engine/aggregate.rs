@@ -10,10 +10,11 @@ use super::lane::Segment;
 /// What has been seen of one outer binding's values so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
-    /// The sum, extreme or product; for the log-exponential aggregators the largest value.
+    /// The sum, extreme or product; for the log-exponential aggregators and the p-means the largest value.
     pub a: f64,
-    /// For the log-exponential aggregators the sum of exponentials relative to `a`; for a product the
-    /// number of zeros left out of it; for an extreme 1 once its derivative has been given away.
+    /// For the log-exponential aggregators the sum of exponentials relative to `a`, for the p-means that of
+    /// powers; for a product the number of zeros left out of it; for an extreme 1 once its derivative has
+    /// been given away.
     pub b: f64,
     pub count: u64,
 }
@@ -60,6 +61,15 @@ impl State {
                     self.a = largest;
                 }
             }
+            Aggregator::PMean | Aggregator::PMeanError => {
+                let largest = self.a.max(other.a);
+                if largest > 0.0 {
+                    let p = exponent(aggregator, s);
+                    self.b =
+                        self.b * (self.a / largest).powf(p) + other.b * (other.a / largest).powf(p);
+                    self.a = largest;
+                }
+            }
             _ => self.a += other.a,
         }
     }
@@ -74,8 +84,8 @@ impl State {
             Aggregator::Product => self.a,
             Aggregator::LogMeanExp => self.a + (self.b / n).ln() / s.alpha,
             Aggregator::LogSumExp => self.a + self.b.ln() / s.alpha,
-            Aggregator::PMean => (self.a / n).powf(1.0 / s.p),
-            Aggregator::PMeanError => 1.0 - (self.a / n).powf(1.0 / s.p_forall),
+            Aggregator::PMean => self.a * (self.b / n).powf(1.0 / s.p),
+            Aggregator::PMeanError => 1.0 - self.a * (self.b / n).powf(1.0 / s.p_forall),
         }
     }
 }
@@ -125,11 +135,25 @@ pub(super) fn accumulate<T: Real>(
                 alpha: T::ONE,
                 eps: T::from_f64(s.eps),
             };
+            let p = exponent(aggregator, s);
             projected(aggregator, settings, values, work);
-            kernels.pow(work, T::from_f64(exponent(aggregator, s)));
+            // Relative to the largest: for a large p the powers themselves would all be 0.
+            for segment in segments {
+                let state = &mut states[segment.parent];
+                let part = &mut work[segment.start..segment.end];
+                let largest = kernels.max(part).to_f64();
+                if largest > state.a {
+                    state.b *= (state.a / largest).powf(p);
+                    state.a = largest;
+                }
+                if state.a > 0.0 {
+                    scale(part, T::from_f64(1.0 / state.a));
+                }
+            }
+            kernels.pow(work, T::from_f64(p));
             for segment in segments {
                 let sum = kernels.sum(&work[segment.start..segment.end]).to_f64();
-                states[segment.parent].a += sum;
+                states[segment.parent].b += sum;
             }
         }
         Aggregator::Mean | Aggregator::Sum | Aggregator::LogProduct => {
@@ -245,10 +269,19 @@ pub(super) fn derivatives<T: Real>(
             };
             let p = exponent(aggregator, s);
             projected(aggregator, settings, values, out);
+            for segment in segments {
+                let largest = states[segment.parent].a;
+                if largest > 0.0 {
+                    scale(
+                        &mut out[segment.start..segment.end],
+                        T::from_f64(1.0 / largest),
+                    );
+                }
+            }
             kernels.pow(out, T::from_f64(p - 1.0));
             for segment in segments {
                 let state = &states[segment.parent];
-                let mean = state.a / state.count as f64;
+                let mean = state.b / state.count as f64;
                 // Both pMean and pMeanError grow with their values: (1 − x)^p has two signs that cancel.
                 let outer = mean.powf(1.0 / p - 1.0) / state.count as f64 * (1.0 - s.eps);
                 let g = by_aggregate(segment.parent) * outer;

@@ -39,6 +39,25 @@ impl<T: Real> Literals<T> {
         resize(&mut self.positive, numbers.len());
         resize(&mut self.negative, numbers.len());
         resize(&mut self.scratch, numbers.len());
+        self.compute(kind, space, negated, width, numbers);
+        if space == Space::Log {
+            // Logits at the end of the range have logs beyond it, and ∞ − ∞ is no number. Far below any
+            // log that matters, and far enough from the end for sums of many.
+            let floor = T::from_f64(lowest_log::<T>());
+            for table in [&mut self.positive, &mut self.negative] {
+                table.iter_mut().for_each(|x| *x = x.max(floor));
+            }
+        }
+    }
+
+    fn compute(
+        &mut self,
+        kind: OutputKind,
+        space: Space,
+        negated: bool,
+        width: usize,
+        numbers: &[T],
+    ) {
         match (kind, space) {
             (OutputKind::Softmax, Space::Log) => {
                 self.softmax(width, numbers);
@@ -288,14 +307,18 @@ fn without<T: Real>(z: &[T], left_out: usize) -> (T, T) {
     (largest, sum)
 }
 
+/// The least log that a literal may have: −1e30 in single, −1e250 in double precision.
+fn lowest_log<T: Real>() -> f64 {
+    if is_single::<T>() { -1e30 } else { -1e250 }
+}
+
+fn is_single<T: Real>() -> bool {
+    T::EPSILON.to_f64() > 1e-10
+}
+
 /// Large enough for every summand in it to have its full accuracy.
 fn is_ample<T: Real>(x: T) -> bool {
-    x.to_f64()
-        > if T::EPSILON.to_f64() > 1e-10 {
-            1e-30
-        } else {
-            1e-280
-        }
+    x.to_f64() > if is_single::<T>() { 1e-30 } else { 1e-280 }
 }
 
 /// log(1 − eᵛ) for v ≤ 0, not below log 1e-7.
@@ -353,6 +376,24 @@ mod tests {
         );
         for (found, expected) in gradient.iter().zip([-0.5, -0.99995, -1.0, -1.0, -1.0]) {
             assert!((found - expected).abs() < 1e-4, "{found} {expected}");
+        }
+    }
+
+    /// Every finite logit has finite literals and gradients, to the end of the range.
+    #[test]
+    fn the_largest_numbers_stay_finite() {
+        for kind in [OutputKind::Sigmoid, OutputKind::Softmax] {
+            let z = [f64::MAX, -f64::MAX, 1e300, 0.0];
+            let mut literals = Literals::default();
+            literals.forward(kind, Space::Log, true, 2, &z);
+            let mut all = literals.positive.iter().chain(&literals.negative);
+            assert!(all.all(|x| x.is_finite() && *x <= 0.0), "{literals:?}");
+            let mut gradient = [0.0; 4];
+            literals.backward(kind, Space::Log, 2, &z, &[1.0; 4], &[1.0; 4], &mut gradient);
+            assert!(
+                gradient.iter().all(|g| g.is_finite()),
+                "{kind:?} {gradient:?}"
+            );
         }
     }
 

@@ -44,12 +44,22 @@ fn combine(
             };
             largest + (exps / scale).ln() / s.alpha
         }
-        Aggregator::PMean => (sum(&|x| away_from_zero(s, x).powf(s.p)) / total).powf(1.0 / s.p),
+        Aggregator::PMean => p_mean(s.p, total, values.map(|(x, w)| (away_from_zero(s, x), w))),
         Aggregator::PMeanError => {
-            let mean = sum(&|x| (1.0 - away_from_one(s, x)).powf(s.p_forall)) / total;
-            1.0 - mean.powf(1.0 / s.p_forall)
+            let errors = values.map(|(x, w)| (1.0 - away_from_one(s, x), w));
+            1.0 - p_mean(s.p_forall, total, errors)
         }
     }
+}
+
+/// The weighted p-mean, relative to the largest so that a large p leaves something.
+fn p_mean(p: f64, total: f64, values: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+    let largest = values.clone().map(|(x, _)| x).fold(0.0, f64::max);
+    if largest == 0.0 {
+        return 0.0;
+    }
+    let powers: f64 = values.map(|(x, w)| w * (x / largest).powf(p)).sum();
+    largest * (powers / total).powf(1.0 / p)
 }
 
 /// The largest value of positive weight. Another one could be so much larger that relative to it all
@@ -106,13 +116,19 @@ pub(super) fn derive(
             let largest = largest_counted(weighted);
             (largest, 1.0 / sum(&|x| (s.alpha * (x - largest)).exp()))
         }
+        // d/dx (Σ w xᵖ / W)^(1/p) = w (x / mean)^(p − 1) / W, where mean is the p-mean itself.
         Aggregator::PMean => {
-            let mean = sum(&|x| away_from_zero(s, x).powf(s.p)) / total;
-            (0.0, mean.powf(1.0 / s.p - 1.0) / total * slope)
+            let weights = axioms.iter().map(|a| a.weight);
+            let projected = values().map(|x| away_from_zero(s, x));
+            (p_mean(s.p, total, projected.zip(weights)), slope / total)
         }
         Aggregator::PMeanError => {
-            let mean = sum(&|x| (1.0 - away_from_one(s, x)).powf(s.p_forall)) / total;
-            (0.0, mean.powf(1.0 / s.p_forall - 1.0) / total * slope)
+            let weights = axioms.iter().map(|a| a.weight);
+            let errors = values().map(|x| 1.0 - away_from_one(s, x));
+            (
+                p_mean(s.p_forall, total, errors.zip(weights)),
+                slope / total,
+            )
         }
         _ => (0.0, 1.0),
     };
@@ -138,9 +154,9 @@ pub(super) fn derive(
                     0.0
                 }
             }
-            Aggregator::PMean => w * away_from_zero(s, x).powf(s.p - 1.0) * shared,
+            Aggregator::PMean => w * (away_from_zero(s, x) / largest).powf(s.p - 1.0) * shared,
             Aggregator::PMeanError => {
-                w * (1.0 - away_from_one(s, x)).powf(s.p_forall - 1.0) * shared
+                w * ((1.0 - away_from_one(s, x)) / largest).powf(s.p_forall - 1.0) * shared
             }
         };
         let by_sat = if by_sat.is_finite() { by_sat } else { 0.0 };

@@ -4,6 +4,7 @@ use super::build::Builder;
 use super::program::*;
 use crate::diagnostic::Diagnostic;
 use crate::guard::Cell;
+use crate::operators::Space;
 use crate::recursion::deep;
 use crate::theory::*;
 
@@ -280,13 +281,14 @@ impl Builder<'_> {
             let shown = self.guard_scope().show_binding(binding);
             warning = warning.note(format!("for example for {shown}"));
         }
-        if axiom.formula.nnf_differs() {
+        if self.semantics.space == Space::Log && axiom.formula.nnf_differs() {
             warning = warning.note("`exists` and `forall` as in the negation normal form");
         }
-        self.warnings.push(
-            warning.help(
+        if !binding.is_empty() {
+            warning = warning.help(
                 "guard the enclosing quantifier as well, so that it leaves such bindings out",
-            ),
-        );
+            );
+        }
+        self.warnings.push(warning);
     }
 }

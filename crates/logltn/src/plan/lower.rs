@@ -125,7 +125,10 @@ impl Builder<'_> {
                     Quantifier::All | Quantifier::Any => {
                         let members = self.members(binding, guard, body, quantifier, negate)?;
                         match members.as_slice() {
-                            [] => NodeKind::Constant(is_and),
+                            [] => {
+                                self.warn_empty_connective(quantifier, formula);
+                                NodeKind::Constant(is_and)
+                            }
                             // One member stands for itself.
                             [only] => return Ok(*only),
                             _ => connective(is_and, members),
@@ -162,6 +165,24 @@ impl Builder<'_> {
         .at(&self.theory().source, formula.span, "this `forall` is not at the front of its axiom")
         .note("there `forall` gives the log of a truth degree, while connectives, `exists` and `not` take truth degrees")
         .help("use the semantics `logltn`, which evaluates any formula, or move the `forall` to the front")
+    }
+
+    /// Like an empty `exists`, an empty `any` is never silent.
+    fn warn_empty_connective(&mut self, quantifier: Quantifier, formula: &Formula) {
+        let truth = match quantifier {
+            Quantifier::All => "true",
+            _ => "false",
+        };
+        let warning = Diagnostic::warning(format!(
+            "`{}` has no members here: it counts as {truth}",
+            quantifier.word()
+        ))
+        .at(
+            &self.theory().source,
+            formula.span,
+            "no individual passes its guard",
+        );
+        self.warnings.push(warning);
     }
 
     /// The members of `all` or `any`.

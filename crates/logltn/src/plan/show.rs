@@ -105,7 +105,10 @@ impl Plan {
             n => format!(" × {n}"),
         };
         let rows = if request.complete {
-            format!("all {} rows", grouped(u128::from(request.grid())))
+            match request.grid() {
+                1 => "its one row".to_string(),
+                n => format!("all {} rows", grouped(u128::from(n))),
+            }
         } else {
             let of = grouped(u128::from(request.grid()));
             let rows = grouped(self.distinct_rows(index) as u128);
