@@ -210,7 +210,10 @@ impl Project {
                 let Some(range) = table.row(request.row(row)) else {
                     continue;
                 };
-                sum[range].iter_mut().zip(by).for_each(|(sum, by)| *sum += by);
+                sum[range]
+                    .iter_mut()
+                    .zip(by)
+                    .for_each(|(sum, by)| *sum += by);
             }
         }
         gradients

@@ -17,9 +17,9 @@ use crate::manifest::{By, Length, Phase as PhaseSpec, Train};
 use crate::model::{Grounding, Model};
 use crate::project::Project;
 use batches::TableBatches;
+pub use evaluate_run::evaluate_run;
 use measure::Measure;
 use optimise::Optimise;
-pub use evaluate_run::evaluate_run;
 pub use run::{Outcome, RunOptions, Watch, run};
 
 /// What may be said on a command line instead of in the manifest.
@@ -383,7 +383,10 @@ impl Trainer {
     pub fn measure(&mut self) -> Result<Vec<(String, f64)>, Diagnostics> {
         let mut values = Vec::new();
         for measure in &mut self.measures {
-            values.push((measure.label.clone(), measure.measure(&self.project, &mut self.model)?));
+            values.push((
+                measure.label.clone(),
+                measure.measure(&self.project, &mut self.model)?,
+            ));
         }
         // Measuring has used the networks' rows.
         self.attached = None;

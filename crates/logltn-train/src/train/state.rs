@@ -34,6 +34,7 @@ impl Trainer {
             .collect();
         let mut put = |key: &str, value: String| checkpoint.meta.insert(key.to_string(), value);
         put("step", self.done.to_string());
+        put("steps", self.total.to_string());
         put("seed", self.seed.to_string());
         put("semantics", self.semantics.to_string());
         put("optimiser_steps", optimiser_steps.join(","));
@@ -48,7 +49,7 @@ impl Trainer {
     /// Takes up a training where its checkpoint was made.
     ///
     /// # Errors
-    /// If the checkpoint is of another training: another seed, semantics, or other networks.
+    /// If the checkpoint is of another training: another seed, semantics, number of steps, or other networks.
     pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Diagnostics> {
         let other = |what: String| {
             Diagnostics::from(
@@ -70,6 +71,14 @@ impl Trainer {
                 "its semantics is {}, not {}",
                 meta("semantics"),
                 self.semantics
+            )));
+        }
+        // Schedules depend on it.
+        if meta("steps") != self.total.to_string() {
+            return Err(other(format!(
+                "it has {} steps, not {}",
+                meta("steps"),
+                self.total
             )));
         }
         let damaged = || {
