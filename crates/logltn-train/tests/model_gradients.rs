@@ -82,20 +82,25 @@ impl Setup {
                 "{name}: the gradient vanishes, so nothing is tested: {gradients:?}"
             );
             for (at, &gradient) in gradients.iter().enumerate() {
-                let step = 5e-3;
-                self.nudge(block, at, step);
-                let above = self.loss();
-                self.nudge(block, at, -2.0 * step);
-                let below = self.loss();
-                self.nudge(block, at, step);
-                let slope = (above - below) / (2.0 * f64::from(step));
-                let error = (slope - f64::from(gradient)).abs();
+                // Within a large step the maximum of a pool may change hands; a small one is less exact.
+                let slopes = [5e-3, 1e-3].map(|step| self.slope(block, at, step));
+                let close =
+                    |slope: &f64| (slope - f64::from(gradient)).abs() < 2e-4 + 5e-3 * slope.abs();
                 assert!(
-                    error < 2e-4 + 5e-3 * slope.abs(),
-                    "{name}[{at}]: the gradient is {gradient}, the slope {slope}"
+                    slopes.iter().any(close),
+                    "{name}[{at}]: the gradient is {gradient}, the slope {slopes:?}"
                 );
             }
         }
+    }
+
+    fn slope(&mut self, block: usize, at: usize, step: f32) -> f64 {
+        self.nudge(block, at, step);
+        let above = self.loss();
+        self.nudge(block, at, -2.0 * step);
+        let below = self.loss();
+        self.nudge(block, at, step);
+        (above - below) / (2.0 * f64::from(step))
     }
 }
 
