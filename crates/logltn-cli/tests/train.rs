@@ -112,9 +112,12 @@ fn wait_for(path: &Path, child: &mut Child) {
 #[test]
 fn killed_at_any_moment_a_resumed_run_ends_with_the_same_bits() {
     let folder = project();
+    // How long it takes to the weights; what follows, the report, is not interesting to interrupt.
     let begun = Instant::now();
-    succeeds(&folder.run(&["train", "m.toml", "--out", "whole"]));
+    let mut child = spawn(&folder, &["train", "m.toml", "--out", "whole"]);
+    wait_for(&folder.path().join("whole/weights.safetensors"), &mut child);
     let whole = begun.elapsed().as_micros() as u64;
+    assert!(child.wait().expect("a child").success());
     let (expected, records) = (weights(&folder, "whole"), metrics(&folder, "whole"));
     assert_eq!(records.len(), 20 + 3 * 12, "steps in all");
 
@@ -136,7 +139,7 @@ fn killed_at_any_moment_a_resumed_run_ends_with_the_same_bits() {
             random = random
                 .wrapping_mul(6364136223846793005)
                 .wrapping_add(1442695040888963407);
-            std::thread::sleep(Duration::from_micros((random >> 33) % (whole / 2)));
+            std::thread::sleep(Duration::from_micros((random >> 33) % whole));
             // SIGKILL; an error means that it had ended.
             let _ = child.kill();
             let status = child.wait().expect("a child");
@@ -171,7 +174,7 @@ fn the_number_of_threads_does_not_matter() {
 #[test]
 fn interrupted_it_says_how_to_resume() {
     let folder = project();
-    let long = MANIFEST.replace("epochs = 3", "epochs = 12");
+    let long = MANIFEST.replace("epochs = 3", "epochs = 9");
     folder.write("m.toml", long.as_bytes());
     succeeds(&folder.run(&["train", "m.toml", "--out", "whole"]));
     let mut child = spawn(&folder, &["train", "m.toml", "--out", "run"]);
@@ -340,12 +343,52 @@ fn folders_that_cannot_be_written() {
     let run = folder.run(&["train", "m.toml", "--out", "file/run"]);
     assert_eq!(run.status, 2, "{}", run.stderr);
     assert!(run.stderr.contains("file/run"), "{}", run.stderr);
+    let run = folder.run(&["train", "m.toml", "--out", "/proc/nowhere/run"]);
+    assert_eq!(run.status, 2, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("/proc/nowhere/run: cannot be made")
+            || run.stderr.contains("/proc/nowhere/run: it cannot be made"),
+        "{}",
+        run.stderr
+    );
     // Missing parents are made.
     succeeds(&folder.run(&["train", "m.toml", "--out", "a/b/run", "--steps", "3"]));
     assert!(folder.path().join("a/b/run/weights.safetensors").exists());
     let run = folder.run(&["train", "m.toml"]);
     assert_eq!(run.status, 2);
     assert!(run.stderr.contains("--out"), "{}", run.stderr);
+}
+
+/// A limit on the size of files does what a full disk does: from some moment on writes fail.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_the_last_checkpoint_whole() {
+    let folder = project();
+    succeeds(&folder.run(&["train", "m.toml", "--out", "whole"]));
+    let program = env!("CARGO_BIN_EXE_logltn");
+    let limited = format!("trap '' XFSZ; ulimit -f 8; exec '{program}' train m.toml --out run");
+    let output = Command::new("sh")
+        .args(["-c", &limited])
+        .current_dir(folder.path())
+        .output()
+        .expect("a shell");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("run/metrics."), "which file: {said}");
+    assert!(said.contains("cannot be written"), "{said}");
+    assert!(said.contains("last checkpoint is whole"), "{said}");
+    let done = metrics_done(&folder, "run");
+    assert!((3..56).contains(&done), "{done} steps");
+    succeeds(&folder.run(&["train", "m.toml", "--out", "run", "--resume"]));
+    assert_eq!(weights(&folder, "run"), weights(&folder, "whole"));
+    assert_eq!(metrics(&folder, "run"), metrics(&folder, "whole"));
+}
+
+/// How many whole lines there are.
+#[cfg(unix)]
+fn metrics_done(folder: &Folder, run: &str) -> usize {
+    let bytes = std::fs::read(folder.path().join(run).join("metrics.jsonl")).expect("it");
+    bytes.iter().filter(|b| **b == b'\n').count()
 }
 
 #[test]
