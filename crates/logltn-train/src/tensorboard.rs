@@ -47,6 +47,7 @@ impl EventWriter {
         after: Option<u64>,
     ) -> Result<EventWriter, Diagnostic> {
         let path = dir.join(FILE_NAME);
+        std::fs::create_dir_all(dir).map_err(|error| explain(dir, &error))?;
         let file = open_after(&path, after).map_err(|error| explain(&path, &error))?;
         Ok(EventWriter {
             path,

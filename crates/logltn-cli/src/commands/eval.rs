@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use logltn::{Diagnostics, Parameters, Semantics, Space, did_you_mean};
 use logltn_train::project::Evaluated;
+use logltn_train::train::evaluate_run;
 use serde::Serialize;
 
 use crate::commands::{gradients, load};
@@ -13,12 +14,16 @@ use crate::text::{Align, real, table, thousands};
 
 /// Print each axiom's truth and the total.
 ///
-/// Predicates must be given by numbers (`logits`, `truth` or `log_truth` in the manifest).
+/// Networks need the weights of a run (`--run`); without one, predicates must be given by numbers (`logits`,
+/// `truth` or `log_truth` in the manifest). Tables with batches are looked at whole.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The manifest, a `.toml` file
     #[arg(value_name = "MANIFEST")]
     manifest: PathBuf,
+    /// The folder of a run: networks get its weights, or those of its last checkpoint if it is not finished
+    #[arg(long, value_name = "DIR")]
+    run: Option<PathBuf>,
     /// The semantics, instead of the manifest's
     #[arg(long, value_parser = semantics)]
     semantics: Option<Semantics>,
@@ -89,7 +94,12 @@ pub fn run(arguments: &Arguments) -> Outcome {
         p: arguments.p.unwrap_or(last.p),
         p_forall: arguments.p_forall.unwrap_or(last.p_forall),
     };
-    let evaluated = match project.evaluate(&semantics, &parameters, arguments.gradients.is_some()) {
+    let wanted = arguments.gradients.is_some();
+    let evaluated = match &arguments.run {
+        Some(run) => evaluate_run(&project, run, &semantics, &parameters, wanted),
+        None => project.evaluate(&semantics, &parameters, wanted),
+    };
+    let evaluated = match evaluated {
         Ok(evaluated) => evaluated,
         Err(errors) => {
             warnings.extend(errors);

@@ -105,10 +105,16 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
     let outcome = run(&mut trainer, &directory, &run_options, &stop, &mut progress);
     progress.finish();
     match outcome {
-        Ok(RunOutcome::AlreadyFinished) => console::print(&format!(
-            "{} is finished already; nothing to do\n",
-            directory.path().display()
-        )),
+        Ok(RunOutcome::AlreadyFinished) => match make_up_report(&mut trainer, &directory) {
+            Ok(()) => console::print(&format!(
+                "{} is finished already; nothing to do\n",
+                directory.path().display()
+            )),
+            Err(errors) => {
+                console::report(&errors);
+                Outcome::Failed
+            }
+        },
         Ok(RunOutcome::Interrupted { done }) => {
             console::complain(&format!(
                 "stopped after step {done} of {}; go on with the same command and --resume\n",
@@ -152,6 +158,19 @@ fn stop_on_ctrl_c() -> Arc<AtomicBool> {
         }
     });
     stop
+}
+
+/// The report of a finished run that was killed before it had one.
+fn make_up_report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<(), Diagnostics> {
+    if directory.file("report.html").exists() {
+        return Ok(());
+    }
+    if let Some(weights) = directory.weights()? {
+        trainer.restore_parameters(&weights)?;
+        trainer.draw(directory)?;
+        report::from_run_directory(directory.path())?.write(directory.path())?;
+    }
+    Ok(())
 }
 
 /// Pictures, plots, the report; what is printed at the end.

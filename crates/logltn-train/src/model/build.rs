@@ -42,8 +42,8 @@ impl<'a> Builder<'a> {
         match grounding.map(|g| &g.grounding) {
             Some(Grounding::Network { .. }) => {
                 let shape = self.plain_shape(id);
-                let (unit, _) = self.feed(Symbol::Predicate(id), shape)?;
-                Ok(Behind::Unit(unit))
+                let (unit, feed) = self.feed(Symbol::Predicate(id), shape)?;
+                Ok(Behind::Unit { unit, feed })
             }
             _ => Ok(Behind::Host),
         }
@@ -69,13 +69,7 @@ impl<'a> Builder<'a> {
         symbol: Symbol,
         shape: Vec<ArgumentShape>,
     ) -> Result<(usize, usize), Diagnostics> {
-        let known = self
-            .model
-            .symbols
-            .iter()
-            .find(|(s, _)| *s == symbol)
-            .map(|(_, u)| *u);
-        if let Some(unit) = known {
+        for unit in self.units_of(symbol) {
             let feeds = &self.model.units[unit].feeds;
             if let Some(feed) = feeds.iter().position(|f| f.shape == shape) {
                 return Ok((unit, feed));
@@ -90,16 +84,65 @@ impl<'a> Builder<'a> {
             .into());
         }
         self.under_way.push(entry);
-        let built = self.new_feed(symbol, shape, known);
+        let built = self.new_feed(symbol, shape);
         self.under_way.pop();
         built
+    }
+
+    /// The unit of a symbol, and its twins.
+    fn units_of(&self, symbol: Symbol) -> Vec<usize> {
+        let of = self.model.symbols.iter().filter(|(s, _)| *s == symbol);
+        of.map(|(_, unit)| *unit).collect()
+    }
+
+    /// The first of these units that a feed can go to without making it depend on itself, or a new twin of
+    /// theirs; `None` if there are none.
+    fn free_unit(
+        &mut self,
+        units: &[usize],
+        feed: &Feed,
+        span: Span,
+    ) -> Result<Option<usize>, Diagnostics> {
+        let Some(&first) = units.first() else {
+            return Ok(None);
+        };
+        let free = units.iter().find(|unit| !self.depends_on(feed, **unit));
+        if let Some(&unit) = free {
+            return Ok(Some(unit));
+        }
+        let model = &self.model.units[first];
+        let (name, spec) = (model.name.clone(), model.network.spec().clone());
+        let unit = self.new_unit(name, spec.input, spec.layers, span)?;
+        self.model.units[unit].twin_of = Some(first);
+        Ok(Some(unit))
+    }
+
+    /// Whether what a feed reads comes, perhaps in a roundabout way, from a unit.
+    fn depends_on(&self, feed: &Feed, unit: usize) -> bool {
+        let read_by = |feed: &Feed| -> Vec<usize> {
+            let units = feed.pieces.iter().filter_map(|piece| match piece {
+                Piece::Unit { unit, .. } => Some(*unit),
+                _ => None,
+            });
+            units.collect()
+        };
+        let mut seen = vec![false; self.model.units.len()];
+        let mut open = read_by(feed);
+        while let Some(next) = open.pop() {
+            if next == unit {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[next], true) {
+                open.extend(self.model.units[next].feeds.iter().flat_map(read_by));
+            }
+        }
+        false
     }
 
     fn new_feed(
         &mut self,
         symbol: Symbol,
         shape: Vec<ArgumentShape>,
-        known: Option<usize>,
     ) -> Result<(usize, usize), Diagnostics> {
         let (network_ref, span, args) = self.network_of(symbol)?;
         let manifest = &self.project.manifest;
@@ -153,8 +196,14 @@ impl<'a> Builder<'a> {
                 (feed, input)
             }
         };
-        let unit = match known {
-            Some(unit) => unit,
+        let known = self.units_of(symbol);
+        let unit = match self.free_unit(&known, &feed, span)? {
+            Some(unit) => {
+                if !known.contains(&unit) {
+                    self.model.symbols.push((symbol, unit));
+                }
+                unit
+            }
             None => {
                 let mut layers = match &network_ref {
                     NetworkRef::Shared(_) => Vec::new(),
@@ -177,28 +226,34 @@ impl<'a> Builder<'a> {
         feed: Feed,
         span: Span,
     ) -> Result<(usize, usize, usize), Diagnostics> {
-        let known = self
-            .model
-            .trunks
-            .iter()
-            .find(|(n, _)| *n == name.value)
-            .map(|(_, u)| *u);
-        let unit = match known {
+        let known: Vec<usize> = (self.model.trunks.iter())
+            .filter(|(n, _)| *n == name.value)
+            .map(|(_, unit)| *unit)
+            .collect();
+        let same = |f: &Feed| {
+            let pieces = || f.pieces.iter().zip(&feed.pieces);
+            f.shape == feed.shape
+                && f.pieces.len() == feed.pieces.len()
+                && pieces().all(|(a, b)| a.reads_the_same(b))
+        };
+        for &unit in &known {
+            let unit_of = &self.model.units[unit];
+            if let Some(at) = unit_of.feeds.iter().position(same) {
+                return Ok((unit, at, unit_of.output_width));
+            }
+        }
+        let unit = match self.free_unit(&known, &feed, span)? {
             Some(unit) => unit,
             None => {
                 let input = self.input_shape(&feed, &network.body);
                 let layers = hidden_layers(&network.body);
-                let unit =
-                    self.new_unit(format!("networks.{}", name.value), input, layers, span)?;
-                self.model.trunks.push((name.value.clone(), unit));
-                unit
+                self.new_unit(format!("networks.{}", name.value), input, layers, span)?
             }
         };
-        let same = |f: &Feed| f.shape == feed.shape && same_pieces(&f.pieces, &feed.pieces);
-        let width = self.model.units[unit].output_width;
-        if let Some(at) = self.model.units[unit].feeds.iter().position(same) {
-            return Ok((unit, at, width));
+        if !known.contains(&unit) {
+            self.model.trunks.push((name.value.clone(), unit));
         }
+        let width = self.model.units[unit].output_width;
         let at = self.add_feed(unit, feed, span)?;
         Ok((unit, at, width))
     }
@@ -223,6 +278,7 @@ impl<'a> Builder<'a> {
         })?;
         self.model.units.push(Unit {
             name,
+            twin_of: None,
             input_width: network.input_shape().len(),
             output_width: network.output_shape().len(),
             network,
@@ -249,13 +305,16 @@ impl<'a> Builder<'a> {
             .into());
         }
         for piece in &feed.pieces {
+            let learnt = |sort: usize| {
+                let vectors = &self.model.vectors[sort];
+                vectors.embedding.is_some() || vectors.constants.is_some()
+            };
             let (learnt, data) = match piece {
-                Piece::Vector { sort, .. } => {
-                    let vectors = &self.model.vectors[*sort];
-                    let learnt = vectors.embedding.is_some() || vectors.constants.is_some();
-                    (learnt, !learnt)
+                Piece::Vector { sort, stop, .. } => (learnt(*sort) && !stop, !learnt(*sort)),
+                Piece::Containment { boxes, stop } => {
+                    let learnt = boxes.iter().any(|place| learnt(place.sort));
+                    (learnt && !stop, !learnt)
                 }
-                Piece::Containment(_) => (false, true),
                 Piece::Unit { stop, .. } => (!stop, false),
             };
             let unit = &mut self.model.units[unit];
@@ -369,6 +428,7 @@ impl<'a> Builder<'a> {
                     sort: sort.index(),
                     from: 0,
                     width,
+                    stop: false,
                 }))
             }
             ArgumentShape::Apply(function, arguments) => {
@@ -408,7 +468,10 @@ impl<'a> Builder<'a> {
             InputExpr::Features(variable) => {
                 let argument = position(&variable.value)?;
                 let mut piece = self.argument_vector(argument, shape)?;
-                if let Some(Piece::Unit { stop: stopped, .. }) = &mut piece {
+                if let Some(
+                    Piece::Unit { stop: stopped, .. } | Piece::Vector { stop: stopped, .. },
+                ) = &mut piece
+                {
                     *stopped |= stop;
                 }
                 match piece {
@@ -427,32 +490,57 @@ impl<'a> Builder<'a> {
                     sort,
                     from,
                     width,
+                    stop,
                 }))
             }
             InputExpr::Stop(inner) => self.input(inner, args, shape, span, true),
             InputExpr::Containment(a, b) => {
                 let mut boxes = Vec::new();
                 for side in [a, b] {
-                    let InputExpr::Field { variable, field } = side.as_ref() else {
-                        return Err(wrong(
-                            "`containment` takes two fields of four numbers".into(),
-                        ));
+                    let (place, width) = match side.as_ref() {
+                        InputExpr::Field { variable, field } => {
+                            let argument = position(&variable.value)?;
+                            let place = self.field(argument, shape, field, span)?;
+                            let found = self.model.vectors[place.sort].field(&field.value);
+                            (place, found.map_or(0, |f| f.1))
+                        }
+                        InputExpr::Features(variable) => {
+                            let argument = position(&variable.value)?;
+                            match self.argument_vector(argument, shape)? {
+                                Some(Piece::Vector {
+                                    place,
+                                    sort,
+                                    from,
+                                    width,
+                                    ..
+                                }) => (BoxPlace { place, sort, from }, width),
+                                Some(_) => {
+                                    return Err(wrong(format!(
+                                        "`{}` is a function's value here, not a box",
+                                        variable.value
+                                    )));
+                                }
+                                None => {
+                                    return Err(wrong(format!(
+                                        "`{}` has no features",
+                                        variable.value
+                                    )));
+                                }
+                            }
+                        }
+                        _ => return Err(wrong("`containment` takes two boxes".into())),
                     };
-                    let argument = position(&variable.value)?;
-                    let place = self.field(argument, shape, field, span)?;
-                    let width = self.model.vectors[place.sort]
-                        .field(&field.value)
-                        .map(|f| f.1);
-                    if width != Some(4) {
+                    if width != 4 {
                         return Err(wrong(format!(
-                            "`{}` has {} numbers, but a box has four: xmin, ymin, xmax, ymax",
-                            field.value,
-                            width.unwrap_or(0)
+                            "`{side}` has {width} numbers, but a box has four: xmin, ymin, xmax, ymax"
                         )));
                     }
                     boxes.push(place);
                 }
-                Ok(Some(Piece::Containment([boxes[0], boxes[1]])))
+                Ok(Some(Piece::Containment {
+                    boxes: [boxes[0], boxes[1]],
+                    stop,
+                }))
             }
             InputExpr::Call {
                 symbol,
@@ -570,43 +658,6 @@ fn leaves(shape: &ArgumentShape) -> usize {
         ArgumentShape::Individual(_) => 1,
         ArgumentShape::Apply(_, arguments) => arguments.iter().map(leaves).sum(),
     }
-}
-
-fn same_pieces(a: &[Piece], b: &[Piece]) -> bool {
-    a.len() == b.len()
-        && a.iter().zip(b).all(|pair| match pair {
-            (
-                Piece::Vector {
-                    place,
-                    sort,
-                    from,
-                    width,
-                },
-                Piece::Vector {
-                    place: p,
-                    sort: s,
-                    from: f,
-                    width: w,
-                },
-            ) => (place, sort, from, width) == (p, s, f, w),
-            (
-                Piece::Unit {
-                    unit,
-                    feed,
-                    places,
-                    stop,
-                    ..
-                },
-                Piece::Unit {
-                    unit: u,
-                    feed: f,
-                    places: p,
-                    stop: s,
-                    ..
-                },
-            ) => (unit, feed, places, stop) == (u, f, p, s),
-            _ => false,
-        })
 }
 
 fn activation(activation: manifest::Activation) -> LayerSpec {

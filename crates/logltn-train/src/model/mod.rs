@@ -7,6 +7,7 @@
 mod build;
 mod grounding;
 mod parameters;
+mod stored;
 mod unit;
 mod vectors;
 
@@ -20,15 +21,15 @@ use crate::random::Random;
 use build::{Builder, Symbol};
 pub use grounding::Grounding;
 pub use parameters::Parameters;
-use unit::{Piece, Unit, containment};
+use unit::{BoxPlace, Piece, Unit, containment, containment_gradient};
 use vectors::SortVectors;
 
 /// What stands behind a predicate.
 enum Behind {
     /// A file of numbers, which does not learn.
     Numbers(NumberTable),
-    /// A network of the manifest.
-    Unit(usize),
+    /// A network of the manifest, and its feed for arguments that are individuals.
+    Unit { unit: usize, feed: usize },
     /// The program that uses this crate; not yet given.
     Host,
     /// The same, given.
@@ -52,6 +53,15 @@ pub struct Model {
     unchanged: bool,
     /// Where the initial weights of units come from.
     seed: u64,
+}
+
+/// Why the networks run.
+#[derive(Clone, Copy)]
+enum Purpose {
+    /// A backward pass follows.
+    Training,
+    /// Nothing needs to be kept.
+    Looking,
 }
 
 /// Randomness for initial weights, apart from that of batches.
@@ -145,25 +155,41 @@ impl Model {
             self.ask(engine.requests());
             self.unchanged = false;
         }
-        self.run();
+        self.run(Purpose::Training);
         self.unchanged = true;
+        self.hand_out(engine)
+    }
+
+    /// The same for an engine of any precision, when no gradients are wanted: networks keep nothing, and
+    /// numbers from files lose nothing. The engine must be [attached](Model::attach).
+    pub fn evaluate<T: Real>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
+        self.ask(engine.requests());
+        self.unchanged = false;
+        self.run(Purpose::Looking);
+        self.hand_out(engine)
+    }
+
+    /// Copies what the networks found to where the engine wants it.
+    fn hand_out<T: Real>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
         for index in 0..engine.requests().len() {
             if let Some((unit, feed)) = self.feeds[index] {
                 let unit = &self.units[unit];
-                let feed = &unit.feeds[feed];
                 let numbers = engine.numbers_mut(index);
-                let from = feed.start * unit.output_width;
-                numbers.copy_from_slice(&unit.outputs[from..from + numbers.len()]);
+                let from = unit.feeds[feed].start * unit.output_width;
+                let outputs = &unit.outputs[from..from + numbers.len()];
+                for (number, &output) in numbers.iter_mut().zip(outputs) {
+                    *number = T::from_f64(f64::from(output));
+                }
                 continue;
             }
-            self.forward_without_unit(engine, index)?;
+            self.hand_out_without_unit(engine, index)?;
         }
         Ok(())
     }
 
-    fn forward_without_unit(
+    fn hand_out_without_unit<T: Real>(
         &mut self,
-        engine: &mut Engine<f32>,
+        engine: &mut Engine<T>,
         index: usize,
     ) -> Result<(), Diagnostics> {
         let request = engine.requests()[index].clone();
@@ -175,13 +201,19 @@ impl Model {
                         let from = &table.values[range];
                         out.iter_mut()
                             .zip(from)
-                            .for_each(|(out, &x)| *out = x as f32);
+                            .for_each(|(out, &x)| *out = T::from_f64(x));
                     }
                 }
                 Ok(())
             }
-            Behind::Grounding(grounding) => grounding.forward(&request, engine.numbers_mut(index)),
-            Behind::Unit(_) | Behind::Host => {
+            Behind::Grounding(grounding) => {
+                let mut answers = vec![0.0; request.rows() * request.width];
+                grounding.forward(&request, &mut answers)?;
+                let numbers = engine.numbers_mut(index).iter_mut().zip(&answers);
+                numbers.for_each(|(number, &x)| *number = T::from_f64(f64::from(x)));
+                Ok(())
+            }
+            Behind::Unit { .. } | Behind::Host => {
                 let name = &engine.plan().data().theory()[request.predicate].name;
                 Err(
                     Diagnostic::error(format!("nothing stands behind predicate `{name}`"))
@@ -224,28 +256,39 @@ impl Model {
         tuples: &[u32],
         arity: usize,
     ) -> Result<Vec<f32>, Diagnostics> {
-        let Behind::Unit(unit) = self.behind[predicate.index()] else {
-            return Err(Diagnostic::error(
-                "only predicates with a network of the manifest can be evaluated on other rows",
-            )
-            .into());
+        let (unit, feed) = match &self.behind[predicate.index()] {
+            Behind::Unit { unit, feed } if self.units[*unit].feeds[*feed].is_plain(arity) => {
+                (*unit, *feed)
+            }
+            Behind::Numbers(table) => {
+                let rows = tuples.chunks_exact(arity.max(1)).map(|t| table.row(t));
+                let ranges: Vec<_> = rows.flatten().collect();
+                let numbers = ranges.into_iter().flat_map(|r| &table.values[r]);
+                return Ok(numbers.map(|&x| x as f32).collect());
+            }
+            _ => {
+                return Err(Diagnostic::error(
+                    "only predicates of individuals, with a network or numbers in the manifest, can be evaluated on other rows",
+                )
+                .into());
+            }
         };
         self.unchanged = false;
         let mut out = Vec::new();
-        // The plain shape is the first feed of a predicate's unit. In pieces, for the sake of memory.
+        // In pieces, for the sake of memory.
         for tuples in tuples.chunks(arity.max(1) * 2048) {
             self.units
                 .iter_mut()
                 .flat_map(|u| &mut u.feeds)
                 .for_each(|f| f.clear());
-            let rows: Vec<u32> = (tuples.chunks_exact(arity))
-                .map(|tuple| self.units[unit].feeds[0].row(tuple))
+            let rows: Vec<u32> = (tuples.chunks_exact(arity.max(1)))
+                .map(|tuple| self.units[unit].feeds[feed].row(tuple))
                 .collect();
             self.ask_among_units();
-            self.run();
+            self.run(Purpose::Looking);
             let unit = &self.units[unit];
             for row in rows {
-                let from = (unit.feeds[0].start + row as usize) * unit.output_width;
+                let from = (unit.feeds[feed].start + row as usize) * unit.output_width;
                 out.extend_from_slice(&unit.outputs[from..from + unit.output_width]);
             }
         }
@@ -314,9 +357,14 @@ impl Model {
     }
 
     /// Runs every unit on its rows.
-    fn run(&mut self) {
+    fn run(&mut self, purpose: Purpose) {
         for at in 0..self.order.len() {
             let index = self.order[at];
+            if let Some(original) = self.units[index].twin_of {
+                let parameters = self.units[original].network.parameters().to_vec();
+                let twin = &mut self.units[index].network;
+                twin.parameters_mut().copy_from_slice(&parameters);
+            }
             let mut unit = std::mem::take(&mut self.units[index].inputs);
             if !(self.unchanged && self.units[index].reads_data_only) {
                 self.put_inputs_together(index, &mut unit);
@@ -324,7 +372,10 @@ impl Model {
             let this = &mut self.units[index];
             this.inputs = unit;
             let rows = this.rows();
-            let outputs = this.network.forward(&this.inputs, rows);
+            let outputs = match purpose {
+                Purpose::Training => this.network.forward(&this.inputs, rows),
+                Purpose::Looking => this.network.forward_only(&this.inputs, rows),
+            };
             this.outputs.clear();
             this.outputs.extend_from_slice(outputs);
         }
@@ -345,14 +396,8 @@ impl Model {
                         Piece::Vector {
                             place, sort, from, ..
                         } => self.vectors[*sort].read(tuple[*place], *from, out, &self.learnable),
-                        Piece::Containment(boxes) => {
-                            let [a, b] = boxes.map(|place| {
-                                let mut corners = [0.0; 4];
-                                let vectors = &self.vectors[place.sort];
-                                let individual = tuple[place.place];
-                                vectors.read(individual, place.from, &mut corners, &self.learnable);
-                                corners
-                            });
+                        Piece::Containment { boxes, .. } => {
+                            let [a, b] = boxes.map(|place| self.corners(place, tuple));
                             out[0] = containment(a, b);
                         }
                         Piece::Unit {
@@ -369,15 +414,32 @@ impl Model {
         }
     }
 
+    /// The box of one of a row's individuals.
+    fn corners(&self, place: BoxPlace, tuple: &[u32]) -> [f32; 4] {
+        let mut corners = [0.0; 4];
+        let vectors = &self.vectors[place.sort];
+        let individual = tuple[place.place];
+        vectors.read(individual, place.from, &mut corners, &self.learnable);
+        corners
+    }
+
     fn backward_unit(&mut self, index: usize) {
         let mut by_inputs = std::mem::take(&mut self.units[index].by_inputs);
         let unit = &mut self.units[index];
+        if unit.twin_of.is_some() {
+            unit.network.zero_gradients();
+        }
         if unit.passes_gradient {
             by_inputs.resize(unit.rows() * unit.input_width, 0.0);
             unit.network
                 .backward(&unit.by_outputs, Some(&mut by_inputs));
         } else {
             unit.network.backward(&unit.by_outputs, None);
+        }
+        if let Some(original) = unit.twin_of {
+            let found = unit.network.gradients().to_vec();
+            let sum = self.units[original].network.gradients_mut();
+            sum.iter_mut().zip(&found).for_each(|(g, by)| *g += by);
         }
         if self.units[index].passes_gradient {
             for feed in 0..self.units[index].feeds.len() {
@@ -400,7 +462,11 @@ impl Model {
         let place_of = |row: usize| (own.start + row) * input_width + offset;
         match &own.pieces[piece] {
             Piece::Vector {
-                place, sort, from, ..
+                place,
+                sort,
+                from,
+                stop: false,
+                ..
             } => {
                 for row in 0..own.rows {
                     let individual = own.tuple(row)[*place];
@@ -434,13 +500,30 @@ impl Model {
                     gradients.iter_mut().zip(by).for_each(|(g, by)| *g += by);
                 }
             }
-            Piece::Unit { .. } | Piece::Containment(_) => {}
+            Piece::Containment { boxes, stop: false } => {
+                for row in 0..own.rows {
+                    let tuple = own.tuple(row);
+                    let [a, b] = boxes.map(|place| self.corners(place, tuple));
+                    let by = by[place_of(row)];
+                    for (slopes, place) in containment_gradient(a, b).iter().zip(boxes) {
+                        let vectors = &self.vectors[place.sort];
+                        let Some((table, learnt)) = vectors.learnt(tuple[place.place]) else {
+                            continue;
+                        };
+                        let start = learnt * vectors.width() + place.from;
+                        let gradients = &mut self.learnable[table].gradients[start..start + 4];
+                        let slopes = gradients.iter_mut().zip(slopes);
+                        slopes.for_each(|(g, slope)| *g += by * slope);
+                    }
+                }
+            }
+            Piece::Unit { .. } | Piece::Vector { .. } | Piece::Containment { .. } => {}
         }
     }
 
     /// Shows every block of parameters with its name and gradients, always in the same order.
     pub fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &[f32])) {
-        for unit in &mut self.units {
+        for unit in self.units.iter_mut().filter(|u| u.twin_of.is_none()) {
             let (values, gradients) = unit.network.parameters_and_gradients();
             visit(&unit.name, values, gradients);
         }
@@ -458,7 +541,7 @@ impl Model {
 
     /// Shows the gradients of every block, in the same order: to be measured, clipped or set to 0.
     pub fn visit_gradients(&mut self, visit: &mut dyn FnMut(&mut [f32])) {
-        for unit in &mut self.units {
+        for unit in self.units.iter_mut().filter(|u| u.twin_of.is_none()) {
             visit(unit.network.gradients_mut());
         }
         for table in &mut self.learnable {
@@ -506,7 +589,7 @@ impl Builder<'_> {
         let shape: Vec<ArgumentShape> = request.shape.clone();
         let (unit, feed) = self.feed(Symbol::Predicate(request.predicate), shape)?;
         if matches!(self.model.behind[request.predicate.index()], Behind::Host) {
-            self.model.behind[request.predicate.index()] = Behind::Unit(unit);
+            self.model.behind[request.predicate.index()] = Behind::Unit { unit, feed };
         }
         Ok(Some((unit, feed)))
     }

@@ -10,6 +10,9 @@ use rustc_hash::FxHashMap;
 pub(super) struct Unit {
     /// What stands in checkpoints before the names of its tensors.
     pub name: String,
+    /// The unit whose parameters it uses, if they are not its own: a network that reads its own outputs, as
+    /// in `f(f(x))`, runs more than once in a step.
+    pub twin_of: Option<usize>,
     pub network: Network,
     pub input_width: usize,
     pub output_width: usize,
@@ -53,6 +56,12 @@ impl Feed {
         self.numbers.clear();
     }
 
+    /// Whether its rows are this many individuals, one for each argument.
+    pub fn is_plain(&self, arity: usize) -> bool {
+        let plain = |shape: &ArgumentShape| matches!(shape, ArgumentShape::Individual(_));
+        self.arity == arity && self.shape.iter().all(plain)
+    }
+
     pub fn tuple(&self, row: usize) -> &[u32] {
         &self.tuples[row * self.arity..(row + 1) * self.arity]
     }
@@ -71,7 +80,7 @@ impl Feed {
 }
 
 /// A part of a row's inputs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Piece {
     /// Numbers `from..from + width` of an individual's vector.
     Vector {
@@ -79,9 +88,15 @@ pub(super) enum Piece {
         sort: usize,
         from: usize,
         width: usize,
+        /// No gradient flows back.
+        stop: bool,
     },
     /// How much of the first box lies in the second: boxes are xmin, ymin, xmax, ymax.
-    Containment([BoxPlace; 2]),
+    Containment {
+        boxes: [BoxPlace; 2],
+        /// No gradient flows back.
+        stop: bool,
+    },
     /// The outputs of another unit at some of the row's individuals.
     Unit {
         unit: usize,
@@ -96,7 +111,7 @@ pub(super) enum Piece {
 }
 
 /// Four numbers of an individual's vector.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BoxPlace {
     pub place: usize,
     pub sort: usize,
@@ -107,8 +122,20 @@ impl Piece {
     pub fn width(&self) -> usize {
         match self {
             Piece::Vector { width, .. } | Piece::Unit { width, .. } => *width,
-            Piece::Containment(_) => 1,
+            Piece::Containment { .. } => 1,
         }
+    }
+
+    /// Whether both put the same numbers in, whatever the rows of the current step.
+    pub fn reads_the_same(&self, other: &Piece) -> bool {
+        let bare = |piece: &Piece| {
+            let mut piece = piece.clone();
+            if let Piece::Unit { rows, .. } = &mut piece {
+                rows.clear();
+            }
+            piece
+        };
+        bare(self) == bare(other)
     }
 }
 
@@ -120,9 +147,60 @@ pub(super) fn containment(a: [f32; 4], b: [f32; 4]) -> f32 {
     if area > 0.0 { common / area } else { 0.0 }
 }
 
+/// The derivatives of [`containment`] by the numbers of both boxes.
+pub(super) fn containment_gradient(a: [f32; 4], b: [f32; 4]) -> [[f32; 4]; 2] {
+    let (mut by_a, mut by_b) = ([0.0; 4], [0.0; 4]);
+    let side = [a[2] - a[0], a[3] - a[1]];
+    let common = [0, 1].map(|i| a[i + 2].min(b[i + 2]) - a[i].max(b[i]));
+    if side.iter().chain(&common).any(|length| *length <= 0.0) {
+        return [by_a, by_b];
+    }
+    let area = side[0] * side[1];
+    let share = common[0] * common[1] / area;
+    for i in [0, 1] {
+        let by_common = common[1 - i] / area;
+        let by_side = -share / side[i];
+        // The nearer edge of the two bounds what they have in common.
+        let low = if a[i] >= b[i] { &mut by_a } else { &mut by_b };
+        low[i] -= by_common;
+        let high = if a[i + 2] <= b[i + 2] {
+            &mut by_a
+        } else {
+            &mut by_b
+        };
+        high[i + 2] += by_common;
+        by_a[i] -= by_side;
+        by_a[i + 2] += by_side;
+    }
+    [by_a, by_b]
+}
+
 #[cfg(test)]
 mod tests {
-    use super::containment;
+    use super::{containment, containment_gradient};
+
+    #[test]
+    fn the_gradient_of_containment_is_its_slope() {
+        let pairs = [
+            ([0.0, 0.1, 1.0, 0.9], [0.5, 0.0, 4.0, 4.0]),
+            ([0.5, 0.0, 4.0, 4.0], [0.0, 0.1, 1.0, 0.9]),
+            ([0.2, 0.3, 0.6, 0.5], [0.0, 0.0, 1.0, 1.0]),
+            ([0.0, 0.0, 1.0, 1.0], [2.0, 2.0, 3.0, 3.0]),
+        ];
+        for (a, b) in pairs {
+            let found = containment_gradient(a, b);
+            for (which, i) in [0, 1].into_iter().flat_map(|w| (0..4).map(move |i| (w, i))) {
+                let moved = |by: f32| {
+                    let mut boxes = [a, b];
+                    boxes[which][i] += by;
+                    containment(boxes[0], boxes[1])
+                };
+                let slope = (moved(1e-2) - moved(-1e-2)) / 2e-2;
+                let error = (slope - found[which][i]).abs();
+                assert!(error < 2e-3, "{a:?} {b:?}: {slope} {found:?}");
+            }
+        }
+    }
 
     #[test]
     fn containment_is_the_share_of_the_first_box() {

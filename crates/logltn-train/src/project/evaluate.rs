@@ -57,17 +57,31 @@ impl Project {
         parameters: &Parameters,
         gradients: bool,
     ) -> Result<Evaluated, Diagnostics> {
-        let mut engine = Engine::<f64>::new(self.plan(semantics)?);
-        let answers = self.answers(&engine)?;
-        for (request, answer) in answers.iter().enumerate() {
-            let width = answer.table.columns();
-            let rows = engine.numbers_mut(request).chunks_exact_mut(width);
-            for (row, start) in rows.zip(&answer.starts) {
-                if let Some(start) = start {
-                    row.copy_from_slice(&answer.table.values[*start..start + width]);
+        self.evaluate_with(semantics, parameters, gradients, |engine| {
+            let answers = self.answers(engine)?;
+            for (request, answer) in answers.iter().enumerate() {
+                let width = answer.table.columns();
+                let rows = engine.numbers_mut(request).chunks_exact_mut(width);
+                for (row, start) in rows.zip(&answer.starts) {
+                    if let Some(start) = start {
+                        row.copy_from_slice(&answer.table.values[*start..start + width]);
+                    }
                 }
             }
-        }
+            Ok(())
+        })
+    }
+
+    /// The same, with the predicates' numbers filled in by the caller.
+    pub(crate) fn evaluate_with(
+        &self,
+        semantics: &Semantics,
+        parameters: &Parameters,
+        gradients: bool,
+        fill_in: impl FnOnce(&mut Engine<f64>) -> Result<(), Diagnostics>,
+    ) -> Result<Evaluated, Diagnostics> {
+        let mut engine = Engine::<f64>::new(self.plan(semantics)?);
+        fill_in(&mut engine)?;
         let value = if gradients {
             engine.evaluate_with_gradients(parameters)?
         } else {
@@ -76,7 +90,7 @@ impl Project {
         let truths = value.axioms.iter().map(|axiom| axiom.truth).collect();
         let (sat, loss) = (value.sat, value.loss);
         let gradients = if gradients {
-            self.gradients(&engine, &answers)
+            self.gradients(&engine)
         } else {
             Vec::new()
         };
@@ -170,7 +184,9 @@ impl Project {
                 "predicate `{name}` is a network, and its truth is not known before it is trained"
             ))
             .at(&self.manifest.source, given.span, "")
-            .help(help),
+            .help(format!(
+                "give the run that trained it, `--run DIR`; or {help}"
+            )),
             _ => Diagnostic::error(format!("predicate `{name}` is not grounded"))
                 .at(&self.theory().source, declared.span, "")
                 .help(format!(
@@ -188,21 +204,25 @@ impl Project {
         .at(&self.theory().source, declared.span, "")
     }
 
-    fn gradients(&self, engine: &Engine<f64>, answers: &[Answer<'_>]) -> Vec<Option<Vec<f64>>> {
+    fn gradients(&self, engine: &Engine<f64>) -> Vec<Option<Vec<f64>>> {
         let mut gradients: Vec<Option<Vec<f64>>> = (self.numbers.iter())
             .map(|table| table.as_ref().map(|t| vec![0.0; t.values.len()]))
             .collect();
-        for (index, answer) in answers.iter().enumerate() {
-            let predicate = engine.requests()[index].predicate;
-            let Some(sum) = gradients[predicate.index()].as_mut() else {
+        for (index, request) in engine.requests().iter().enumerate() {
+            let predicate = request.predicate.index();
+            let (Some(table), Some(sum)) = (&self.numbers[predicate], &mut gradients[predicate])
+            else {
                 continue;
             };
-            let rows = engine.gradient(index).chunks_exact(answer.table.columns());
-            for (row, start) in rows.zip(&answer.starts) {
-                let Some(start) = start else { continue };
-                for (total, part) in sum[*start..].iter_mut().zip(row) {
-                    *total += part;
-                }
+            let by_rows = engine.gradient(index).chunks_exact(table.columns());
+            for (row, by) in by_rows.enumerate() {
+                let Some(range) = table.row(request.row(row)) else {
+                    continue;
+                };
+                sum[range]
+                    .iter_mut()
+                    .zip(by)
+                    .for_each(|(sum, by)| *sum += by);
             }
         }
         gradients

@@ -200,9 +200,9 @@ impl Measure {
     }
 
     /// The metric's value for a model as it is.
-    pub fn measure(&mut self, model: &mut Model) -> Result<f64, Diagnostics> {
+    pub fn measure(&mut self, project: &Project, model: &mut Model) -> Result<f64, Diagnostics> {
         if let Known::Rows(check) = &mut self.known {
-            return check.measure(model);
+            return check.measure(project, model);
         }
         let numbers = model.predict(self.predicate, &self.tuples, self.arity)?;
         let value = match &self.known {
@@ -332,28 +332,18 @@ impl RowCheck {
         })
     }
 
-    fn measure(&mut self, model: &mut Model) -> Result<f64, Diagnostics> {
+    fn measure(&mut self, project: &Project, model: &mut Model) -> Result<f64, Diagnostics> {
         let all: Vec<u32> = (0..self.rows as u32).collect();
         self.engine.set_batch(self.table, &all)?;
+        model.attach(project, &self.engine)?;
+        model.evaluate(&mut self.engine)?;
         // Every answer once, made crisp: the largest class, or the likelier of true and false.
         let mut crisp: Vec<rustc_hash::FxHashMap<Vec<u32>, Vec<f64>>> = Vec::new();
-        for request in self.engine.requests() {
-            let tuples: Vec<u32> = (0..request.rows())
-                .flat_map(|row| request.row(row).to_vec())
-                .collect();
-            let numbers = model.predict(request.predicate, &tuples, request.arity)?;
-            let answers = numbers.chunks_exact(request.width).map(|row| {
-                let best = largest(row);
-                let truth = |(k, &x): (usize, &f32)| {
-                    let holds = if request.width > 1 {
-                        k == best
-                    } else {
-                        x > 0.0
-                    };
-                    f64::from(u8::from(holds))
-                };
-                row.iter().enumerate().map(truth).collect()
-            });
+        for index in 0..self.engine.requests().len() {
+            let numbers = self.engine.numbers_mut(index).to_vec();
+            let request = &self.engine.requests()[index];
+            let output = project.outputs[request.predicate.index()];
+            let answers = (numbers.chunks_exact(request.width)).map(|row| made_crisp(row, output));
             let keys = (0..request.rows()).map(|row| request.row(row).to_vec());
             crisp.push(keys.zip(answers).collect());
         }
@@ -372,4 +362,19 @@ impl RowCheck {
         }
         Ok(right as f64 / self.rows.max(1) as f64)
     }
+}
+
+/// The truth of each class, 0 or 1. Of several classes the likeliest is true, as in `accuracy`; a single
+/// truth is rounded.
+fn made_crisp(row: &[f64], output: Output) -> Vec<f64> {
+    let best = (1..row.len()).fold(0, |best, k| if row[k] > row[best] { k } else { best });
+    let holds = |(k, &x): (usize, &f64)| match output.kind {
+        _ if row.len() > 1 => k == best,
+        OutputKind::Softmax => true,
+        OutputKind::Sigmoid => x > 0.0,
+        OutputKind::Truth => x > 0.5,
+        OutputKind::LogTruth => x > -std::f64::consts::LN_2,
+    };
+    let truths = row.iter().enumerate().map(holds);
+    truths.map(|holds| f64::from(u8::from(holds))).collect()
 }

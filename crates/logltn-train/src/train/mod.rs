@@ -4,6 +4,7 @@
 //! directory, and can be interrupted at any moment.
 
 mod batches;
+mod evaluate_run;
 mod measure;
 mod optimise;
 mod pictures;
@@ -13,9 +14,10 @@ mod state;
 use logltn::{Diagnostic, Diagnostics, Engine, Parameters, Plan, Semantics};
 
 use crate::manifest::{By, Length, Phase as PhaseSpec, Train};
-use crate::model::Model;
+use crate::model::{Grounding, Model};
 use crate::project::Project;
 use batches::TableBatches;
+pub use evaluate_run::evaluate_run;
 use measure::Measure;
 use optimise::Optimise;
 pub use run::{Outcome, RunOptions, Watch, run};
@@ -66,6 +68,8 @@ pub struct Trainer {
     steps_per_epoch: u64,
     measures: Vec<Measure>,
     axioms: Vec<(String, f64)>,
+    /// α, p and p_forall of the last step.
+    last_parameters: Parameters,
     /// For early stopping: the best value so far and how many evaluations ago it was.
     best: Option<(f64, u64)>,
     stopped_early: bool,
@@ -159,6 +163,7 @@ impl Trainer {
             total: end,
             steps_per_epoch,
             axioms,
+            last_parameters: Parameters::default(),
             best: None,
             stopped_early: false,
         })
@@ -172,6 +177,36 @@ impl Trainer {
     /// The model as it is.
     pub fn model_mut(&mut self) -> &mut Model {
         &mut self.model
+    }
+
+    /// Puts a network of the caller's own behind a predicate. Its parameters are trained with the others.
+    ///
+    /// # Errors
+    /// If the theory has no such predicate, or training has begun.
+    pub fn ground(
+        &mut self,
+        predicate: &str,
+        grounding: Box<dyn Grounding>,
+    ) -> Result<(), Diagnostics> {
+        let theory = self.project.theory();
+        let Some(id) = theory.predicate(predicate) else {
+            let names = theory.predicates.iter().map(|p| p.name.as_str());
+            return Err(
+                Diagnostic::error(format!("the theory has no predicate `{predicate}`"))
+                    .maybe_help(logltn::did_you_mean(predicate, names))
+                    .into(),
+            );
+        };
+        if self.done > 0 {
+            return Err(Diagnostic::error(format!(
+                "`{predicate}` cannot be grounded in the middle of a training"
+            ))
+            .help("call `ground` before the first step")
+            .into());
+        }
+        self.model.ground(id, grounding);
+        self.optimise = Optimise::new(self.train.optimizer, &mut self.model);
+        Ok(())
     }
 
     /// Where all randomness comes from.
@@ -284,6 +319,7 @@ impl Trainer {
         }
         self.optimise.step(&mut self.model, learning_rate);
         self.done = step;
+        self.last_parameters = parameters;
         Ok(Step {
             step,
             loss,
@@ -314,7 +350,7 @@ impl Trainer {
     /// all, or one more than a hundred times as much as all others together. Call it after a step.
     pub fn balance(&mut self) -> Diagnostics {
         let mut out = Diagnostics::new();
-        let parameters = self.parameters();
+        let parameters = self.last_parameters;
         let Some(at) = self.attached else {
             return out;
         };
@@ -347,7 +383,10 @@ impl Trainer {
     pub fn measure(&mut self) -> Result<Vec<(String, f64)>, Diagnostics> {
         let mut values = Vec::new();
         for measure in &mut self.measures {
-            values.push((measure.label.clone(), measure.measure(&mut self.model)?));
+            values.push((
+                measure.label.clone(),
+                measure.measure(&self.project, &mut self.model)?,
+            ));
         }
         // Measuring has used the networks' rows.
         self.attached = None;

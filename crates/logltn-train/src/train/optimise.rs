@@ -47,7 +47,7 @@ impl Optimise {
 
     /// Moves the parameters against their gradients.
     pub fn step(&mut self, model: &mut Model, learning_rate: f64) {
-        let mut blocks = self.blocks.iter_mut();
+        let (mut at, kind, blocks) = (0, self.kind, &mut self.blocks);
         let rate = learning_rate as f32;
         let decay = match self.kind {
             Optimizer::Sgd { weight_decay, .. } => (1.0 - learning_rate * weight_decay) as f32,
@@ -58,11 +58,15 @@ impl Optimise {
             if decay != 1.0 {
                 values.iter_mut().for_each(|v| *v *= decay);
             }
-            match blocks.next() {
-                Some(Block::Adam(adam)) => adam.step(rate, values, gradients),
-                Some(Block::Sgd(sgd)) => sgd.step(rate, values, gradients),
-                None => {}
+            if at == blocks.len() {
+                // Parameters of a host, put behind a predicate since: they are the last.
+                blocks.push(Block::new(kind, values.len()));
             }
+            match &mut blocks[at] {
+                Block::Adam(adam) => adam.step(rate, values, gradients),
+                Block::Sgd(sgd) => sgd.step(rate, values, gradients),
+            }
+            at += 1;
         });
     }
 

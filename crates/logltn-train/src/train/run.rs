@@ -70,6 +70,14 @@ pub fn run(
     watch: &mut dyn Watch,
 ) -> Result<Outcome, Diagnostics> {
     if options.resume && directory.weights()?.is_some() {
+        // Killed between its weights and its last words, a run is finished all the same.
+        if let Ok(mut info) = directory.info()
+            && info.status != RunStatus::Finished
+        {
+            info.status = RunStatus::Finished;
+            info.updated = utc_time(SystemTime::now());
+            directory.write_info(&info)?;
+        }
         return Ok(Outcome::AlreadyFinished);
     }
     let mut after = None;
@@ -80,6 +88,11 @@ pub fn run(
         after = Some(trainer.done());
     }
     let mut info = describe(trainer, options);
+    if after.is_some()
+        && let Ok(before) = directory.info()
+    {
+        info.started = before.started;
+    }
     directory.write_manifest(trainer.project().manifest.source.text())?;
     directory.write_theory(trainer.project().theory().source.text())?;
     directory.write_info(&info)?;

@@ -9,39 +9,14 @@ impl Trainer {
     /// The trained parameters alone. Its bytes depend on the inputs and the seed only.
     pub fn weights(&mut self) -> Checkpoint {
         let mut checkpoint = Checkpoint::default();
-        self.add_parameters(&mut checkpoint);
+        self.model.store(&mut checkpoint);
         checkpoint
-    }
-
-    fn add_parameters(&mut self, checkpoint: &mut Checkpoint) {
-        let mut blocks: Vec<(String, Vec<f32>)> = Vec::new();
-        self.model.visit_parameters(&mut |name, values, _| {
-            blocks.push((name.to_string(), values.to_vec()));
-        });
-        for (name, values) in blocks {
-            match self.model.tensors(&name) {
-                Some(tensors) => {
-                    for tensor in tensors {
-                        let numbers = values[tensor.range.clone()].to_vec();
-                        let name = format!("{name}.{}", tensor.name);
-                        checkpoint
-                            .tensors
-                            .push((name, tensor.shape.clone(), numbers));
-                    }
-                }
-                None => {
-                    let shape = self.model.shape(&name).map(<[usize]>::to_vec);
-                    let shape = shape.unwrap_or_else(|| vec![values.len()]);
-                    checkpoint.tensors.push((name, shape, values));
-                }
-            }
-        }
     }
 
     /// Everything that the rest of the training depends on.
     pub fn checkpoint(&mut self) -> Checkpoint {
         let mut checkpoint = Checkpoint::default();
-        self.add_parameters(&mut checkpoint);
+        self.model.store(&mut checkpoint);
         let mut optimiser_steps = Vec::new();
         for (i, state) in self.optimise.states().enumerate() {
             optimiser_steps.push(state.steps.to_string());
@@ -59,6 +34,7 @@ impl Trainer {
             .collect();
         let mut put = |key: &str, value: String| checkpoint.meta.insert(key.to_string(), value);
         put("step", self.done.to_string());
+        put("steps", self.total.to_string());
         put("seed", self.seed.to_string());
         put("semantics", self.semantics.to_string());
         put("optimiser_steps", optimiser_steps.join(","));
@@ -73,7 +49,7 @@ impl Trainer {
     /// Takes up a training where its checkpoint was made.
     ///
     /// # Errors
-    /// If the checkpoint is of another training: another seed, semantics, or other networks.
+    /// If the checkpoint is of another training: another seed, semantics, number of steps, or other networks.
     pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Diagnostics> {
         let other = |what: String| {
             Diagnostics::from(
@@ -95,6 +71,14 @@ impl Trainer {
                 "its semantics is {}, not {}",
                 meta("semantics"),
                 self.semantics
+            )));
+        }
+        // Schedules depend on it.
+        if meta("steps") != self.total.to_string() {
+            return Err(other(format!(
+                "it has {} steps, not {}",
+                meta("steps"),
+                self.total
             )));
         }
         let damaged = || {
@@ -153,34 +137,7 @@ impl Trainer {
     /// # Errors
     /// If they are of other networks.
     pub fn restore_parameters(&mut self, checkpoint: &Checkpoint) -> Result<(), Diagnostics> {
-        let mut expected = Checkpoint::default();
-        self.add_parameters(&mut expected);
-        let mut found = Vec::new();
-        for (name, shape, _) in &expected.tensors {
-            match checkpoint.tensor(name) {
-                Some((stored, values)) if stored == shape.as_slice() => {
-                    found.extend_from_slice(values)
-                }
-                Some((stored, _)) => {
-                    return Err(Diagnostic::error(format!(
-                        "the checkpoint has `{name}` in the shape {stored:?}, the manifest's network needs {shape:?}"
-                    ))
-                    .into());
-                }
-                None => {
-                    return Err(Diagnostic::error(format!(
-                        "the checkpoint has no `{name}`, which the manifest's networks need"
-                    ))
-                    .into());
-                }
-            }
-        }
-        // The tensors of a block stand in its order, without gaps.
-        let mut at = 0;
-        self.model.visit_parameters(&mut |_, values, _| {
-            values.copy_from_slice(&found[at..at + values.len()]);
-            at += values.len();
-        });
+        self.model.restore(checkpoint)?;
         self.attached = None;
         Ok(())
     }
