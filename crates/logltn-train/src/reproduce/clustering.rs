@@ -44,6 +44,8 @@ struct Loaded {
     predicate: PredicateId,
     points: Vec<(f64, f64)>,
     labels: Vec<usize>,
+    /// The names of the true classes.
+    names: Vec<String>,
 }
 
 impl Clustering {
@@ -174,10 +176,11 @@ impl Experiment for Clustering {
         };
         let features = Features::of(&project.features_of(sort)?);
         let file = CsvFile::read(&folder.join("labels.csv"))?;
-        let names = file.labels(file.column_index("Class")?)?;
+        let (names, labels) = numbered(&file.labels(file.column_index("Class")?)?);
         self.loaded = Some(Loaded {
             points: pca_2d(&features.values, features.width)?,
-            labels: numbered(&names),
+            names,
+            labels,
             predicate,
             project,
         });
@@ -248,7 +251,7 @@ impl Experiment for Clustering {
             title: "the true classes".into(),
             points: loaded.points.clone(),
             class: loaded.labels.clone(),
-            class_names: (0..CLUSTERS).map(|c| format!("class {c}")).collect(),
+            class_names: loaded.names.clone(),
             ..ScatterPanel::default()
         });
         let title = match self.data() {
@@ -270,16 +273,18 @@ impl Experiment for Clustering {
     }
 }
 
-/// Classes as numbers, by the names' first occurrence.
-fn numbered(names: &[String]) -> Vec<usize> {
-    let mut known: Vec<&String> = Vec::new();
-    let mut number = |name| {
-        known.iter().position(|k| *k == name).unwrap_or_else(|| {
-            known.push(name);
-            known.len() - 1
+/// The names that occur, and the number among them of each.
+fn numbered(labels: &[String]) -> (Vec<String>, Vec<usize>) {
+    let mut names: Vec<String> = Vec::new();
+    let mut number = |label: &String| {
+        let known = names.iter().position(|name| name == label);
+        known.unwrap_or_else(|| {
+            names.push(label.clone());
+            names.len() - 1
         })
     };
-    names.iter().map(&mut number).collect()
+    let numbers = labels.iter().map(&mut number).collect();
+    (names, numbers)
 }
 
 /// The place of the largest number.
