@@ -124,6 +124,7 @@ pub mod model;
 pub mod project;
 mod random;
 pub mod report;
+pub mod reproduce;
 pub mod run_directory;
 pub mod standin;
 pub mod tensorboard;

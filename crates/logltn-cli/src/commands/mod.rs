@@ -4,6 +4,7 @@ mod check;
 mod demo;
 mod eval;
 mod gradients;
+mod reproduce;
 mod train;
 
 use std::path::Path;
@@ -22,6 +23,7 @@ pub enum Command {
     Check(check::Arguments),
     Train(train::Arguments),
     Eval(eval::Arguments),
+    Reproduce(reproduce::Arguments),
 }
 
 impl Command {
@@ -32,6 +34,7 @@ impl Command {
             Command::Check(arguments) => check::run(&arguments),
             Command::Train(arguments) => train::run_command(&arguments),
             Command::Eval(arguments) => eval::run(&arguments),
+            Command::Reproduce(arguments) => reproduce::run(&arguments),
         }
     }
 }

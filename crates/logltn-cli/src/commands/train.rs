@@ -148,7 +148,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
 }
 
 /// The first Ctrl-C asks the run to stop after its step; a second one ends the program at once.
-fn stop_on_ctrl_c() -> Arc<AtomicBool> {
+pub fn stop_on_ctrl_c() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let asked = stop.clone();
     // Without a handler Ctrl-C ends the program; a checkpoint is there all the same.

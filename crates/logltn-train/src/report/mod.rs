@@ -27,6 +27,7 @@ mod thinning;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use base64::base64;
 pub use lines::{LinesOptions, Series, lines_png};
 pub use pca::pca_2d;
 pub use scatter::{ScatterPanel, panels_png, scatter_png};

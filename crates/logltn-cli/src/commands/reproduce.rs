@@ -1,0 +1,278 @@
+//! `logltn reproduce`: the paper's tables, ours beside the published figures.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use logltn::Diagnostics;
+use logltn_train::reproduce::{
+    Configuration, Job, Options, Reproduced, RunRecord, Table, Task, Watch, reproduce,
+};
+
+use crate::commands::train;
+use crate::console;
+use crate::outcome::Outcome;
+use crate::text::{Align, table};
+
+/// Run the paper's experiments and print its tables, ours beside the published figures.
+///
+/// Runs go in parallel, and each leaves a small file when it is done: the same command goes on with an
+/// interrupted table. The folder gets the table (Markdown, CSV, JSON), pictures and a report.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    task: TaskArguments,
+}
+
+#[derive(clap::Subcommand)]
+enum TaskArguments {
+    /// Task 1: cluster gene expression data by three axioms (7 configurations, 10 runs each)
+    Clustering(ClusteringArguments),
+    /// Task 2: learn to read digits from sums (7 configurations, 1,500 and 15,000 samples, 5 runs each)
+    MnistAdd(MnistAddArguments),
+}
+
+#[derive(clap::Args)]
+struct Common {
+    /// Runs of each configuration, instead of the paper's number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    runs: Option<u64>,
+    /// Some configurations only, such as `logltn,stable-6`
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    configs: Vec<String>,
+    /// Two runs of each configuration, on the smaller data
+    #[arg(long)]
+    quick: bool,
+    /// The seed of the first run; the next runs have the next ones, the same for each configuration
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// The folder for the table [default: runs/reproduce-TASK, with --quick runs/reproduce-TASK-quick]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The folder that holds `tcga/` and `mnist/` [default: ../shared/data, or what the repository ships]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Where the schedule of alpha ends: 4 in the paper, 5 in parts of its authors' released code
+    #[arg(long, value_name = "A", default_value_t = 4.0, value_parser = alpha)]
+    alpha_end: f64,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct ClusteringArguments {
+    #[command(flatten)]
+    common: Common,
+    /// Points nearer than this percentile of all distances are near: 2.5 in the paper, 5 in its authors'
+    /// released code
+    #[arg(long, value_name = "P", default_value_t = 2.5)]
+    percentile: f64,
+    /// Steps of a run, instead of the paper's 1000
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    steps: Option<u64>,
+}
+
+#[derive(clap::Args)]
+struct MnistAddArguments {
+    #[command(flatten)]
+    common: Common,
+    /// Numbers of training sums [default: 1500,15000]
+    #[arg(long, value_name = "N,M", value_delimiter = ',')]
+    samples: Vec<usize>,
+    /// Epochs of a run, instead of the paper's 20
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    epochs: Option<u64>,
+}
+
+fn alpha(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
+        _ => Err("expected a positive number".to_string()),
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let (task, common) = match &arguments.task {
+        TaskArguments::Clustering(own) => (Task::Clustering, &own.common),
+        TaskArguments::MnistAdd(own) => (Task::MnistAdd, &own.common),
+    };
+    let mut options = match common_options(common) {
+        Ok(options) => options,
+        Err(errors) => return console::wrong_input(&errors, common.json),
+    };
+    match &arguments.task {
+        TaskArguments::Clustering(own) => {
+            options.percentile = own.percentile;
+            options.steps = own.steps;
+        }
+        TaskArguments::MnistAdd(own) => {
+            options.samples.clone_from(&own.samples);
+            options.epochs = own.epochs;
+        }
+    }
+    let stop = train::stop_on_ctrl_c();
+    let progress = Progress::new();
+    let result = reproduce(task, &options, &stop, &progress);
+    progress.bar.finish_and_clear();
+    match result {
+        Ok(Reproduced::Finished(found)) if common.json => console::print_json(&found.json()),
+        Ok(Reproduced::Finished(found)) => console::print(&for_people(&found, &options)),
+        Ok(Reproduced::Interrupted { done, of }) => {
+            console::complain(&format!(
+                "stopped after {done} of {of} runs; the same command goes on from there\n"
+            ));
+            Outcome::Failed
+        }
+        // Before the first run it is the input that is wrong.
+        Err(errors) if !progress.has_begun() => console::wrong_input(&errors, common.json),
+        Err(errors) => {
+            console::report(&errors);
+            Outcome::Failed
+        }
+    }
+}
+
+fn common_options(common: &Common) -> Result<Options, Diagnostics> {
+    let mut errors = Diagnostics::new();
+    let mut configurations = Vec::new();
+    for name in &common.configs {
+        match Configuration::named(name.trim()) {
+            Ok(found) if configurations.contains(&found) => {}
+            Ok(found) => configurations.push(found),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.has_errors() {
+        return Err(errors);
+    }
+    Ok(Options {
+        runs: common.runs.map(|n| n as usize),
+        configurations,
+        quick: common.quick,
+        seed: common.seed,
+        out: common.out.clone(),
+        data: common.data.clone(),
+        alpha_end: common.alpha_end,
+        ..Options::default()
+    })
+}
+
+fn for_people(found: &Table, options: &Options) -> String {
+    let mut text = format!("{}\ndata: {}\n", found.task.title(), found.data_title);
+    text += &format!("settings: {}\n", found.settings_line());
+    for section in found.sections() {
+        text += &format!("\n{}\n\n", section.title);
+        let align: Vec<Align> = (0..section.header.len())
+            .map(|i| if i == 0 { Align::Left } else { Align::Right })
+            .collect();
+        let rows: Vec<Vec<String>> = std::iter::once(section.header)
+            .chain(section.rows)
+            .collect();
+        text += &table(&align, &rows);
+    }
+    let folder = options.folder(found.task);
+    text += &format!("\n{}\n", found.legend());
+    text += &format!(
+        "\n{:.0} s; table, pictures and report in {}\n",
+        found.seconds,
+        folder.display()
+    );
+    text
+}
+
+/// A progress bar over all runs on a terminal; a line for each run elsewhere.
+struct Progress {
+    bar: ProgressBar,
+    plain: bool,
+    begun: Instant,
+    runs: AtomicUsize,
+    done: AtomicUsize,
+    steps: AtomicU64,
+    of_steps: AtomicU64,
+}
+
+impl Progress {
+    fn new() -> Progress {
+        Progress {
+            bar: ProgressBar::hidden(),
+            plain: !std::io::stderr().is_terminal(),
+            begun: Instant::now(),
+            runs: AtomicUsize::new(0),
+            done: AtomicUsize::new(0),
+            steps: AtomicU64::new(0),
+            of_steps: AtomicU64::new(0),
+        }
+    }
+
+    fn has_begun(&self) -> bool {
+        self.steps.load(Ordering::Relaxed) > 0
+    }
+
+    /// By steps: runs of the smaller data say little about those of the larger.
+    fn left(&self) -> Duration {
+        let done = self.steps.load(Ordering::Relaxed).max(1) as f64;
+        let of = self.of_steps.load(Ordering::Relaxed) as f64;
+        self.begun.elapsed().mul_f64(((of - done) / done).max(0.0))
+    }
+}
+
+/// `1:05`, `2:00:00`.
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    match hours {
+        0 => format!("{minutes}:{:02}", seconds % 60),
+        _ => format!("{hours}:{minutes:02}:{:02}", seconds % 60),
+    }
+}
+
+impl Watch for Progress {
+    fn begin(&self, data: &str, runs: usize, found: usize, steps: u64) {
+        self.runs.store(runs, Ordering::Relaxed);
+        self.done.store(found, Ordering::Relaxed);
+        self.of_steps.store(steps, Ordering::Relaxed);
+        console::complain(&format!("data: {data}\n"));
+        if found > 0 {
+            console::complain(&format!(
+                "{found} of {runs} runs were done before; going on\n"
+            ));
+        }
+        if !self.plain && steps > 0 {
+            self.bar
+                .set_draw_target(indicatif::ProgressDrawTarget::stderr());
+            self.bar.set_length(steps);
+            let style = "{bar:30} {percent}%  {msg}  {elapsed} gone, {eta} left";
+            self.bar.set_style(
+                ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()),
+            );
+            self.bar.set_message(format!("{found}/{runs} runs"));
+            self.bar.enable_steady_tick(Duration::from_millis(250));
+        }
+    }
+
+    fn steps(&self, steps: u64) {
+        self.steps.fetch_add(steps, Ordering::Relaxed);
+        self.bar.inc(steps);
+    }
+
+    fn finished(&self, job: &Job, record: &RunRecord) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        let runs = self.runs.load(Ordering::Relaxed);
+        let metrics: Vec<String> = (record.metrics.iter())
+            .map(|(name, value)| format!("{name} {value:.2}"))
+            .collect();
+        let what = format!("{}: {}", job.title(), metrics.join(", "));
+        if self.plain {
+            console::complain(&format!(
+                "{done}/{runs}  {what}  ({} gone, about {} left)\n",
+                clock(self.begun.elapsed()),
+                clock(self.left())
+            ));
+        }
+        self.bar.set_message(format!("{done}/{runs} runs  {what}"));
+    }
+}

@@ -1,0 +1,66 @@
+//! `logltn reproduce` as users meet it.
+
+mod common;
+
+use common::Folder;
+
+#[test]
+fn configurations_that_do_not_exist_are_refused_with_suggestions() {
+    let folder = Folder::new(&[]);
+    let run = folder.run(&[
+        "reproduce",
+        "clustering",
+        "--configs",
+        "logltn-sun,prod,foo",
+    ]);
+    assert_eq!(run.status, 2);
+    assert!(
+        run.stderr
+            .contains("there is no configuration `logltn-sun`")
+    );
+    assert!(run.stderr.contains("did you mean `logltn-sum`?"));
+    assert!(run.stderr.contains("there is no configuration `foo`"));
+    assert!(!folder.path().join("runs").exists());
+}
+
+#[test]
+fn wrong_flags_are_refused() {
+    let folder = Folder::new(&[]);
+    for arguments in [
+        &["reproduce", "clustering", "--percentile", "0"][..],
+        &["reproduce", "clustering", "--runs", "0"],
+        &["reproduce", "clustering", "--data", "nowhere"],
+        &["reproduce", "mnist-add", "--samples", "0"],
+        &["reproduce", "everything"],
+    ] {
+        let run = folder.run(arguments);
+        assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_small_table_and_its_continuation() {
+    let folder = Folder::new(&[]);
+    let small = ["reproduce", "clustering", "--steps", "3", "--data", "."];
+    let first = folder.run(&[&small[..], &["--configs", "logltn", "--runs", "1"]].concat());
+    assert_eq!(first.status, 0, "{}", first.stderr);
+    assert!(first.stdout.contains("STAND-IN"), "{}", first.stdout);
+    assert!(first.stdout.contains("0.71 ± 0.06"), "{}", first.stdout);
+    assert!(first.stderr.contains("1/1  logltn, run 1: ari"));
+    let more = ["--configs", "logltn,prod", "--runs", "2", "--json"];
+    let second = folder.run(&[&small[..], &more].concat());
+    assert_eq!(second.status, 0, "{}", second.stderr);
+    assert!(
+        second.stderr.contains("1 of 4 runs were done before"),
+        "{}",
+        second.stderr
+    );
+    let json: serde_json::Value = serde_json::from_str(&second.stdout).expect("JSON alone");
+    assert_eq!(json["cells"].as_array().map(Vec::len), Some(2));
+    assert!(
+        folder
+            .path()
+            .join("runs/reproduce-clustering/report.html")
+            .exists()
+    );
+}

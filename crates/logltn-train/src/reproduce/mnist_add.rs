@@ -1,0 +1,375 @@
+//! Task 2: learn to read digits from the sums of two-digit numbers.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use logltn::theory::PredicateId;
+use logltn::{Diagnostic, Diagnostics};
+
+use super::clustering::{largest, mean_curve};
+use super::jobs::{Finding, Found, Progress};
+use super::record::{Job, RunRecord};
+use super::{CONFIGURATIONS, DataKind, Experiment, Metric, Options, common_settings, load, places};
+use crate::data::{Array, Values, read_idx};
+use crate::manifest::By;
+use crate::project::Project;
+use crate::report::{LinesOptions, Series, lines_png};
+use crate::train::{TrainOptions, Trainer};
+
+const SAMPLES: [usize; 2] = [1_500, 15_000];
+const EPOCHS: u64 = 20;
+const BATCH: usize = 32;
+/// Two numbers of two digits.
+const OPERANDS: usize = 4;
+const TEST_SUMS: usize = 2_500;
+const DIGITS: usize = 10;
+const ACCURACY: Metric = Metric {
+    name: "accuracy",
+    title: "accuracy of the predicted sum on 2,500 test sums, in %",
+    digits: 2,
+};
+const FILES: [&str; 4] = [
+    "train-images-idx3-ubyte.gz",
+    "train-labels-idx1-ubyte.gz",
+    "t10k-images-idx3-ubyte.gz",
+    "t10k-labels-idx1-ubyte.gz",
+];
+
+/// The task.
+pub(super) struct MnistAdd {
+    place: PathBuf,
+    settings: BTreeMap<String, String>,
+    alpha_end: f64,
+    epochs: u64,
+    samples: Vec<usize>,
+    /// By the number of samples.
+    loaded: BTreeMap<usize, Loaded>,
+}
+
+struct Loaded {
+    project: Project,
+    predicate: PredicateId,
+    /// The images of all test sums: those of the first operand, then of the second, and so on.
+    test_images: Vec<u32>,
+    /// What the test sums add up to.
+    test_sums: Vec<usize>,
+}
+
+/// Images and what they show.
+struct Digits {
+    /// One after the other.
+    images: Vec<u8>,
+    labels: Vec<u8>,
+    /// Rows and columns of an image.
+    shape: [usize; 2],
+}
+
+impl MnistAdd {
+    pub fn new(options: &Options) -> Result<MnistAdd, Diagnostics> {
+        let Some(place) = places::find(options.data.as_deref(), "mnist", &FILES)? else {
+            return Err(
+                Diagnostic::error("MNIST is nowhere to be found")
+                    .note(format!("its files are {}", FILES.map(|f| format!("`{f}`")).join(", ")))
+                    .help("run this in a clone of the repository, which has them in data/mnist, or name with `--data DIR` a folder that has them in DIR/mnist")
+                    .into(),
+            );
+        };
+        let mut samples = match (options.samples.is_empty(), options.quick) {
+            (false, _) => options.samples.clone(),
+            (true, true) => vec![SAMPLES[0]],
+            (true, false) => SAMPLES.to_vec(),
+        };
+        samples.sort_unstable();
+        samples.dedup();
+        if samples.first() == Some(&0) {
+            return Err(Diagnostic::error("`--samples 0`: nothing to learn from").into());
+        }
+        let epochs = options.epochs.unwrap_or(EPOCHS);
+        let mut settings = common_settings(options, DataKind::Real);
+        settings.insert("epochs".into(), epochs.to_string());
+        Ok(MnistAdd {
+            place,
+            settings,
+            alpha_end: options.alpha_end,
+            epochs,
+            samples,
+            loaded: BTreeMap::new(),
+        })
+    }
+
+    fn digits(&self, images: &str, labels: &str) -> Result<Digits, Diagnostics> {
+        let path = |name: &str| self.place.join(name);
+        let (shape, images) = bytes_of(read_idx(&path(images))?, &path(images))?;
+        let (_, labels) = bytes_of(read_idx(&path(labels))?, &path(labels))?;
+        let &[count, height, width] = &shape[..] else {
+            let message = format!("{}: not pictures", self.place.display());
+            return Err(Diagnostic::error(message).into());
+        };
+        if count != labels.len() || labels.iter().any(|&l| usize::from(l) >= DIGITS) {
+            let message = format!(
+                "{}: {count} images do not go with {} labels from 0 to 9",
+                self.place.display(),
+                labels.len()
+            );
+            return Err(Diagnostic::error(message).into());
+        }
+        Ok(Digits {
+            images,
+            labels,
+            shape: [height, width],
+        })
+    }
+}
+
+fn bytes_of(array: Array, path: &Path) -> Result<(Vec<usize>, Vec<u8>), Diagnostics> {
+    match array.values {
+        Values::U8(bytes) => Ok((array.shape, bytes)),
+        _ => Err(Diagnostic::error(format!("{}: does not hold bytes", path.display())).into()),
+    }
+}
+
+impl Digits {
+    /// The sums of `count` rows: operand k of row i is the image `k * count + i`.
+    fn sums(&self, count: usize) -> Vec<usize> {
+        let digit = |k: usize, i: usize| usize::from(self.labels[k * count + i]);
+        (0..count)
+            .map(|i| 10 * digit(0, i) + digit(1, i) + 10 * digit(2, i) + digit(3, i))
+            .collect()
+    }
+
+    fn images(&self, count: usize) -> &[u8] {
+        &self.images[..count * self.shape[0] * self.shape[1]]
+    }
+
+    fn at_least(&self, count: usize, what: &str) -> Result<(), Diagnostics> {
+        let there = self.labels.len();
+        if there >= count {
+            return Ok(());
+        }
+        Err(
+            Diagnostic::error(format!("{what} need {count} images, but there are {there}"))
+                .help(format!("at most {} are possible", there / OPERANDS))
+                .into(),
+        )
+    }
+}
+
+/// The images of training and test sums in one file, as a sort has one.
+fn idx(train: &Digits, test: &Digits, samples: usize) -> Vec<u8> {
+    let (first, second) = (OPERANDS * samples, OPERANDS * TEST_SUMS);
+    let mut out = vec![0, 0, 8, 3];
+    for size in [first + second, train.shape[0], train.shape[1]] {
+        out.extend((size as u32).to_be_bytes());
+    }
+    out.extend(train.images(first));
+    out.extend(test.images(second));
+    out
+}
+
+fn manifest(samples: usize, epochs: u64) -> String {
+    format!(
+        r#"theory = "mnist_add.ltn"
+
+[sorts.Image]
+features = "images-{samples}.idx"
+
+[tables]
+sums = {{ rows = "sums-{samples}.csv", batch = {BATCH} }}
+
+[predicates.digit]
+network = {{ layers = [
+    {{ conv = [6, 5] }}, "elu", {{ pool = 2 }},
+    {{ conv = [16, 5] }}, "elu", {{ pool = 2 }},
+    "flatten", {{ dense = 100 }}, "elu", {{ dense = 84 }}, "elu" ] }}
+output = "softmax"
+
+[train]
+epochs = {epochs}
+optimizer = "adam"
+learning_rate = 0.001
+"#
+    )
+}
+
+impl Experiment for MnistAdd {
+    fn metrics(&self) -> &'static [Metric] {
+        &[ACCURACY]
+    }
+
+    fn data(&self) -> DataKind {
+        DataKind::Real
+    }
+
+    fn data_title(&self) -> String {
+        format!("real: MNIST in {}", self.place.display())
+    }
+
+    fn samples(&self) -> Vec<Option<usize>> {
+        self.samples.iter().copied().map(Some).collect()
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        self.settings.clone()
+    }
+
+    fn steps(&self, samples: Option<usize>) -> u64 {
+        self.epochs * samples.unwrap_or(0).div_ceil(BATCH) as u64
+    }
+
+    fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics> {
+        let wanted: Vec<usize> = (self.samples.iter().copied())
+            .filter(|&n| jobs.iter().any(|job| job.samples == Some(n)))
+            .collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let [train_images, train_labels, test_images, test_labels] = FILES;
+        let train = self.digits(train_images, train_labels)?;
+        let test = self.digits(test_images, test_labels)?;
+        test.at_least(OPERANDS * TEST_SUMS, "2,500 test sums")?;
+        if train.shape != test.shape {
+            let message = format!(
+                "{}: training and test images differ in size",
+                self.place.display()
+            );
+            return Err(Diagnostic::error(message).into());
+        }
+        let largest = wanted.iter().copied().max().unwrap_or(0);
+        train.at_least(
+            OPERANDS.saturating_mul(largest),
+            &format!("{largest} samples"),
+        )?;
+        for samples in wanted {
+            let mut rows = "x1,x2,y1,y2,n\n".to_string();
+            for (i, sum) in train.sums(samples).into_iter().enumerate() {
+                let [a, b, c, d] = [0, 1, 2, 3].map(|k| k * samples + i);
+                rows += &format!("{a},{b},{c},{d},{sum}\n");
+            }
+            let theory = include_str!("../../../../theories/mnist_add.ltn");
+            let manifest_name = format!("mnist_add-{samples}.toml");
+            places::write_files(
+                folder,
+                &[
+                    ("mnist_add.ltn", theory.as_bytes()),
+                    (
+                        &format!("images-{samples}.idx"),
+                        &idx(&train, &test, samples),
+                    ),
+                    (&format!("sums-{samples}.csv"), rows.as_bytes()),
+                    (&manifest_name, manifest(samples, self.epochs).as_bytes()),
+                ],
+            )?;
+            let project = load(&folder.join(manifest_name))?;
+            let predicate = (project.theory().predicate("digit"))
+                .ok_or_else(|| Diagnostic::error("the theory of MNISTAdd has no `digit`"))?;
+            let first = (OPERANDS * samples) as u32;
+            let loaded = Loaded {
+                project,
+                predicate,
+                test_images: (first..first + (OPERANDS * TEST_SUMS) as u32).collect(),
+                test_sums: test.sums(TEST_SUMS),
+            };
+            self.loaded.insert(samples, loaded);
+        }
+        Ok(())
+    }
+
+    fn run(&self, job: &Job, progress: &Progress<'_>) -> Found {
+        let loaded = (self.loaded.get(&job.samples.unwrap_or(0)))
+            .ok_or_else(|| Diagnostic::error("the images were not read"))?;
+        let mut project = loaded.project.clone();
+        (job.configuration).configure(&mut project, By::Epoch, self.alpha_end);
+        let options = TrainOptions {
+            seed: Some(job.seed),
+            ..TrainOptions::default()
+        };
+        let mut trainer = Trainer::new(project, &options)?;
+        let per_epoch = trainer.steps_per_epoch();
+        let mut finding = Finding::default();
+        while !trainer.is_done() {
+            let step = trainer.step()?;
+            finding.sat = step.sat;
+            if step.step % per_epoch == 0 {
+                let accuracy = 100.0 * loaded.accuracy(&mut trainer)?;
+                let epoch = step.step / per_epoch;
+                finding.curve.push((epoch as f64, accuracy));
+                finding.metrics.insert(ACCURACY.name.to_string(), accuracy);
+            }
+            if progress.step() && !trainer.is_done() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(finding))
+    }
+
+    fn draw(
+        &self,
+        records: &[(Job, RunRecord)],
+        folder: &Path,
+    ) -> Result<Vec<(String, String)>, Diagnostics> {
+        let mut drawn = Vec::new();
+        for &samples in &self.samples {
+            let mut curves = Vec::new();
+            for configuration in CONFIGURATIONS {
+                let own: Vec<&RunRecord> = (records.iter())
+                    .filter(|(job, _)| {
+                        job.configuration == configuration && job.samples == Some(samples)
+                    })
+                    .map(|(_, record)| record)
+                    .collect();
+                if !own.is_empty() {
+                    curves.push(Series {
+                        name: configuration.name.to_string(),
+                        points: mean_curve(&own),
+                    });
+                }
+            }
+            let options = LinesOptions {
+                title: format!(
+                    "Accuracy on the test sums during training, {samples} samples, mean over runs"
+                ),
+                x_label: "epoch".into(),
+                y_label: "accuracy, %".into(),
+                markers: true,
+                ..LinesOptions::default()
+            };
+            let name = format!("curves-{samples}.png");
+            lines_png(&curves, &options, &folder.join(&name))?;
+            drawn.push((options.title, name));
+        }
+        Ok(drawn)
+    }
+}
+
+impl Loaded {
+    /// The share of test sums that come out right when each image shows its likeliest digit.
+    fn accuracy(&self, trainer: &mut Trainer) -> Result<f64, Diagnostics> {
+        let logits = (trainer.model_mut()).predict(self.predicate, &self.test_images, 1)?;
+        let digits: Vec<usize> = logits.chunks_exact(DIGITS).map(largest).collect();
+        let sum = |i: usize| {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|k| digits[k * TEST_SUMS + i]);
+            10 * a + b + 10 * c + d
+        };
+        let right = (self.test_sums.iter().enumerate()).filter(|&(i, &known)| sum(i) == known);
+        Ok(right.count() as f64 / TEST_SUMS as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operands_take_their_own_stretch_of_the_images() {
+        let digits = Digits {
+            images: Vec::new(),
+            labels: vec![1, 2, 3, 4, 5, 6, 7, 8],
+            shape: [28, 28],
+        };
+        // Rows: 13 + 57 and 24 + 68.
+        assert_eq!(digits.sums(2), [70, 92]);
+        assert!(digits.at_least(8, "2 samples").is_ok());
+        let error = digits.at_least(12, "3 samples").unwrap_err().to_string();
+        assert!(error.contains("3 samples need 12 images") && error.contains("at most 2"));
+    }
+}

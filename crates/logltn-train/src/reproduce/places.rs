@@ -1,0 +1,56 @@
+//! Where data may lie, and where files go.
+
+use std::path::{Path, PathBuf};
+
+use logltn::{Diagnostic, Diagnostics};
+
+use crate::run_directory::write_atomically;
+
+/// The folder `name` of data, such as `tcga`: in the folder the user names, or in `../shared/data` if they name none;
+/// else in `data` of the current folder, of those above it, or of those above the program, where a clone has what it
+/// ships.
+///
+/// # Errors
+/// If the user names a folder that is not there.
+pub(super) fn find(
+    given: Option<&Path>,
+    name: &str,
+    files: &[&str],
+) -> Result<Option<PathBuf>, Diagnostic> {
+    if let Some(given) = given
+        && !given.is_dir()
+    {
+        let message = format!("{}: there is no such folder", given.display());
+        return Err(Diagnostic::error(message).help(format!(
+            "`--data` names the folder that holds the folder `{name}`"
+        )));
+    }
+    let whole = |folder: &PathBuf| files.iter().all(|file| folder.join(file).is_file());
+    let above = |path: PathBuf| -> Vec<PathBuf> {
+        let folders = path.ancestors().map(|a| a.join("data").join(name));
+        folders.collect()
+    };
+    let named = given.unwrap_or(Path::new("../shared/data"));
+    let mut candidates = vec![named.join(name)];
+    candidates.extend(std::env::current_dir().map(above).unwrap_or_default());
+    candidates.extend(std::env::current_exe().map(above).unwrap_or_default());
+    Ok(candidates.into_iter().find(whole))
+}
+
+/// Makes a folder and those above it.
+pub(super) fn make_folder(path: &Path) -> Result<(), Diagnostics> {
+    std::fs::create_dir_all(path).map_err(|error| {
+        let message = format!("{}: the folder cannot be made: {error}", path.display());
+        Diagnostic::error(message)
+            .help("choose another folder with `--out`")
+            .into()
+    })
+}
+
+/// Writes files into a folder.
+pub(super) fn write_files(folder: &Path, files: &[(&str, &[u8])]) -> Result<(), Diagnostics> {
+    for (name, bytes) in files {
+        write_atomically(&folder.join(name), bytes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! The figures of the paper's tables, in the units of the paper: adjusted Rand index from 0 to 1, accuracy in percent.
+
+use super::Task;
+
+/// A mean over runs with its standard deviation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Published {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation.
+    pub sd: f64,
+}
+
+/// A system that the paper compares with, by the figures its own authors give.
+pub(super) struct Other {
+    pub name: &'static str,
+    pub samples: usize,
+    pub figure: Option<Published>,
+}
+
+const fn figure(mean: f64, sd: f64) -> Published {
+    Published { mean, sd }
+}
+
+/// The paper's first table: configuration, clustering, MNISTAdd with 1,500 and with 15,000 samples.
+const RESULTS: [(&str, [Published; 3]); 7] = [
+    (
+        "prod",
+        [figure(0.37, 0.18), figure(88.39, 0.97), figure(95.39, 0.33)],
+    ),
+    (
+        "stable-2",
+        [
+            figure(0.71, 0.10),
+            figure(62.77, 37.16),
+            figure(80.34, 32.82),
+        ],
+    ),
+    (
+        "stable-6",
+        [
+            figure(0.62, 0.05),
+            figure(30.51, 34.19),
+            figure(95.12, 0.62),
+        ],
+    ),
+    (
+        "logltn",
+        [figure(0.71, 0.06), figure(88.29, 0.78), figure(95.61, 0.51)],
+    ),
+    (
+        "logltn-lse",
+        [
+            figure(0.72, 0.05),
+            figure(75.35, 29.96),
+            figure(95.27, 0.53),
+        ],
+    ),
+    (
+        "logltn-max",
+        [
+            figure(0.35, 0.17),
+            figure(48.39, 36.80),
+            figure(80.81, 32.64),
+        ],
+    ),
+    (
+        "logltn-sum",
+        [figure(0.36, 0.22), figure(88.49, 0.88), figure(95.62, 0.42)],
+    ),
+];
+
+/// What the paper reports for a configuration, if it does.
+///
+/// ```
+/// use logltn_train::reproduce::{Task, published};
+/// assert_eq!(published(Task::Clustering, "logltn", None).unwrap().mean, 0.71);
+/// assert_eq!(published(Task::MnistAdd, "logltn", Some(15_000)).unwrap().mean, 95.61);
+/// assert_eq!(published(Task::MnistAdd, "logltn", Some(500)), None);
+/// ```
+pub fn published(task: Task, configuration: &str, samples: Option<usize>) -> Option<Published> {
+    let column = match (task, samples) {
+        (Task::Clustering, None) => 0,
+        (Task::MnistAdd, Some(1_500)) => 1,
+        (Task::MnistAdd, Some(15_000)) => 2,
+        _ => return None,
+    };
+    let row = RESULTS.iter().find(|(name, _)| *name == configuration)?;
+    Some(row.1[column])
+}
+
+/// The paper's second table, without logLTN's own row.
+const OTHERS: [Other; 6] = [
+    Other {
+        name: "DeepProbLog",
+        samples: 1_500,
+        figure: Some(figure(87.21, 1.92)),
+    },
+    Other {
+        name: "DeepStochLog",
+        samples: 1_500,
+        figure: None,
+    },
+    Other {
+        name: "NeuPSL",
+        samples: 1_500,
+        figure: Some(figure(87.05, 1.48)),
+    },
+    Other {
+        name: "DeepProbLog",
+        samples: 15_000,
+        figure: Some(figure(95.16, 1.70)),
+    },
+    Other {
+        name: "DeepStochLog",
+        samples: 15_000,
+        figure: Some(figure(96.40, 0.10)),
+    },
+    Other {
+        name: "NeuPSL",
+        samples: 15_000,
+        figure: Some(figure(93.91, 0.37)),
+    },
+];
+
+/// What the paper cites from others, for the same task and number of samples.
+pub(super) fn others(task: Task, samples: Option<usize>) -> impl Iterator<Item = &'static Other> {
+    OTHERS
+        .iter()
+        .filter(move |other| task == Task::MnistAdd && samples == Some(other.samples))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::CONFIGURATIONS;
+    use super::*;
+
+    #[test]
+    fn every_cell_of_the_papers_table_is_there() {
+        for configuration in CONFIGURATIONS {
+            for (task, samples) in [
+                (Task::Clustering, None),
+                (Task::MnistAdd, Some(1_500)),
+                (Task::MnistAdd, Some(15_000)),
+            ] {
+                let found = published(task, configuration.name, samples);
+                assert!(found.is_some(), "{configuration:?} {samples:?}");
+            }
+        }
+        assert_eq!(published(Task::Clustering, "godel", None), None);
+        assert_eq!(others(Task::MnistAdd, Some(1_500)).count(), 3);
+        assert_eq!(others(Task::Clustering, None).count(), 0);
+    }
+}

@@ -1,0 +1,235 @@
+//! The paper's tables in small: few steps, few runs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use logltn_train::reproduce::{
+    Configuration, Job, Options, Quiet, Reproduced, RunRecord, Table, Task, Watch, reproduce,
+};
+use tempfile::TempDir;
+
+fn configurations(names: &[&str]) -> Vec<Configuration> {
+    (names.iter())
+        .map(|name| Configuration::named(name).expect("a configuration of the paper"))
+        .collect()
+}
+
+/// Clustering of the stand-in, whatever lies elsewhere on this machine.
+fn clustering(folder: &TempDir, names: &[&str]) -> Options {
+    let nothing = folder.path().join("no-data");
+    std::fs::create_dir_all(&nothing).expect("a folder");
+    Options {
+        runs: Some(2),
+        configurations: configurations(names),
+        steps: Some(4),
+        data: Some(nothing),
+        out: Some(folder.path().join("table")),
+        ..Options::default()
+    }
+}
+
+fn finished(task: Task, options: &Options) -> Table {
+    match reproduce(task, options, &AtomicBool::new(false), &Quiet) {
+        Ok(Reproduced::Finished(table)) => *table,
+        Ok(other) => panic!("{other:?}"),
+        Err(errors) => panic!("{errors}"),
+    }
+}
+
+fn refused(task: Task, options: &Options) -> String {
+    match reproduce(task, options, &AtomicBool::new(false), &Quiet) {
+        Ok(done) => panic!("{done:?}"),
+        Err(errors) => errors.to_string(),
+    }
+}
+
+/// Asks for a stop as soon as a run is done, and notes which were.
+struct StopAfterOne<'a> {
+    stop: &'a AtomicBool,
+    done: Mutex<Vec<String>>,
+}
+
+impl Watch for StopAfterOne<'_> {
+    fn begin(&self, _: &str, _: usize, _: usize, _: u64) {}
+    fn steps(&self, _: u64) {}
+    fn finished(&self, job: &Job, _: &RunRecord) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.done.lock().expect("no panic").push(job.title());
+    }
+}
+
+#[test]
+fn an_interrupted_table_goes_on_to_the_same_figures() {
+    let folder = TempDir::new().expect("a folder");
+    let options = clustering(&folder, &["logltn", "prod", "logltn-max"]);
+    let stop = AtomicBool::new(false);
+    let watch = StopAfterOne {
+        stop: &stop,
+        done: Mutex::new(Vec::new()),
+    };
+    let first = reproduce(Task::Clustering, &options, &stop, &watch).expect("no error");
+    let Reproduced::Interrupted { done, of: 6 } = first else {
+        panic!("{first:?}");
+    };
+    let titles = watch.done.into_inner().expect("no panic");
+    assert_eq!(titles.len(), done);
+    assert!((1..6).contains(&done), "{done}");
+    // What is there stays as it is: a mark in it survives.
+    let runs = folder.path().join("table/runs");
+    let kept = std::fs::read_dir(&runs)
+        .expect("runs")
+        .next()
+        .expect("one run")
+        .expect("readable")
+        .path();
+    let mut record: RunRecord =
+        serde_json::from_slice(&std::fs::read(&kept).expect("a file")).expect("a record");
+    record.seconds = 12345.0;
+    std::fs::write(&kept, serde_json::to_vec(&record).expect("JSON")).expect("written");
+
+    let resumed = finished(Task::Clustering, &options);
+    let again: RunRecord =
+        serde_json::from_slice(&std::fs::read(&kept).expect("a file")).expect("a record");
+    assert_eq!(again.seconds, 12345.0);
+
+    let elsewhere = TempDir::new().expect("a folder");
+    let whole = finished(
+        Task::Clustering,
+        &clustering(&elsewhere, &["logltn", "prod", "logltn-max"]),
+    );
+    let figures = |table: &Table| -> Vec<Vec<f64>> {
+        table.cells.iter().map(|cell| cell.runs.clone()).collect()
+    };
+    assert_eq!(figures(&resumed), figures(&whole));
+}
+
+#[test]
+fn the_json_and_the_files_of_a_table() {
+    let folder = TempDir::new().expect("a folder");
+    let table = finished(
+        Task::Clustering,
+        &clustering(&folder, &["stable-6", "logltn"]),
+    );
+    let json = table.json();
+    let keys = |value: &serde_json::Value| -> Vec<String> {
+        let object = value.as_object().expect("an object");
+        let mut keys: Vec<String> = object.keys().cloned().collect();
+        keys.sort();
+        keys
+    };
+    assert_eq!(keys(&json), ["cells", "data", "seconds", "task"]);
+    assert_eq!(json["task"], "clustering");
+    assert_eq!(json["data"], "stand-in");
+    let cells = json["cells"].as_array().expect("cells");
+    let names: Vec<&str> = cells.iter().filter_map(|c| c["config"].as_str()).collect();
+    assert_eq!(names, ["stable-6", "logltn"]);
+    for cell in cells {
+        assert_eq!(
+            keys(cell),
+            [
+                "config",
+                "mean",
+                "metric",
+                "published",
+                "runs",
+                "samples",
+                "sd"
+            ]
+        );
+        assert_eq!(cell["metric"], "ari");
+        assert!(cell["samples"].is_null());
+        let runs: Vec<f64> =
+            serde_json::from_value(cell["runs"].clone()).expect("a list of numbers");
+        let mean = cell["mean"].as_f64().expect("a number");
+        assert_eq!(runs.len(), 2);
+        assert!((mean - (runs[0] + runs[1]) / 2.0).abs() < 1e-12);
+        let sd = cell["sd"].as_f64().expect("a number");
+        let half = (runs[0] - runs[1]) / 2.0;
+        assert!((sd - (2.0 * half * half).sqrt()).abs() < 1e-12);
+    }
+    assert_eq!(cells[1]["published"]["mean"], 0.71);
+    assert_eq!(cells[1]["published"]["sd"], 0.06);
+    let read = |name: &str| std::fs::read(folder.path().join("table").join(name)).expect(name);
+    for picture in ["assignments.png", "curves.png"] {
+        assert!(read(picture).starts_with(b"\x89PNG"), "{picture}");
+    }
+    let text = |name: &str| String::from_utf8(read(name)).expect("UTF-8");
+    // Figures of made-up data must not look like the paper's.
+    assert!(text("table.md").contains("STAND-IN") && !text("table.md").contains('▼'));
+    assert!(text("report.html").contains("data:image/png;base64,"));
+    assert_eq!(text("table.csv").lines().count(), 3);
+}
+
+#[test]
+fn runs_of_another_table_are_not_mixed_in() {
+    let folder = TempDir::new().expect("a folder");
+    let options = clustering(&folder, &["logltn"]);
+    finished(Task::Clustering, &options);
+    let other = Options {
+        percentile: 5.0,
+        ..options.clone()
+    };
+    let message = refused(Task::Clustering, &other);
+    assert!(
+        message.contains("`percentile` was 2.5 there and is 5 now"),
+        "{message}"
+    );
+    let other = Options { seed: 7, ..options };
+    let message = refused(Task::Clustering, &other);
+    assert!(
+        message.contains("the seed was 0 there and is 7 now"),
+        "{message}"
+    );
+}
+
+#[test]
+fn log_mean_exp_and_log_sum_exp_learn_the_same_from_the_same_seed() {
+    let folder = TempDir::new().expect("a folder");
+    let mut options = clustering(&folder, &["logltn", "logltn-lse"]);
+    options.steps = Some(30);
+    let table = finished(Task::Clustering, &options);
+    let [mean, sum] = &table.cells[..] else {
+        panic!("{:?}", table.cells)
+    };
+    for (a, b) in mean.runs.iter().zip(&sum.runs) {
+        assert!((a - b).abs() < 0.02, "{a} and {b}");
+    }
+    // What differs is the value: a sum of truths can be more than true.
+    assert!(sum.sat > mean.sat + 0.1, "{} and {}", sum.sat, mean.sat);
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn mnist_add_learns_something_in_an_epoch() {
+    let folder = TempDir::new().expect("a folder");
+    let mut options = Options {
+        runs: Some(1),
+        configurations: configurations(&["logltn-sum"]),
+        samples: vec![64, 640],
+        epochs: Some(3),
+        data: Some(repository().join("data")),
+        out: Some(folder.path().join("table")),
+        ..Options::default()
+    };
+    let table = finished(Task::MnistAdd, &options);
+    let samples: Vec<Option<usize>> = table.cells.iter().map(|c| c.samples).collect();
+    assert_eq!(samples, [Some(64), Some(640)]);
+    let json = table.json();
+    assert_eq!(json["data"], "real");
+    assert_eq!(json["cells"][0]["samples"], 64);
+    assert!(json["cells"][0]["published"].is_null());
+    // A guess is right about once in a hundred times.
+    assert!(table.cells[1].mean > 4.0, "{}", table.cells[1].mean);
+    assert!(folder.path().join("table/curves-640.png").exists());
+
+    options.samples = vec![15_001];
+    let message = refused(Task::MnistAdd, &options);
+    assert!(
+        message.contains("15001 samples need 60004 images, but there are 60000"),
+        "{message}"
+    );
+}
