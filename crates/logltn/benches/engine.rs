@@ -224,3 +224,46 @@ fn addition_batch_and_step(bencher: divan::Bencher) {
         black_box(loss)
     });
 }
+
+/// As many exponentials and logarithms as a clustering step needs for its 80,000 implications, in blocks that stay in
+/// cache: the share of the step that is arithmetic of that kind.
+#[divan::bench]
+fn bound_exp_and_log(bencher: divan::Bencher) {
+    use logltn::vector::Real;
+    let mut state = 4;
+    let differences: Vec<f32> = (0..1024).map(|_| 5.0 * random(&mut state) as f32).collect();
+    let (mut x, mut e) = (differences.clone(), vec![0.0; 1024]);
+    bencher.bench_local(|| {
+        for _ in 0..80_195 / 1024 + 1 {
+            x.copy_from_slice(&differences);
+            f32::kernels().log1p_exp_neg_with_exp(&mut x, &mut e);
+            black_box((&x, &e));
+        }
+    });
+}
+
+/// Two numbers read from, and two added to, tables of 4,005 for each of the 80,000 implications: what the memory side
+/// of a clustering step costs at least.
+#[divan::bench]
+fn bound_gather_and_scatter(bencher: divan::Bencher) {
+    let mut state = 5;
+    let pairs = 16_039;
+    // Sorted by the first, as the plan lists them: 20 neighbours for each point.
+    let first: Vec<u32> = (0..pairs).map(|i| (i / 20).min(800) * 5).collect();
+    let second: Vec<u32> = (0..pairs)
+        .map(|_| (801.0 * random(&mut state)) as u32 * 5)
+        .collect();
+    let table: Vec<f32> = (0..4005).map(|_| random(&mut state) as f32).collect();
+    let mut by = [vec![0.0_f32; 4005], vec![0.0_f32; 4005]];
+    bencher.bench_local(|| {
+        for class in 0..5 {
+            for (&a, &b) in first.iter().zip(&second) {
+                let (a, b) = ((a + class) as usize, (b + class) as usize);
+                let value = table[a] + table[b];
+                by[0][a] += value;
+                by[1][b] += value;
+            }
+        }
+        black_box(&by);
+    });
+}
