@@ -133,13 +133,13 @@ fn killed_at_any_moment_a_resumed_run_ends_with_the_same_bits() {
         let out = format!("run{attempt}");
         let checkpoint = folder.path().join(&out).join("checkpoint.safetensors");
         let arguments = ["train", "m.toml", "--out", &out, "--resume"];
-        // Up to four kills in a row, then to the end.
-        for _ in 0..4 {
+        // Up to six kills in a row, then to the end.
+        for _ in 0..6 {
             let mut child = spawn(&folder, &arguments);
             random = random
                 .wrapping_mul(6364136223846793005)
                 .wrapping_add(1442695040888963407);
-            std::thread::sleep(Duration::from_micros((random >> 33) % whole));
+            std::thread::sleep(Duration::from_micros((random >> 33) % (whole * 2 / 3)));
             // SIGKILL; an error means that it had ended.
             let _ = child.kill();
             let status = child.wait().expect("a child");

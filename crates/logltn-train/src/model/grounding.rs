@@ -41,5 +41,6 @@ pub trait Grounding: Send {
 
     /// Shows each block of parameters, with a name and its gradients, always in the same order: the
     /// optimiser changes the former, and sets the latter to 0.
+    #[allow(clippy::type_complexity)] // a name would hide what the closure takes
     fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &mut [f32]));
 }

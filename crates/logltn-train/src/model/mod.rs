@@ -522,6 +522,7 @@ impl Model {
     }
 
     /// Shows every block of parameters with its name and gradients, always in the same order.
+    #[allow(clippy::type_complexity)] // a name would hide what the closure takes
     pub fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &[f32])) {
         for unit in self.units.iter_mut().filter(|u| u.twin_of.is_none()) {
             let (values, gradients) = unit.network.parameters_and_gradients();

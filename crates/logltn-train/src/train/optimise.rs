@@ -96,7 +96,6 @@ impl Block {
             Optimizer::Sgd { momentum, .. } => {
                 let settings = SgdSettings {
                     momentum: momentum as f32,
-                    ..SgdSettings::default()
                 };
                 Block::Sgd(Sgd::new(settings, length))
             }
