@@ -594,3 +594,23 @@ fn runs_that_cannot_be_evaluated() {
     folder.write("m.toml", MANIFEST.replace("[8, 8]", "[8, 9]").as_bytes());
     refused(&["eval", "m.toml", "--run", "run"], "class.");
 }
+
+#[test]
+fn the_manifest_of_a_run_holds_without_the_original() {
+    let folder = project();
+    succeeds(&folder.run(&["train", "m.toml", "--out", "a", "--steps", "4"]));
+    let before = eval(&folder, &["--run", "a"]);
+    std::fs::remove_file(folder.path().join("m.toml")).expect("a manifest");
+    std::fs::remove_file(folder.path().join("t.ltn")).expect("a theory");
+    let again = folder.run(&["eval", "a/manifest.toml", "--run", "a", "--json"]);
+    succeeds(&again);
+    assert_eq!(
+        serde_json::from_str::<Value>(&again.stdout).expect("JSON"),
+        before
+    );
+    let text = std::fs::read_to_string(folder.path().join("a/manifest.toml")).expect("a manifest");
+    assert!(
+        text.starts_with("# m.toml as it was run: seed 7, semantics logltn, 4 steps."),
+        "{text}"
+    );
+}

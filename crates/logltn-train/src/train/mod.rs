@@ -8,6 +8,7 @@ mod evaluate_run;
 mod measure;
 mod optimise;
 mod pictures;
+mod resolved;
 mod run;
 mod state;
 

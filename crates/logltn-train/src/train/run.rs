@@ -93,7 +93,7 @@ pub fn run(
     {
         info.started = before.started;
     }
-    directory.write_manifest(trainer.project().manifest.source.text())?;
+    directory.write_manifest(&trainer.resolved_manifest())?;
     directory.write_theory(trainer.project().theory().source.text())?;
     directory.write_info(&info)?;
     let axioms: Vec<String> = trainer.axioms().iter().map(|a| a.0.clone()).collect();
