@@ -1,7 +1,7 @@
-"""Derive the polynomials of crates/logltn/src/vector/coefficients.rs, and the reference values its tests use.
+"""Derive the polynomials of crates/logltn-vector/src/coefficients.rs, and the reference values its tests use.
 
-    python3 tools/vector_coefficients.py coefficients > crates/logltn/src/vector/coefficients.rs
-    python3 tools/vector_coefficients.py references   > crates/logltn/src/vector/tests/references.rs
+    python3 tools/vector_coefficients.py coefficients > crates/logltn-vector/src/coefficients.rs
+    python3 tools/vector_coefficients.py references   > crates/logltn-vector/src/tests/references.rs
 
 Needs mpmath. Each polynomial is the minimax one (Remez exchange) for the error that the code that uses it makes.
 """

@@ -14,9 +14,10 @@ pub fn thousands(number: impl ToString) -> String {
 }
 
 /// `1 row`, `1,500 rows`.
-pub fn counted(count: usize, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{ending}", thousands(count))
+pub fn counted(count: impl ToString, noun: &str) -> String {
+    let count = thousands(count);
+    let ending = if count == "1" { "" } else { "s" };
+    format!("{count} {noun}{ending}")
 }
 
 /// What share of `whole` the part is, `2.5 %`, in two or three digits that matter. Never 0 % or 100 % unless
@@ -125,6 +126,7 @@ mod tests {
         assert_eq!(thousands(u128::MAX).len(), 39 + 12);
         assert_eq!(counted(1, "row"), "1 row");
         assert_eq!(counted(1500, "row"), "1,500 rows");
+        assert_eq!(counted(1_u128, "grounding"), "1 grounding");
         assert_eq!(bytes(999), "999 bytes");
         assert_eq!(bytes(1_234_567), "1.2 MB");
     }

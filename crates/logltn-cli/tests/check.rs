@@ -230,3 +230,21 @@ fn a_reader_that_has_seen_enough() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
+
+/// The columns of a file of numbers go by their order, so a header that names them in another is suspicious.
+#[test]
+fn columns_named_in_another_order() {
+    let folder = common::sound();
+    folder.write("shows.csv", b"red,blue,green\n1,2,3\n0,0,0\n-1,0,1\n");
+    let run = folder.run(&["check", "m.toml"]);
+    assert_eq!(run.status, 0);
+    let warning = "warning: shows.csv: column 2 is named `blue`, but it is read as `green`";
+    assert!(run.stderr.starts_with(warning), "{}", run.stderr);
+    for header in ["a,b,c", "0,1,2", "blue,green,grey"] {
+        folder.write(
+            "shows.csv",
+            format!("{header}\n1,2,3\n0,0,0\n-1,0,1\n").as_bytes(),
+        );
+        assert_eq!(folder.run(&["check", "m.toml"]).stderr, "");
+    }
+}

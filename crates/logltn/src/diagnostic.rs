@@ -296,10 +296,16 @@ impl Diagnostics {
         }
     }
 
-    /// All messages, blank lines between them, at most `limit` of them.
+    /// All messages, blank lines between them, at most `limit` of them. Where some are left out, those are
+    /// warnings as long as there are any: an error must not be lost behind them.
     pub fn render(&self, colour: bool, limit: usize) -> String {
+        let mut shown: Vec<&Diagnostic> = self.list.iter().collect();
+        if shown.len() > limit {
+            shown.sort_by_key(|d| d.severity == Severity::Warning);
+            shown.truncate(limit);
+        }
         let mut out = String::new();
-        for diagnostic in self.list.iter().take(limit) {
+        for diagnostic in shown {
             if !out.is_empty() {
                 out.push('\n');
             }
@@ -337,3 +343,22 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 impl std::error::Error for Diagnostic {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_error_is_lost_behind_warnings() {
+        let mut found = Diagnostics::new();
+        for i in 0..5 {
+            found.push(Diagnostic::warning(format!("warning {i}")));
+        }
+        found.push(Diagnostic::error("the error"));
+        let text = found.render(false, 2);
+        assert!(text.starts_with("error: the error"), "{text}");
+        assert!(text.contains("warning 0") && text.contains("… and 4 more"));
+        // With room for all of them the order is that in which they were found.
+        assert!(found.render(false, 6).starts_with("warning: warning 0"));
+    }
+}

@@ -86,8 +86,9 @@ mod suggest;
 mod syntax;
 pub mod theory;
 mod token;
+
 #[doc(hidden)]
-pub mod vector;
+pub use logltn_vector as vector;
 
 pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};

@@ -88,13 +88,15 @@ impl ParameterError {
 
 impl fmt::Display for ParameterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}` must be {}, not {}",
-            self.name,
-            self.expected(),
-            self.value
-        )
+        let ParameterError { name, value } = self;
+        write!(f, "`{name}` must be {}, not ", self.expected())?;
+        // Display alone would write 1e-300 with 300 zeros.
+        let is_usual = *value == 0.0 || (1e-6..1e15).contains(&value.abs()) || !value.is_finite();
+        if is_usual {
+            write!(f, "{value}")
+        } else {
+            write!(f, "{value:e}")
+        }
     }
 }
 
@@ -116,5 +118,14 @@ mod tests {
         assert!(Parameters::check("p", 0.5).is_ok());
         assert!(Parameters::check("p_forall", 0.5).is_err());
         assert_eq!(Parameters::default().validate(), Ok(()));
+    }
+
+    #[test]
+    fn tiny_values_are_not_written_out() {
+        let error = Parameters::check("p_forall", 1e-300).unwrap_err();
+        let message = "`p_forall` must be at least 1 and finite, not 1e-300";
+        assert_eq!(error.to_string(), message);
+        let error = Parameters::check("alpha", -2.0).unwrap_err();
+        assert!(error.to_string().ends_with("not -2"));
     }
 }

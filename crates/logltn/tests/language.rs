@@ -399,3 +399,20 @@ fn what_is_never_used_gets_a_warning() {
         warnings("sort A predicate P() predicate Q(A) axiom x: forall y, _z, u: A. P() and Q(u)");
     assert_eq!(unused, ["variable `y` never occurs"]);
 }
+
+#[test]
+fn a_variable_of_a_row_is_not_to_be_removed() {
+    let text = "sort A table t(x: A, n: Int) predicate P(A)
+        axiom a: forall (x, n) in t. P(x)
+        axiom b: forall x, y: A. P(x)";
+    let mut found = Diagnostics::new();
+    Theory::parse_as_far_as_possible(Source::new("t.ltn", text), &Labels::new(), &mut found);
+    let help: Vec<&str> = found.iter().filter_map(|w| w.help_text()).collect();
+    assert_eq!(
+        help,
+        [
+            "call it `_n` if that is meant",
+            "remove it, or call it `_y` if that is meant"
+        ]
+    );
+}

@@ -186,6 +186,7 @@ in_theories! {
     column_declared_twice: "sort A\ntable T(x: A, x: A)\npredicate P(A)\naxiom a: forall (x, y) in T. P(x) and P(y)\n";
     weight_negative: "predicate rains()\naxiom a (weight -0.5): rains()\n";
     weight_not_a_number: "predicate rains()\naxiom a (weight heavy): rains()\naxiom b (weigth 2): rains()\n";
+    weight_that_cannot_be_read: "predicate rains()\naxiom a (weight 1e): rains()\naxiom b (weight -2 3x): rains()\n";
     weight_without_its_word: "predicate rains()\naxiom a (2): rains()\n";
     unterminated_label_set: "sort Colour = {red, green\npredicate paint(Colour)\naxiom a: paint(red)\n";
     empty_label_set: "sort Colour = {}\npredicate paint(Colour)\naxiom a: forall c: Colour. paint(c)\n";

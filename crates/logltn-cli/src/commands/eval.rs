@@ -39,7 +39,8 @@ pub struct Arguments {
     json: bool,
 }
 
-fn semantics(name: &str) -> Result<Semantics, String> {
+/// A semantics by its name, for a flag.
+pub fn semantics(name: &str) -> Result<Semantics, String> {
     Semantics::named(name).ok_or_else(|| {
         let known = Semantics::NAMES.join(", ");
         match did_you_mean(name, Semantics::NAMES) {

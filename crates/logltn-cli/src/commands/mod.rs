@@ -1,8 +1,10 @@
 //! The commands, each in a file of its own.
 
 mod check;
+mod demo;
 mod eval;
 mod gradients;
+mod train;
 
 use std::path::Path;
 
@@ -16,7 +18,9 @@ use crate::outcome::Outcome;
 /// What the program can do.
 #[derive(Subcommand)]
 pub enum Command {
+    Demo(demo::Arguments),
     Check(check::Arguments),
+    Train(train::Arguments),
     Eval(eval::Arguments),
 }
 
@@ -24,7 +28,9 @@ impl Command {
     /// Does it.
     pub fn run(self) -> Outcome {
         match self {
+            Command::Demo(arguments) => demo::run(&arguments),
             Command::Check(arguments) => check::run(&arguments),
+            Command::Train(arguments) => train::run_command(&arguments),
             Command::Eval(arguments) => eval::run(&arguments),
         }
     }

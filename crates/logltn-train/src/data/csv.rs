@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::array::{Array, Values};
 use super::file::read_bytes;
-use super::problems::{Problems, counted, fatal, shown};
+use super::problems::{Problems, counted, shown};
 use super::records::Records;
 
 /// A CSV file: named columns, and cells that are text until a column is asked for as integers, numbers
@@ -45,7 +45,38 @@ impl CsvFile {
 
     /// Reads the bytes of a file; `name` stands for it in messages.
     pub fn parse(bytes: &[u8], name: &str) -> Result<CsvFile, Diagnostics> {
-        let records = Records::parse(bytes, name)?;
+        let mut problems = Problems::new();
+        let file = CsvFile::parse_as_far_as_possible(bytes, name, &mut problems);
+        all_or_problems(file, problems, name)
+    }
+
+    /// Reads a file even if some rows are not as long as the header, so that its other mistakes can be found in
+    /// the same go. The rows that are as they should be are [`CsvFile::whole_rows`].
+    pub(crate) fn read_as_far_as_possible(path: &Path, problems: &mut Problems) -> Option<CsvFile> {
+        match read_bytes(path) {
+            Ok(bytes) => {
+                let name = path.display().to_string();
+                CsvFile::parse_as_far_as_possible(&bytes, &name, problems)
+            }
+            Err(found) => {
+                problems.extend(found);
+                None
+            }
+        }
+    }
+
+    fn parse_as_far_as_possible(
+        bytes: &[u8],
+        name: &str,
+        problems: &mut Problems,
+    ) -> Option<CsvFile> {
+        let records = match Records::parse(bytes, name) {
+            Ok(records) => records,
+            Err(found) => {
+                problems.extend(found);
+                return None;
+            }
+        };
         let columns: Vec<String> = (0..records.width(0))
             .map(|c| records.cell(0, c).to_string())
             .collect();
@@ -54,14 +85,14 @@ impl CsvFile {
             columns,
             records,
         };
-        let mut problems = Problems::new();
-        file.check_names(&mut problems);
-        file.check_widths(&mut problems);
-        file.check_blank_lines(&mut problems);
+        file.check_names(problems);
+        file.check_widths(problems);
+        file.check_blank_lines(problems);
         if file.header_is_numbers() {
             problems.note_first(NUMERIC_HEADER);
         }
-        problems.finish(file)
+        // With other separators every cell is wrong, and for one reason.
+        (problems.is_empty() || !file.is_separated_otherwise()).then_some(file)
     }
 
     /// The name or path in messages.
@@ -77,6 +108,12 @@ impl CsvFile {
     /// How many rows there are, the header not counted.
     pub fn rows(&self) -> usize {
         self.records.len() - 1
+    }
+
+    /// The rows that are as long as the header: all of them, unless the file was read as far as possible.
+    pub(crate) fn whole_rows(&self) -> impl Iterator<Item = usize> {
+        let width = self.columns.len();
+        (0..self.rows()).filter(move |row| self.records.width(row + 1) == width)
     }
 
     /// The text of a cell.
@@ -139,6 +176,16 @@ impl CsvFile {
         self.column(column, real)
     }
 
+    /// A column as integers; what is wrong is added to `problems`.
+    pub(crate) fn ints_into(&self, column: usize, problems: &mut Problems) -> Vec<i64> {
+        self.column_into(column, integer, problems)
+    }
+
+    /// A column as finite numbers; what is wrong is added to `problems`.
+    pub(crate) fn reals_into(&self, column: usize, problems: &mut Problems) -> Vec<f64> {
+        self.column_into(column, real, problems)
+    }
+
     /// A column as labels: any text but none at all.
     pub fn labels(&self, column: usize) -> Result<Vec<String>, Diagnostics> {
         self.column(column, |cell| {
@@ -155,19 +202,33 @@ impl CsvFile {
 
     /// All columns as numbers: an array of as many rows and columns as the file has.
     pub fn matrix(&self) -> Result<Array, Diagnostics> {
-        if self.rows() == 0 {
-            let mut error = Diagnostic::error(format!(
-                "{}: the file has a header line but no rows",
-                self.name
-            ));
-            if self.header_is_numbers() {
-                error = error.note(NUMERIC_HEADER);
-            }
-            return fatal(error);
-        }
         let mut problems = Problems::new();
+        let array = self.matrix_into(&mut problems);
+        problems.finish(array)
+    }
+
+    /// Reads a file of numbers; what is wrong with its rows and with its cells is said in one go.
+    pub(crate) fn parse_matrix(bytes: &[u8], name: &str) -> Result<(CsvFile, Array), Diagnostics> {
+        let mut problems = Problems::new();
+        let read = CsvFile::parse_as_far_as_possible(bytes, name, &mut problems).map(|file| {
+            let array = file.matrix_into(&mut problems);
+            (file, array)
+        });
+        all_or_problems(read, problems, name)
+    }
+
+    fn matrix_into(&self, problems: &mut Problems) -> Array {
+        let nothing_yet = problems.is_empty();
+        if self.rows() == 0 {
+            problems.push(|| {
+                Diagnostic::error(format!(
+                    "{}: the file has a header line but no rows",
+                    self.name
+                ))
+            });
+        }
         let mut values = Vec::with_capacity(self.rows() * self.columns.len());
-        for row in 0..self.rows() {
+        for row in self.whole_rows() {
             for column in 0..self.columns.len() {
                 match real(self.cell(row, column)) {
                     Ok(value) => values.push(value),
@@ -175,13 +236,13 @@ impl CsvFile {
                 }
             }
         }
-        self.finish(
-            problems,
-            Array {
-                shape: vec![self.rows(), self.columns.len()],
-                values: Values::F64(values),
-            },
-        )
+        if nothing_yet && self.header_is_numbers() {
+            problems.note_first(NUMERIC_HEADER);
+        }
+        Array {
+            shape: vec![self.rows(), self.columns.len()],
+            values: Values::F64(values),
+        }
     }
 
     fn column<T>(
@@ -190,26 +251,33 @@ impl CsvFile {
         parse: impl Fn(&str) -> Result<T, Wrong>,
     ) -> Result<Vec<T>, Diagnostics> {
         let mut problems = Problems::new();
+        let values = self.column_into(column, parse, &mut problems);
+        problems.finish(values)
+    }
+
+    fn column_into<T>(
+        &self,
+        column: usize,
+        parse: impl Fn(&str) -> Result<T, Wrong>,
+        problems: &mut Problems,
+    ) -> Vec<T> {
+        let nothing_yet = problems.is_empty();
         let mut values = Vec::with_capacity(self.rows());
-        for row in 0..self.rows() {
+        for row in self.whole_rows() {
             match parse(self.cell(row, column)) {
                 Ok(value) => values.push(value),
                 Err(wrong) => problems.push(|| self.wrong_cell(row, column, wrong)),
             }
         }
-        self.finish(problems, values)
+        if nothing_yet && self.header_is_numbers() {
+            problems.note_first(NUMERIC_HEADER);
+        }
+        values
     }
 
     fn wrong_cell(&self, row: usize, column: usize, wrong: Wrong) -> Diagnostic {
         Diagnostic::error(format!("{}: {}", self.place(row, column), wrong.what))
             .maybe_help(wrong.help.map(str::to_string))
-    }
-
-    fn finish<T>(&self, mut problems: Problems, value: T) -> Result<T, Diagnostics> {
-        if self.header_is_numbers() {
-            problems.note_first(NUMERIC_HEADER);
-        }
-        problems.finish(value)
     }
 
     fn column_in_words(&self, column: usize) -> String {
@@ -223,6 +291,10 @@ impl CsvFile {
     /// else is wrong, a forgotten header line may be why.
     fn header_is_numbers(&self) -> bool {
         self.columns.iter().all(|c| c.parse::<f64>().is_ok())
+    }
+
+    fn is_separated_otherwise(&self) -> bool {
+        matches!(self.columns.as_slice(), [header] if header.contains([';', '\t']))
     }
 
     fn check_names(&self, problems: &mut Problems) {
@@ -284,7 +356,7 @@ impl CsvFile {
 
     fn explain_width(&self, error: Diagnostic, row: usize, found: usize) -> Diagnostic {
         let holds = |what| (0..found).any(|c| self.records.cell(row + 1, c).contains(what));
-        if self.columns.len() == 1 && self.columns[0].contains([';', '\t']) || holds('\t') {
+        if self.is_separated_otherwise() || holds('\t') {
             error.help("separate cells with commas")
         } else if holds('\n') {
             error.help("the row goes over several lines: look for a quote `\"` too many")
@@ -294,6 +366,12 @@ impl CsvFile {
             error
         }
     }
+}
+
+/// What was read, if there were no problems. (Where nothing was read, there were.)
+fn all_or_problems<T>(read: Option<T>, problems: Problems, name: &str) -> Result<T, Diagnostics> {
+    let read = problems.finish(read)?;
+    read.ok_or_else(|| Diagnostic::error(format!("{name}: cannot be read")).into())
 }
 
 const NUMERIC_HEADER: &str = "the header line consists of numbers: every CSV file starts with a line \

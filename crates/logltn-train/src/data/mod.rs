@@ -80,7 +80,7 @@ pub fn parse_fields(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics>
 fn parse(bytes: &[u8], name: &str, format: Format) -> Result<Vec<Field>, Diagnostics> {
     let unnamed = |array| vec![Field { name: None, array }];
     let fields = match format {
-        Format::Csv => unnamed(CsvFile::parse(bytes, name)?.matrix()?),
+        Format::Csv => unnamed(CsvFile::parse_matrix(bytes, name)?.1),
         Format::Npy => unnamed(parse_npy(bytes, name)?),
         Format::Idx => unnamed(parse_idx(bytes, name)?),
         Format::Npz => parse_npz(bytes, name)?,

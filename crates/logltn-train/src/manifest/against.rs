@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use logltn::{Diagnostic, Diagnostics, Span, did_you_mean};
+use logltn::{Diagnostic, Diagnostics, Span, did_you_mean, nearest};
 
 use super::reader::{Problems, quoted_list};
 use super::{
@@ -47,6 +47,7 @@ pub fn check_against(manifest: &Manifest, theory: &TheoryNames) -> Diagnostics {
     let mut check = Check {
         manifest,
         theory,
+        misspelt: BTreeSet::new(),
         problems: Problems::new(&manifest.source),
     };
     check.names();
@@ -64,6 +65,9 @@ pub fn check_against(manifest: &Manifest, theory: &TheoryNames) -> Diagnostics {
 struct Check<'m> {
     manifest: &'m Manifest,
     theory: &'m TheoryNames,
+    /// What is missing because the manifest has it under a name that is nearly right, as `params.near`. That name
+    /// has been reported, and the two are one mistake.
+    misspelt: BTreeSet<String>,
     problems: Problems<'m>,
 }
 
@@ -93,7 +97,11 @@ impl<'m> Check<'m> {
     fn section<T, D>(&mut self, what: &str, section: &Section<T>, declared: &BTreeMap<String, D>) {
         for (name, entry) in section {
             if !declared.contains_key(name) {
-                self.unknown(entry.span, what, name, declared.keys().map(String::as_str));
+                let known = declared.keys().map(String::as_str);
+                if let Some(meant) = nearest(name, known.clone()) {
+                    self.misspelt.insert(format!("{what}s.{meant}"));
+                }
+                self.unknown(entry.span, what, name, known);
             }
         }
     }
@@ -378,10 +386,13 @@ impl<'m> Check<'m> {
     /// What the theory declares and the manifest does not ground.
     fn missing(&mut self) {
         let (manifest, theory) = (self.manifest, self.theory);
+        let misspelt = std::mem::take(&mut self.misspelt);
         let is_missing = |section: &str, name: &str, given: bool| {
+            let path = format!("{section}.{name}");
             !given
                 && !manifest.broken.contains(section)
-                && !manifest.broken.contains(&format!("{section}.{name}"))
+                && !manifest.broken.contains(&path)
+                && !misspelt.contains(&path)
         };
         let mut report = |diagnostic: Diagnostic| {
             self.problems

@@ -1,7 +1,7 @@
 //! How individuals are written in CSV files: row numbers, integers, labels.
 
 use logltn::theory::{Sort, SortKind};
-use logltn::{Diagnostic, Diagnostics, did_you_mean};
+use logltn::{Diagnostic, did_you_mean};
 use rustc_hash::FxHashMap;
 
 use crate::data::CsvFile;
@@ -38,30 +38,45 @@ impl<'t> Cells<'t> {
         }
     }
 
-    /// The index of the individual that a cell names, or what is wrong and how to fix it.
-    fn read(&self, cell: &str) -> Result<u32, (String, Option<String>)> {
+    /// The index of the individual that a cell names, if it names one.
+    fn read(&self, cell: &str) -> Option<u32> {
         match self {
-            Cells::Unknown => Ok(0),
-            Cells::Rows { sort, size } => row(cell, &sort.name, *size),
-            Cells::Integers { sort, low, high } => match cell.parse::<i64>() {
-                Ok(value) if (*low..=*high).contains(&value) => Ok((value - low) as u32),
-                Ok(value) => Err((
-                    format!(
+            Cells::Unknown => Some(0),
+            Cells::Rows { size, .. } => {
+                let row = cell.parse::<i64>().ok()?;
+                (row >= 0 && (row as u64) < *size as u64).then_some(row as u32)
+            }
+            Cells::Integers { low, high, .. } => {
+                let value = cell.parse::<i64>().ok()?;
+                (*low..=*high)
+                    .contains(&value)
+                    .then(|| (value - low) as u32)
+            }
+            Cells::Labels { index, .. } => index.get(cell).copied(),
+        }
+    }
+
+    /// What is wrong with a cell that names no individual, and how to fix it. To look for the nearest of many
+    /// labels takes its time, so this is for the few cells that are shown.
+    fn explain(&self, cell: &str) -> (String, Option<String>) {
+        match self {
+            Cells::Unknown => (String::new(), None),
+            Cells::Rows { sort, size } => no_row(cell, &sort.name, *size),
+            Cells::Integers { sort, low, high } => {
+                let what = match cell.parse::<i64>() {
+                    Ok(value) => format!(
                         "{value} is not in sort `{}`, the integers {low} to {high}",
                         sort.name
                     ),
-                    None,
-                )),
-                Err(_) => Err((
-                    format!(
+                    Err(_) => format!(
                         "expected an integer of sort `{}`, from {low} to {high}, found {}",
                         sort.name,
                         shown(cell)
                     ),
-                    None,
-                )),
-            },
-            Cells::Labels { sort, index } => index.get(cell).copied().ok_or_else(|| {
+                };
+                (what, None)
+            }
+            Cells::Labels { sort, .. } => {
                 let known = sort.labels.iter().map(String::as_str);
                 let help = did_you_mean(cell, known).or_else(|| Some(listed(sort)));
                 let what = if cell.is_empty() {
@@ -73,29 +88,28 @@ impl<'t> Cells<'t> {
                     format!("sort `{}` has no individual {}", sort.name, shown(cell))
                 };
                 (what, help)
-            }),
+            }
         }
     }
 }
 
-fn row(cell: &str, sort: &str, size: usize) -> Result<u32, (String, Option<String>)> {
+fn no_row(cell: &str, sort: &str, size: usize) -> (String, Option<String>) {
     let range = match size.checked_sub(1) {
         Some(last) => format!("its rows are 0 to {last}"),
         None => "it has none".to_string(),
     };
     match cell.parse::<i64>() {
-        Ok(value) if value >= 0 && (value as u64) < size as u64 => Ok(value as u32),
-        Ok(value) => Err((
+        Ok(value) => (
             format!("there is no individual {value} of sort `{sort}`: {range}"),
             (value == size as i64).then(|| "rows are counted from 0".to_string()),
-        )),
-        Err(_) => Err((
+        ),
+        Err(_) => (
             format!(
                 "expected the row number of an individual of sort `{sort}` ({range}), found {}",
                 shown(cell)
             ),
             None,
-        )),
+        ),
     }
 }
 
@@ -115,16 +129,18 @@ pub(super) fn read_column(
     file: &CsvFile,
     column: usize,
     cells: &Cells<'_>,
-) -> Result<Vec<u32>, Diagnostics> {
-    let mut problems = Problems::new();
+    problems: &mut Problems,
+) -> Vec<u32> {
     let mut individuals = Vec::with_capacity(file.rows());
-    for row in 0..file.rows() {
-        match cells.read(file.cell(row, column)) {
-            Ok(individual) => individuals.push(individual),
-            Err((what, help)) => problems.push(|| {
+    for row in file.whole_rows() {
+        let cell = file.cell(row, column);
+        match cells.read(cell) {
+            Some(individual) => individuals.push(individual),
+            None => problems.push(|| {
+                let (what, help) = cells.explain(cell);
                 Diagnostic::error(format!("{}: {what}", file.place(row, column))).maybe_help(help)
             }),
         }
     }
-    problems.finish(individuals)
+    individuals
 }

@@ -6,6 +6,8 @@ use logltn::{
     Semantics,
 };
 
+use rustc_hash::FxHashSet;
+
 use super::{NumberTable, Project};
 
 /// What came out.
@@ -36,6 +38,14 @@ struct Answer<'p> {
 impl Project {
     /// The plan of the theory in a semantics.
     pub fn plan(&self, semantics: &Semantics) -> Result<Plan, Diagnostics> {
+        if self.theory().axioms.is_empty() {
+            let theory = &self.manifest.theory;
+            let error =
+                Diagnostic::error(format!("{}: there are no axioms", theory.value.display()))
+                    .at(&self.manifest.source, theory.span, "the theory")
+                    .help("write at least one: `axiom name: formula`");
+            return Err(error.into());
+        }
         Plan::new(&self.data, &self.outputs, semantics)
     }
 
@@ -84,14 +94,13 @@ impl Project {
     fn answers(&self, engine: &Engine<f64>) -> Result<Vec<Answer<'_>>, Diagnostics> {
         let mut answers = Vec::new();
         let mut wrong = Diagnostics::new();
-        let mut refused: Vec<PredicateId> = Vec::new();
+        let mut refused = FxHashSet::<PredicateId>::default();
         for request in engine.requests() {
             match self.answer(request) {
                 Ok(answer) => answers.push(answer),
                 Err(error) => {
                     // Once, however many requests there are.
-                    if !refused.contains(&request.predicate) {
-                        refused.push(request.predicate);
+                    if refused.insert(request.predicate) {
                         wrong.push(error);
                     }
                 }

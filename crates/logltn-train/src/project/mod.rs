@@ -33,6 +33,7 @@ use std::path::Path;
 use logltn::theory::{ColumnSort, SortId, SortKind};
 use logltn::{ColumnData, Data, Diagnostic, Diagnostics, Output, Theory};
 
+use crate::data::problems::Problems;
 use crate::data::{CsvFile, Field, read_fields};
 use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
 
@@ -175,7 +176,9 @@ impl Project {
             ColumnSort::Real => file.reals(column).map(ColumnData::Real),
             ColumnSort::Sort(id) => {
                 let cells = Cells::of(&self.theory()[id], Some(self.data.size(id)));
-                cells::read_column(file, column, &cells).map(ColumnData::Individuals)
+                let mut problems = Problems::new();
+                let individuals = cells::read_column(file, column, &cells, &mut problems);
+                problems.finish(ColumnData::Individuals(individuals))
             }
         }
     }

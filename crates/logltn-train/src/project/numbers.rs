@@ -6,8 +6,8 @@ use logltn::theory::{ArgumentSort, Predicate, SortId};
 use logltn::{Data, Diagnostic, Diagnostics, Output, OutputKind, Theory};
 
 use super::report::Report;
-use crate::data::problems::{Problems, counted};
-use crate::data::{CsvFile, read_fields};
+use crate::data::problems::{Problems, counted, shown};
+use crate::data::{CsvFile, read_bytes, read_fields};
 use crate::manifest::{Grounding, Output as ManifestOutput, Spanned};
 
 /// The numbers of a predicate as its file has them.
@@ -57,8 +57,8 @@ impl Numbers {
     fn read(path: &Path) -> Result<Numbers, Diagnostics> {
         let name = path.display().to_string();
         if name.to_lowercase().ends_with(".csv") {
-            let csv = CsvFile::read(path)?;
-            let values = csv.matrix()?.to_f64();
+            let (csv, array) = CsvFile::parse_matrix(&read_bytes(path)?, &name)?;
+            let values = array.to_f64();
             return Ok(Numbers {
                 header: Some(csv.columns().to_vec()),
                 rows: csv.rows(),
@@ -196,6 +196,9 @@ pub(super) fn read(
     } else {
         sizes
     };
+    if let (Some(&last), true, Some(header)) = (sorts.last(), per_class, &numbers.header) {
+        warn_of_order(report, theory, last, header, &name, file.span);
+    }
     let header = numbers.header.unwrap_or_else(|| match sorts.last() {
         Some(&last) if per_class => (0..numbers.columns)
             .map(|i| theory[last].individual_name(i))
@@ -214,6 +217,46 @@ pub(super) fn read(
         sizes: row_sizes,
     };
     Some((output, table))
+}
+
+/// The columns go by their order. A header with the names of the classes in another order says that this is not
+/// what was meant.
+fn warn_of_order(
+    report: &mut Report<'_>,
+    theory: &Theory,
+    sort: SortId,
+    header: &[String],
+    name: &str,
+    span: logltn::Span,
+) {
+    let expected: Vec<String> = (0..header.len())
+        .map(|i| theory[sort].individual_name(i))
+        .collect();
+    let Some(first) = header.iter().zip(&expected).position(|(h, e)| h != e) else {
+        return;
+    };
+    let sorted = |names: &[String]| {
+        let mut names = names.to_vec();
+        names.sort_unstable();
+        names
+    };
+    if sorted(header) != sorted(&expected) {
+        return;
+    }
+    let (found, meant) = (shown(&header[first]), shown(&expected[first]));
+    report.push(
+        span,
+        "read from here",
+        Diagnostic::warning(format!(
+            "{name}: column {} is named {found}, but it is read as {meant}",
+            first + 1
+        ))
+        .note(format!(
+            "the columns are the individuals of `{}` in their order, whatever the header says",
+            theory[sort].name
+        ))
+        .help("put the columns into that order"),
+    );
 }
 
 type File = Spanned<std::path::PathBuf>;

@@ -1,5 +1,7 @@
 //! The rows of tables, from CSV files that name the declared columns.
 
+use std::path::Path;
+
 use logltn::theory::{ColumnSort, SortId, Table};
 use logltn::{ColumnData, Data, Diagnostic, Diagnostics, Theory, nearest};
 
@@ -21,8 +23,7 @@ pub(super) fn read<'c>(
         let Some(given) = manifest.tables.get(&table.name) else {
             continue;
         };
-        let rows = CsvFile::read(&manifest.resolve(&given.rows))
-            .and_then(|file| read_columns(&file, theory, table, &cells))
+        let rows = read_rows(&manifest.resolve(&given.rows), theory, table, &cells)
             .and_then(|columns| data.set_rows(&table.name, columns));
         if report.read(given.rows.span, rows).is_some() && given.batch.is_some() {
             let batched = data.set_batched(&table.name);
@@ -31,33 +32,40 @@ pub(super) fn read<'c>(
     }
 }
 
-fn read_columns<'c>(
-    file: &CsvFile,
+/// All that is wrong with the file: a row of the wrong length does not hide a wrong cell in another.
+fn read_rows<'c>(
+    path: &Path,
     theory: &Theory,
     table: &Table,
     cells: &impl Fn(SortId) -> &'c Cells<'c>,
 ) -> Result<Vec<ColumnData>, Diagnostics> {
-    let positions = find_columns(file, theory, table)?;
     let mut problems = Problems::new();
+    let Some(file) = CsvFile::read_as_far_as_possible(path, &mut problems) else {
+        return problems.finish(Vec::new());
+    };
+    let positions = match find_columns(&file, theory, table) {
+        Ok(positions) => positions,
+        Err(error) => {
+            problems.push(|| error);
+            return problems.finish(Vec::new());
+        }
+    };
     let mut columns = Vec::with_capacity(positions.len());
     for (column, position) in table.columns.iter().zip(positions) {
-        let read = match column.sort {
-            ColumnSort::Int => file.ints(position).map(ColumnData::Int),
-            ColumnSort::Real => file.reals(position).map(ColumnData::Real),
+        columns.push(match column.sort {
+            ColumnSort::Int => ColumnData::Int(file.ints_into(position, &mut problems)),
+            ColumnSort::Real => ColumnData::Real(file.reals_into(position, &mut problems)),
             ColumnSort::Sort(sort) => {
-                read_column(file, position, cells(sort)).map(ColumnData::Individuals)
+                let individuals = read_column(&file, position, cells(sort), &mut problems);
+                ColumnData::Individuals(individuals)
             }
-        };
-        match read {
-            Ok(read) => columns.push(read),
-            Err(found) => problems.extend(found),
-        }
+        });
     }
     problems.finish(columns)
 }
 
 /// Where each declared column is in the file, which must have these columns and no others.
-fn find_columns(file: &CsvFile, theory: &Theory, table: &Table) -> Result<Vec<usize>, Diagnostics> {
+fn find_columns(file: &CsvFile, theory: &Theory, table: &Table) -> Result<Vec<usize>, Diagnostic> {
     let mut missing: Vec<&str> = Vec::new();
     let mut positions = Vec::new();
     for column in &table.columns {
@@ -90,12 +98,17 @@ fn find_columns(file: &CsvFile, theory: &Theory, table: &Table) -> Result<Vec<us
     let declared = declared.join(", ");
     Err(error
         .note(format!("declared: `table {}({declared})`", table.name))
-        .note(format!("the header line of the file: {found}"))
-        .into())
+        .note(format!("the header line of the file: {found}")))
 }
 
 /// Why columns are missing, where that is likely enough to say.
 fn likely_cause(missing: &[&str], extra: &[&str], all: bool) -> Option<String> {
+    if let [header] = extra
+        && header.contains([';', '\t', '|'])
+        && missing.len() > 1
+    {
+        return Some("separate cells with commas".to_string());
+    }
     if let ([wanted], [found]) = (missing, extra) {
         return Some(format!("rename {} to `{wanted}`", quoted([*found])));
     }

@@ -1,7 +1,7 @@
 //! The clustering task's stand-in: each class is a normal distribution with the real class's mean and covariance.
 
 use super::clustering_figures::CLASSES;
-use super::random::Random;
+use crate::random::Random;
 
 /// How many numbers describe a point.
 pub const CLUSTERING_DIMENSIONS: usize = 16;

@@ -7,11 +7,11 @@ use flate2::read::GzDecoder;
 use safetensors::tensor::{Dtype, TensorView};
 
 use super::ontology::{TYPES, pairs};
-use super::random::Random;
 use super::{
     CLUSTERING_DIMENSIONS, DEFAULT_NOISE, SceneBox, clustering_points, pascal_part_scenes,
     simulated_features,
 };
+use crate::random::Random;
 
 /// Everything is made from this seed.
 const SEED: u64 = 0;
@@ -52,6 +52,23 @@ pub fn theory_files(mnist_labels: &[u8]) -> io::Result<Vec<StandInFile>> {
     files.extend(mnist_add_files(&unpacked_labels(mnist_labels)?));
     files.extend(pascal_part_files());
     Ok(files)
+}
+
+/// The clustering theory with its manifest and its data: what `logltn demo` runs, on a machine that has nothing else.
+pub fn clustering_project() -> Vec<StandInFile> {
+    let mut files = clustering_files();
+    let embedded = [
+        (
+            "clustering.ltn",
+            include_str!("../../../../theories/clustering.ltn"),
+        ),
+        (
+            "clustering.toml",
+            include_str!("../../../../theories/clustering.toml"),
+        ),
+    ];
+    files.extend(embedded.map(|(path, content)| text(path, content.to_string())));
+    files
 }
 
 fn text(path: &'static str, text: String) -> StandInFile {

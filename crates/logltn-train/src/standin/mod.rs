@@ -30,7 +30,6 @@ pub mod files;
 pub mod ontology;
 mod pascal_part;
 mod pascal_part_figures;
-mod random;
 mod roi_features;
 
 pub use clustering::{CLUSTERING_DIMENSIONS, ClusteringStandIn, clustering_points};

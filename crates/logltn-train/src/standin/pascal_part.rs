@@ -2,7 +2,7 @@
 
 use super::ontology::type_id;
 use super::pascal_part_figures::{PICTURE_SIZES, REPEATED_TYPE, WHOLES, WHOLES_PER_PICTURE};
-use super::random::{Random, exp};
+use crate::random::{Random, exp};
 
 /// The dataset drops boxes with a side below this many pixels, so none is made.
 const SMALLEST_SIDE: u32 = 6;

@@ -7,7 +7,7 @@
 
 use super::ontology::{Kind, ONTOLOGY, TYPES};
 use super::pascal_part::SceneBox;
-use super::random::Random;
+use crate::random::Random;
 
 /// The noise of the committed stand-in, for its 64 numbers per box; wider features need more to be as hard.
 ///

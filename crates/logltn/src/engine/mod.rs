@@ -23,6 +23,7 @@ use crate::operators::Loss;
 use crate::parameters::Parameters;
 use crate::plan::program::NodeKind;
 use crate::plan::{ArgumentShape, Plan};
+use crate::semantics::Semantics;
 use crate::theory::{PredicateId, TableId};
 use crate::vector::Real;
 
@@ -179,6 +180,24 @@ impl<T: Real> Engine<T> {
 
     /// Restricts a batched table to some of its rows, by number; the requests change accordingly.
     pub fn set_batch(&mut self, table: TableId, rows: &[u32]) -> Result<(), Diagnostics> {
+        self.set_batches([(table, rows)])
+    }
+
+    /// [`Engine::set_batch`] for several tables at once.
+    pub fn set_batches<'r>(
+        &mut self,
+        batches: impl IntoIterator<Item = (TableId, &'r [u32])>,
+    ) -> Result<(), Diagnostics> {
+        for (table, rows) in batches {
+            self.restrict(table, rows)?;
+        }
+        self.active.number(&self.plan, &self.execs, true);
+        self.list_rows(true);
+        self.assign_lanes();
+        Ok(())
+    }
+
+    fn restrict(&mut self, table: TableId, rows: &[u32]) -> Result<(), Diagnostics> {
         let name = &self.plan.data.theory()[table].name;
         let data = self.plan.data.table(table);
         let Some(data) = data.filter(|t| t.batched) else {
@@ -194,9 +213,6 @@ impl<T: Real> Engine<T> {
             .into());
         }
         self.active.restrict(&self.plan, table, rows);
-        self.active.number(&self.plan, &self.execs, true);
-        self.list_rows(true);
-        self.assign_lanes();
         Ok(())
     }
 
@@ -332,12 +348,7 @@ impl<T: Real> Engine<T> {
                 alpha: T::from_f64(parameters.alpha),
                 eps: T::from_f64(semantics.stable_eps),
             },
-            aggregators: AggregatorSettings {
-                alpha: parameters.alpha,
-                p: parameters.p,
-                p_forall: parameters.p_forall,
-                eps: semantics.stable_eps,
-            },
+            aggregators: settings_of(parameters, &semantics),
         };
         let derivatives = &self.derivatives;
         let forward = |_: usize, work: &mut LaneWork<T>| {
@@ -395,16 +406,58 @@ impl<T: Real> Engine<T> {
         Ok(&self.evaluation)
     }
 
+    /// How much each axiom pulls: the norm of the gradient of its part of the loss by all numbers, after
+    /// [`Engine::evaluate_with_gradients`] with the same parameters. Overwrites [`Engine::gradient`].
+    pub fn axiom_gradient_norms(&mut self, parameters: &Parameters) -> Vec<f64> {
+        let mut norms = Vec::with_capacity(self.execs.len());
+        for axiom in 0..self.execs.len() {
+            let semantics = self.plan.semantics;
+            for work in &mut self.lanes {
+                work.lane.clear_derivatives(&self.literals);
+            }
+            let shared = Shared {
+                plan: &self.plan,
+                active: &self.active,
+                execs: &self.execs,
+                literals: &self.literals,
+                semantics: &semantics,
+                settings: Settings {
+                    alpha: T::from_f64(parameters.alpha),
+                    eps: T::from_f64(semantics.stable_eps),
+                },
+                aggregators: settings_of(parameters, &semantics),
+            };
+            let derivative = self.derivatives[axiom];
+            for (lane, work) in self.lanes.iter_mut().enumerate() {
+                let own = work
+                    .items
+                    .iter()
+                    .find(|item| item.program == axiom)
+                    .copied();
+                let Some(item) = own.filter(|_| derivative != 0.0) else {
+                    continue;
+                };
+                let mut run = Run {
+                    shared: &shared,
+                    program: axiom,
+                    exec: &shared.execs[axiom],
+                    lane: &mut work.lane,
+                };
+                if !run.root_is_extreme() || self.attained_by[axiom] == lane {
+                    run.backward_root(item.start, item.end, self.totals[axiom], derivative);
+                }
+            }
+            self.backward_literals();
+            let squares = (self.gradients.iter().flatten()).map(|g| g.to_f64() * g.to_f64());
+            norms.push(squares.sum::<f64>().sqrt());
+        }
+        norms
+    }
+
     /// The derivative of the loss by each axiom, where it does not depend on their truth.
     fn derive_axioms(&mut self, parameters: &Parameters) {
-        let settings = AggregatorSettings {
-            alpha: parameters.alpha,
-            p: parameters.p,
-            p_forall: parameters.p_forall,
-            eps: self.plan.semantics.stable_eps,
-        };
         over_axioms::derive(
-            &settings,
+            &settings_of(parameters, &self.plan.semantics),
             &self.plan.semantics,
             &self.plan.axioms,
             &self.evaluation,
@@ -484,6 +537,15 @@ impl<T: Real> Engine<T> {
             .into());
         }
         Ok(())
+    }
+}
+
+fn settings_of(parameters: &Parameters, semantics: &Semantics) -> AggregatorSettings {
+    AggregatorSettings {
+        alpha: parameters.alpha,
+        p: parameters.p,
+        p_forall: parameters.p_forall,
+        eps: semantics.stable_eps,
     }
 }
 

@@ -665,11 +665,14 @@ impl<'a> Parser<'a> {
             } else {
                 self.span()
             });
-            self.out.push(
-                Diagnostic::error(format!("a weight is a number of 0 or more, found {found}"))
-                    .at(self.source, span, "")
-                    .help(help),
-            );
+            // What is not a token at all has been reported as such.
+            if value.is_some() || self.peek() != Token::Bad {
+                self.out.push(
+                    Diagnostic::error(format!("a weight is a number of 0 or more, found {found}"))
+                        .at(self.source, span, "")
+                        .help(help),
+                );
+            }
             weight = None;
             while !matches!(
                 self.peek(),

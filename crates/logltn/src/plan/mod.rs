@@ -120,6 +120,15 @@ impl Plan {
         build::plan(data, outputs, semantics, Rewrites::Always)
     }
 
+    /// Leaves only some axioms, such as the members of a family that a phase of training names.
+    pub fn retain_axioms(&mut self, keep: impl Fn(&PlannedAxiom) -> bool) {
+        let kept: Vec<bool> = self.axioms.iter().map(keep).collect();
+        let mut at = kept.iter();
+        self.axioms.retain(|_| at.next() == Some(&true));
+        let mut at = kept.iter();
+        self.programs.retain(|_| at.next() == Some(&true));
+    }
+
     /// The axioms, families written out.
     pub fn axioms(&self) -> &[PlannedAxiom] {
         &self.axioms

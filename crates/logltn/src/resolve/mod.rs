@@ -192,6 +192,8 @@ pub(super) struct Resolver<'a> {
     locals: FxHashMap<String, Vec<Local>>,
     variables: Vec<Variable>,
     variable_used: Vec<bool>,
+    /// Where the variables stand that are bound by the rows of a table.
+    row_variables: FxHashSet<Span>,
     /// In the guard of a big connective or a family, which may not look at batch data.
     crisp_binder: Option<&'static str>,
 }
@@ -210,6 +212,7 @@ impl<'a> Resolver<'a> {
             locals: FxHashMap::default(),
             variables: Vec::new(),
             variable_used: Vec::new(),
+            row_variables: FxHashSet::default(),
             crisp_binder: None,
         }
     }
@@ -556,6 +559,7 @@ impl<'a> Resolver<'a> {
         self.leave_scopes(0);
         self.variables.clear();
         self.variable_used.clear();
+        self.row_variables.clear();
         let family = match &syntax.family {
             Some((binding, guard)) => {
                 let variables = self.bind_sorts(binding, BoundBy::Family);
@@ -604,13 +608,17 @@ impl<'a> Resolver<'a> {
     fn warn_about_unused_variables(&mut self) {
         for (variable, used) in self.variables.iter().zip(&self.variable_used) {
             if !used && !variable.name.starts_with('_') {
+                let name = &variable.name;
+                // A row binder goes by position: without this variable it would have a column too few.
+                let help = if self.row_variables.contains(&variable.span) {
+                    format!("call it `_{name}` if that is meant")
+                } else {
+                    format!("remove it, or call it `_{name}` if that is meant")
+                };
                 self.out.push(
-                    Diagnostic::warning(format!("variable `{}` never occurs", variable.name))
+                    Diagnostic::warning(format!("variable `{name}` never occurs"))
                         .at(&self.theory.source, variable.span, "")
-                        .help(format!(
-                            "remove it, or call it `_{}` if that is meant",
-                            variable.name
-                        )),
+                        .help(help),
                 );
             }
         }

@@ -84,6 +84,7 @@ impl Resolver<'_> {
             } else {
                 None
             };
+            self.row_variables.insert(name.span);
             ids.push(self.bind(name, sort, bound_by));
         }
         match (whole, id) {

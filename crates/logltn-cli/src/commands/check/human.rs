@@ -18,9 +18,9 @@ pub fn text(project: &Project, plan: &Plan, with_plan: bool) -> String {
         out += &format!("plan\n{}\n", indented(&plan.to_string(), 2));
     }
     out += &format!(
-        "{}, {} groundings, about {} for the plan\n",
+        "{}, {}, about {} for the plan\n",
         counted(plan.axioms().len(), "axiom"),
-        thousands(sum(plan.axioms(), |a| a.groundings)),
+        counted(sum(plan.axioms(), |a| a.groundings), "grounding"),
         bytes(plan.memory_bytes())
     );
     out

@@ -1,0 +1,65 @@
+//! `logltn demo`: from nothing to a picture.
+
+use std::path::{Path, PathBuf};
+
+use logltn::{Diagnostic, Diagnostics};
+use logltn_train::standin::files::clustering_project;
+
+use crate::commands::train;
+use crate::console;
+use crate::outcome::Outcome;
+
+/// Train the clustering theory on embedded data and end with a picture.
+///
+/// 801 made-up points in 16 dimensions, drawn from the means and covariances of five kinds of cancer, and
+/// three axioms: every point is in a cluster, every cluster has a point, near points belong together.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The folder for the data and the run
+    #[arg(long, value_name = "DIR", default_value = "logltn-demo")]
+    out: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let folder = free_folder(&arguments.out);
+    match write(&folder) {
+        Ok(manifest) => {
+            console::complain(&format!(
+                "the theory, its manifest and its data are in {}\n",
+                folder.display()
+            ));
+            train::run_command(&train::prepared(manifest, folder.join("run")))
+        }
+        Err(error) => {
+            console::report(&Diagnostics::from(error));
+            Outcome::Failed
+        }
+    }
+}
+
+/// `DIR`, or `DIR-2`, `DIR-3`, … if it is taken: a demo never overwrites anything.
+fn free_folder(wanted: &Path) -> PathBuf {
+    let numbered = |n: u32| match n {
+        1 => wanted.to_path_buf(),
+        n => PathBuf::from(format!("{}-{n}", wanted.display())),
+    };
+    let free = (1..).map(numbered).find(|folder| !folder.exists());
+    free.unwrap_or_else(|| wanted.to_path_buf())
+}
+
+fn write(folder: &Path) -> Result<PathBuf, Diagnostic> {
+    for file in clustering_project() {
+        let path = folder.join(file.path);
+        let made = match path.parent() {
+            Some(parent) => std::fs::create_dir_all(parent),
+            None => Ok(()),
+        };
+        made.and_then(|()| std::fs::write(&path, &file.bytes))
+            .map_err(|error| {
+                Diagnostic::error(format!("{}: cannot be written: {error}", path.display()))
+                    .help("choose another folder with `--out`")
+            })?;
+    }
+    Ok(folder.join("clustering.toml"))
+}

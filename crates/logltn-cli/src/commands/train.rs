@@ -1,0 +1,308 @@
+//! `logltn train`: networks learn until the axioms hold.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use logltn::{Diagnostic, Diagnostics, Semantics};
+use logltn_train::project::Project;
+use logltn_train::report;
+use logltn_train::run_directory::{RunDirectory, StepRecord};
+use logltn_train::train::{Outcome as RunOutcome, RunOptions, TrainOptions, Trainer, Watch, run};
+
+use crate::commands::{eval, load};
+use crate::console;
+use crate::outcome::Outcome;
+use crate::text::{Align, real, table};
+
+/// Train the networks of a manifest until its axioms hold.
+///
+/// DIR gets the metrics, checkpoints, weights, plots and a report. Ctrl-C stops after the current step;
+/// `--resume` goes on to the same result as if nothing had happened.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The manifest, a `.toml` file
+    #[arg(value_name = "MANIFEST")]
+    manifest: PathBuf,
+    /// The folder of the run
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Where all randomness comes from, instead of the manifest's
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How many steps, in one phase of all axioms, instead of the manifest's
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    steps: Option<u64>,
+    /// The semantics, instead of the manifest's
+    #[arg(long, value_parser = eval::semantics)]
+    semantics: Option<Semantics>,
+    /// How many threads; the result does not depend on it
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1024))]
+    threads: Option<u64>,
+    /// Go on from the last checkpoint in DIR, if there is one
+    #[arg(long)]
+    resume: bool,
+    /// Write TensorBoard event files to DIR/tensorboard as well
+    #[arg(long)]
+    tensorboard: bool,
+}
+
+/// Runs the command.
+pub fn run_command(arguments: &Arguments) -> Outcome {
+    let (project, warnings) = match load(&arguments.manifest, false) {
+        Ok(loaded) => loaded,
+        Err(outcome) => return outcome,
+    };
+    console::report(&warnings);
+    train(project, arguments)
+}
+
+/// Trains a project.
+fn train(project: Project, arguments: &Arguments) -> Outcome {
+    let threads = arguments.threads.unwrap_or(0) as usize;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = match pool {
+        Ok(pool) => pool,
+        Err(error) => {
+            console::complain(&format!("error: cannot start threads: {error}\n"));
+            return Outcome::Failed;
+        }
+    };
+    pool.install(|| train_here(project, arguments))
+}
+
+fn train_here(project: Project, arguments: &Arguments) -> Outcome {
+    let title = arguments.manifest.display().to_string();
+    let options = TrainOptions {
+        seed: arguments.seed,
+        steps: arguments.steps,
+        semantics: arguments.semantics,
+    };
+    let mut trainer = match Trainer::new(project, &options) {
+        Ok(trainer) => trainer,
+        Err(errors) => return console::wrong_input(&errors, false),
+    };
+    let directory = if arguments.resume {
+        RunDirectory::resume(&arguments.out)
+    } else {
+        RunDirectory::create(&arguments.out)
+    };
+    let directory = match directory {
+        Ok(directory) => directory,
+        Err(errors) => return console::wrong_input(&errors, false),
+    };
+    let run_options = RunOptions {
+        title,
+        command: std::env::args().collect(),
+        resume: arguments.resume,
+        tensorboard: arguments.tensorboard,
+    };
+    let stop = stop_on_ctrl_c();
+    let mut progress = Progress::new(trainer.total());
+    let outcome = run(&mut trainer, &directory, &run_options, &stop, &mut progress);
+    progress.finish();
+    match outcome {
+        Ok(RunOutcome::AlreadyFinished) => console::print(&format!(
+            "{} is finished already; nothing to do\n",
+            directory.path().display()
+        )),
+        Ok(RunOutcome::Interrupted { done }) => {
+            console::complain(&format!(
+                "stopped after step {done} of {}; go on with the same command and --resume\n",
+                trainer.total()
+            ));
+            Outcome::Failed
+        }
+        Ok(RunOutcome::Finished { last, metrics }) => {
+            match finish(
+                &mut trainer,
+                &directory,
+                last.as_ref(),
+                &metrics,
+                progress.first,
+            ) {
+                Ok(text) => console::print(&text),
+                Err(errors) => {
+                    console::report(&errors);
+                    Outcome::Failed
+                }
+            }
+        }
+        Err(errors) => {
+            console::report(&errors);
+            if directory.file("checkpoint.safetensors").exists() {
+                console::complain("the last checkpoint is whole: --resume goes on from there\n");
+            }
+            Outcome::Failed
+        }
+    }
+}
+
+/// The first Ctrl-C asks the run to stop after its step; a second one ends the program at once.
+fn stop_on_ctrl_c() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let asked = stop.clone();
+    // Without a handler Ctrl-C ends the program; a checkpoint is there all the same.
+    let _ = ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    stop
+}
+
+/// Pictures, plots, the report; what is printed at the end.
+fn finish(
+    trainer: &mut Trainer,
+    directory: &RunDirectory,
+    last: Option<&StepRecord>,
+    metrics: &[(String, f64)],
+    first: Option<Vec<f64>>,
+) -> Result<String, Diagnostics> {
+    let pictures = trainer.draw(directory)?;
+    let page = report::from_run_directory(directory.path())?.write(directory.path())?;
+    let mut text = String::new();
+    if let Some(last) = last {
+        let logs = trainer.semantics().sat_is_log();
+        text += &axiom_table(trainer.axioms(), last, first.as_deref(), logs);
+        text += &format!("\nsat   {}\nloss  {}\n", real(last.sat), real(last.loss));
+    }
+    if !metrics.is_empty() {
+        text.push('\n');
+        let rows: Vec<Vec<String>> = (metrics.iter())
+            .map(|(name, value)| vec![name.clone(), real(*value)])
+            .collect();
+        text += &table(&[Align::Left, Align::Right], &rows);
+    }
+    text.push('\n');
+    let mut paths: Vec<(&str, &Path)> = pictures.iter().map(|p| ("picture", p.as_path())).collect();
+    paths.push(("report", &page));
+    let weights = directory.file("weights.safetensors");
+    paths.push(("weights", &weights));
+    for (what, path) in paths {
+        text += &format!("{what:8} {}\n", path.display());
+    }
+    Ok(text)
+}
+
+/// The most axioms worth a line each; the report has all.
+const MOST_AXIOMS: usize = 40;
+
+fn axiom_table(
+    axioms: &[(String, f64)],
+    last: &StepRecord,
+    first: Option<&[f64]>,
+    logs: bool,
+) -> String {
+    let truth = if logs { "log truth" } else { "truth" };
+    let mut rows = vec![vec![
+        "axiom".to_string(),
+        "weight".to_string(),
+        "at first".to_string(),
+        truth.to_string(),
+    ]];
+    for (i, (name, weight)) in axioms.iter().enumerate().take(MOST_AXIOMS) {
+        let value = |x: Option<&f64>| match x {
+            Some(x) if x.is_finite() => real(*x),
+            _ => "–".to_string(),
+        };
+        rows.push(vec![
+            name.clone(),
+            real(*weight),
+            value(first.and_then(|f| f.get(i))),
+            value(last.axioms.get(i)),
+        ]);
+    }
+    let mut text = table(
+        &[Align::Left, Align::Right, Align::Right, Align::Right],
+        &rows,
+    );
+    if axioms.len() > MOST_AXIOMS {
+        text += &format!(
+            "  … and {} more in the report\n",
+            axioms.len() - MOST_AXIOMS
+        );
+    }
+    text
+}
+
+/// A progress bar on a terminal; a line now and then elsewhere.
+struct Progress {
+    bar: ProgressBar,
+    plain: bool,
+    first: Option<Vec<f64>>,
+    metrics: String,
+}
+
+impl Progress {
+    fn new(total: u64) -> Progress {
+        let plain = !std::io::stderr().is_terminal();
+        let bar = if plain {
+            ProgressBar::hidden()
+        } else {
+            let bar = ProgressBar::new(total);
+            let style = "{bar:30} {pos}/{len} steps  {msg}  {elapsed} gone, {eta} left";
+            bar.set_style(
+                ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()),
+            );
+            bar.enable_steady_tick(Duration::from_millis(250));
+            bar
+        };
+        Progress {
+            bar,
+            plain,
+            first: None,
+            metrics: String::new(),
+        }
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Watch for Progress {
+    fn step(&mut self, record: &StepRecord, total: u64) {
+        if self.first.is_none() {
+            self.first = Some(record.axioms.clone());
+        }
+        if let Some((name, value)) = record.metrics.first() {
+            self.metrics = format!("  {name} {value:.4}");
+        }
+        let message = format!(
+            "loss {:.5}  sat {:.5}{}",
+            record.loss, record.sat, self.metrics
+        );
+        if self.plain {
+            let every = (total / 10).max(1);
+            if record.step.is_multiple_of(every) || record.step == total {
+                console::complain(&format!("step {}/{total}  {message}\n", record.step));
+            }
+            return;
+        }
+        self.bar.set_position(record.step);
+        self.bar.set_message(message);
+    }
+
+    fn warning(&mut self, warning: &Diagnostic) {
+        self.bar
+            .suspend(|| console::report(&Diagnostics::from(warning.clone())));
+    }
+}
+
+/// The arguments of a training that another command prepares.
+pub fn prepared(manifest: PathBuf, out: PathBuf) -> Arguments {
+    Arguments {
+        manifest,
+        out,
+        seed: None,
+        steps: None,
+        semantics: None,
+        threads: None,
+        resume: false,
+        tensorboard: false,
+    }
+}

@@ -1,0 +1,73 @@
+//! Memory for vectors: floats that begin at a cache line.
+
+use std::ops::{Deref, DerefMut};
+
+/// The number of floats that are computed together. Also the number of rows that share a block of images.
+pub const LANES: usize = 16;
+
+/// A cache line, and the widest vector there is. A vector that straddles two lines costs two loads.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Line([f32; LANES]);
+
+/// Floats that begin at a cache line; a slice of them in all but name.
+#[derive(Clone, Debug, Default)]
+pub struct Buffer {
+    lines: Vec<Line>,
+}
+
+impl Buffer {
+    /// `length` zeros, rounded up to whole lines.
+    pub fn zeros(length: usize) -> Self {
+        let mut buffer = Self::default();
+        buffer.grow(length);
+        buffer
+    }
+
+    /// At least `length` floats, the new ones zero. Memory is only asked for if there was never as much.
+    pub fn grow(&mut self, length: usize) {
+        let lines = length.div_ceil(LANES);
+        if lines > self.lines.len() {
+            self.lines.resize(lines, Line([0.0; LANES]));
+        }
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        // SAFETY: a line is 16 floats without padding (its size is its alignment), so lines are floats.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.lines.len() * LANES) }
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [f32] {
+        // SAFETY: as above.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.lines.len() * LANES)
+        }
+    }
+}
+
+/// The least multiple of [`LANES`] that holds `length`.
+pub const fn whole_vectors(length: usize) -> usize {
+    length.div_ceil(LANES) * LANES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn begins_at_a_cache_line_and_grows() {
+        let mut buffer = Buffer::zeros(17);
+        assert_eq!((buffer.len(), buffer.as_ptr().addr() % 64), (32, 0));
+        buffer[31] = 7.0;
+        buffer.grow(8);
+        assert_eq!(buffer.len(), 32);
+        buffer.grow(100);
+        assert_eq!((buffer.len(), buffer[31], buffer[111]), (112, 7.0, 0.0));
+    }
+}

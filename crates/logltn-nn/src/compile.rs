@@ -1,0 +1,421 @@
+//! From a specification to operations on blocks of rows, with a place for everything.
+//!
+//! A batch is cut into blocks of a fixed number of rows, and a block goes through all layers before the next one
+//! begins, so that it stays in cache. Flat things lie row after row, each filled up to whole vectors. Images lie as
+//! planes of vectors of 16 rows of the batch, see [`crate::convolution`].
+//!
+//! Two things are rearranged. An activation belongs to the operation before it. And where an activation is followed by
+//! pooling, pooling goes first: activations are monotone, so the result is the same, for a quarter of the work.
+
+use std::ops::Range;
+
+use crate::activation::Activation;
+use crate::buffer::{LANES, whole_vectors};
+use crate::product::{PANEL, packed_length};
+use crate::spec::{LayerSpec, NetworkSpec, Shape, SpecError};
+use crate::tensor::Tensor;
+
+/// Dense layers with more weights than this have the gradient of their weights computed in pieces, each for all rows;
+/// others in blocks of rows, each for all weights, summed up afterwards.
+const FEW_WEIGHTS: usize = 4096;
+
+/// A network, compiled.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub input: Place,
+    pub output: Place,
+    pub operations: Vec<Operation>,
+    /// All parameters by name, in their order.
+    pub tensors: Vec<Tensor>,
+    /// The number of rows in a block.
+    pub block_rows: usize,
+    /// The number of floats for all places of one block.
+    pub block_length: usize,
+    /// The number of pooled pixels of one block.
+    pub winners: usize,
+    /// The number of floats of packed weights.
+    pub packed: usize,
+    /// The number of gradients that are first computed block by block.
+    pub partial: usize,
+    /// The number of floats that an operation may need while it runs.
+    pub scratch: usize,
+    /// Pieces of the gradients that are computed for all rows, in the order of the parameters.
+    pub pieces: Vec<Piece>,
+    /// The number of multiplications for one row, forward.
+    pub work: usize,
+}
+
+/// Where something lies in a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub shape: Shape,
+    pub start: usize,
+    pub length: usize,
+}
+
+impl Place {
+    pub fn range(self) -> Range<usize> {
+        self.start..self.start + self.length
+    }
+
+    /// The distance between rows of flat things.
+    pub fn stride(self) -> usize {
+        whole_vectors(self.shape.len())
+    }
+
+    /// The number of floats that the first `rows` rows take.
+    pub fn used(self, rows: usize) -> usize {
+        match self.shape {
+            Shape::Flat(_) => rows * self.stride(),
+            Shape::Image { .. } => self.length,
+        }
+    }
+}
+
+/// One operation, and the activation after it.
+#[derive(Clone, Debug)]
+pub(crate) struct Operation {
+    pub kind: OperationKind,
+    pub activation: Option<Activation>,
+    pub input: Place,
+    pub output: Place,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum OperationKind {
+    Dense(Dense),
+    Convolution(Convolution),
+    Pool(Pool),
+    /// From planes of vectors to rows.
+    Flatten,
+    /// Nothing but the activation.
+    Copy,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Dense {
+    pub inputs: usize,
+    pub outputs: usize,
+    /// Among the parameters: outputs × inputs.
+    pub weights: Range<usize>,
+    /// Among the parameters.
+    pub bias: Range<usize>,
+    /// Among the packed: the weights for the way forward, the bias, the weights for the way back.
+    pub packed_weights: Range<usize>,
+    pub packed_bias: Range<usize>,
+    pub packed_weights_back: Range<usize>,
+    /// Among the partial gradients; none if the weights are many.
+    pub partial_weights: Option<Range<usize>>,
+    pub partial_bias: Range<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Convolution {
+    pub channels: usize,
+    pub height: usize,
+    pub width: usize,
+    pub filters: usize,
+    pub kernel: usize,
+    /// Among the parameters: filters × channels × kernel × kernel.
+    pub weights: Range<usize>,
+    /// Among the parameters.
+    pub bias: Range<usize>,
+    /// Among the packed: the weights for the way back.
+    pub turned_weights: Range<usize>,
+    /// Among the partial gradients.
+    pub partial_weights: Range<usize>,
+    pub partial_bias: Range<usize>,
+    /// Pooling of the output, if it follows.
+    pub pool: Option<Pool>,
+}
+
+/// Pooling of planes.
+#[derive(Clone, Debug)]
+pub(crate) struct Pool {
+    pub size: usize,
+    /// The height and width of the planes that go in.
+    pub height: usize,
+    pub width: usize,
+    /// Among the winners.
+    pub winners: Range<usize>,
+}
+
+impl Pool {
+    /// The height and width of the planes that go in, and the size.
+    pub fn shape(&self) -> (usize, usize, usize) {
+        (self.height, self.width, self.size)
+    }
+}
+
+/// Some outputs of a dense layer, the gradients of whose weights are computed together for all rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    /// Which of the operations, a [`Dense`] one.
+    pub operation: usize,
+    pub outputs: Range<usize>,
+    /// Among the parameters.
+    pub weights: Range<usize>,
+}
+
+/// Hands out consecutive ranges.
+#[derive(Default)]
+struct Counter(usize);
+
+impl Counter {
+    fn take(&mut self, length: usize) -> Range<usize> {
+        let start = self.0;
+        self.0 += length;
+        start..self.0
+    }
+
+    /// A range that begins with a whole vector.
+    fn take_vectors(&mut self, length: usize) -> Range<usize> {
+        let range = self.take(whole_vectors(length));
+        range.start..range.start + length
+    }
+}
+
+impl Program {
+    pub fn new(spec: &NetworkSpec) -> Result<Self, SpecError> {
+        let shapes = spec.shapes()?;
+        let block_rows = match spec.input {
+            Shape::Image { .. } => LANES,
+            // Divided by 6, 8 and 12, the rows of the tiles of products.
+            Shape::Flat(_) => 48,
+        };
+        let mut compiler = Compiler {
+            block_rows,
+            places: Counter::default(),
+            parameters: Counter::default(),
+            packed: Counter::default(),
+            partial: Counter::default(),
+            winners: Counter::default(),
+            operations: vec![],
+            tensors: vec![],
+            pieces: vec![],
+            scratch: 0,
+            work: 0,
+        };
+        let input = compiler.place(spec.input);
+        let mut last = input;
+        let mut at = 0;
+        while at < spec.layers.len() {
+            let (operation, used) = compiler.operation(&spec.layers, &shapes, at, last);
+            at += used;
+            if let Some(operation) = operation {
+                last = operation.output;
+                compiler.operations.push(operation);
+            }
+        }
+        Ok(Self {
+            input,
+            output: last,
+            operations: compiler.operations,
+            tensors: compiler.tensors,
+            block_rows,
+            block_length: compiler.places.0,
+            winners: compiler.winners.0,
+            packed: compiler.packed.0,
+            partial: compiler.partial.0,
+            scratch: compiler.scratch,
+            pieces: compiler.pieces,
+            work: compiler.work,
+        })
+    }
+}
+
+struct Compiler {
+    block_rows: usize,
+    places: Counter,
+    parameters: Counter,
+    packed: Counter,
+    partial: Counter,
+    winners: Counter,
+    operations: Vec<Operation>,
+    tensors: Vec<Tensor>,
+    pieces: Vec<Piece>,
+    scratch: usize,
+    work: usize,
+}
+
+impl Compiler {
+    fn place(&mut self, shape: Shape) -> Place {
+        let length = match shape {
+            Shape::Flat(length) => self.block_rows * whole_vectors(length),
+            Shape::Image { .. } => LANES * shape.len(),
+        };
+        Place {
+            shape,
+            start: self.places.take(length).start,
+            length,
+        }
+    }
+
+    /// The operation that layer `at` begins, if it does anything, and the number of layers it comprises.
+    fn operation(
+        &mut self,
+        layers: &[LayerSpec],
+        shapes: &[Shape],
+        at: usize,
+        input: Place,
+    ) -> (Option<Operation>, usize) {
+        let activation_at = |at: usize| match layers.get(at) {
+            Some(&LayerSpec::Activation(activation)) => Some(activation),
+            _ => None,
+        };
+        let pool_at = |at: usize| match layers.get(at) {
+            Some(&LayerSpec::Pool(size)) => Some(size),
+            _ => None,
+        };
+        let shape = shapes[at];
+        let mut used = 1;
+        let (kind, activation) = match (layers[at], shape) {
+            (LayerSpec::Dense(outputs), _) => {
+                let activation = activation_at(at + 1);
+                used += usize::from(activation.is_some());
+                (
+                    OperationKind::Dense(self.dense(shape.len(), outputs, at)),
+                    activation,
+                )
+            }
+            (
+                LayerSpec::Conv { filters, kernel },
+                Shape::Image {
+                    channels,
+                    height,
+                    width,
+                },
+            ) => {
+                let mut convolution =
+                    self.convolution(channels, height, width, filters, kernel, at);
+                let activation_first = activation_at(at + 1);
+                let pool_place = at + 1 + usize::from(activation_first.is_some());
+                let mut activation = activation_first;
+                if let Some(size) = pool_at(pool_place) {
+                    convolution.pool = Some(self.pool(shapes[pool_place], size));
+                    used = pool_place + 1 - at;
+                    if activation.is_none() {
+                        activation = activation_at(pool_place + 1);
+                        used += usize::from(activation.is_some());
+                    }
+                } else {
+                    used += usize::from(activation.is_some());
+                }
+                (OperationKind::Convolution(convolution), activation)
+            }
+            (LayerSpec::Pool(size), _) => {
+                let activation = activation_at(at + 1);
+                used += usize::from(activation.is_some());
+                (OperationKind::Pool(self.pool(shape, size)), activation)
+            }
+            (LayerSpec::Flatten, Shape::Image { .. }) => (OperationKind::Flatten, None),
+            (LayerSpec::Activation(activation), _) => match pool_at(at + 1) {
+                Some(size) => {
+                    used += 1;
+                    (
+                        OperationKind::Pool(self.pool(shape, size)),
+                        Some(activation),
+                    )
+                }
+                None => (OperationKind::Copy, Some(activation)),
+            },
+            // Flat already; a convolution of something flat is an error of the specification.
+            (LayerSpec::Flatten | LayerSpec::Conv { .. }, Shape::Flat(_)) => return (None, 1),
+        };
+        let operation = Operation {
+            kind,
+            activation,
+            input,
+            output: self.place(shapes[at + used]),
+        };
+        (Some(operation), used)
+    }
+
+    /// A tensor of the next parameters.
+    fn tensor(&mut self, layer: usize, name: &str, shape: &[usize]) -> Range<usize> {
+        let range = self.parameters.take(shape.iter().product());
+        self.tensors.push(Tensor {
+            name: format!("{layer}.{name}"),
+            shape: shape.to_vec(),
+            range: range.clone(),
+        });
+        range
+    }
+
+    fn dense(&mut self, inputs: usize, outputs: usize, layer: usize) -> Dense {
+        let weights = self.tensor(layer, "weight", &[outputs, inputs]);
+        let partial_weights = if weights.len() <= FEW_WEIGHTS {
+            Some(self.partial.take(weights.len()))
+        } else {
+            for first in (0..outputs).step_by(PANEL) {
+                let end = outputs.min(first + PANEL);
+                self.pieces.push(Piece {
+                    operation: self.operations.len(),
+                    outputs: first..end,
+                    weights: weights.start + first * inputs..weights.start + end * inputs,
+                });
+            }
+            None
+        };
+        self.work += weights.len();
+        Dense {
+            inputs,
+            outputs,
+            weights,
+            bias: self.tensor(layer, "bias", &[outputs]),
+            packed_weights: self.packed.take_vectors(packed_length(inputs, outputs)),
+            packed_bias: self.packed.take(whole_vectors(outputs)),
+            packed_weights_back: self.packed.take_vectors(packed_length(outputs, inputs)),
+            partial_weights,
+            partial_bias: self.partial.take(outputs),
+        }
+    }
+
+    fn convolution(
+        &mut self,
+        channels: usize,
+        height: usize,
+        width: usize,
+        filters: usize,
+        kernel: usize,
+        layer: usize,
+    ) -> Convolution {
+        let weights = self.tensor(layer, "weight", &[filters, channels, kernel, kernel]);
+        let (out_height, out_width) = (height + 1 - kernel, width + 1 - kernel);
+        let with_margins = filters * out_height * (out_width + 2 * (kernel - 1)) * LANES;
+        self.scratch = self.scratch.max(with_margins);
+        self.work += weights.len() * out_height * out_width;
+        Convolution {
+            channels,
+            height,
+            width,
+            filters,
+            kernel,
+            turned_weights: self.packed.take_vectors(weights.len()),
+            partial_weights: self.partial.take(weights.len()),
+            partial_bias: self.partial.take(filters),
+            weights,
+            bias: self.tensor(layer, "bias", &[filters]),
+            pool: None,
+        }
+    }
+
+    fn pool(&mut self, input: Shape, size: usize) -> Pool {
+        let (channels, height, width) = match input {
+            Shape::Image {
+                channels,
+                height,
+                width,
+            } => (channels, height, width),
+            Shape::Flat(length) => (length, 1, 1),
+        };
+        Pool {
+            size,
+            height,
+            width,
+            winners: self
+                .winners
+                .take(channels * (height / size) * (width / size) * LANES),
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! From gradients to better parameters.
+
+use rayon::prelude::*;
+
+use crate::processor::{Kind, Processor};
+
+/// Parameters are updated in pieces of this length, in parallel if there are several.
+const PIECE: usize = 1 << 15;
+
+/// The settings of [`Adam`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdamSettings {
+    /// How slowly the mean of the gradients forgets.
+    pub beta1: f32,
+    /// How slowly the mean of their squares forgets.
+    pub beta2: f32,
+    /// Added to the root of the mean of the squares.
+    pub epsilon: f32,
+    /// Each step also takes this part of the parameters away, times the learning rate. Not 0: AdamW.
+    pub weight_decay: f32,
+}
+
+impl Default for AdamSettings {
+    /// 0.9, 0.999, 1e-8, no weight decay: those of its authors, and of PyTorch.
+    fn default() -> Self {
+        Self {
+            beta1: 0.9,
+            beta2: 0.999,
+            epsilon: 1e-8,
+            weight_decay: 0.0,
+        }
+    }
+}
+
+impl AdamSettings {
+    /// AdamW: the defaults, and weight decay that is kept apart from the gradients.
+    pub fn adamw(weight_decay: f32) -> Self {
+        Self {
+            weight_decay,
+            ..Self::default()
+        }
+    }
+}
+
+/// The optimisers Adam and AdamW (Kingma and Ba 2015, Loshchilov and Hutter 2019), as in PyTorch.
+///
+/// ```
+/// use logltn_nn::{Adam, AdamSettings};
+/// let mut parameters = [1.0, -1.0];
+/// let mut adam = Adam::new(AdamSettings::default(), parameters.len());
+/// adam.step(0.1, &mut parameters, &[3.0, -0.01]);
+/// // The first step has the length of the learning rate, whatever the gradients.
+/// assert!((parameters[0] - 0.9).abs() < 1e-6 && (parameters[1] + 0.9).abs() < 1e-6);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adam {
+    settings: AdamSettings,
+    state: OptimiserState,
+}
+
+/// What an optimiser remembers, for checkpoints.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OptimiserState {
+    /// The number of steps taken.
+    pub steps: u64,
+    /// One number for each parameter: the mean of the gradients of Adam, the velocity of SGD (empty without momentum).
+    pub first: Vec<f32>,
+    /// One number for each parameter: the mean of the squares of Adam, empty for SGD.
+    pub second: Vec<f32>,
+}
+
+impl Adam {
+    /// For so many parameters.
+    pub fn new(settings: AdamSettings, parameters: usize) -> Self {
+        let state = OptimiserState {
+            steps: 0,
+            first: vec![0.0; parameters],
+            second: vec![0.0; parameters],
+        };
+        Self { settings, state }
+    }
+
+    /// Moves the parameters against their gradients.
+    ///
+    /// # Panics
+    /// If there are not as many parameters and gradients as there were said to be.
+    pub fn step(&mut self, learning_rate: f32, parameters: &mut [f32], gradients: &[f32]) {
+        let AdamSettings {
+            beta1,
+            beta2,
+            epsilon,
+            weight_decay,
+        } = self.settings;
+        let state = &mut self.state;
+        assert_eq!(
+            parameters.len(),
+            gradients.len(),
+            "one gradient for each parameter"
+        );
+        assert_eq!(
+            parameters.len(),
+            state.first.len(),
+            "as many parameters as at first"
+        );
+        state.steps += 1;
+        // In double precision: 1 − 0.999ᵗ would lose three digits.
+        let unbias = |beta: f32| 1.0 - f64::from(beta).powf(state.steps as f64);
+        let step = AdamStep {
+            beta1,
+            beta2,
+            epsilon,
+            keep: 1.0 - learning_rate * weight_decay,
+            rate: (f64::from(learning_rate) / unbias(beta1)) as f32,
+            unbias_root: (1.0 / unbias(beta2).sqrt()) as f32,
+        };
+        let processor = Processor::fastest();
+        let (first, second) = (&mut state.first, &mut state.second);
+        if parameters.len() <= PIECE {
+            processor.adam(&step, parameters, gradients, first, second);
+            return;
+        }
+        parameters
+            .par_chunks_mut(PIECE)
+            .zip(gradients.par_chunks(PIECE))
+            .zip(
+                first
+                    .par_chunks_mut(PIECE)
+                    .zip(second.par_chunks_mut(PIECE)),
+            )
+            .for_each(|((parameters, gradients), (first, second))| {
+                processor.adam(&step, parameters, gradients, first, second);
+            });
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &AdamSettings {
+        &self.settings
+    }
+
+    /// What it remembers.
+    pub fn state(&self) -> &OptimiserState {
+        &self.state
+    }
+
+    /// What it remembers, to be replaced by what a checkpoint holds.
+    pub fn state_mut(&mut self) -> &mut OptimiserState {
+        &mut self.state
+    }
+}
+
+/// One step of Adam, prepared.
+pub(crate) struct AdamStep {
+    beta1: f32,
+    beta2: f32,
+    epsilon: f32,
+    /// What is left of a parameter after weight decay.
+    keep: f32,
+    /// The learning rate over the bias of the first mean.
+    rate: f32,
+    /// One over the root of the bias of the second mean.
+    unbias_root: f32,
+}
+
+#[inline(always)]
+pub(crate) fn adam<K: Kind>(
+    step: &AdamStep,
+    parameters: &mut [f32],
+    gradients: &[f32],
+    first: &mut [f32],
+    second: &mut [f32],
+) {
+    let means = first.iter_mut().zip(second);
+    for ((parameter, &gradient), (first, second)) in parameters.iter_mut().zip(gradients).zip(means)
+    {
+        *first = step.beta1 * *first + (1.0 - step.beta1) * gradient;
+        *second = step.beta2 * *second + (1.0 - step.beta2) * gradient * gradient;
+        let divisor = second.sqrt() * step.unbias_root + step.epsilon;
+        *parameter = *parameter * step.keep - step.rate * *first / divisor;
+    }
+}
+
+/// The settings of [`Sgd`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SgdSettings {
+    /// How much of the last step's velocity is kept, from 0 to 1.
+    pub momentum: f32,
+}
+
+/// Stochastic gradient descent, with momentum as in PyTorch: v = momentum · v + g, parameters −= learning rate · v.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sgd {
+    settings: SgdSettings,
+    state: OptimiserState,
+}
+
+impl Sgd {
+    /// For so many parameters.
+    pub fn new(settings: SgdSettings, parameters: usize) -> Self {
+        let velocities = if settings.momentum == 0.0 {
+            0
+        } else {
+            parameters
+        };
+        let state = OptimiserState {
+            steps: 0,
+            first: vec![0.0; velocities],
+            second: vec![],
+        };
+        Self { settings, state }
+    }
+
+    /// Moves the parameters against their gradients.
+    ///
+    /// # Panics
+    /// If there are not as many parameters and gradients as there were said to be.
+    pub fn step(&mut self, learning_rate: f32, parameters: &mut [f32], gradients: &[f32]) {
+        assert_eq!(
+            parameters.len(),
+            gradients.len(),
+            "one gradient for each parameter"
+        );
+        self.state.steps += 1;
+        let momentum = self.settings.momentum;
+        if momentum == 0.0 {
+            for (parameter, gradient) in parameters.iter_mut().zip(gradients) {
+                *parameter -= learning_rate * gradient;
+            }
+            return;
+        }
+        let velocities = &mut self.state.first;
+        assert_eq!(
+            parameters.len(),
+            velocities.len(),
+            "as many parameters as at first"
+        );
+        for ((parameter, gradient), velocity) in
+            parameters.iter_mut().zip(gradients).zip(velocities)
+        {
+            *velocity = momentum * *velocity + gradient;
+            *parameter -= learning_rate * *velocity;
+        }
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &SgdSettings {
+        &self.settings
+    }
+
+    /// What it remembers.
+    pub fn state(&self) -> &OptimiserState {
+        &self.state
+    }
+
+    /// What it remembers, to be replaced by what a checkpoint holds.
+    pub fn state_mut(&mut self) -> &mut OptimiserState {
+        &mut self.state
+    }
+}
+
+/// The Euclidean length of all these gradients together, always added up in the same order.
+pub fn gradient_norm<'a>(gradients: impl IntoIterator<Item = &'a [f32]>) -> f32 {
+    let square: f64 = gradients.into_iter().map(sum_of_squares).sum();
+    square.sqrt() as f32
+}
+
+/// Scales all these gradients by one factor, so that their length together is at most `greatest`. Gives the length
+/// that they had; if that is not finite they are left alone.
+///
+/// ```
+/// use logltn_nn::clip_gradient_norm;
+/// let (mut of_one, mut of_other) = ([3.0], [0.0, 4.0]);
+/// assert_eq!(clip_gradient_norm(&mut [&mut of_one, &mut of_other], 1.0), 5.0);
+/// assert_eq!((of_one, of_other), ([0.6], [0.0, 0.8]));
+/// ```
+pub fn clip_gradient_norm(gradients: &mut [&mut [f32]], greatest: f32) -> f32 {
+    let norm = gradient_norm(gradients.iter().map(|gradients| &**gradients));
+    if norm.is_finite() && norm > greatest {
+        let factor = greatest / norm;
+        for gradient in gradients
+            .iter_mut()
+            .flat_map(|gradients| gradients.iter_mut())
+        {
+            *gradient *= factor;
+        }
+    }
+    norm
+}
+
+/// In double precision, in 8 partial sums.
+fn sum_of_squares(x: &[f32]) -> f64 {
+    let (chunks, rest) = x.as_chunks::<8>();
+    let mut sums = [0.0f64; 8];
+    for chunk in chunks {
+        for (sum, &x) in sums.iter_mut().zip(chunk) {
+            *sum += f64::from(x) * f64::from(x);
+        }
+    }
+    let rest: f64 = rest.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+    sums.into_iter().sum::<f64>() + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The formulas of the papers, in double precision.
+    fn adam_by_the_book(settings: AdamSettings, steps: &[(f32, f32)], mut parameter: f64) -> f64 {
+        let (b1, b2) = (f64::from(settings.beta1), f64::from(settings.beta2));
+        let (mut m, mut v) = (0.0, 0.0);
+        for (t, &(rate, gradient)) in (1..).zip(steps) {
+            let (rate, g) = (f64::from(rate), f64::from(gradient));
+            m = b1 * m + (1.0 - b1) * g;
+            v = b2 * v + (1.0 - b2) * g * g;
+            let (m_hat, v_hat) = (m / (1.0 - b1.powi(t)), v / (1.0 - b2.powi(t)));
+            let decay = f64::from(settings.weight_decay) * parameter;
+            parameter -= rate * (m_hat / (v_hat.sqrt() + f64::from(settings.epsilon)) + decay);
+        }
+        parameter
+    }
+
+    #[test]
+    fn adam_is_by_the_book() {
+        let steps: Vec<(f32, f32)> = (0..200)
+            .map(|i| (0.01 + 0.0001 * i as f32, (i as f32 * 0.7).sin() + 0.3))
+            .collect();
+        for settings in [
+            AdamSettings::default(),
+            AdamSettings::adamw(0.1),
+            AdamSettings {
+                beta1: 0.5,
+                beta2: 0.9,
+                epsilon: 0.1,
+                weight_decay: 0.0,
+            },
+        ] {
+            // Enough parameters for several pieces, not a whole number of them.
+            let length = 2 * PIECE + 5;
+            let mut parameters = vec![0.5; length];
+            let mut adam = Adam::new(settings, length);
+            for &(rate, gradient) in &steps {
+                adam.step(rate, &mut parameters, &vec![gradient; length]);
+            }
+            let truth = adam_by_the_book(settings, &steps, 0.5);
+            assert!(
+                parameters
+                    .iter()
+                    .all(|&p| (f64::from(p) - truth).abs() < 2e-5)
+            );
+            assert_eq!(adam.state().steps, 200);
+        }
+    }
+
+    #[test]
+    fn adam_goes_on_from_its_state() {
+        let (mut parameters, gradients) = ([0.1, 0.2, 0.3], [0.5, -0.1, 0.0]);
+        let mut adam = Adam::new(AdamSettings::default(), 3);
+        adam.step(0.1, &mut parameters, &gradients);
+        let (mut again, mut of_again) = (Adam::new(AdamSettings::default(), 3), parameters);
+        *again.state_mut() = adam.state().clone();
+        adam.step(0.1, &mut parameters, &gradients);
+        again.step(0.1, &mut of_again, &gradients);
+        assert_eq!(parameters, of_again);
+    }
+
+    #[test]
+    fn sgd_with_and_without_momentum() {
+        let mut parameters = [1.0, 2.0];
+        let mut plain = Sgd::new(SgdSettings::default(), 2);
+        plain.step(0.5, &mut parameters, &[1.0, -1.0]);
+        assert_eq!(parameters, [0.5, 2.5]);
+        let mut heavy = Sgd::new(SgdSettings { momentum: 0.5 }, 2);
+        heavy.step(1.0, &mut parameters, &[1.0, 0.0]);
+        heavy.step(1.0, &mut parameters, &[1.0, 0.0]);
+        assert_eq!(parameters, [-2.0, 2.5]);
+        assert_eq!(heavy.state().first, [1.5, 0.0]);
+    }
+
+    #[test]
+    fn gradients_that_are_short_or_not_finite_are_left_alone() {
+        let mut short = [0.1, 0.2];
+        clip_gradient_norm(&mut [&mut short], 1.0);
+        assert_eq!(short, [0.1, 0.2]);
+        let mut broken = [f32::NAN, 9.0];
+        assert!(clip_gradient_norm(&mut [&mut broken], 1.0).is_nan());
+        assert_eq!(broken[1], 9.0);
+        let long: Vec<f32> = (0..19).map(|i| i as f32).collect();
+        assert_eq!(gradient_norm([&long[..], &[1.0]]), 2110.0f32.sqrt());
+    }
+}

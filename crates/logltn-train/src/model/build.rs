@@ -1,0 +1,647 @@
+//! From a manifest's networks to units.
+
+use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
+use logltn::{ArgumentShape, Diagnostic, Diagnostics, Span};
+use logltn_nn::{Activation, LayerSpec, Network, NetworkSpec, Shape};
+
+use super::unit::{BoxPlace, Feed, Piece, Unit};
+use super::{Behind, Model};
+use crate::manifest::{self, Cnn, Grounding, InputExpr, Layer, NetworkBody, NetworkRef, Spanned};
+use crate::project::Project;
+
+/// What a unit stands behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Symbol {
+    Predicate(PredicateId),
+    Function(FunctionId),
+}
+
+pub(super) struct Builder<'a> {
+    pub project: &'a Project,
+    pub model: &'a mut Model,
+    /// The units whose feeds are being built, innermost last: to find cycles.
+    under_way: Vec<(Symbol, Vec<ArgumentShape>)>,
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(project: &'a Project, model: &'a mut Model) -> Builder<'a> {
+        Builder {
+            project,
+            model,
+            under_way: Vec::new(),
+        }
+    }
+
+    /// What stands behind a predicate.
+    pub fn behind(&mut self, id: PredicateId) -> Result<Behind, Diagnostics> {
+        let name = &self.project.theory()[id].name;
+        if let Some(table) = &self.project.numbers[id.index()] {
+            return Ok(Behind::Numbers(table.clone()));
+        }
+        let grounding = self.project.manifest.predicates.get(name);
+        match grounding.map(|g| &g.grounding) {
+            Some(Grounding::Network { .. }) => {
+                let shape = self.plain_shape(id);
+                let (unit, _) = self.feed(Symbol::Predicate(id), shape)?;
+                Ok(Behind::Unit(unit))
+            }
+            _ => Ok(Behind::Host),
+        }
+    }
+
+    /// Every argument an individual; without the last if that picks the class.
+    fn plain_shape(&self, id: PredicateId) -> Vec<ArgumentShape> {
+        let arguments = &self.project.theory()[id].arguments;
+        let count = arguments.len() - usize::from(self.project.outputs[id.index()].per_class);
+        arguments[..count]
+            .iter()
+            .map(|argument| match argument {
+                ArgumentSort::Sort(sort) => ArgumentShape::Individual(*sort),
+                // Only a function can fill it; such a feed is made when a request asks for it.
+                ArgumentSort::Vector(_) => ArgumentShape::Individual(SortId(u32::MAX)),
+            })
+            .collect()
+    }
+
+    /// The unit and the feed for a symbol at arguments of some shape; both made if they are new.
+    pub fn feed(
+        &mut self,
+        symbol: Symbol,
+        shape: Vec<ArgumentShape>,
+    ) -> Result<(usize, usize), Diagnostics> {
+        let known = self
+            .model
+            .symbols
+            .iter()
+            .find(|(s, _)| *s == symbol)
+            .map(|(_, u)| *u);
+        if let Some(unit) = known {
+            let feeds = &self.model.units[unit].feeds;
+            if let Some(feed) = feeds.iter().position(|f| f.shape == shape) {
+                return Ok((unit, feed));
+            }
+        }
+        let entry = (symbol, shape.clone());
+        if self.under_way.contains(&entry) {
+            return Err(Diagnostic::error(format!(
+                "the inputs of `{}` depend on itself",
+                self.symbol_name(symbol)
+            ))
+            .into());
+        }
+        self.under_way.push(entry);
+        let built = self.new_feed(symbol, shape, known);
+        self.under_way.pop();
+        built
+    }
+
+    fn new_feed(
+        &mut self,
+        symbol: Symbol,
+        shape: Vec<ArgumentShape>,
+        known: Option<usize>,
+    ) -> Result<(usize, usize), Diagnostics> {
+        let (network_ref, span, args) = self.network_of(symbol)?;
+        let manifest = &self.project.manifest;
+        let network = manifest.network(&network_ref).cloned().ok_or_else(|| {
+            Diagnostics::from(Diagnostic::error("this network is not declared").at(
+                &manifest.source,
+                span,
+                "",
+            ))
+        })?;
+        let pieces = self.pieces(&network, &args, &shape, span)?;
+        let arity = shape.iter().map(leaves).sum();
+        let width: usize = pieces.iter().map(Piece::width).sum();
+        let name = self.symbol_name(symbol);
+        if width == 0 {
+            return Err(Diagnostic::error(format!(
+                "the network of `{name}` has nothing to read: none of its arguments has features"
+            ))
+            .at(&manifest.source, span, "")
+            .help("give the sorts of its arguments `features` or `learnable`")
+            .into());
+        }
+        let output_width = self.output_width(symbol);
+        let feed = Feed {
+            shape: shape.clone(),
+            arity,
+            pieces,
+            ..Feed::default()
+        };
+        let (feed, input_shape) = match &network_ref {
+            NetworkRef::Shared(trunk) => {
+                let (unit, at, width) = self.trunk(trunk, &network, feed, span)?;
+                let whole = Piece::Unit {
+                    unit,
+                    feed: at,
+                    places: (0..arity).collect(),
+                    width,
+                    stop: false,
+                    rows: Vec::new(),
+                };
+                let feed = Feed {
+                    shape,
+                    arity,
+                    pieces: vec![whole],
+                    ..Feed::default()
+                };
+                (feed, Shape::Flat(width))
+            }
+            NetworkRef::Own(_) => {
+                let input = self.input_shape(&feed, &network.body);
+                (feed, input)
+            }
+        };
+        let unit = match known {
+            Some(unit) => unit,
+            None => {
+                let mut layers = match &network_ref {
+                    NetworkRef::Shared(_) => Vec::new(),
+                    NetworkRef::Own(_) => hidden_layers(&network.body),
+                };
+                layers.push(LayerSpec::Dense(output_width));
+                let unit = self.new_unit(name, input_shape, layers, span)?;
+                self.model.symbols.push((symbol, unit));
+                unit
+            }
+        };
+        self.add_feed(unit, feed, span).map(|feed| (unit, feed))
+    }
+
+    /// The shared hidden layers of a named network, as a unit of its own.
+    fn trunk(
+        &mut self,
+        name: &Spanned<String>,
+        network: &manifest::Network,
+        feed: Feed,
+        span: Span,
+    ) -> Result<(usize, usize, usize), Diagnostics> {
+        let known = self
+            .model
+            .trunks
+            .iter()
+            .find(|(n, _)| *n == name.value)
+            .map(|(_, u)| *u);
+        let unit = match known {
+            Some(unit) => unit,
+            None => {
+                let input = self.input_shape(&feed, &network.body);
+                let layers = hidden_layers(&network.body);
+                let unit =
+                    self.new_unit(format!("networks.{}", name.value), input, layers, span)?;
+                self.model.trunks.push((name.value.clone(), unit));
+                unit
+            }
+        };
+        let same = |f: &Feed| f.shape == feed.shape && same_pieces(&f.pieces, &feed.pieces);
+        let width = self.model.units[unit].output_width;
+        if let Some(at) = self.model.units[unit].feeds.iter().position(same) {
+            return Ok((unit, at, width));
+        }
+        let at = self.add_feed(unit, feed, span)?;
+        Ok((unit, at, width))
+    }
+
+    fn new_unit(
+        &mut self,
+        name: String,
+        input: Shape,
+        layers: Vec<LayerSpec>,
+        span: Span,
+    ) -> Result<usize, Diagnostics> {
+        let spec = NetworkSpec { input, layers };
+        // Each unit draws from a stream of its own, so that adding one does not change the others.
+        let seed = self.model.seed
+            ^ (self.model.units.len() as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let network = Network::new(&spec, seed).map_err(|error| {
+            Diagnostic::error(format!("the network of `{name}` cannot be built: {error}")).at(
+                &self.project.manifest.source,
+                span,
+                "",
+            )
+        })?;
+        self.model.units.push(Unit {
+            name,
+            input_width: network.input_shape().len(),
+            output_width: network.output_shape().len(),
+            network,
+            feeds: Vec::new(),
+            passes_gradient: false,
+            reads_data_only: true,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            by_inputs: Vec::new(),
+            by_outputs: Vec::new(),
+        });
+        Ok(self.model.units.len() - 1)
+    }
+
+    fn add_feed(&mut self, unit: usize, feed: Feed, span: Span) -> Result<usize, Diagnostics> {
+        let width: usize = feed.pieces.iter().map(Piece::width).sum();
+        if width != self.model.units[unit].input_width {
+            return Err(Diagnostic::error(format!(
+                "the network of `{}` reads {} numbers in one place and {width} in another",
+                self.model.units[unit].name, self.model.units[unit].input_width
+            ))
+            .at(&self.project.manifest.source, span, "")
+            .help("a network that is shared must read the same number of numbers everywhere")
+            .into());
+        }
+        for piece in &feed.pieces {
+            let (learnt, data) = match piece {
+                Piece::Vector { sort, .. } => {
+                    let vectors = &self.model.vectors[*sort];
+                    let learnt = vectors.embedding.is_some() || vectors.constants.is_some();
+                    (learnt, !learnt)
+                }
+                Piece::Containment(_) => (false, true),
+                Piece::Unit { stop, .. } => (!stop, false),
+            };
+            let unit = &mut self.model.units[unit];
+            unit.passes_gradient |= learnt;
+            unit.reads_data_only &= data;
+        }
+        self.model.units[unit].feeds.push(feed);
+        Ok(self.model.units[unit].feeds.len() - 1)
+    }
+
+    fn symbol_name(&self, symbol: Symbol) -> String {
+        let theory = self.project.theory();
+        match symbol {
+            Symbol::Predicate(id) => theory[id].name.clone(),
+            Symbol::Function(id) => theory[id].name.clone(),
+        }
+    }
+
+    fn output_width(&self, symbol: Symbol) -> usize {
+        let theory = self.project.theory();
+        match symbol {
+            Symbol::Predicate(id) => match theory[id].arguments.last() {
+                Some(ArgumentSort::Sort(sort)) if self.project.outputs[id.index()].per_class => {
+                    self.project.data.size(*sort)
+                }
+                _ => 1,
+            },
+            Symbol::Function(id) => match theory[id].result {
+                ArgumentSort::Vector(width) => width,
+                ArgumentSort::Sort(sort) => self.model.vectors[sort.index()].width(),
+            },
+        }
+    }
+
+    /// The network of a symbol, its place, and the names of the arguments.
+    fn network_of(&self, symbol: Symbol) -> Result<(NetworkRef, Span, Vec<String>), Diagnostics> {
+        let (manifest, theory) = (&self.project.manifest, self.project.theory());
+        let missing = |name: &str| {
+            Diagnostics::from(
+                Diagnostic::error(format!("`{name}` has no network to be trained")).help(format!(
+                    "give it one in the manifest: `[… .{name}] network = {{ mlp = [16] }}`"
+                )),
+            )
+        };
+        let (network, args, count, name) = match symbol {
+            Symbol::Predicate(id) => {
+                let name = &theory[id].name;
+                let given = manifest.predicates.get(name).ok_or_else(|| missing(name))?;
+                let Grounding::Network { network, .. } = &given.grounding else {
+                    return Err(missing(name));
+                };
+                (network, &given.args, theory[id].arguments.len(), name)
+            }
+            Symbol::Function(id) => {
+                let name = &theory[id].name;
+                let given = manifest.functions.get(name).ok_or_else(|| missing(name))?;
+                let network = given.network.as_ref().ok_or_else(|| missing(name))?;
+                (network, &given.args, theory[id].arguments.len(), name)
+            }
+        };
+        let args = match args {
+            Some(args) => args.iter().map(|a| a.value.clone()).collect(),
+            None => (0..count).map(|i| format!("{name}.{i}")).collect(),
+        };
+        Ok((network.value.clone(), network.span, args))
+    }
+
+    // --- inputs ---------------------------------------------------------------------------------
+
+    fn pieces(
+        &mut self,
+        network: &manifest::Network,
+        args: &[String],
+        shape: &[ArgumentShape],
+        span: Span,
+    ) -> Result<Vec<Piece>, Diagnostics> {
+        let Some(inputs) = &network.inputs else {
+            let mut pieces = Vec::new();
+            for argument in 0..shape.len() {
+                pieces.extend(self.argument_vector(argument, shape)?);
+            }
+            return Ok(pieces);
+        };
+        let mut pieces = Vec::new();
+        for input in inputs {
+            let place = if input.span == Span::default() {
+                span
+            } else {
+                input.span
+            };
+            pieces.extend(self.input(&input.value, args, shape, place, false)?);
+        }
+        Ok(pieces)
+    }
+
+    /// All numbers of an argument; none if it has none.
+    fn argument_vector(
+        &mut self,
+        argument: usize,
+        shape: &[ArgumentShape],
+    ) -> Result<Option<Piece>, Diagnostics> {
+        let place: usize = shape[..argument].iter().map(leaves).sum();
+        match &shape[argument] {
+            ArgumentShape::Individual(sort) => {
+                let Some(vectors) = self.model.vectors.get(sort.index()) else {
+                    return Ok(None);
+                };
+                let width = vectors.width();
+                Ok((width > 0).then_some(Piece::Vector {
+                    place,
+                    sort: sort.index(),
+                    from: 0,
+                    width,
+                }))
+            }
+            ArgumentShape::Apply(function, arguments) => {
+                let (unit, feed) = self.feed(Symbol::Function(*function), arguments.clone())?;
+                let count: usize = arguments.iter().map(leaves).sum();
+                Ok(Some(Piece::Unit {
+                    unit,
+                    feed,
+                    places: (place..place + count).collect(),
+                    width: self.model.units[unit].output_width,
+                    stop: false,
+                    rows: Vec::new(),
+                }))
+            }
+        }
+    }
+
+    fn input(
+        &mut self,
+        input: &InputExpr,
+        args: &[String],
+        shape: &[ArgumentShape],
+        span: Span,
+        stop: bool,
+    ) -> Result<Option<Piece>, Diagnostics> {
+        let source = self.project.manifest.source.clone();
+        let wrong =
+            |message: String| Diagnostics::from(Diagnostic::error(message).at(&source, span, ""));
+        let position = |name: &str| {
+            let found = args
+                .iter()
+                .position(|a| a == name)
+                .filter(|i| *i < shape.len());
+            found.ok_or_else(|| wrong(format!("`{name}` is not an argument that can be read here")))
+        };
+        match input {
+            InputExpr::Features(variable) => {
+                let argument = position(&variable.value)?;
+                let mut piece = self.argument_vector(argument, shape)?;
+                if let Some(Piece::Unit { stop: stopped, .. }) = &mut piece {
+                    *stopped |= stop;
+                }
+                match piece {
+                    Some(piece) => Ok(Some(piece)),
+                    None => Err(wrong(format!("`{}` has no features", variable.value))),
+                }
+            }
+            InputExpr::Field { variable, field } => {
+                let argument = position(&variable.value)?;
+                let BoxPlace { place, sort, from } = self.field(argument, shape, field, span)?;
+                let (_, width) = self.model.vectors[sort]
+                    .field(&field.value)
+                    .unwrap_or((0, 0));
+                Ok(Some(Piece::Vector {
+                    place,
+                    sort,
+                    from,
+                    width,
+                }))
+            }
+            InputExpr::Stop(inner) => self.input(inner, args, shape, span, true),
+            InputExpr::Containment(a, b) => {
+                let mut boxes = Vec::new();
+                for side in [a, b] {
+                    let InputExpr::Field { variable, field } = side.as_ref() else {
+                        return Err(wrong(
+                            "`containment` takes two fields of four numbers".into(),
+                        ));
+                    };
+                    let argument = position(&variable.value)?;
+                    let place = self.field(argument, shape, field, span)?;
+                    let width = self.model.vectors[place.sort]
+                        .field(&field.value)
+                        .map(|f| f.1);
+                    if width != Some(4) {
+                        return Err(wrong(format!(
+                            "`{}` has {} numbers, but a box has four: xmin, ymin, xmax, ymax",
+                            field.value,
+                            width.unwrap_or(0)
+                        )));
+                    }
+                    boxes.push(place);
+                }
+                Ok(Some(Piece::Containment([boxes[0], boxes[1]])))
+            }
+            InputExpr::Call {
+                symbol,
+                args: given,
+            } => {
+                let mut places = Vec::new();
+                let mut inner = Vec::new();
+                for name in given {
+                    let argument = position(&name.value)?;
+                    let start: usize = shape[..argument].iter().map(leaves).sum();
+                    places.extend(start..start + leaves(&shape[argument]));
+                    inner.push(shape[argument].clone());
+                }
+                let theory = self.project.theory();
+                let function = theory.functions.iter().position(|f| f.name == symbol.value);
+                let symbol = match (theory.predicate(&symbol.value), function) {
+                    (Some(id), _) => Symbol::Predicate(id),
+                    (None, Some(at)) => Symbol::Function(FunctionId(at as u32)),
+                    (None, None) => {
+                        return Err(wrong(format!(
+                            "the theory has no predicate or function `{}`",
+                            symbol.value
+                        )));
+                    }
+                };
+                let (unit, feed) = self.feed(symbol, inner)?;
+                Ok(Some(Piece::Unit {
+                    unit,
+                    feed,
+                    places,
+                    width: self.model.units[unit].output_width,
+                    stop,
+                    rows: Vec::new(),
+                }))
+            }
+        }
+    }
+
+    fn field(
+        &self,
+        argument: usize,
+        shape: &[ArgumentShape],
+        field: &Spanned<String>,
+        span: Span,
+    ) -> Result<BoxPlace, Diagnostics> {
+        let source = &self.project.manifest.source;
+        let ArgumentShape::Individual(sort) = &shape[argument] else {
+            return Err(Diagnostic::error("a function's value has no fields")
+                .at(source, span, "")
+                .into());
+        };
+        let sort = sort.index();
+        match self.model.vectors[sort].field(&field.value) {
+            Some((from, _)) => Ok(BoxPlace {
+                place: shape[..argument].iter().map(leaves).sum(),
+                sort,
+                from,
+            }),
+            None => Err(Diagnostic::error(format!(
+                "the features of sort `{}` have no field `{}`",
+                self.project.theory().sorts[sort].name,
+                field.value
+            ))
+            .at(source, span, "")
+            .into()),
+        }
+    }
+
+    /// Convolutions read a picture: one argument whose vector is a single array of two or three dimensions.
+    fn input_shape(&self, feed: &Feed, body: &NetworkBody) -> Shape {
+        let width: usize = feed.pieces.iter().map(Piece::width).sum();
+        let wants_image = match body {
+            NetworkBody::Cnn(_) => true,
+            NetworkBody::Layers(layers) => {
+                let first = layers
+                    .iter()
+                    .find(|l| !matches!(l.value, Layer::Activation(_)));
+                matches!(
+                    first.map(|l| l.value),
+                    Some(Layer::Conv { .. } | Layer::Pool(_) | Layer::Flatten)
+                )
+            }
+            NetworkBody::Mlp { .. } => false,
+        };
+        let shape = match feed.pieces.as_slice() {
+            [
+                Piece::Vector {
+                    sort,
+                    from: 0,
+                    width: w,
+                    ..
+                },
+            ] if *w == width => self.model.vectors[*sort].shape(),
+            _ => None,
+        };
+        match (wants_image, shape) {
+            (true, Some([height, width])) => Shape::Image {
+                channels: 1,
+                height: *height,
+                width: *width,
+            },
+            (true, Some([channels, height, width])) => Shape::Image {
+                channels: *channels,
+                height: *height,
+                width: *width,
+            },
+            _ => Shape::Flat(width),
+        }
+    }
+}
+
+/// How many individuals an argument is made of.
+fn leaves(shape: &ArgumentShape) -> usize {
+    match shape {
+        ArgumentShape::Individual(_) => 1,
+        ArgumentShape::Apply(_, arguments) => arguments.iter().map(leaves).sum(),
+    }
+}
+
+fn same_pieces(a: &[Piece], b: &[Piece]) -> bool {
+    a.len() == b.len()
+        && a.iter().zip(b).all(|pair| match pair {
+            (
+                Piece::Vector {
+                    place,
+                    sort,
+                    from,
+                    width,
+                },
+                Piece::Vector {
+                    place: p,
+                    sort: s,
+                    from: f,
+                    width: w,
+                },
+            ) => (place, sort, from, width) == (p, s, f, w),
+            (
+                Piece::Unit {
+                    unit,
+                    feed,
+                    places,
+                    stop,
+                    ..
+                },
+                Piece::Unit {
+                    unit: u,
+                    feed: f,
+                    places: p,
+                    stop: s,
+                    ..
+                },
+            ) => (unit, feed, places, stop) == (u, f, p, s),
+            _ => false,
+        })
+}
+
+fn activation(activation: manifest::Activation) -> LayerSpec {
+    LayerSpec::Activation(match activation {
+        manifest::Activation::Elu => Activation::Elu,
+        manifest::Activation::Relu => Activation::Relu,
+        manifest::Activation::Tanh => Activation::Tanh,
+        manifest::Activation::Sigmoid => Activation::Sigmoid,
+    })
+}
+
+/// Everything but the output layer.
+fn hidden_layers(body: &NetworkBody) -> Vec<LayerSpec> {
+    match body {
+        NetworkBody::Mlp {
+            widths,
+            activation: after,
+        } => {
+            let layer = |width: &usize| [LayerSpec::Dense(*width), activation(*after)];
+            widths.iter().flat_map(layer).collect()
+        }
+        NetworkBody::Cnn(Cnn::LeNet) => {
+            let mut layers = logltn_nn::lenet(1).layers;
+            layers.pop(); // its output layer, which the predicate sets
+            layers
+        }
+        NetworkBody::Layers(layers) => layers
+            .iter()
+            .map(|layer| match layer.value {
+                Layer::Conv { filters, kernel } => LayerSpec::Conv { filters, kernel },
+                Layer::Pool(size) => LayerSpec::Pool(size),
+                Layer::Flatten => LayerSpec::Flatten,
+                Layer::Dense(width) => LayerSpec::Dense(width),
+                Layer::Activation(a) => activation(a),
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,513 @@
+//! Everything that is learnt behind a theory's predicates: networks, embeddings, constants.
+//!
+//! In each step the engine says which argument rows it needs. The model adds the rows that one network
+//! needs of another, runs every network once on all its distinct rows, and hands gradients back the same
+//! way.
+
+mod build;
+mod grounding;
+mod parameters;
+mod unit;
+mod vectors;
+
+use logltn::theory::PredicateId;
+use logltn::vector::Real;
+use logltn::{ArgumentShape, Diagnostic, Diagnostics, Engine, Request};
+use logltn_nn::Tensor;
+
+use crate::project::{NumberTable, Project};
+use crate::random::Random;
+use build::{Builder, Symbol};
+pub use grounding::Grounding;
+pub use parameters::Parameters;
+use unit::{Piece, Unit, containment};
+use vectors::SortVectors;
+
+/// What stands behind a predicate.
+enum Behind {
+    /// A file of numbers, which does not learn.
+    Numbers(NumberTable),
+    /// A network of the manifest.
+    Unit(usize),
+    /// The program that uses this crate; not yet given.
+    Host,
+    /// The same, given.
+    Grounding(Box<dyn Grounding>),
+}
+
+/// The networks and learnable vectors of a project.
+pub struct Model {
+    units: Vec<Unit>,
+    vectors: Vec<SortVectors>,
+    learnable: Vec<Parameters>,
+    behind: Vec<Behind>,
+    /// For each request of the current engine: unit and feed.
+    feeds: Vec<Option<(usize, usize)>>,
+    /// Units so that each comes after those it reads.
+    order: Vec<usize>,
+    /// The units of symbols, and the shared hidden layers by name.
+    symbols: Vec<(Symbol, usize)>,
+    trunks: Vec<(String, usize)>,
+    /// The rows, and the inputs that are data, are those of the last step.
+    unchanged: bool,
+    /// Where the initial weights of units come from.
+    seed: u64,
+}
+
+/// Randomness for initial weights, apart from that of batches.
+const INITIAL: u64 = 1;
+
+impl Model {
+    /// The model that a manifest describes, with random weights.
+    pub fn new(project: &Project, seed: u64) -> Result<Model, Diagnostics> {
+        let mut model = Model {
+            units: Vec::new(),
+            vectors: Vec::new(),
+            learnable: Vec::new(),
+            behind: Vec::new(),
+            feeds: Vec::new(),
+            order: Vec::new(),
+            symbols: Vec::new(),
+            trunks: Vec::new(),
+            unchanged: false,
+            seed: 0,
+        };
+        let mut random = Random::new(seed, INITIAL);
+        model.vectors = vectors::read(project, &mut model.learnable, &mut random)?;
+        model.seed = random.bits();
+        for (i, predicate) in project.theory().predicates.iter().enumerate() {
+            // A predicate whose arguments are functions' values is built when a request shows its shape.
+            let behind = if predicate.arguments.iter().any(is_vector) {
+                Behind::Host
+            } else {
+                Builder::new(project, &mut model).behind(PredicateId(i as u32))?
+            };
+            model.behind.push(behind);
+        }
+        model.sort_units();
+        Ok(model)
+    }
+
+    /// Puts a network of the caller's own behind a predicate that the manifest leaves to the host.
+    pub fn ground(&mut self, predicate: PredicateId, grounding: Box<dyn Grounding>) {
+        self.behind[predicate.index()] = Behind::Grounding(grounding);
+    }
+
+    /// Prepares for the requests of an engine: every shape of arguments gets its feed. Must be called
+    /// before the first step with that engine.
+    pub fn attach<T: Real>(
+        &mut self,
+        project: &Project,
+        engine: &Engine<T>,
+    ) -> Result<(), Diagnostics> {
+        let mut feeds = Vec::new();
+        for request in engine.requests() {
+            feeds.push(Builder::new(project, self).attach(request)?);
+        }
+        self.feeds = feeds;
+        self.sort_units();
+        self.unchanged = false;
+        Ok(())
+    }
+
+    /// Each unit after those it reads.
+    fn sort_units(&mut self) {
+        let mut order = Vec::with_capacity(self.units.len());
+        let mut placed = vec![false; self.units.len()];
+        while order.len() < self.units.len() {
+            let before = order.len();
+            for unit in 0..self.units.len() {
+                let reads = self.units[unit].feeds.iter().flat_map(|f| &f.pieces);
+                let ready = reads.into_iter().all(|piece| match piece {
+                    Piece::Unit { unit, .. } => placed[*unit],
+                    _ => true,
+                });
+                if !placed[unit] && ready {
+                    placed[unit] = true;
+                    order.push(unit);
+                }
+            }
+            if order.len() == before {
+                break; // a cycle, which the builder has refused
+            }
+        }
+        self.order = order;
+    }
+
+    /// Fills in the numbers of all requests of the engine. `batch_changed` says whether its requests are
+    /// others than at the last call.
+    pub fn forward(
+        &mut self,
+        engine: &mut Engine<f32>,
+        batch_changed: bool,
+    ) -> Result<(), Diagnostics> {
+        if batch_changed || !self.unchanged {
+            self.ask(engine.requests());
+            self.unchanged = false;
+        }
+        self.run();
+        self.unchanged = true;
+        for index in 0..engine.requests().len() {
+            if let Some((unit, feed)) = self.feeds[index] {
+                let unit = &self.units[unit];
+                let feed = &unit.feeds[feed];
+                let numbers = engine.numbers_mut(index);
+                let from = feed.start * unit.output_width;
+                numbers.copy_from_slice(&unit.outputs[from..from + numbers.len()]);
+                continue;
+            }
+            self.forward_without_unit(engine, index)?;
+        }
+        Ok(())
+    }
+
+    fn forward_without_unit(
+        &mut self,
+        engine: &mut Engine<f32>,
+        index: usize,
+    ) -> Result<(), Diagnostics> {
+        let request = engine.requests()[index].clone();
+        match &mut self.behind[request.predicate.index()] {
+            Behind::Numbers(table) => {
+                let numbers = engine.numbers_mut(index);
+                for (row, out) in numbers.chunks_exact_mut(request.width).enumerate() {
+                    if let Some(range) = table.row(request.row(row)) {
+                        let from = &table.values[range];
+                        out.iter_mut()
+                            .zip(from)
+                            .for_each(|(out, &x)| *out = x as f32);
+                    }
+                }
+                Ok(())
+            }
+            Behind::Grounding(grounding) => grounding.forward(&request, engine.numbers_mut(index)),
+            Behind::Unit(_) | Behind::Host => {
+                let name = &engine.plan().data().theory()[request.predicate].name;
+                Err(
+                    Diagnostic::error(format!("nothing stands behind predicate `{name}`"))
+                        .help(
+                            "give it a network, or numbers, in the manifest; or `Model::ground` it",
+                        )
+                        .into(),
+                )
+            }
+        }
+    }
+
+    /// Takes the gradients of all requests of the engine, after its backward pass.
+    pub fn backward(&mut self, engine: &Engine<f32>) {
+        for unit in &mut self.units {
+            let length = unit.rows() * unit.output_width;
+            unit.by_outputs.clear();
+            unit.by_outputs.resize(length, 0.0);
+        }
+        for (index, request) in engine.requests().iter().enumerate() {
+            let gradient = engine.gradient(index);
+            if let Some((unit, feed)) = self.feeds[index] {
+                let unit = &mut self.units[unit];
+                let from = unit.feeds[feed].start * unit.output_width;
+                unit.by_outputs[from..from + gradient.len()].copy_from_slice(gradient);
+            } else if let Behind::Grounding(grounding) = &mut self.behind[request.predicate.index()]
+            {
+                grounding.backward(request, gradient);
+            }
+        }
+        for at in (0..self.order.len()).rev() {
+            self.backward_unit(self.order[at]);
+        }
+    }
+
+    /// The numbers of a predicate on rows of individuals, without training anything.
+    pub fn predict(
+        &mut self,
+        predicate: PredicateId,
+        tuples: &[u32],
+        arity: usize,
+    ) -> Result<Vec<f32>, Diagnostics> {
+        let Behind::Unit(unit) = self.behind[predicate.index()] else {
+            return Err(Diagnostic::error(
+                "only predicates with a network of the manifest can be evaluated on other rows",
+            )
+            .into());
+        };
+        self.unchanged = false;
+        let mut out = Vec::new();
+        // The plain shape is the first feed of a predicate's unit. In pieces, for the sake of memory.
+        for tuples in tuples.chunks(arity.max(1) * 2048) {
+            self.units
+                .iter_mut()
+                .flat_map(|u| &mut u.feeds)
+                .for_each(|f| f.clear());
+            let rows: Vec<u32> = (tuples.chunks_exact(arity))
+                .map(|tuple| self.units[unit].feeds[0].row(tuple))
+                .collect();
+            self.ask_among_units();
+            self.run();
+            let unit = &self.units[unit];
+            for row in rows {
+                let from = (unit.feeds[0].start + row as usize) * unit.output_width;
+                out.extend_from_slice(&unit.outputs[from..from + unit.output_width]);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Which rows each unit must answer for: those of the requests first, then what units want of others.
+    fn ask(&mut self, requests: &[Request]) {
+        self.units
+            .iter_mut()
+            .flat_map(|u| &mut u.feeds)
+            .for_each(|f| f.clear());
+        for (index, request) in requests.iter().enumerate() {
+            let Some((unit, feed)) = self.feeds[index] else {
+                continue;
+            };
+            let feed = &mut self.units[unit].feeds[feed];
+            for row in 0..request.rows() {
+                feed.row(request.row(row));
+            }
+        }
+        self.ask_among_units();
+    }
+
+    fn ask_among_units(&mut self) {
+        let mut tuple = Vec::new();
+        for at in (0..self.order.len()).rev() {
+            let unit = self.order[at];
+            for feed in 0..self.units[unit].feeds.len() {
+                for piece in 0..self.units[unit].feeds[feed].pieces.len() {
+                    let own = &mut self.units[unit].feeds[feed];
+                    let Piece::Unit {
+                        unit: other,
+                        feed: other_feed,
+                        places,
+                        rows,
+                        ..
+                    } = &mut own.pieces[piece]
+                    else {
+                        continue;
+                    };
+                    let (other, other_feed, places) = (*other, *other_feed, places.clone());
+                    let mut found = std::mem::take(rows);
+                    found.clear();
+                    for row in 0..self.units[unit].feeds[feed].rows {
+                        let from = self.units[unit].feeds[feed].tuple(row);
+                        tuple.clear();
+                        tuple.extend(places.iter().map(|&p| from[p]));
+                        found.push(self.units[other].feeds[other_feed].row(&tuple));
+                    }
+                    if let Piece::Unit { rows, .. } =
+                        &mut self.units[unit].feeds[feed].pieces[piece]
+                    {
+                        *rows = found;
+                    }
+                }
+            }
+        }
+        for unit in &mut self.units {
+            let mut start = 0;
+            for feed in &mut unit.feeds {
+                feed.start = start;
+                start += feed.rows;
+            }
+        }
+    }
+
+    /// Runs every unit on its rows.
+    fn run(&mut self) {
+        for at in 0..self.order.len() {
+            let index = self.order[at];
+            let mut unit = std::mem::take(&mut self.units[index].inputs);
+            if !(self.unchanged && self.units[index].reads_data_only) {
+                self.put_inputs_together(index, &mut unit);
+            }
+            let this = &mut self.units[index];
+            this.inputs = unit;
+            let rows = this.rows();
+            let outputs = this.network.forward(&this.inputs, rows);
+            this.outputs.clear();
+            this.outputs.extend_from_slice(outputs);
+        }
+    }
+
+    fn put_inputs_together(&self, index: usize, inputs: &mut Vec<f32>) {
+        let unit = &self.units[index];
+        inputs.resize(unit.rows() * unit.input_width, 0.0);
+        for feed in &unit.feeds {
+            let mut offset = 0;
+            for piece in &feed.pieces {
+                let width = piece.width();
+                for row in 0..feed.rows {
+                    let from = (feed.start + row) * unit.input_width + offset;
+                    let out = &mut inputs[from..from + width];
+                    let tuple = feed.tuple(row);
+                    match piece {
+                        Piece::Vector {
+                            place, sort, from, ..
+                        } => self.vectors[*sort].read(tuple[*place], *from, out, &self.learnable),
+                        Piece::Containment(boxes) => {
+                            let [a, b] = boxes.map(|place| {
+                                let mut corners = [0.0; 4];
+                                let vectors = &self.vectors[place.sort];
+                                let individual = tuple[place.place];
+                                vectors.read(individual, place.from, &mut corners, &self.learnable);
+                                corners
+                            });
+                            out[0] = containment(a, b);
+                        }
+                        Piece::Unit {
+                            unit, feed, rows, ..
+                        } => {
+                            let other = &self.units[*unit];
+                            let row = other.feeds[*feed].start + rows[row] as usize;
+                            out.copy_from_slice(&other.outputs[row * width..(row + 1) * width]);
+                        }
+                    }
+                }
+                offset += width;
+            }
+        }
+    }
+
+    fn backward_unit(&mut self, index: usize) {
+        let mut by_inputs = std::mem::take(&mut self.units[index].by_inputs);
+        let unit = &mut self.units[index];
+        if unit.passes_gradient {
+            by_inputs.resize(unit.rows() * unit.input_width, 0.0);
+            unit.network
+                .backward(&unit.by_outputs, Some(&mut by_inputs));
+        } else {
+            unit.network.backward(&unit.by_outputs, None);
+        }
+        if self.units[index].passes_gradient {
+            for feed in 0..self.units[index].feeds.len() {
+                let mut offset = 0;
+                for piece in 0..self.units[index].feeds[feed].pieces.len() {
+                    let width = self.units[index].feeds[feed].pieces[piece].width();
+                    self.hand_on(index, feed, piece, offset, &by_inputs);
+                    offset += width;
+                }
+            }
+        }
+        self.units[index].by_inputs = by_inputs;
+    }
+
+    /// Hands the gradient by one piece of a unit's inputs to what made it.
+    fn hand_on(&mut self, unit: usize, feed: usize, piece: usize, offset: usize, by: &[f32]) {
+        let own = &self.units[unit].feeds[feed];
+        let input_width = self.units[unit].input_width;
+        let width = own.pieces[piece].width();
+        let place_of = |row: usize| (own.start + row) * input_width + offset;
+        match &own.pieces[piece] {
+            Piece::Vector {
+                place, sort, from, ..
+            } => {
+                for row in 0..own.rows {
+                    let individual = own.tuple(row)[*place];
+                    let vectors = &self.vectors[*sort];
+                    let Some((table, learnt)) = vectors.learnt(individual) else {
+                        continue;
+                    };
+                    let start = learnt * vectors.width() + from;
+                    let by = &by[place_of(row)..place_of(row) + width];
+                    let gradients = &mut self.learnable[table].gradients[start..start + width];
+                    gradients.iter_mut().zip(by).for_each(|(g, by)| *g += by);
+                }
+            }
+            Piece::Unit {
+                unit: other,
+                feed: other_feed,
+                rows,
+                stop: false,
+                ..
+            } => {
+                let starts: Vec<(usize, usize)> = (rows.iter().enumerate())
+                    .map(|(row, &theirs)| (place_of(row), theirs as usize))
+                    .collect();
+                let (other, other_feed) = (*other, *other_feed);
+                let other = &mut self.units[other];
+                let first = other.feeds[other_feed].start;
+                for (from, theirs) in starts {
+                    let to = (first + theirs) * width;
+                    let gradients = &mut other.by_outputs[to..to + width];
+                    let by = &by[from..from + width];
+                    gradients.iter_mut().zip(by).for_each(|(g, by)| *g += by);
+                }
+            }
+            Piece::Unit { .. } | Piece::Containment(_) => {}
+        }
+    }
+
+    /// Shows every block of parameters with its name and gradients, always in the same order.
+    pub fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &[f32])) {
+        for unit in &mut self.units {
+            let (values, gradients) = unit.network.parameters_and_gradients();
+            visit(&unit.name, values, gradients);
+        }
+        for table in &mut self.learnable {
+            visit(&table.name, &mut table.values, &table.gradients);
+        }
+        for (i, behind) in self.behind.iter_mut().enumerate() {
+            if let Behind::Grounding(grounding) = behind {
+                grounding.visit_parameters(&mut |name, values, gradients| {
+                    visit(&format!("host.{i}.{name}"), values, gradients);
+                });
+            }
+        }
+    }
+
+    /// Shows the gradients of every block, in the same order: to be measured, clipped or set to 0.
+    pub fn visit_gradients(&mut self, visit: &mut dyn FnMut(&mut [f32])) {
+        for unit in &mut self.units {
+            visit(unit.network.gradients_mut());
+        }
+        for table in &mut self.learnable {
+            visit(&mut table.gradients);
+        }
+        for behind in &mut self.behind {
+            if let Behind::Grounding(grounding) = behind {
+                grounding.visit_parameters(&mut |_, _, gradients| visit(gradients));
+            }
+        }
+    }
+
+    /// The named tensors inside a block of parameters, if it is a network's.
+    pub fn tensors(&self, block: &str) -> Option<&[Tensor]> {
+        let unit = self.units.iter().find(|u| u.name == block)?;
+        Some(unit.network.tensors())
+    }
+
+    /// The shape of a block of parameters that is not a network's.
+    pub fn shape(&self, block: &str) -> Option<&[usize]> {
+        let table = self.learnable.iter().find(|t| t.name == block)?;
+        Some(&table.shape)
+    }
+}
+
+fn is_vector(sort: &logltn::theory::ArgumentSort) -> bool {
+    matches!(sort, logltn::theory::ArgumentSort::Vector(_))
+}
+
+impl Builder<'_> {
+    /// The feed of a request, if a network stands behind its predicate.
+    fn attach(&mut self, request: &Request) -> Result<Option<(usize, usize)>, Diagnostics> {
+        let name = &self.project.theory()[request.predicate].name;
+        let grounding = self.project.manifest.predicates.get(name);
+        let network = grounding
+            .is_some_and(|g| matches!(g.grounding, crate::manifest::Grounding::Network { .. }));
+        if !network
+            || matches!(
+                self.model.behind[request.predicate.index()],
+                Behind::Grounding(_)
+            )
+        {
+            return Ok(None);
+        }
+        let shape: Vec<ArgumentShape> = request.shape.clone();
+        let (unit, feed) = self.feed(Symbol::Predicate(request.predicate), shape)?;
+        if matches!(self.model.behind[request.predicate.index()], Behind::Host) {
+            self.model.behind[request.predicate.index()] = Behind::Unit(unit);
+        }
+        Ok(Some((unit, feed)))
+    }
+}

@@ -1,0 +1,37 @@
+//! Learnable numbers outside of networks: embeddings and constants.
+
+use crate::random::Random;
+
+/// A named table of learnable numbers and the gradient by each.
+#[derive(Clone, Debug)]
+pub struct Parameters {
+    /// What it is called in checkpoints.
+    pub name: String,
+    /// Rows and columns.
+    pub shape: Vec<usize>,
+    /// The numbers.
+    pub values: Vec<f32>,
+    /// The derivative of the loss by each.
+    pub gradients: Vec<f32>,
+}
+
+impl Parameters {
+    /// Vectors drawn from a normal distribution of the size that keeps their length near 1.
+    pub(super) fn embedding(
+        name: String,
+        rows: usize,
+        width: usize,
+        random: &mut Random,
+    ) -> Parameters {
+        let scale = 1.0 / (width.max(1) as f64).sqrt();
+        let values: Vec<f32> = (0..rows * width)
+            .map(|_| (scale * random.normal()) as f32)
+            .collect();
+        Parameters {
+            name,
+            shape: vec![rows, width],
+            gradients: vec![0.0; values.len()],
+            values,
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! One writer per run.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::Path;
+
+use logltn::Diagnostic;
+
+use super::atomic::explain;
+
+/// Held as long as this lives. The operating system lets go of it when the process ends, however it ends.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock at `path` for the run in `dir`.
+    pub(super) fn take(path: &Path, dir: &Path) -> Result<Lock, Diagnostic> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(|error| explain(path, "cannot be written", &error))?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(Diagnostic::error(format!(
+                "{}: another process is writing a run there",
+                dir.display()
+            ))
+            .help("wait for it to end, stop it, or choose another folder with `--out`")),
+            // Some network file systems have no locks; a run there is no worse than without them.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(Lock { _file: file }),
+        }
+    }
+}

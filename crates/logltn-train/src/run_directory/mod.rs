@@ -1,0 +1,244 @@
+//! A run on disk: what training leaves behind, and how it is written so that it survives.
+//!
+//! ```text
+//! runs/a/
+//!   manifest.toml            the resolved manifest
+//!   theory.ltn               the theory
+//!   run.json                 seed, versions, command, start, status: RunInfo
+//!   metrics.csv              one line per recorded step
+//!   metrics.jsonl            the same, as JSON
+//!   checkpoint.safetensors   the newest checkpoint
+//!   weights.safetensors      the final weights, when the run is finished
+//!   report.html, plots/      made from the above by crate::report
+//!   run.lock                 held by the process that writes
+//! ```
+//!
+//! Files that are replaced are replaced whole ([`write_atomically`]); files that grow are cut back to the checkpoint when
+//! a run is resumed ([`RunDirectory::metrics_log`]). So whenever the process dies, what is there can be continued.
+
+mod atomic;
+mod checkpoint;
+mod lock;
+mod metrics_log;
+mod record;
+mod run_info;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use logltn::{Diagnostic, Diagnostics};
+
+use crate::data::read_bytes;
+
+pub use atomic::write_atomically;
+pub use checkpoint::{Checkpoint, CheckpointTensor};
+pub use metrics_log::MetricsLog;
+pub use record::{RecordReader, StepRecord};
+pub use run_info::{AxiomInfo, RunInfo, RunStatus, utc_time};
+
+use lock::Lock;
+
+/// The folder of one run. See the [module](self) for what is in it.
+///
+/// ```
+/// use logltn_train::run_directory::{Checkpoint, RunDirectory};
+/// let folder = tempfile::tempdir().unwrap();
+/// let dir = folder.path().join("a");
+/// let run = RunDirectory::create(&dir)?;
+/// run.write_theory("sort A\n")?;
+/// run.write_manifest("theory = \"theory.ltn\"\n")?;
+/// assert!(run.checkpoint()?.is_none());
+///
+/// let checkpoint = Checkpoint {
+///     tensors: vec![("w".into(), vec![2], vec![1.0, 2.0])],
+///     meta: [("step".to_string(), "100".to_string())].into(),
+/// };
+/// let mut log = run.metrics_log(&["covered".into()], &["ari".into()], None)?;
+/// run.write_checkpoint(&mut log, &checkpoint)?;
+/// assert_eq!(run.checkpoint()?, Some(checkpoint));
+///
+/// // Nobody else can write it, and it is not overwritten by accident.
+/// drop(run);
+/// assert!(RunDirectory::create(&dir).unwrap_err().to_string().contains("--resume"));
+/// # Ok::<(), logltn::Diagnostics>(())
+/// ```
+#[derive(Debug)]
+pub struct RunDirectory {
+    dir: PathBuf,
+    /// Only a writer has one.
+    _lock: Option<Lock>,
+}
+
+impl RunDirectory {
+    /// A new run in `dir`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// If `dir` holds a run already, is not a folder, cannot be made, or another process writes a run there.
+    pub fn create(dir: &Path) -> Result<RunDirectory, Diagnostics> {
+        let run = RunDirectory::locked(dir)?;
+        if let Some(found) = run.trace() {
+            return Err(Diagnostic::error(format!(
+                "{}: the folder holds a run already (`{found}` is there)",
+                dir.display()
+            ))
+            .help("continue it with `--resume`, or choose another folder with `--out`")
+            .into());
+        }
+        Ok(run)
+    }
+
+    /// The run in `dir`, to be continued; a new one if there is none. What an interrupted write left behind is cleared
+    /// away.
+    ///
+    /// # Errors
+    /// If `dir` is not a folder, cannot be made, or another process writes a run there.
+    pub fn resume(dir: &Path) -> Result<RunDirectory, Diagnostics> {
+        let run = RunDirectory::locked(dir)?;
+        atomic::remove_leftovers(dir);
+        Ok(run)
+    }
+
+    /// The run in `dir`, to be looked at, perhaps while another process still writes it.
+    ///
+    /// # Errors
+    /// If `dir` holds no run.
+    pub fn open(dir: &Path) -> Result<RunDirectory, Diagnostics> {
+        let run = RunDirectory {
+            dir: dir.to_path_buf(),
+            _lock: None,
+        };
+        if run.trace().is_some() {
+            return Ok(run);
+        }
+        let shown = dir.display();
+        Err(if dir.is_dir() {
+            Diagnostic::error(format!("{shown}: the folder holds no run"))
+                .help("make one with `logltn train … --out DIR`")
+        } else if dir.exists() {
+            Diagnostic::error(format!(
+                "{shown}: expected the folder of a run, found a file"
+            ))
+        } else {
+            Diagnostic::error(format!("{shown}: there is no such folder"))
+        }
+        .into())
+    }
+
+    fn locked(dir: &Path) -> Result<RunDirectory, Diagnostics> {
+        if dir.exists() && !dir.is_dir() {
+            return Err(Diagnostic::error(format!(
+                "{}: expected a folder for the run, found a file",
+                dir.display()
+            ))
+            .help("choose another folder with `--out`")
+            .into());
+        }
+        fs::create_dir_all(dir).map_err(|error| atomic::explain(dir, "cannot be made", &error))?;
+        let lock = Lock::take(&dir.join("run.lock"), dir)?;
+        Ok(RunDirectory {
+            dir: dir.to_path_buf(),
+            _lock: Some(lock),
+        })
+    }
+
+    /// A file that only a run leaves.
+    fn trace(&self) -> Option<&'static str> {
+        [
+            "run.json",
+            "checkpoint.safetensors",
+            "weights.safetensors",
+            "metrics.jsonl",
+            "metrics.csv",
+        ]
+        .into_iter()
+        .find(|name| self.file(name).exists())
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The path of a file in the folder.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    /// Writes `manifest.toml`: the manifest with everything that flags and defaults decided.
+    pub fn write_manifest(&self, text: &str) -> Result<(), Diagnostic> {
+        write_atomically(&self.file("manifest.toml"), text.as_bytes())
+    }
+
+    /// Writes `theory.ltn`.
+    pub fn write_theory(&self, text: &str) -> Result<(), Diagnostic> {
+        write_atomically(&self.file("theory.ltn"), text.as_bytes())
+    }
+
+    /// Writes `run.json`.
+    pub fn write_info(&self, info: &RunInfo) -> Result<(), Diagnostic> {
+        write_atomically(&self.file("run.json"), info.to_json().as_bytes())
+    }
+
+    /// Reads `run.json`.
+    pub fn info(&self) -> Result<RunInfo, Diagnostics> {
+        let path = self.file("run.json");
+        RunInfo::parse(&read_bytes(&path)?, &path.display().to_string())
+    }
+
+    /// Replaces the checkpoint. The records so far go to disk before it does, so that a checkpoint never knows of steps
+    /// that the metrics do not.
+    pub fn write_checkpoint(
+        &self,
+        log: &mut MetricsLog,
+        checkpoint: &Checkpoint,
+    ) -> Result<(), Diagnostics> {
+        let bytes = checkpoint.encode()?;
+        log.sync()?;
+        write_atomically(&self.file("checkpoint.safetensors"), &bytes)?;
+        Ok(())
+    }
+
+    /// The newest checkpoint, if one was written.
+    pub fn checkpoint(&self) -> Result<Option<Checkpoint>, Diagnostics> {
+        read_if_there(&self.file("checkpoint.safetensors"))
+    }
+
+    /// Writes the final weights. The file's bytes depend on `weights` only, so its `meta` should hold nothing of the
+    /// time or the machine.
+    pub fn write_weights(&self, weights: &Checkpoint) -> Result<(), Diagnostics> {
+        write_atomically(&self.file("weights.safetensors"), &weights.encode()?)?;
+        Ok(())
+    }
+
+    /// The final weights, if the run is finished.
+    pub fn weights(&self) -> Result<Option<Checkpoint>, Diagnostics> {
+        read_if_there(&self.file("weights.safetensors"))
+    }
+
+    /// The two files of metrics, to be continued after step `after` (records of later steps are removed); `None` starts
+    /// them afresh.
+    pub fn metrics_log(
+        &self,
+        axioms: &[String],
+        metrics: &[String],
+        after: Option<u64>,
+    ) -> Result<MetricsLog, Diagnostics> {
+        MetricsLog::open(&self.dir, axioms, metrics, after)
+    }
+
+    /// The records of `metrics.jsonl`, one at a time: there may be more than fit into memory.
+    pub fn records(&self) -> Result<RecordReader, Diagnostics> {
+        RecordReader::open(&self.file("metrics.jsonl"))
+    }
+}
+
+fn read_if_there(path: &Path) -> Result<Option<Checkpoint>, Diagnostics> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let bytes = read_bytes(path)?;
+    Checkpoint::decode(&bytes, &path.display().to_string()).map(Some)
+}

@@ -1,0 +1,207 @@
+//! What is written down of one step, as a line of JSON.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use logltn::{Diagnostic, Diagnostics};
+use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::atomic::explain;
+
+/// What is written down of one step. A number that does not exist there (an axiom that its phase leaves out, the gradient
+/// at an evaluation) is NaN.
+#[derive(Clone, Debug, Default)]
+pub struct StepRecord {
+    /// How many steps were done when it was made.
+    pub step: u64,
+    /// The loss.
+    pub loss: f64,
+    /// The satisfaction of the theory: a log in the log semantics.
+    pub sat: f64,
+    /// The truth of each axiom, in the order of the run's axioms.
+    pub axioms: Vec<f64>,
+    /// The metrics evaluated at this step, by name; none at most steps.
+    pub metrics: Vec<(String, f64)>,
+    /// The norm of the gradient before clipping.
+    pub gradient_norm: f64,
+    /// The time the step took, in seconds.
+    pub step_time: f64,
+}
+
+/// Bit for bit, except that NaN is NaN: a record and its copy are equal.
+impl PartialEq for StepRecord {
+    fn eq(&self, other: &StepRecord) -> bool {
+        let same = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
+        self.step == other.step
+            && same(self.loss, other.loss)
+            && same(self.sat, other.sat)
+            && same(self.gradient_norm, other.gradient_norm)
+            && same(self.step_time, other.step_time)
+            && self.axioms.len() == other.axioms.len()
+            && (self.axioms.iter().zip(&other.axioms)).all(|(a, b)| same(*a, *b))
+            && self.metrics.len() == other.metrics.len()
+            && (self.metrics.iter().zip(&other.metrics)).all(|(a, b)| a.0 == b.0 && same(a.1, b.1))
+    }
+}
+
+/// A line of `metrics.jsonl`. Axioms go by name there, so that a line can be understood by itself. `N` is what holds
+/// names and numbers: borrowed when written, since there may be thousands at every step, owned when read.
+#[derive(Serialize, Deserialize)]
+struct Line<N> {
+    step: u64,
+    loss: Option<f64>,
+    sat: Option<f64>,
+    gradient_norm: Option<f64>,
+    step_time: Option<f64>,
+    axioms: N,
+    metrics: N,
+}
+
+/// A JSON object that keeps its order. JSON has no NaN and no infinity: both are `null`.
+struct Named(Vec<(String, f64)>);
+
+struct BorrowedNames<'a>(Vec<(&'a str, f64)>);
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+impl Serialize for BorrowedNames<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, &finite(*value))?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Named {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Named, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Named;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of numbers by name")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named, A::Error> {
+                let mut entries = Vec::new();
+                while let Some((name, value)) = map.next_entry::<String, Option<f64>>()? {
+                    entries.push((name, value.unwrap_or(f64::NAN)));
+                }
+                Ok(Named(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+impl StepRecord {
+    /// The record as a line of JSON, its break included.
+    pub(super) fn to_json_line(&self, axiom_names: &[String]) -> String {
+        let line = Line {
+            step: self.step,
+            loss: finite(self.loss),
+            sat: finite(self.sat),
+            gradient_norm: finite(self.gradient_norm),
+            step_time: finite(self.step_time),
+            axioms: BorrowedNames(
+                (axiom_names.iter().map(String::as_str))
+                    .zip(self.axioms.iter().copied())
+                    .collect(),
+            ),
+            metrics: BorrowedNames(
+                (self.metrics.iter())
+                    .map(|(name, value)| (name.as_str(), *value))
+                    .collect(),
+            ),
+        };
+        // Objects of text and numbers can always be written.
+        let mut text = serde_json::to_string(&line).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}
+
+/// Reads `metrics.jsonl` record by record, since a long run may not fit into memory.
+///
+/// A last line without a line break was cut short when the process was killed, and is left out.
+#[derive(Debug)]
+pub struct RecordReader {
+    name: String,
+    lines: BufReader<File>,
+    line: usize,
+    axiom_names: Vec<String>,
+    text: String,
+}
+
+impl RecordReader {
+    pub(super) fn open(path: &Path) -> Result<RecordReader, Diagnostics> {
+        let file = File::open(path).map_err(|error| explain(path, "cannot be read", &error))?;
+        Ok(RecordReader {
+            name: path.display().to_string(),
+            lines: BufReader::with_capacity(1 << 18, file),
+            line: 0,
+            axiom_names: Vec::new(),
+            text: String::new(),
+        })
+    }
+
+    /// The names of the axioms, known once the first record has been read.
+    pub fn axiom_names(&self) -> &[String] {
+        &self.axiom_names
+    }
+
+    fn read(&mut self) -> Result<Option<StepRecord>, Diagnostics> {
+        self.text.clear();
+        self.line += 1;
+        let place = |what: String| {
+            Diagnostics::from(
+                Diagnostic::error(format!("{}:{}: {what}", self.name, self.line))
+                    .help("the file should be as `logltn train` wrote it"),
+            )
+        };
+        let length = self
+            .lines
+            .read_line(&mut self.text)
+            .map_err(|error| place(format!("the line cannot be read: {error}")))?;
+        if length == 0 || !self.text.ends_with('\n') {
+            return Ok(None);
+        }
+        let line: Line<Named> = serde_json::from_str(&self.text)
+            .map_err(|error| place(format!("the line is not a record of a step: {error}")))?;
+        if self.line == 1 {
+            self.axiom_names = line.axioms.0.iter().map(|(name, _)| name.clone()).collect();
+        }
+        let expected = self.axiom_names.iter();
+        if line.axioms.0.len() != expected.len()
+            || (line.axioms.0.iter().zip(expected)).any(|((name, _), known)| name != known)
+        {
+            return Err(place(
+                "the axioms are others than in the first line".to_string(),
+            ));
+        }
+        let number = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        Ok(Some(StepRecord {
+            step: line.step,
+            loss: number(line.loss),
+            sat: number(line.sat),
+            axioms: line.axioms.0.into_iter().map(|(_, value)| value).collect(),
+            metrics: line.metrics.0,
+            gradient_norm: number(line.gradient_norm),
+            step_time: number(line.step_time),
+        }))
+    }
+}
+
+impl Iterator for RecordReader {
+    type Item = Result<StepRecord, Diagnostics>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read().transpose()
+    }
+}

@@ -1,0 +1,186 @@
+//! What is known of a run as a whole: `run.json`.
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use logltn::{Diagnostic, Diagnostics};
+use serde::{Deserialize, Serialize};
+
+/// What is known of a run as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunInfo {
+    /// What the run is called, usually the manifest's name.
+    pub title: String,
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// The name of the semantics.
+    pub semantics: String,
+    /// The versions of the programs involved, by name.
+    pub versions: BTreeMap<String, String>,
+    /// The command line, word by word.
+    pub command: Vec<String>,
+    /// When it began, as [`utc_time`] writes it.
+    pub started: String,
+    /// When the status last changed.
+    pub updated: String,
+    /// How far it got.
+    pub status: RunStatus,
+    /// Why, where the status alone does not say.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The axioms, in the order of the records.
+    pub axioms: Vec<AxiomInfo>,
+}
+
+/// How far a run got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// It goes on, or its process was killed.
+    #[default]
+    Running,
+    /// It was stopped on purpose and can be resumed.
+    Interrupted,
+    /// It did all its steps.
+    Finished,
+    /// It stopped on an error.
+    Failed,
+}
+
+impl RunStatus {
+    /// In one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Interrupted => "interrupted",
+            RunStatus::Finished => "finished",
+            RunStatus::Failed => "failed",
+        }
+    }
+}
+
+/// What is known of an axiom before training.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AxiomInfo {
+    /// Its name; members of a family are `name[individual]`.
+    pub name: String,
+    /// Its weight.
+    pub weight: f64,
+}
+
+impl RunInfo {
+    /// The text of `run.json`.
+    pub fn to_json(&self) -> String {
+        // Text, numbers and lists of them can always be written.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Reads the text of `run.json`; `name` stands for the file in messages.
+    ///
+    /// # Errors
+    /// If it is not such a text. Keys that are missing get defaults, so that newer programs can read older runs.
+    pub fn parse(bytes: &[u8], name: &str) -> Result<RunInfo, Diagnostics> {
+        serde_json::from_slice(bytes).map_err(|error| {
+            Diagnostic::error(format!("{name}: it cannot be understood: {error}"))
+                .help("the file should be as `logltn train` wrote it")
+                .into()
+        })
+    }
+}
+
+/// A moment in UTC, to the second: `2026-11-15T10:12:00Z`.
+///
+/// ```
+/// use logltn_train::run_directory::utc_time;
+/// use std::time::{Duration, UNIX_EPOCH};
+/// assert_eq!(utc_time(UNIX_EPOCH + Duration::from_secs(951_827_696)), "2000-02-29T12:34:56Z");
+/// ```
+pub fn utc_time(moment: SystemTime) -> String {
+    // A clock before 1970 is wrong anyway.
+    let seconds = moment
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs());
+    let (year, month, day) = date(seconds / 86_400);
+    let second = seconds % 86_400;
+    format!(
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
+}
+
+/// Year, month and day from the days since 1970-01-01.
+///
+/// Years are counted from March, so that the leap day comes last, and in eras of 400 years, which all have the same
+/// length.
+fn date(days: u64) -> (u64, u64, u64) {
+    const DAYS_FROM_0000_03_01: u64 = 719_468;
+    const ERA: u64 = 146_097;
+    let days = days + DAYS_FROM_0000_03_01;
+    let day_of_era = days % ERA;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    let year = days / ERA * 400 + year_of_era + u64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts the days one by one.
+    #[test]
+    fn dates_follow_the_calendar() {
+        let (mut year, mut month, mut day) = (1970, 1, 1);
+        for days in 0..200_000 {
+            assert_eq!(date(days), (year, month, day));
+            let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+            let length = match month {
+                2 if leap => 29,
+                2 => 28,
+                4 | 6 | 9 | 11 => 30,
+                _ => 31,
+            };
+            day += 1;
+            if day > length {
+                (month, day) = (month + 1, 1);
+            }
+            if month > 12 {
+                (year, month) = (year + 1, 1);
+            }
+        }
+    }
+
+    #[test]
+    fn survives_its_file() {
+        let info = RunInfo {
+            title: "clustering".into(),
+            seed: u64::MAX,
+            versions: [("logltn".to_string(), "0.1.0".to_string())].into(),
+            command: vec!["logltn".into(), "train".into(), "a b.toml".into()],
+            status: RunStatus::Failed,
+            reason: "the loss is \"NaN\" at step 3".into(),
+            axioms: vec![AxiomInfo {
+                name: "covered[∀]".into(),
+                weight: 0.1,
+            }],
+            ..RunInfo::default()
+        };
+        let text = info.to_json();
+        assert_eq!(RunInfo::parse(text.as_bytes(), "run.json").unwrap(), info);
+        assert_eq!(
+            RunInfo::parse(b"{}", "run.json").unwrap(),
+            RunInfo::default()
+        );
+        let wrong = RunInfo::parse(b"{\"seed\": -1}", "a/run.json").unwrap_err();
+        assert!(wrong.to_string().contains("a/run.json"), "{wrong}");
+    }
+}

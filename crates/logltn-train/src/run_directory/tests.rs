@@ -1,0 +1,396 @@
+//! What a run directory refuses, keeps and gives back. (That it survives SIGKILL is in `tests/run_directory_killed.rs`.)
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn checkpoint(step: u64) -> Checkpoint {
+    Checkpoint {
+        tensors: vec![
+            ("b".into(), vec![2], vec![step as f32, -1.5]),
+            ("a".into(), vec![2, 3], vec![0.0, 1.0, 2.0, 3.0, 4.0, -0.0]),
+        ],
+        meta: [
+            ("step".to_string(), step.to_string()),
+            ("epoch".to_string(), "1".to_string()),
+            ("random".to_string(), "3405691582".to_string()),
+        ]
+        .into(),
+    }
+}
+
+fn record(step: u64) -> StepRecord {
+    StepRecord {
+        step,
+        loss: 0.1 * step as f64,
+        sat: -0.1 * step as f64,
+        axioms: vec![-1.0 / 3.0, f64::NAN],
+        metrics: if step.is_multiple_of(2) {
+            vec![("ari".into(), 0.7)]
+        } else {
+            vec![]
+        },
+        gradient_norm: 1e-300,
+        step_time: 0.002,
+    }
+}
+
+fn names() -> (Vec<String>, Vec<String>) {
+    (
+        vec!["covered".into(), "types[a,b]\nc".into()],
+        vec!["ari".into(), "acc".into()],
+    )
+}
+
+#[test]
+fn a_folder_with_a_run_is_refused() {
+    let folder = folder();
+    let dir = folder.path().join("deep/er");
+    let run = RunDirectory::create(&dir).unwrap();
+    let second = RunDirectory::resume(&dir).unwrap_err().to_string();
+    assert!(second.contains("another process"), "{second}");
+    run.write_info(&RunInfo::default()).unwrap();
+    drop(run);
+    let refused = RunDirectory::create(&dir).unwrap_err().to_string();
+    assert!(refused.contains("`run.json` is there"), "{refused}");
+    assert!(refused.contains("--resume"), "{refused}");
+    assert_eq!(
+        RunDirectory::open(&dir).unwrap().info().unwrap(),
+        RunInfo::default()
+    );
+    RunDirectory::resume(&dir).unwrap();
+}
+
+#[test]
+fn an_empty_or_foreign_folder_is_taken() {
+    let folder = folder();
+    fs::write(folder.path().join("notes.txt"), "mine").unwrap();
+    RunDirectory::create(folder.path()).unwrap();
+    // Nothing was written, so it can still be created.
+    RunDirectory::create(folder.path()).unwrap();
+    let none = RunDirectory::open(folder.path()).unwrap_err().to_string();
+    assert!(none.contains("holds no run"), "{none}");
+}
+
+#[test]
+fn what_is_not_a_folder_is_refused() {
+    let folder = folder();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    for wrong in [
+        RunDirectory::create(&file).unwrap_err(),
+        RunDirectory::resume(&file).unwrap_err(),
+        RunDirectory::open(&file).unwrap_err(),
+    ] {
+        assert!(wrong.to_string().contains("found a file"), "{wrong}");
+    }
+    let below = RunDirectory::create(&file.join("run")).unwrap_err();
+    assert!(below.to_string().contains("cannot be made"), "{below}");
+    let missing = RunDirectory::open(&folder.path().join("no")).unwrap_err();
+    assert!(missing.to_string().contains("no such folder"), "{missing}");
+}
+
+#[test]
+fn a_write_that_fails_leaves_the_old_file() {
+    let folder = folder();
+    // The name is as long as names can be, so the unfinished file's is too long.
+    let path = folder.path().join("x".repeat(255));
+    fs::write(&path, "old").unwrap();
+    let error = write_atomically(&path, b"new").unwrap_err();
+    assert!(error.message().contains("cannot be written"), "{error}");
+    assert_eq!(
+        error.notes(),
+        ["the file that was there before is unchanged"]
+    );
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+
+    let error = write_atomically(folder.path(), b"").unwrap_err();
+    assert!(error.message().contains("in the way"), "{error}");
+}
+
+#[test]
+fn errors_name_the_path_the_reason_and_the_remedy() {
+    let path = Path::new("runs/a/checkpoint.safetensors");
+    let full = atomic::explain(
+        path,
+        "cannot be written",
+        &io::ErrorKind::StorageFull.into(),
+    );
+    assert!(
+        full.message()
+            .starts_with("runs/a/checkpoint.safetensors: it cannot be written: ")
+    );
+    assert!(full.help_text().unwrap().contains("make room"));
+    let denied = io::ErrorKind::PermissionDenied.into();
+    let denied = atomic::explain(path, "cannot be written", &denied);
+    assert!(denied.help_text().unwrap().contains("permissions"));
+}
+
+#[test]
+fn leftovers_are_cleared_away() {
+    let folder = folder();
+    let leftover = folder
+        .path()
+        .join(".checkpoint.safetensors.12-0.unfinished");
+    fs::write(&leftover, "half").unwrap();
+    fs::write(folder.path().join(".mine"), "").unwrap();
+    RunDirectory::resume(folder.path()).unwrap();
+    assert!(!leftover.exists());
+    assert!(folder.path().join(".mine").exists());
+}
+
+#[test]
+fn the_bytes_of_a_checkpoint_depend_on_its_content_only() {
+    let bytes = checkpoint(3).encode().unwrap();
+    let mut turned = checkpoint(3);
+    turned.tensors.reverse();
+    assert_eq!(turned.encode().unwrap(), bytes);
+    assert_ne!(checkpoint(4).encode().unwrap(), bytes);
+    // The numbers start at a multiple of eight.
+    assert_eq!((bytes.len() - 8 * 4) % 8, 0);
+}
+
+#[test]
+fn other_programs_can_read_a_checkpoint() {
+    let bytes = checkpoint(3).encode().unwrap();
+    let read = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let a = read.tensor("a").unwrap();
+    assert_eq!(a.shape(), [2, 3]);
+    assert_eq!(a.data()[4..8], 1.0f32.to_le_bytes());
+    let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
+    let expected: HashMap<String, String> = checkpoint(3).meta.into_iter().collect();
+    assert_eq!(header.metadata(), &Some(expected));
+}
+
+#[test]
+fn a_checkpoint_that_could_not_be_read_is_not_written() {
+    let folder = folder();
+    let run = RunDirectory::create(folder.path()).unwrap();
+    let (axioms, metrics) = names();
+    let mut log = run.metrics_log(&axioms, &metrics, None).unwrap();
+    run.write_checkpoint(&mut log, &checkpoint(1)).unwrap();
+    let tensor = |name: &str, shape: &[usize], values: &[f32]| -> CheckpointTensor {
+        (name.into(), shape.to_vec(), values.to_vec())
+    };
+    let wrong = [
+        (vec![], "holds no tensors"),
+        (vec![tensor("w", &[2], &[1.0])], "does not fit"),
+        (vec![tensor("w", &[], &[1.0])], "does not fit"),
+        (vec![tensor("w", &[0], &[])], "does not fit"),
+        (vec![tensor("w", &[usize::MAX, 4], &[1.0])], "does not fit"),
+        (vec![tensor("w", &[2], &[1.0, f32::NAN])], "number 1 is NaN"),
+        (
+            vec![tensor("__metadata__", &[1], &[1.0])],
+            "cannot have the name",
+        ),
+        (
+            vec![tensor("w", &[1], &[1.0]), tensor("w", &[1], &[2.0])],
+            "two tensors `w`",
+        ),
+    ];
+    for (tensors, expected) in wrong {
+        let bad = Checkpoint {
+            tensors,
+            meta: BTreeMap::new(),
+        };
+        let text = run
+            .write_checkpoint(&mut log, &bad)
+            .unwrap_err()
+            .to_string();
+        assert!(text.contains(expected), "{text}");
+        let kept = run.checkpoint().unwrap().unwrap();
+        assert_eq!(kept.meta["step"], "1");
+        assert_eq!(kept.tensor("b"), Some((&[2][..], &[1.0, -1.5][..])));
+    }
+}
+
+#[test]
+fn a_damaged_checkpoint_is_named() {
+    let folder = folder();
+    let run = RunDirectory::create(folder.path()).unwrap();
+    let bytes = checkpoint(1).encode().unwrap();
+    fs::write(
+        run.file("checkpoint.safetensors"),
+        &bytes[..bytes.len() - 1],
+    )
+    .unwrap();
+    let text = run.checkpoint().unwrap_err().to_string();
+    assert!(text.contains("checkpoint.safetensors"), "{text}");
+    let strange = b"\x20\0\0\0\0\0\0\0{\"__metadata__\":{\"step\":[1,2,3]}}";
+    assert!(Checkpoint::decode(strange, "a").is_err());
+}
+
+#[test]
+fn records_come_back_as_they_were() {
+    let folder = folder();
+    let run = RunDirectory::create(folder.path()).unwrap();
+    let (axioms, metrics) = names();
+    let mut log = run.metrics_log(&axioms, &metrics, None).unwrap();
+    for step in 1..=5 {
+        log.append(&record(step)).unwrap();
+    }
+    log.sync().unwrap();
+    let mut reader = run.records().unwrap();
+    let read: Vec<StepRecord> = reader.by_ref().map(Result::unwrap).collect();
+    assert_eq!(read, (1..=5).map(record).collect::<Vec<_>>());
+    assert_eq!(reader.axiom_names(), axioms);
+
+    let csv = fs::read_to_string(run.file("metrics.csv")).unwrap();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(
+        lines[0],
+        "step,loss,sat,gradient_norm,step_time,metric:ari,metric:acc,axiom:covered,\"axiom:types[a,b] c\""
+    );
+    assert_eq!(lines.len(), 6);
+    assert!(lines[1].starts_with("1,0.1,-0.1,1e-300,"), "{}", lines[1]);
+    assert!(
+        lines[1].ends_with(",0.002,,,-0.3333333333333333,"),
+        "{}",
+        lines[1]
+    );
+    assert!(
+        lines[2].ends_with(",0.002,0.7,,-0.3333333333333333,"),
+        "{}",
+        lines[2]
+    );
+}
+
+#[test]
+fn records_that_do_not_fit_are_refused() {
+    let folder = folder();
+    let run = RunDirectory::create(folder.path()).unwrap();
+    let (axioms, metrics) = names();
+    let mut log = run.metrics_log(&axioms, &metrics, None).unwrap();
+    let mut wrong = record(1);
+    wrong.axioms.pop();
+    assert!(
+        log.append(&wrong)
+            .unwrap_err()
+            .to_string()
+            .contains("1 axioms")
+    );
+    let mut wrong = record(1);
+    wrong.metrics.push(("f1".into(), 0.0));
+    assert!(log.append(&wrong).unwrap_err().to_string().contains("`f1`"));
+}
+
+#[test]
+fn a_resumed_log_forgets_later_steps_and_torn_lines() {
+    let (axioms, metrics) = names();
+    let whole = |steps: std::ops::Range<u64>| {
+        let folder = folder();
+        let run = RunDirectory::create(folder.path()).unwrap();
+        let mut log = run.metrics_log(&axioms, &metrics, None).unwrap();
+        steps.for_each(|step| log.append(&record(step)).unwrap());
+        log.sync().unwrap();
+        let read = |name| fs::read(run.file(name)).unwrap();
+        (read("metrics.csv"), read("metrics.jsonl"))
+    };
+    let (csv, jsonl) = whole(1..21);
+    let expected = whole(1..13);
+    // Cut anywhere after step 10's lines, resumed at step 10, and two more steps done.
+    let after_ten = whole(1..11);
+    for cut in (0..csv.len() - after_ten.0.len()).step_by(5) {
+        let folder = folder();
+        let cut_jsonl = jsonl.len().min(after_ten.1.len() + cut);
+        fs::write(
+            folder.path().join("metrics.csv"),
+            &csv[..after_ten.0.len() + cut],
+        )
+        .unwrap();
+        fs::write(folder.path().join("metrics.jsonl"), &jsonl[..cut_jsonl]).unwrap();
+        let run = RunDirectory::resume(folder.path()).unwrap();
+        let mut log = run.metrics_log(&axioms, &metrics, Some(10)).unwrap();
+        log.append(&record(11)).unwrap();
+        log.append(&record(12)).unwrap();
+        drop(log);
+        assert_eq!(fs::read(run.file("metrics.csv")).unwrap(), expected.0);
+        assert_eq!(fs::read(run.file("metrics.jsonl")).unwrap(), expected.1);
+    }
+    // Without a checkpoint everything starts again.
+    let folder = folder();
+    fs::write(folder.path().join("metrics.csv"), &csv).unwrap();
+    let run = RunDirectory::resume(folder.path()).unwrap();
+    drop(run.metrics_log(&axioms, &metrics, None).unwrap());
+    assert_eq!(fs::read(run.file("metrics.csv")).unwrap(), whole(1..1).0);
+}
+
+#[test]
+fn a_line_that_is_no_record_is_named() {
+    let folder = folder();
+    let path = folder.path().join("metrics.jsonl");
+    let good = record(1).to_json_line(&names().0);
+    for (text, expected) in [
+        (
+            format!("{good}{{}}\n"),
+            "metrics.jsonl:2: the line is not a record",
+        ),
+        (
+            format!("{good}{}", good.replace("covered", "other")),
+            "others than in the first",
+        ),
+    ] {
+        fs::write(&path, text).unwrap();
+        let run = RunDirectory::open(folder.path()).unwrap();
+        let read: Result<Vec<StepRecord>, Diagnostics> = run.records().unwrap().collect();
+        let wrong = read.unwrap_err().to_string();
+        assert!(wrong.contains(expected), "{wrong}");
+    }
+    // A torn last line is no mistake.
+    fs::write(&path, format!("{good}{}", &good[..10])).unwrap();
+    let run = RunDirectory::open(folder.path()).unwrap();
+    assert_eq!(run.records().unwrap().count(), 1);
+}
+
+fn any_checkpoint() -> impl Strategy<Value = Checkpoint> {
+    let values = prop::collection::vec(-1e30f32..1e30, 1..12);
+    let tensors = prop::collection::btree_map(".{0,6}", values, 1..6);
+    let meta = prop::collection::btree_map(".{0,6}", ".{0,20}", 0..4);
+    (tensors, meta).prop_map(|(tensors, meta)| Checkpoint {
+        tensors: (tensors.into_iter())
+            .map(|(name, values)| (name, vec![1, values.len()], values))
+            .collect(),
+        meta,
+    })
+}
+
+proptest! {
+    #[test]
+    fn checkpoints_come_back_bit_for_bit(checkpoint in any_checkpoint()) {
+        let bytes = checkpoint.encode().unwrap();
+        let read = Checkpoint::decode(&bytes, "a").unwrap();
+        prop_assert_eq!(&read, &checkpoint);
+        prop_assert_eq!(read.encode().unwrap(), bytes);
+    }
+
+    #[test]
+    fn no_bytes_make_decoding_panic(mut bytes in any_checkpoint().prop_map(|c| c.encode().unwrap()),
+                                    at in any::<prop::sample::Index>(), byte in any::<u8>(), keep in any::<prop::sample::Index>()) {
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        bytes.truncate(1 + keep.index(bytes.len()));
+        let _ = Checkpoint::decode(&bytes, "a");
+    }
+
+    #[test]
+    fn numbers_come_back_bit_for_bit(loss in any::<f64>(), axiom in any::<f64>(), step in any::<u64>()) {
+        let original = StepRecord { step, loss, axioms: vec![axiom], ..StepRecord::default() };
+        let folder = folder();
+        let path = folder.path().join("metrics.jsonl");
+        fs::write(&path, original.to_json_line(&["a".to_string()])).unwrap();
+        let read = RunDirectory::open(folder.path()).unwrap().records().unwrap().next();
+        let finite = |value: f64| if value.is_finite() { value } else { f64::NAN };
+        let expected = StepRecord { loss: finite(loss), axioms: vec![finite(axiom)], ..original };
+        prop_assert_eq!(read.unwrap().unwrap(), expected);
+    }
+}

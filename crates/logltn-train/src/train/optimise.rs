@@ -1,0 +1,101 @@
+//! One optimiser over all blocks of a model's parameters.
+
+use logltn_nn::{Adam, AdamSettings, OptimiserState, Sgd, SgdSettings};
+
+use crate::manifest::Optimizer;
+use crate::model::Model;
+
+/// The optimiser of every block, in the model's order.
+#[derive(Debug)]
+pub(super) struct Optimise {
+    kind: Optimizer,
+    blocks: Vec<Block>,
+}
+
+#[derive(Debug)]
+enum Block {
+    Adam(Adam),
+    Sgd(Sgd),
+}
+
+impl Optimise {
+    pub fn new(kind: Optimizer, model: &mut Model) -> Optimise {
+        let mut blocks = Vec::new();
+        model.visit_parameters(&mut |_, values, _| blocks.push(Block::new(kind, values.len())));
+        Optimise { kind, blocks }
+    }
+
+    /// Clips the gradient to a norm, if one is given; returns the norm it had.
+    pub fn clip(model: &mut Model, largest: Option<f64>) -> f64 {
+        let mut squares = 0.0;
+        model.visit_gradients(&mut |gradients| {
+            // In double precision and in order: the same bits every time.
+            squares += gradients
+                .iter()
+                .map(|&g| f64::from(g) * f64::from(g))
+                .sum::<f64>();
+        });
+        let norm = squares.sqrt();
+        if let Some(largest) = largest.filter(|l| norm > *l) {
+            let scale = (largest / norm) as f32;
+            model.visit_gradients(&mut |gradients| {
+                gradients.iter_mut().for_each(|g| *g *= scale);
+            });
+        }
+        norm
+    }
+
+    /// Moves the parameters against their gradients.
+    pub fn step(&mut self, model: &mut Model, learning_rate: f64) {
+        let mut blocks = self.blocks.iter_mut();
+        let rate = learning_rate as f32;
+        let decay = match self.kind {
+            Optimizer::Sgd { weight_decay, .. } => (1.0 - learning_rate * weight_decay) as f32,
+            // AdamW's own.
+            Optimizer::Adam | Optimizer::AdamW { .. } => 1.0,
+        };
+        model.visit_parameters(&mut |_, values, gradients| {
+            if decay != 1.0 {
+                values.iter_mut().for_each(|v| *v *= decay);
+            }
+            match blocks.next() {
+                Some(Block::Adam(adam)) => adam.step(rate, values, gradients),
+                Some(Block::Sgd(sgd)) => sgd.step(rate, values, gradients),
+                None => {}
+            }
+        });
+    }
+
+    /// What each block's optimiser remembers.
+    pub fn states(&self) -> impl Iterator<Item = &OptimiserState> {
+        self.blocks.iter().map(|block| match block {
+            Block::Adam(adam) => adam.state(),
+            Block::Sgd(sgd) => sgd.state(),
+        })
+    }
+
+    pub fn states_mut(&mut self) -> impl Iterator<Item = &mut OptimiserState> {
+        self.blocks.iter_mut().map(|block| match block {
+            Block::Adam(adam) => adam.state_mut(),
+            Block::Sgd(sgd) => sgd.state_mut(),
+        })
+    }
+}
+
+impl Block {
+    fn new(kind: Optimizer, length: usize) -> Block {
+        match kind {
+            Optimizer::Adam => Block::Adam(Adam::new(AdamSettings::default(), length)),
+            Optimizer::AdamW { weight_decay } => {
+                Block::Adam(Adam::new(AdamSettings::adamw(weight_decay as f32), length))
+            }
+            Optimizer::Sgd { momentum, .. } => {
+                let settings = SgdSettings {
+                    momentum: momentum as f32,
+                    ..SgdSettings::default()
+                };
+                Block::Sgd(Sgd::new(settings, length))
+            }
+        }
+    }
+}

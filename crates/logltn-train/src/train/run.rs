@@ -1,0 +1,191 @@
+//! A training with a run directory: records, checkpoints, metrics, resuming, and a report at the end.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Instant, SystemTime};
+
+use logltn::{Diagnostic, Diagnostics};
+
+use super::Trainer;
+use crate::run_directory::{
+    AxiomInfo, MetricsLog, RunDirectory, RunInfo, RunStatus, StepRecord, utc_time,
+};
+use crate::tensorboard::EventWriter;
+
+/// Someone who follows a run: a progress bar, a test, nobody.
+pub trait Watch {
+    /// After each step.
+    fn step(&mut self, record: &StepRecord, total: u64) {
+        let _ = (record, total);
+    }
+
+    /// Something worth saying.
+    fn warning(&mut self, warning: &Diagnostic) {
+        let _ = warning;
+    }
+}
+
+impl Watch for () {}
+
+/// What a run is called, and how it was started.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Usually the manifest's name.
+    pub title: String,
+    /// The command line, for the record.
+    pub command: Vec<String>,
+    /// Go on from a checkpoint, if there is one.
+    pub resume: bool,
+    /// Write TensorBoard event files as well, to `tensorboard/`.
+    pub tensorboard: bool,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// All steps are done.
+    Finished {
+        /// The last record.
+        last: Option<StepRecord>,
+        /// The last value of each metric.
+        metrics: Vec<(String, f64)>,
+    },
+    /// It had been finished before; nothing was done.
+    AlreadyFinished,
+    /// It was asked to stop, and can be resumed.
+    Interrupted {
+        /// How many steps are done.
+        done: u64,
+    },
+}
+
+/// Trains to the end, or until `stop` is set.
+///
+/// # Errors
+/// What the training or the disk has to say. The last checkpoint stays whole.
+pub fn run(
+    trainer: &mut Trainer,
+    directory: &RunDirectory,
+    options: &RunOptions,
+    stop: &AtomicBool,
+    watch: &mut dyn Watch,
+) -> Result<Outcome, Diagnostics> {
+    if options.resume && directory.weights()?.is_some() {
+        return Ok(Outcome::AlreadyFinished);
+    }
+    let mut after = None;
+    if options.resume
+        && let Some(checkpoint) = directory.checkpoint()?
+    {
+        trainer.restore(&checkpoint)?;
+        after = Some(trainer.done());
+    }
+    let mut info = describe(trainer, options);
+    directory.write_manifest(trainer.project().manifest.source.text())?;
+    directory.write_theory(trainer.project().theory().source.text())?;
+    directory.write_info(&info)?;
+    let axioms: Vec<String> = trainer.axioms().iter().map(|a| a.0.clone()).collect();
+    let mut log = directory.metrics_log(&axioms, &trainer.metrics(), after)?;
+    let mut events = match options.tensorboard {
+        true => Some(EventWriter::open(
+            &directory.file("tensorboard"),
+            &axioms,
+            after,
+        )?),
+        false => None,
+    };
+    let result = steps(trainer, directory, &mut log, events.as_mut(), stop, watch);
+    info.updated = utc_time(SystemTime::now());
+    match &result {
+        Ok(Outcome::Interrupted { .. }) => info.status = RunStatus::Interrupted,
+        Ok(_) => info.status = RunStatus::Finished,
+        Err(errors) => {
+            info.status = RunStatus::Failed;
+            info.reason = (errors.iter().next()).map_or(String::new(), |e| e.message().to_string());
+        }
+    }
+    // A full disk must not hide why the run stopped.
+    let written = directory.write_info(&info);
+    let outcome = result?;
+    written?;
+    Ok(outcome)
+}
+
+fn describe(trainer: &Trainer, options: &RunOptions) -> RunInfo {
+    let now = utc_time(SystemTime::now());
+    RunInfo {
+        title: options.title.clone(),
+        seed: trainer.seed(),
+        semantics: trainer.semantics().to_string(),
+        versions: [("logltn".to_string(), env!("CARGO_PKG_VERSION").to_string())].into(),
+        command: options.command.clone(),
+        started: now.clone(),
+        updated: now,
+        status: RunStatus::Running,
+        axioms: (trainer.axioms().iter())
+            .map(|(name, weight)| AxiomInfo {
+                name: name.clone(),
+                weight: *weight,
+            })
+            .collect(),
+        ..RunInfo::default()
+    }
+}
+
+fn steps(
+    trainer: &mut Trainer,
+    directory: &RunDirectory,
+    log: &mut MetricsLog,
+    mut events: Option<&mut EventWriter>,
+    stop: &AtomicBool,
+    watch: &mut dyn Watch,
+) -> Result<Outcome, Diagnostics> {
+    let mut last = None;
+    let mut metrics = Vec::new();
+    while !trainer.is_done() {
+        if stop.load(Ordering::Relaxed) {
+            let checkpoint = trainer.checkpoint();
+            directory.write_checkpoint(log, &checkpoint)?;
+            return Ok(Outcome::Interrupted {
+                done: trainer.done(),
+            });
+        }
+        let begun = Instant::now();
+        let step = trainer.step()?;
+        let mut record = StepRecord {
+            step: step.step,
+            loss: step.loss,
+            sat: step.sat,
+            axioms: step.axioms,
+            metrics: Vec::new(),
+            gradient_norm: step.gradient_norm,
+            step_time: begun.elapsed().as_secs_f64(),
+        };
+        let every = trainer.checkpoint_every();
+        if step.step == 1 || step.step.is_multiple_of(10 * every) {
+            for warning in trainer.balance().iter() {
+                watch.warning(warning);
+            }
+        }
+        if trainer.measure_is_due() {
+            record.metrics = trainer.measure()?;
+            trainer.note_metrics(&record.metrics);
+            metrics.clone_from(&record.metrics);
+        }
+        log.append(&record)?;
+        if let Some(events) = &mut events {
+            events.append(&record, SystemTime::now())?;
+        }
+        watch.step(&record, trainer.total());
+        if trainer.done().is_multiple_of(every) || trainer.is_done() {
+            let checkpoint = trainer.checkpoint();
+            directory.write_checkpoint(log, &checkpoint)?;
+        }
+        last = Some(record);
+    }
+    log.sync()?;
+    if let Some(events) = events {
+        events.sync()?;
+    }
+    directory.write_weights(&trainer.weights())?;
+    Ok(Outcome::Finished { last, metrics })
+}
