@@ -55,7 +55,9 @@
 //! 2. [`Data`] says how many individuals each sort has, and holds tables, params, and features for `dist`.
 //! 3. [`Semantics`] says what the connectives and quantifiers mean; [`Parameters`] drive α and p per call.
 //! 4. [`Plan::new`] compiles all that: guards become lists of the bindings they keep, found by joins and by
-//!    solving equations where the guard allows; the grid of all bindings is never built. Print a plan to see it.
+//!    solving equations where the guard allows; the grid of all bindings is never built.
+//!    Where that is exact, quantifiers are moved inward and the variables of an `exists` eliminated one by one
+//!    ([`Plan::rewrites`]). Print a plan to see it.
 //! 5. [`Engine`] runs the plan, in `f32` or `f64`: its [`requests`](Engine::requests) are the distinct argument
 //!    rows of each predicate, [`numbers_mut`](Engine::numbers_mut) takes the logits,
 //!    [`gradient`](Engine::gradient) gives the derivatives back.

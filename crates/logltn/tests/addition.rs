@@ -262,6 +262,52 @@ fn cost_is_linear_in_the_number_of_digits() {
     }
 }
 
+/// Single precision, in batches that leave nothing behind, on steps that go through several blocks.
+#[test]
+fn batches_in_single_precision() {
+    let (digits, rows) = (4, 300);
+    let theory = theory(digits, Form::Flat);
+    let mut data = data(&theory, digits, Form::Flat, rows);
+    data.set_batched("sums").expect("a table");
+    let table = theory.table("sums").expect("a table");
+    let plan = Plan::new(&data, &[Output::softmax()], &Semantics::default()).expect("a plan");
+    assert_eq!(plan.rewrites(0).count(), 1);
+    let mut single = Engine::<f32>::new(plan.clone());
+    let mut double = Engine::<f64>::new(plan);
+    let mut state = 5;
+    let batches: [Vec<u32>; 4] = [
+        (0..rows as u32).collect(),
+        vec![7],
+        (0..rows as u32).rev().step_by(3).collect(),
+        vec![4, 4, 200],
+    ];
+    for batch in &batches {
+        single.set_batch(table, batch).expect("a batch");
+        double.set_batch(table, batch).expect("a batch");
+        for i in 0..single.numbers_mut(0).len() {
+            let x = (6.0 * random(&mut state)) as f32;
+            single.numbers_mut(0)[i] = x;
+            double.numbers_mut(0)[i] = f64::from(x);
+        }
+        let parameters = Parameters {
+            alpha: 2.0,
+            ..Parameters::default()
+        };
+        let a = single
+            .evaluate_with_gradients(&parameters)
+            .expect("a value")
+            .loss;
+        let b = double
+            .evaluate_with_gradients(&parameters)
+            .expect("a value")
+            .loss;
+        assert!((a - b).abs() < 1e-5 * b.abs(), "{a} and {b}");
+        for (a, b) in single.gradient(0).iter().zip(double.gradient(0)) {
+            assert!((f64::from(*a) - b).abs() < 1e-5, "{a} and {b}");
+        }
+    }
+}
+
 /// 10^30 tuples of digits: counted, evaluated, and with the gradient of a sum of probabilities.
 #[test]
 fn fifteen_digits() {

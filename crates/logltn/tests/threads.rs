@@ -16,7 +16,8 @@ fn engine(semantics: &str) -> Engine<f32> {
         axiom covered:   forall x: Point. exists c: Kind. C(x, c)
         axiom smooth:    forall c: Kind, x: Point, y: Point where dist(x, y) < near. C(x, c) -> C(y, c)
         axiom linked:    forall x: Point. exists y: Point where dist(x, y) < near. R(x, y) or C(y, 1) or not C(x, 2)
-        axiom somewhere: exists x: Point, y: Point. R(x, y) and C(x, 0)"))
+        axiom somewhere: exists x: Point, y: Point. R(x, y) and C(x, 0)
+        axiom chain:     forall x: Point. exists a, b, c, d: Kind where a + b = c + d. C(x, a) and C(x, b) and C(x, c) and C(x, d)"))
         .expect("a theory");
     let mut state = 1;
     let features = (0..300 * 3).map(|_| random(&mut state)).collect();
@@ -68,7 +69,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
         let mut engine = engine(semantics);
         let one = bits(&mut engine, 1);
         assert!(
-            one.iter().skip(5).any(|b| *b != 0),
+            one.iter().skip(6).any(|b| *b != 0),
             "{semantics} has no gradient"
         );
         for threads in [2, 3, 7] {

@@ -4,7 +4,7 @@
 use super::exec::{Exec, Place};
 use super::run::{FLOOR, Run};
 use crate::operators::Aggregator;
-use crate::plan::program::{Elimination, EliminationInput, EliminationList, NodeKind, Program};
+use crate::plan::program::{Elimination, EliminationInput, NodeKind, Program};
 use crate::vector::Real;
 
 /// The buffers of one elimination.
@@ -51,13 +51,10 @@ impl<T: Real> Work<T> {
             make(derivatives, factor.size * bindings);
         }
         for (step, work) in elimination.steps.iter().zip(&mut self.steps) {
-            let lists = step.lists.iter();
-            let longest = lists.clone().map(EliminationList::len).max().unwrap_or(0);
-            let widest = lists.map(|l| l.ends.len()).max().unwrap_or(0);
-            make(&mut work.combinations, longest * bindings);
-            make(&mut self.rivals, longest * bindings);
+            make(&mut work.combinations, step.longest * bindings);
+            make(&mut self.rivals, step.longest * bindings);
             for vector in [&mut work.message, &mut work.sums, &mut work.by_message] {
-                make(vector, widest * bindings);
+                make(vector, step.widest * bindings);
             }
             work.starts
                 .reserve(bindings.saturating_sub(work.starts.len()));

@@ -240,6 +240,9 @@ pub(crate) struct EliminationFactor {
 pub(crate) struct EliminationStep {
     pub inputs: Vec<EliminationInput>,
     pub lists: Vec<EliminationList>,
+    /// The most combinations of a list, and the most places of its message.
+    pub longest: usize,
+    pub widest: usize,
 }
 
 #[derive(Clone, Copy, Debug)]

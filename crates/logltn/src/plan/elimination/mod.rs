@@ -211,6 +211,8 @@ impl Builder<'_> {
                     inputs: (turn.children.iter().map(|&c| EliminationInput::Message(c)))
                         .chain(turn.factors.iter().map(|&f| EliminationInput::Factor(f)))
                         .collect(),
+                    longest: lists.iter().map(EliminationList::len).max().unwrap_or(0),
+                    widest: lists.iter().map(|l| l.ends.len()).max().unwrap_or(0),
                     lists,
                 })
                 .collect(),
