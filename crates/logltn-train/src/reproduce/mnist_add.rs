@@ -290,7 +290,7 @@ impl Experiment for MnistAdd {
             let step = trainer.step()?;
             finding.sat = step.sat;
             if step.step % per_epoch == 0 {
-                let accuracy = 100.0 * loaded.accuracy(&mut trainer)?;
+                let accuracy = loaded.accuracy(&mut trainer)?;
                 let epoch = step.step / per_epoch;
                 finding.curve.push((epoch as f64, accuracy));
                 finding.metrics.insert(ACCURACY.name.to_string(), accuracy);
@@ -342,7 +342,7 @@ impl Experiment for MnistAdd {
 }
 
 impl Loaded {
-    /// The share of test sums that come out right when each image shows its likeliest digit.
+    /// How many test sums of a hundred come out right when each image shows its likeliest digit.
     fn accuracy(&self, trainer: &mut Trainer) -> Result<f64, Diagnostics> {
         let logits = (trainer.model_mut()).predict(self.predicate, &self.test_images, 1)?;
         let digits: Vec<usize> = logits.chunks_exact(DIGITS).map(largest).collect();
@@ -351,7 +351,7 @@ impl Loaded {
             10 * a + b + 10 * c + d
         };
         let right = (self.test_sums.iter().enumerate()).filter(|&(i, &known)| sum(i) == known);
-        Ok(right.count() as f64 / TEST_SUMS as f64)
+        Ok(100.0 * right.count() as f64 / TEST_SUMS as f64)
     }
 }
 
