@@ -109,7 +109,10 @@ mod tests {
                 Semantics::named(configuration.semantics).is_some(),
                 "{configuration:?}"
             );
-            assert_eq!(Configuration::named(configuration.name), Ok(configuration));
+            assert_eq!(
+                Configuration::named(configuration.name).ok(),
+                Some(configuration)
+            );
         }
     }
 }
