@@ -2,6 +2,8 @@
 //! gone through block by block, and its lanes put together afterwards.
 
 use crate::operators::Aggregator;
+use crate::parameters::Parameters;
+use crate::semantics::Semantics;
 use crate::vector::Real;
 
 use super::connective::Settings;
@@ -26,6 +28,17 @@ pub(super) struct AggregatorSettings {
     pub p: f64,
     pub p_forall: f64,
     pub eps: f64,
+}
+
+impl AggregatorSettings {
+    pub fn new(parameters: &Parameters, semantics: &Semantics) -> AggregatorSettings {
+        AggregatorSettings {
+            alpha: parameters.alpha,
+            p: parameters.p,
+            p_forall: parameters.p_forall,
+            eps: semantics.stable_eps,
+        }
+    }
 }
 
 impl State {

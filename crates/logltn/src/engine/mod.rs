@@ -23,13 +23,11 @@ use crate::operators::Loss;
 use crate::parameters::Parameters;
 use crate::plan::program::NodeKind;
 use crate::plan::{ArgumentShape, Plan};
-use crate::semantics::Semantics;
 use crate::theory::{PredicateId, TableId};
 use crate::vector::Real;
 
 use active::Active;
 use aggregate::AggregatorSettings;
-use connective::Settings;
 use exec::Exec;
 use literals::Literals;
 use run::{Lane, Partial, Run, Shared};
@@ -338,18 +336,14 @@ impl<T: Real> Engine<T> {
                 work.lane.clear_derivatives(&self.literals);
             }
         }
-        let shared = Shared {
-            plan: &self.plan,
-            active: &self.active,
-            execs: &self.execs,
-            literals: &self.literals,
-            semantics: &semantics,
-            settings: Settings {
-                alpha: T::from_f64(parameters.alpha),
-                eps: T::from_f64(semantics.stable_eps),
-            },
-            aggregators: settings_of(parameters, &semantics),
-        };
+        let shared = Shared::new(
+            &self.plan,
+            &self.active,
+            &self.execs,
+            &self.literals,
+            &semantics,
+            parameters,
+        );
         let derivatives = &self.derivatives;
         let forward = |_: usize, work: &mut LaneWork<T>| {
             work.found.clear();
@@ -415,18 +409,14 @@ impl<T: Real> Engine<T> {
             for work in &mut self.lanes {
                 work.lane.clear_derivatives(&self.literals);
             }
-            let shared = Shared {
-                plan: &self.plan,
-                active: &self.active,
-                execs: &self.execs,
-                literals: &self.literals,
-                semantics: &semantics,
-                settings: Settings {
-                    alpha: T::from_f64(parameters.alpha),
-                    eps: T::from_f64(semantics.stable_eps),
-                },
-                aggregators: settings_of(parameters, &semantics),
-            };
+            let shared = Shared::new(
+                &self.plan,
+                &self.active,
+                &self.execs,
+                &self.literals,
+                &semantics,
+                parameters,
+            );
             let derivative = self.derivatives[axiom];
             for (lane, work) in self.lanes.iter_mut().enumerate() {
                 let own = work
@@ -457,7 +447,7 @@ impl<T: Real> Engine<T> {
     /// The derivative of the loss by each axiom, where it does not depend on their truth.
     fn derive_axioms(&mut self, parameters: &Parameters) {
         over_axioms::derive(
-            &settings_of(parameters, &self.plan.semantics),
+            &AggregatorSettings::new(parameters, &self.plan.semantics),
             &self.plan.semantics,
             &self.plan.axioms,
             &self.evaluation,
@@ -537,15 +527,6 @@ impl<T: Real> Engine<T> {
             .into());
         }
         Ok(())
-    }
-}
-
-fn settings_of(parameters: &Parameters, semantics: &Semantics) -> AggregatorSettings {
-    AggregatorSettings {
-        alpha: parameters.alpha,
-        p: parameters.p,
-        p_forall: parameters.p_forall,
-        eps: semantics.stable_eps,
     }
 }
 

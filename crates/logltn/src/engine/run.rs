@@ -10,6 +10,7 @@ use super::exec::{Exec, Place};
 use super::lane::{Blocks, Cursor};
 use super::literals::Literals;
 use crate::operators::{Aggregator, And, Or, Space};
+use crate::parameters::Parameters;
 use crate::plan::Plan;
 use crate::plan::program::{NodeKind, Program};
 use crate::recursion::deep;
@@ -28,6 +29,30 @@ pub(super) struct Shared<'a, T> {
     pub semantics: &'a Semantics,
     pub settings: Settings<T>,
     pub aggregators: AggregatorSettings,
+}
+
+impl<'a, T: Real> Shared<'a, T> {
+    pub fn new(
+        plan: &'a Plan,
+        active: &'a Active,
+        execs: &'a [Exec],
+        literals: &'a [Literals<T>],
+        semantics: &'a Semantics,
+        parameters: &Parameters,
+    ) -> Shared<'a, T> {
+        Shared {
+            plan,
+            active,
+            execs,
+            literals,
+            semantics,
+            settings: Settings {
+                alpha: T::from_f64(parameters.alpha),
+                eps: T::from_f64(semantics.stable_eps),
+            },
+            aggregators: AggregatorSettings::new(parameters, semantics),
+        }
+    }
 }
 
 /// The buffers of one lane, and the derivatives by literals that it has found so far.
