@@ -164,6 +164,37 @@ fn one_parameter(
     (trainer, seen)
 }
 
+/// Its logits are fine, its gradient is not.
+struct Exploding([f32; 1], [f32; 1]);
+
+impl Grounding for Exploding {
+    fn forward(&mut self, _: &Request, numbers: &mut [f32]) -> Result<(), Diagnostics> {
+        numbers.fill(self.0[0]);
+        Ok(())
+    }
+    fn backward(&mut self, _: &Request, by_numbers: &[f32]) {
+        self.1[0] = by_numbers[0] * f32::INFINITY;
+    }
+    fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &mut [f32])) {
+        visit("only", &mut self.0, &mut self.1);
+    }
+}
+
+#[test]
+fn a_gradient_that_is_not_finite_names_step_axiom_and_predicate() {
+    let (mut trainer, _) = one_parameter("[train]\nsteps = 4\n", "rows = \"rows.csv\"");
+    let exploding = Exploding([0.5], [0.0]);
+    trainer.ground("p", Box::new(exploding)).expect("declared");
+    let error = trainer
+        .step()
+        .expect_err("an infinite gradient")
+        .to_string();
+    for part in ["step 1", "network of `p`", "axiom `a`"] {
+        assert!(error.contains(part), "{error}");
+    }
+    assert_eq!(trainer.done(), 0, "the step does not count");
+}
+
 #[test]
 fn a_pass_sees_every_row_once_in_another_order_each_time() {
     let (mut trainer, seen) =

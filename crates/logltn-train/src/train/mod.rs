@@ -316,7 +316,7 @@ impl Trainer {
         self.model.backward(&phase.engine);
         let gradient_norm = Optimise::clip(&mut self.model, self.train.clip_norm);
         if !gradient_norm.is_finite() || !loss.is_finite() {
-            return Err(self.not_finite(step, loss));
+            return Err(self.not_finite(step, loss, at, &parameters));
         }
         self.optimise.step(&mut self.model, learning_rate);
         self.done = step;
@@ -331,7 +331,28 @@ impl Trainer {
         })
     }
 
-    fn not_finite(&mut self, step: u64, loss: f64) -> Diagnostics {
+    /// Which network's gradient is not finite, and which axiom pulls hardest.
+    fn not_finite(
+        &mut self,
+        step: u64,
+        loss: f64,
+        phase: usize,
+        parameters: &Parameters,
+    ) -> Diagnostics {
+        let engine = &mut self.phases[phase].engine;
+        let norms = engine.axiom_gradient_norms(parameters);
+        let pull = |norm: f64| {
+            if norm.is_finite() {
+                norm
+            } else {
+                f64::INFINITY
+            }
+        };
+        let axiom = (norms.iter().zip(engine.plan().axioms()))
+            .max_by(|a, b| pull(*a.0).total_cmp(&pull(*b.0)))
+            .map_or(String::new(), |(_, axiom)| {
+                format!("; axiom `{}` has the largest gradient", axiom.name)
+            });
         let mut culprit = None;
         self.model.visit_parameters(&mut |name, _, gradients| {
             if culprit.is_none() && gradients.iter().any(|g| !g.is_finite()) {
@@ -339,10 +360,17 @@ impl Trainer {
             }
         });
         let what = match culprit {
-            Some(name) => format!("the gradient of the network of `{name}` is not finite"),
+            Some(name) => {
+                // A block of the host's goes by its predicate's number.
+                let predicates = &self.project.theory().predicates;
+                let number = name.strip_prefix("host.").and_then(|n| n.split('.').next());
+                let predicate = number.and_then(|n| predicates.get(n.parse::<usize>().ok()?));
+                let name = predicate.map_or(name.as_str(), |p| p.name.as_str());
+                format!("the gradient of the network of `{name}` is not finite")
+            }
             None => format!("the loss is {loss}"),
         };
-        Diagnostic::error(format!("step {step}: {what}"))
+        Diagnostic::error(format!("step {step}: {what}{axiom}"))
             .help("a smaller `learning_rate`, or `clip_norm` under `[train]`, keeps networks from running away")
             .into()
     }
