@@ -123,10 +123,10 @@ mod tests {
     #[test]
     fn pictures_are_scaled_and_all_else_is_as_it_is() {
         let mut out = [0.0; 2];
-        let pictures = NetworkField::new(field(&[2, 1, 2], Values::U8(vec![0, 0, 51, 255])), 3);
+        let pictures = NetworkField::new(field(&[2, 1, 2], Values::U8(vec![0, 9, 0, 255])), 3);
         assert_eq!((pictures.from, pictures.width), (3, 2));
         pictures.copy(2, &mut out);
-        assert_eq!(out, [51.0 / 255.0, 1.0]);
+        assert_eq!(out, [0.0, 1.0]);
         let truths = NetworkField::new(field(&[2, 2], Values::U8(vec![0, 1, 1, 1])), 0);
         truths.copy(0, &mut out);
         assert_eq!(out, [0.0, 1.0]);
@@ -147,7 +147,7 @@ mod tests {
         .and_then(|()| write("points.csv", "x,y\n1,2\n3,4\n"))
         .and_then(|()| {
             let text = "theory = 't.ltn'\n[sorts.Point]\nfeatures = 'points.csv'\n\
-                            [predicates.p]\nnetwork = { layers = [{ dense = 2 }] }\n";
+                            [predicates.p]\nnetwork = { layers = [{ dense = 2 }] }\noutput = 'sigmoid'\n";
             write("t.toml", text)
         })
         .expect("files");
