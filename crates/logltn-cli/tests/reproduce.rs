@@ -64,3 +64,65 @@ fn a_small_table_and_its_continuation() {
             .exists()
     );
 }
+
+#[test]
+fn a_quick_table_has_all_configurations_and_a_folder_of_its_own() {
+    let folder = Folder::new(&[]);
+    let run = folder.run(&[
+        "reproduce",
+        "clustering",
+        "--quick",
+        "--steps",
+        "2",
+        "--data",
+        ".",
+    ]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("14/14  "), "{}", run.stderr);
+    for name in [
+        "prod",
+        "stable-2",
+        "stable-6",
+        "logltn",
+        "logltn-lse",
+        "logltn-max",
+        "logltn-sum",
+    ] {
+        let row = (run.stdout.lines()).find(|line| line.split_whitespace().next() == Some(name));
+        let row: Vec<&str> = row.unwrap_or_default().split_whitespace().collect();
+        assert_eq!(row.get(4), Some(&"2"), "two runs of {name}: {}", run.stdout);
+    }
+    let place = folder.path().join("runs/reproduce-clustering-quick");
+    assert!(run.stdout.contains("runs/reproduce-clustering-quick"));
+    assert!(place.join("report.html").exists() && place.join("assignments.png").exists());
+    assert!(!folder.path().join("runs/reproduce-clustering").exists());
+}
+
+#[test]
+fn quick_mnist_add_takes_the_smaller_data_unless_told_otherwise() {
+    let folder = Folder::new(&[]);
+    let quick = ["reproduce", "mnist-add", "--quick", "--json"];
+    let small = [
+        "--samples",
+        "40",
+        "--epochs",
+        "1",
+        "--configs",
+        "logltn,stable-2",
+    ];
+    let run = folder.run(&[&quick[..], &small].concat());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("4/4  "), "{}", run.stderr);
+    let json: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON alone");
+    assert_eq!(json["task"], "mnist-add");
+    for (cell, name) in [(0, "stable-2"), (1, "logltn")] {
+        let cell = &json["cells"][cell];
+        assert_eq!(
+            (&cell["config"], &cell["samples"]),
+            (&name.into(), &40.into())
+        );
+        assert_eq!(cell["runs"].as_array().map(Vec::len), Some(2));
+    }
+    let place = folder.path().join("runs/reproduce-mnist-add-quick");
+    assert!(place.join("curves-40.png").exists());
+}

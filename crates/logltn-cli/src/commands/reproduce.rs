@@ -1,11 +1,12 @@
 //! `logltn reproduce`: the paper's tables, ours beside the published figures.
 
+use std::fmt;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use logltn::Diagnostics;
 use logltn_train::reproduce::{
     Configuration, Job, Options, Reproduced, RunRecord, Table, Task, Watch, reproduce,
@@ -220,6 +221,24 @@ impl Progress {
     }
 }
 
+/// What matters first: a narrow terminal cuts off the end of the line, which must not wrap.
+fn bar_style() -> ProgressStyle {
+    let style = "{bar:20} {percent:>3}%  {gone} gone, {left} left  {wide_msg}";
+    let style = ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar());
+    style
+        .with_key("gone", |state: &ProgressState, out: &mut dyn fmt::Write| {
+            let _ = out.write_str(&clock(state.elapsed()));
+        })
+        .with_key("left", |state: &ProgressState, out: &mut dyn fmt::Write| {
+            // Before the first step nobody knows.
+            let left = match state.pos() {
+                0 => "?".to_string(),
+                _ => clock(state.eta()),
+            };
+            let _ = out.write_str(&left);
+        })
+}
+
 /// `1:05`, `2:00:00`.
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -245,10 +264,7 @@ impl Watch for Progress {
             self.bar
                 .set_draw_target(indicatif::ProgressDrawTarget::stderr());
             self.bar.set_length(steps);
-            let style = "{bar:30} {percent}%  {msg}  {elapsed} gone, {eta} left";
-            self.bar.set_style(
-                ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()),
-            );
+            self.bar.set_style(bar_style());
             self.bar.set_message(format!("{found}/{runs} runs"));
             self.bar.enable_steady_tick(Duration::from_millis(250));
         }
