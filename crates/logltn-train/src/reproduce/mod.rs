@@ -40,7 +40,7 @@ use experiment::Experiment;
 
 pub use configuration::{CONFIGURATIONS, Configuration};
 pub use experiment::{DataKind, Metric};
-pub use multi_add::addition_theory;
+pub use multi_add::{addition_batch, addition_manifest, addition_theory};
 pub use published::{Published, published};
 pub use record::{Job, RunRecord};
 pub use table::{Cell, Section, Table, Verdict};

@@ -81,7 +81,8 @@ fn sums(images: usize, digits: usize) -> usize {
     images / (2 * digits)
 }
 
-fn batch(digits: usize) -> usize {
+/// How many sums of so many digits make a batch: as many as have 64 images, but at least one.
+pub fn addition_batch(digits: usize) -> usize {
     (BATCH_IMAGES / (2 * digits)).max(1)
 }
 
@@ -171,8 +172,15 @@ epochs = {epochs}
 optimizer = "adam"
 learning_rate = {{ linear = [0.002, 0] }}
 "#,
-        batch(digits)
+        addition_batch(digits)
     )
+}
+
+/// The manifest of the [theory](addition_theory) of adding numbers of so many digits, as `logltn reproduce multi-add`
+/// trains it. It names the theory `sums-N.ltn`, its table `sums-N.csv`, and the images `images.idx`.
+pub fn addition_manifest(digits: usize, epochs: u64) -> String {
+    let name = |end| format!("sums-{digits}.{end}");
+    manifest(&name("ltn"), "sums", &name("csv"), digits, epochs)
 }
 
 /// The manifest of a configuration.
@@ -216,7 +224,7 @@ impl Experiment for MultiAdd {
 
     fn steps(&self, samples: Option<usize>) -> u64 {
         let digits = self.digits(samples).unwrap_or(1);
-        self.epochs * samples.unwrap_or(0).div_ceil(batch(digits)) as u64
+        self.epochs * samples.unwrap_or(0).div_ceil(addition_batch(digits)) as u64
     }
 
     fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics> {
@@ -380,9 +388,9 @@ mod tests {
 
     #[test]
     fn batches_have_about_as_many_images_whatever_the_digits() {
-        let images = |digits| 2 * digits * batch(digits);
+        let images = |digits| 2 * digits * addition_batch(digits);
         assert_eq!([1, 2, 4, 8, 15].map(images), [64, 64, 64, 64, 60]);
-        assert_eq!(batch(100), 1);
+        assert_eq!(addition_batch(100), 1);
         assert_eq!(SUMS.name, "logltn");
         // Sizes tell numbers of digits apart.
         let sizes: Vec<usize> = (1..=MOST_DIGITS).map(|d| sums(TRAIN_IMAGES, d)).collect();
