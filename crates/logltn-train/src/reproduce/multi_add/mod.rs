@@ -28,8 +28,8 @@ pub use theory::addition_theory;
 /// Numbers of digits of the published figures, and one between.
 const NUMBERS_OF_DIGITS: [usize; 5] = [1, 2, 4, 8, 15];
 const MOST_DIGITS: usize = 100;
-const TRAIN_IMAGES: usize = 60_000;
-const TEST_IMAGES: usize = 10_000;
+/// Of MNIST, for training and for testing.
+const IMAGES: [usize; 2] = [60_000, 10_000];
 const EPOCHS: u64 = 20;
 const QUICK_EPOCHS: u64 = 3;
 /// A batch is as many sums as have so many images, but at least one: the network then sees about the same number of
@@ -71,6 +71,8 @@ pub(super) struct MultiAdd {
     settings: BTreeMap<String, String>,
     epochs: u64,
     digits: Vec<usize>,
+    /// How many images there are for training and for testing.
+    images: [usize; 2],
     /// Where the projects are.
     work: PathBuf,
     test_labels: Vec<usize>,
@@ -116,9 +118,15 @@ impl MultiAdd {
             settings: settings.map(|(k, v)| (k.to_string(), v)).into(),
             epochs,
             digits,
+            images: IMAGES,
             work: PathBuf::new(),
             test_labels: Vec::new(),
         })
+    }
+
+    /// How many training sums there are of numbers of so many digits.
+    fn samples_of(&self, digits: usize) -> usize {
+        sums(self.images[0], digits)
     }
 
     fn digits_of(&self, job: &Job) -> Result<usize, Diagnostics> {
@@ -131,9 +139,9 @@ impl MultiAdd {
     fn accuracy(&self, trainer: &mut Trainer, digits: usize) -> Result<[f64; 2], Diagnostics> {
         let predicate = (trainer.project().theory().predicate("digit"))
             .ok_or_else(|| Diagnostic::error("the theory of addition has no `digit`"))?;
-        let count = sums(TEST_IMAGES, digits);
+        let count = sums(self.images[1], digits);
         let used = 2 * digits * count;
-        let images: Vec<u32> = (0..used).map(|i| (TRAIN_IMAGES + i) as u32).collect();
+        let images: Vec<u32> = (0..used).map(|i| (self.images[0] + i) as u32).collect();
         let logits = (trainer.model_mut()).predict(predicate, &images, 1)?;
         let found: Vec<usize> = logits.chunks_exact(DIGITS).map(largest).collect();
         let sum = |all: &[usize], i| theory::sum_of(&theory::operands(all, digits, count, i));
@@ -209,12 +217,12 @@ impl Experiment for MultiAdd {
     }
 
     fn samples(&self) -> Vec<Option<usize>> {
-        let samples = self.digits.iter().map(|&d| Some(sums(TRAIN_IMAGES, d)));
+        let samples = self.digits.iter().map(|&d| Some(self.samples_of(d)));
         samples.collect()
     }
 
     fn digits(&self, samples: Option<usize>) -> Option<usize> {
-        let fits = |d: &usize| Some(sums(TRAIN_IMAGES, *d)) == samples;
+        let fits = |d: &usize| Some(self.samples_of(*d)) == samples;
         self.digits.iter().copied().find(fits)
     }
 
@@ -233,7 +241,7 @@ impl Experiment for MultiAdd {
             return Ok(());
         }
         let [train, test] = mnist::read(&self.place)?;
-        for (there, wanted) in [(&train, TRAIN_IMAGES), (&test, TEST_IMAGES)] {
+        for (there, wanted) in [&train, &test].into_iter().zip(self.images) {
             if there.labels.len() < wanted {
                 let message = format!(
                     "{}: {} images, where MNIST has {wanted}",
@@ -244,10 +252,10 @@ impl Experiment for MultiAdd {
             }
         }
         self.test_labels = test.labels.iter().map(|&l| usize::from(l)).collect();
-        let images = mnist::idx([&train, &test], [TRAIN_IMAGES, TEST_IMAGES]);
+        let images = mnist::idx([&train, &test], self.images);
         places::write_files(folder, &[("images.idx", &images)])?;
         for &digits in &self.digits {
-            let [sums, labels] = theory::rows(&train, digits, sums(TRAIN_IMAGES, digits));
+            let [sums, labels] = theory::rows(&train, digits, self.samples_of(digits));
             let name = |what: &str, end: &str| format!("{what}-{digits}.{end}");
             let write = |configuration, table, rows: &str, theory: String| {
                 let theory_name = name(table, "ltn");
@@ -330,7 +338,7 @@ impl Experiment for MultiAdd {
             drawn.push((options.title, "digits.png".to_string()));
         }
         for &digits in &self.digits {
-            let samples = Some(sums(TRAIN_IMAGES, digits));
+            let samples = Some(self.samples_of(digits));
             let options = LinesOptions {
                 title: format!(
                     "Accuracy of the whole sum during training, {digits} digits, mean over runs"
@@ -354,7 +362,7 @@ impl MultiAdd {
     fn by_digits(&self, records: &[(Job, RunRecord)]) -> Vec<Series> {
         let mut series: BTreeMap<(usize, &str), Vec<(f64, f64)>> = BTreeMap::new();
         for &digits in &self.digits {
-            let samples = Some(sums(TRAIN_IMAGES, digits));
+            let samples = Some(self.samples_of(digits));
             for (at, configuration) in self.configurations().into_iter().enumerate() {
                 let values: Vec<f64> = (records.iter())
                     .filter(|(j, _)| j.configuration == configuration && j.samples == samples)
@@ -384,6 +392,10 @@ impl MultiAdd {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::super::Quiet;
+    use super::super::jobs::run_all;
     use super::*;
 
     #[test]
@@ -393,7 +405,54 @@ mod tests {
         assert_eq!(addition_batch(100), 1);
         assert_eq!(SUMS.name, "logltn");
         // Sizes tell numbers of digits apart.
-        let sizes: Vec<usize> = (1..=MOST_DIGITS).map(|d| sums(TRAIN_IMAGES, d)).collect();
+        let sizes: Vec<usize> = (1..=MOST_DIGITS).map(|d| sums(IMAGES[0], d)).collect();
         assert!(sizes.windows(2).all(|pair| pair[0] > pair[1]));
+    }
+
+    /// A few images, few steps: enough to see that every part does its own.
+    #[test]
+    fn a_small_table_from_images_to_pictures() {
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data");
+        let options = Options {
+            digits: vec![1, 3],
+            epochs: Some(3),
+            data: Some(data),
+            ..Options::default()
+        };
+        let mut task = MultiAdd::new(&options).expect("MNIST is in the repository");
+        task.images = [510, 120];
+        assert_eq!(task.samples(), [Some(255), Some(85)]);
+        assert_eq!(task.digits(Some(85)), Some(3));
+        // 8 batches of 32 sums, and 9 of 10.
+        assert_eq!([255, 85].map(|n| task.steps(Some(n))), [3 * 8, 3 * 9]);
+        let job = |configuration, samples, digits| Job {
+            configuration,
+            samples: Some(samples),
+            digits: Some(digits),
+            run: 0,
+            seed: 1,
+        };
+        let jobs = [job(CEILING, 255, 1), job(SUMS, 85, 3)];
+        let folder = tempfile::tempdir().expect("a folder");
+        task.prepare(&jobs, folder.path()).expect("files");
+        let stop = AtomicBool::new(false);
+        let mut records = run_all(&task, &jobs, folder.path(), &stop, &Quiet).expect("two runs");
+        records.sort_by_key(|(job, _)| job.digits);
+        let [(_, labelled), (_, summed)] = &records[..] else {
+            panic!("{records:?}")
+        };
+        // A guess is right in 10 % of the digits.
+        let read = labelled.metrics[DIGIT_ACCURACY.name];
+        assert!(read > 20.0, "{labelled:?}");
+        assert!(labelled.metrics[ACCURACY.name] > 0.0, "{labelled:?}");
+        // Six digits that are guessed have a log truth of 6 log 0.1 = −13.8.
+        assert!((-15.0..0.0).contains(&summed.sat), "{summed:?}");
+        for record in [labelled, summed] {
+            assert!(record.metrics[MINUTES.name] > 0.0);
+            assert_eq!(record.curves[ACCURACY.name].len(), 3);
+        }
+        let drawn = task.draw(&records, folder.path()).expect("pictures");
+        let names: Vec<&str> = drawn.iter().map(|(_, name)| name.as_str()).collect();
+        assert_eq!(names, ["digits.png", "curves-1.png", "curves-3.png"]);
     }
 }
