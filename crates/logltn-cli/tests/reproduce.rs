@@ -31,6 +31,9 @@ fn wrong_flags_are_refused() {
         &["reproduce", "clustering", "--runs", "0"],
         &["reproduce", "clustering", "--data", "nowhere"],
         &["reproduce", "mnist-add", "--samples", "0"],
+        &["reproduce", "multi-add", "--digits", "0"],
+        // It keeps alpha at 1.
+        &["reproduce", "multi-add", "--alpha-end", "4"],
         &["reproduce", "everything"],
     ] {
         let run = folder.run(arguments);

@@ -3,6 +3,7 @@
 use crate::buffer::{Buffer, LANES};
 use crate::compile::{Convolution, Operation, OperationKind, Piece, Place, Program};
 use crate::convolution::{ConvolutionTask, WeightGradientTask};
+use crate::dropout::Draw;
 use crate::planes::{planes_from_rows, rows_from_planes};
 use crate::processor::Processor;
 use crate::product::PANEL;
@@ -11,6 +12,8 @@ use crate::spec::Shape;
 /// What is known of a block of rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Block {
+    /// The place of its first row in the batch.
+    pub first_row: usize,
     /// The number of rows; the last block of a batch may have fewer than the others.
     rows: usize,
     /// The input and the output of every operation.
@@ -28,6 +31,8 @@ pub(crate) struct Shared<'a> {
     pub processor: Processor,
     pub parameters: &'a [f32],
     pub packed: &'a [f32],
+    /// What dropout depends on; nothing is dropped without.
+    pub draw: Option<Draw>,
 }
 
 impl Block {
@@ -102,6 +107,12 @@ impl Block {
                 rows_from_planes(input, length, self.rows, output, stride);
             }
             OperationKind::Copy => output.copy_from_slice(input),
+            OperationKind::Dropout(dropout) => {
+                output.copy_from_slice(input);
+                if let Some(draw) = shared.draw {
+                    dropout.apply(draw, operation.output, self.first_row, self.rows, output);
+                }
+            }
         }
         if let Some(activation) = operation.activation {
             let output = &mut self.values[operation.output.range()];
@@ -206,6 +217,13 @@ impl Block {
                 }
             }
             OperationKind::Copy => by_input.copy_from_slice(by_output),
+            OperationKind::Dropout(dropout) => {
+                by_input.copy_from_slice(by_output);
+                if let Some(draw) = shared.draw {
+                    // The slope of a product by a number that does not depend on the input is that number.
+                    dropout.apply(draw, operation.input, self.first_row, self.rows, by_input);
+                }
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use crate::activation::Activation;
 use crate::buffer::{LANES, whole_vectors};
+use crate::dropout::Dropout;
 use crate::product::{PANEL, packed_length};
 use crate::spec::{LayerSpec, NetworkSpec, Shape, SpecError};
 use crate::tensor::Tensor;
@@ -90,6 +91,8 @@ pub(crate) enum OperationKind {
     Flatten,
     /// Nothing but the activation.
     Copy,
+    /// What is kept grows, the rest is 0; without training, nothing.
+    Dropout(Dropout),
 }
 
 #[derive(Clone, Debug)]
@@ -319,6 +322,7 @@ impl Compiler {
                 }
                 None => (OperationKind::Copy, Some(activation)),
             },
+            (LayerSpec::Dropout(rate), _) => (OperationKind::Dropout(Dropout::new(rate, at)), None),
             // Flat already; a convolution of something flat is an error of the specification.
             (LayerSpec::Flatten | LayerSpec::Conv { .. }, Shape::Flat(_)) => return (None, 1),
         };

@@ -123,6 +123,7 @@ mod buffer;
 mod compile;
 mod convolution;
 mod dense;
+mod dropout;
 mod initialise;
 mod loops;
 mod network;

@@ -10,6 +10,7 @@ use crate::block::{Block, Shared};
 use crate::buffer::Buffer;
 use crate::compile::{OperationKind, Piece, Program};
 use crate::convolution::turn;
+use crate::dropout::Draw;
 use crate::initialise::Initialiser;
 use crate::processor::Processor;
 use crate::product::{PANEL, pack};
@@ -38,6 +39,9 @@ pub struct Network {
     packed: Buffer,
     /// Whether the parameters may have changed since.
     stale: bool,
+    /// What dropout of the next [`Self::forward`] depends on, and of the last one.
+    draw: Draw,
+    drawn: Draw,
     /// The number of rows of the last [`Self::forward`].
     rows: usize,
     /// Its blocks, and maybe more of an earlier, greater one.
@@ -89,7 +93,10 @@ impl Network {
                     let (inputs, outputs) = (convolution.channels, convolution.filters);
                     initialiser.fill(weights, inputs * pixels, outputs * pixels, &mut rng);
                 }
-                OperationKind::Pool(_) | OperationKind::Flatten | OperationKind::Copy => {}
+                OperationKind::Pool(_)
+                | OperationKind::Flatten
+                | OperationKind::Copy
+                | OperationKind::Dropout(_) => {}
             }
         }
         Ok(Self {
@@ -100,6 +107,8 @@ impl Network {
             gradients: vec![0.0; length],
             parameters,
             stale: true,
+            draw: Draw { seed, step: 0 },
+            drawn: Draw { seed, step: 0 },
             rows: 0,
             blocks: vec![],
             passing: vec![],
@@ -161,6 +170,27 @@ impl Network {
         &self.program.tensors
     }
 
+    /// Says which step the next [`forward`](Self::forward) is of, counted from 0. Steps count themselves; this is for
+    /// going on where another network, or another program, has stopped. Only [dropout](crate::LayerSpec::Dropout)
+    /// depends on it.
+    ///
+    /// ```
+    /// use logltn_nn::{LayerSpec, Network, NetworkSpec, Shape};
+    ///
+    /// let layers = vec![LayerSpec::Dropout(0.5)];
+    /// let mut network = Network::new(&NetworkSpec { input: Shape::Flat(64), layers }, 42)?;
+    /// let first = network.forward(&[1.0; 64], 1).to_vec();
+    /// assert!(first.iter().all(|&x| x == 0.0 || x == 2.0));
+    /// assert_ne!(network.forward(&[1.0; 64], 1), first);
+    /// network.set_step(0);
+    /// assert_eq!(network.forward(&[1.0; 64], 1), first);
+    /// assert_eq!(network.forward_only(&[1.0; 64], 1), [1.0; 64]);
+    /// # Ok::<(), logltn_nn::SpecError>(())
+    /// ```
+    pub fn set_step(&mut self, step: u64) {
+        self.draw.step = step;
+    }
+
     /// The outputs for all rows of `input`, one after another. Keeps what [`backward`](Self::backward) needs.
     ///
     /// # Panics
@@ -173,10 +203,15 @@ impl Network {
         if self.blocks.len() < count {
             self.blocks.resize_with(count, Block::default);
         }
+        for (index, block) in self.blocks[..count].iter_mut().enumerate() {
+            block.first_row = index * self.program.block_rows;
+        }
         let outputs = rows * self.output_shape().len();
         if self.output.len() < outputs {
             self.output.resize(outputs, 0.0);
         }
+        self.drawn = self.draw;
+        self.draw.step = self.draw.step.wrapping_add(1);
         let run = Run::new(
             &self.program,
             self.processor,
@@ -184,6 +219,7 @@ impl Network {
             &self.packed,
             &self.scratch,
             rows,
+            Some(self.drawn),
         );
         run.forward(
             &mut self.blocks[..count],
@@ -217,6 +253,7 @@ impl Network {
             &self.packed,
             &self.scratch,
             rows,
+            None,
         );
         let at_once = GROUPS * self.program.block_rows;
         for (input, output) in input
@@ -270,6 +307,7 @@ impl Network {
             &self.packed,
             &self.scratch,
             self.rows,
+            Some(self.drawn),
         );
         run.backward(blocks, group, by_output, by_input, partial);
         run.pieces(&self.program.pieces, blocks, &mut self.gradients, 0);
@@ -290,7 +328,10 @@ impl Network {
                         add(&convolution.weights, &convolution.partial_weights);
                         add(&convolution.bias, &convolution.partial_bias);
                     }
-                    OperationKind::Pool(_) | OperationKind::Flatten | OperationKind::Copy => {}
+                    OperationKind::Pool(_)
+                    | OperationKind::Flatten
+                    | OperationKind::Copy
+                    | OperationKind::Dropout(_) => {}
                 }
             }
         }
@@ -334,7 +375,10 @@ impl Network {
                     convolution.kernel,
                     &mut self.packed[convolution.turned_weights.clone()],
                 ),
-                OperationKind::Pool(_) | OperationKind::Flatten | OperationKind::Copy => {}
+                OperationKind::Pool(_)
+                | OperationKind::Flatten
+                | OperationKind::Copy
+                | OperationKind::Dropout(_) => {}
             }
         }
         self.stale = false;
@@ -352,6 +396,8 @@ impl Clone for Network {
             gradients: self.gradients.clone(),
             packed: self.packed.clone(),
             stale: self.stale,
+            draw: self.draw,
+            drawn: self.drawn,
             rows: 0,
             blocks: vec![],
             passing: vec![],
@@ -408,6 +454,7 @@ impl<'a> Run<'a> {
         packed: &'a [f32],
         scratch: &'a [Mutex<Buffer>],
         rows: usize,
+        draw: Option<Draw>,
     ) -> Self {
         Self {
             shared: Shared {
@@ -415,6 +462,7 @@ impl<'a> Run<'a> {
                 processor,
                 parameters,
                 packed,
+                draw,
             },
             scratch,
             parallel: program.work.saturating_mul(rows) >= PARALLEL_WORK,

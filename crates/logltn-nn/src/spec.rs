@@ -55,7 +55,7 @@ impl fmt::Display for Shape {
 }
 
 /// One layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LayerSpec {
     /// So many outputs, each a weighted sum of all inputs plus a bias.
     Dense(usize),
@@ -73,6 +73,10 @@ pub enum LayerSpec {
     Flatten,
     /// A function of each number.
     Activation(Activation),
+    /// In [`forward`](crate::Network::forward) this share of the numbers, each time others, becomes 0, and what is
+    /// left grows so that the mean stays; in [`forward_only`](crate::Network::forward_only) nothing happens. From 0 up
+    /// to 1, in steps of 2⁻¹⁶.
+    Dropout(f32),
 }
 
 impl LayerSpec {
@@ -110,7 +114,8 @@ impl LayerSpec {
                 width: width / size,
             }),
             (Self::Flatten, _) => Ok(Shape::Flat(input.len())),
-            (Self::Activation(_), _) => Ok(input),
+            (Self::Dropout(rate), _) if !(0.0..1.0).contains(&rate) => Err(LayerError::NotAShare),
+            (Self::Activation(_) | Self::Dropout(_), _) => Ok(input),
         }
     }
 }
@@ -123,6 +128,7 @@ impl fmt::Display for LayerSpec {
             Self::Pool(size) => write!(f, "pool {size}"),
             Self::Flatten => write!(f, "flatten"),
             Self::Activation(activation) => write!(f, "{}", activation.name()),
+            Self::Dropout(rate) => write!(f, "dropout {rate}"),
         }
     }
 }
@@ -135,7 +141,7 @@ impl fmt::Display for LayerSpec {
 /// assert_eq!(spec.output(), Ok(Shape::Flat(5)));
 /// assert_eq!(spec.to_string(), "16 numbers → dense 32 → elu → dense 32 → elu → dense 5");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NetworkSpec {
     /// What goes in, for one row of a batch.
     pub input: Shape,
@@ -238,7 +244,7 @@ pub fn lenet(output: usize) -> NetworkSpec {
 }
 
 /// Why there is no network of this specification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SpecError {
     /// The input is empty or too large.
     Input(Shape),
@@ -296,6 +302,8 @@ pub enum LayerError {
         /// What it should go over.
         input: Shape,
     },
+    /// Dropout of less than nothing, or of everything.
+    NotAShare,
     /// More than 2³⁰ parameters, or numbers per row.
     TooManyNumbers,
 }
@@ -317,6 +325,7 @@ impl fmt::Display for LayerError {
                 f,
                 "goes over {size}×{size} pixels, but gets only {input}: make it smaller or have fewer layers before it"
             ),
+            Self::NotAShare => write!(f, "cannot drop that share: it is at least 0 and below 1"),
             Self::TooManyNumbers => write!(f, "would have more than 2^30 numbers"),
         }
     }
@@ -406,6 +415,11 @@ mod tests {
             &[conv(2, 5)],
             "layer 1 of the network, `conv 2×5×5`, goes over 5×5 pixels, but gets only a 1×4×9 image: make it smaller \
              or have fewer layers before it",
+        );
+        says(
+            Shape::Flat(4),
+            &[LayerSpec::Dropout(1.0)],
+            "layer 1 of the network, `dropout 1`, cannot drop that share: it is at least 0 and below 1",
         );
         says(
             Shape::Flat(1 << 20),

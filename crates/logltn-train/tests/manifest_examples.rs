@@ -157,7 +157,7 @@ fn the_other_keys() {
         [params]
         far = 3
         [networks.trunk]
-        layers = [{ conv = [6, 5] }, "elu", { pool = 2 }, "flatten", { dense = 100 }, "tanh"]
+        layers = [{ conv = [6, 5] }, "elu", { pool = 2 }, "flatten", { dense = 100 }, "tanh", { dropout = 0.25 }]
         [predicates]
         digit = { network = "trunk", output = "softmax" }
         odd = { network = { cnn = "lenet" }, output = "sigmoid" }
@@ -232,6 +232,7 @@ fn the_other_keys() {
             Layer::Flatten,
             Layer::Dense(100),
             Layer::Activation(Activation::Tanh),
+            Layer::Dropout(0.25),
         ]
     );
     let odd = m

@@ -211,6 +211,31 @@ fn log_mean_exp_and_log_sum_exp_learn_the_same_from_the_same_seed() {
     assert!(sum.sat > mean.sat + 0.1, "{} and {}", sum.sat, mean.sat);
 }
 
+#[test]
+fn numbers_of_digits_that_cannot_be_are_refused() {
+    let options = Options {
+        digits: vec![2, 0],
+        ..Options::default()
+    };
+    let message = refused(Task::MultiAdd, &options);
+    assert!(
+        message.contains("numbers have from 1 to 100 digits"),
+        "{message}"
+    );
+    let options = Options {
+        digits: vec![2],
+        configurations: configurations(&["stable-6"]),
+        data: Some(repository().join("data")),
+        ..Options::default()
+    };
+    let message = refused(Task::MultiAdd, &options);
+    assert!(
+        message.contains("multi-add has no configuration `stable-6`"),
+        "{message}"
+    );
+    assert!(message.contains("it has `logltn`, `ceiling`"), "{message}");
+}
+
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

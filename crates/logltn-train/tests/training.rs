@@ -292,6 +292,12 @@ fn a_restored_training_goes_on_with_the_same_bits() {
     let train = "[schedule]\nalpha = { linear = [1, 4] }\n[train]\nlearning_rate = 0.05\n\
         phases = [ { steps = 5, axioms = [\"all\", \"some\"] }, { steps = 9 } ]\n";
     let folder = folder(train);
+    // What dropout drops depends on the step.
+    let dropping = manifest(train).replace(
+        "{ mlp = [4], activation = \"tanh\" }",
+        "{ layers = [{ dense = 9 }, \"tanh\", { dropout = 0.5 }] }",
+    );
+    folder.write("m.toml", dropping.as_bytes());
     let mut whole = folder.trainer();
     let records = steps(&mut whole);
     for at in [1, 4, 5, 6, 13] {

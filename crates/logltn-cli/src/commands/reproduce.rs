@@ -33,6 +33,8 @@ enum TaskArguments {
     Clustering(ClusteringArguments),
     /// Task 2: learn to read digits from sums (7 configurations, 1,500 and 15,000 samples, 5 runs each)
     MnistAdd(MnistAddArguments),
+    /// Beyond the paper: learn to read digits from sums of N-digit numbers, exactly, for N up to 15 and more (5 runs each)
+    MultiAdd(MultiAddArguments),
 }
 
 #[derive(clap::Args)]
@@ -55,18 +57,25 @@ struct Common {
     /// The folder that holds `tcga/` and `mnist/` [default: ../shared/data, or what the repository ships]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Where the schedule of alpha ends: 4 in the paper, 5 in parts of its authors' released code
-    #[arg(long, value_name = "A", default_value_t = 4.0, value_parser = alpha)]
-    alpha_end: f64,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+}
+
+/// Of the paper's own tasks.
+#[derive(clap::Args)]
+struct Schedule {
+    /// Where the schedule of alpha ends: 4 in the paper, 5 in parts of its authors' released code
+    #[arg(long, value_name = "A", default_value_t = 4.0, value_parser = alpha)]
+    alpha_end: f64,
 }
 
 #[derive(clap::Args)]
 struct ClusteringArguments {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    schedule: Schedule,
     /// Points nearer than this percentile of all distances are near: 2.5 in the paper, 5 in its authors'
     /// released code
     #[arg(long, value_name = "P", default_value_t = 2.5)]
@@ -80,10 +89,24 @@ struct ClusteringArguments {
 struct MnistAddArguments {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    schedule: Schedule,
     /// Numbers of training sums [default: 1500,15000]
     #[arg(long, value_name = "N,M", value_delimiter = ',')]
     samples: Vec<usize>,
     /// Epochs of a run, instead of the paper's 20
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    epochs: Option<u64>,
+}
+
+#[derive(clap::Args)]
+struct MultiAddArguments {
+    #[command(flatten)]
+    common: Common,
+    /// Numbers of digits [default: 1,2,4,8,15]
+    #[arg(long, value_name = "N,M", value_delimiter = ',')]
+    digits: Vec<usize>,
+    /// Epochs of a run [default: 20, with --quick 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     epochs: Option<u64>,
 }
@@ -100,6 +123,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let (task, common) = match &arguments.task {
         TaskArguments::Clustering(own) => (Task::Clustering, &own.common),
         TaskArguments::MnistAdd(own) => (Task::MnistAdd, &own.common),
+        TaskArguments::MultiAdd(own) => (Task::MultiAdd, &own.common),
     };
     let mut options = match common_options(common) {
         Ok(options) => options,
@@ -107,11 +131,17 @@ pub fn run(arguments: &Arguments) -> Outcome {
     };
     match &arguments.task {
         TaskArguments::Clustering(own) => {
+            options.alpha_end = own.schedule.alpha_end;
             options.percentile = own.percentile;
             options.steps = own.steps;
         }
         TaskArguments::MnistAdd(own) => {
+            options.alpha_end = own.schedule.alpha_end;
             options.samples.clone_from(&own.samples);
+            options.epochs = own.epochs;
+        }
+        TaskArguments::MultiAdd(own) => {
+            options.digits.clone_from(&own.digits);
             options.epochs = own.epochs;
         }
     }
@@ -157,7 +187,6 @@ fn common_options(common: &Common) -> Result<Options, Diagnostics> {
         seed: common.seed,
         out: common.out.clone(),
         data: common.data.clone(),
-        alpha_end: common.alpha_end,
         ..Options::default()
     })
 }

@@ -2,7 +2,9 @@
 
 use super::{bits, numbers};
 use crate::processor::Processor;
-use crate::{Activation, Adam, AdamSettings, Initialiser, Network, NetworkSpec, lenet, mlp};
+use crate::{
+    Activation, Adam, AdamSettings, Initialiser, LayerSpec, Network, NetworkSpec, lenet, mlp,
+};
 
 /// All bits that three steps of training leave behind.
 fn train(spec: &NetworkSpec, rows: usize, threads: usize) -> Vec<Vec<u32>> {
@@ -40,7 +42,14 @@ fn train(spec: &NetworkSpec, rows: usize, threads: usize) -> Vec<Vec<u32>> {
 fn on_any_number_of_threads() {
     let many_weights = mlp(300, &[200, 150], 40, Activation::Elu);
     let many_rows = mlp(16, &[16, 16, 16], 5, Activation::Sigmoid);
-    for (spec, rows) in [(lenet(10), 70), (many_weights, 500), (many_rows, 4000)] {
+    let mut dropping = lenet(10);
+    dropping.layers.insert(7, LayerSpec::Dropout(0.4));
+    for (spec, rows) in [
+        (lenet(10), 70),
+        (dropping, 70),
+        (many_weights, 500),
+        (many_rows, 4000),
+    ] {
         let alone = train(&spec, rows, 1);
         for threads in [2, 3, 8] {
             assert!(

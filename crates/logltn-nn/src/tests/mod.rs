@@ -1,6 +1,7 @@
 //! Networks against a plain implementation in double precision, and against themselves.
 
 mod bits;
+mod dropout;
 mod gradients;
 mod reference;
 mod uses;

@@ -41,7 +41,7 @@ pub enum Cnn {
 }
 
 /// One layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Layer {
     /// `{ conv = [filters, kernel] }`: square kernels, stride 1, no padding.
     Conv {
@@ -58,6 +58,8 @@ pub enum Layer {
     Dense(usize),
     /// `"elu"`, `"relu"`, `"tanh"`, `"sigmoid"`.
     Activation(Activation),
+    /// `{ dropout = 0.4 }`: in training this share of the numbers, each time others, is 0.
+    Dropout(f64),
 }
 
 /// What follows a layer.
@@ -209,8 +211,9 @@ fn read_layer(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Spanned<La
         "a layer such as { dense = 100 }, { conv = [6, 5] }, { pool = 2 }, \"flatten\" or \"elu\"";
     let mut table: Table<'_> = item.table(problems, what)?;
     let (conv, pool, dense) = (table.take("conv"), table.take("pool"), table.take("dense"));
+    let dropout = table.take("dropout");
     table.finish(problems);
-    if !at_most_one(problems, &item.path, &[&conv, &pool, &dense]) {
+    if !at_most_one(problems, &item.path, &[&conv, &pool, &dense, &dropout]) {
         return None;
     }
     let layer = if let Some(conv) = conv {
@@ -239,13 +242,20 @@ fn read_layer(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Spanned<La
         Layer::Pool(pool.size(problems, MAX_SIDE)?.value)
     } else if let Some(dense) = dense {
         Layer::Dense(dense.size(problems, MAX_WIDTH)?.value)
+    } else if let Some(dropout) = dropout {
+        let share = |n: f64| (0.0..1.0).contains(&(n as f32));
+        Layer::Dropout(
+            dropout
+                .number_where(problems, "at least 0 and below 1", share)?
+                .value,
+        )
     } else {
         problems.push(
             item.span,
             "not a layer",
             Diagnostic::error(format!("`{}` is not a layer", item.path)).note(format!(
                 "layers are tables with one of {}, or one of the words {}",
-                quoted_list(["conv", "pool", "dense"]),
+                quoted_list(["conv", "pool", "dense", "dropout"]),
                 quoted_list(["flatten", "elu", "relu", "tanh", "sigmoid"]),
             )),
         );
@@ -293,7 +303,7 @@ fn check_order(layers: &[Spanned<Layer>], problems: &mut Problems<'_>) {
                 image = None;
                 row = Some(layer.span);
             }
-            Layer::Activation(_) => {}
+            Layer::Activation(_) | Layer::Dropout(_) => {}
         }
     }
     if let Some(image) = image {

@@ -617,7 +617,7 @@ impl<'a> Builder<'a> {
             NetworkBody::Layers(layers) => {
                 let first = layers
                     .iter()
-                    .find(|l| !matches!(l.value, Layer::Activation(_)));
+                    .find(|l| !matches!(l.value, Layer::Activation(_) | Layer::Dropout(_)));
                 matches!(
                     first.map(|l| l.value),
                     Some(Layer::Conv { .. } | Layer::Pool(_) | Layer::Flatten)
@@ -692,6 +692,7 @@ fn hidden_layers(body: &NetworkBody) -> Vec<LayerSpec> {
                 Layer::Flatten => LayerSpec::Flatten,
                 Layer::Dense(width) => LayerSpec::Dense(width),
                 Layer::Activation(a) => activation(a),
+                Layer::Dropout(share) => LayerSpec::Dropout(share as f32),
             })
             .collect(),
     }

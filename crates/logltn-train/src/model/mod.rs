@@ -226,6 +226,13 @@ impl Model {
         }
     }
 
+    /// Says which step of the training comes next, counted from 0: what dropout drops depends on it, so that a
+    /// training that was interrupted goes on with the same bits.
+    pub fn set_step(&mut self, step: u64) {
+        let networks = self.units.iter_mut().map(|unit| &mut unit.network);
+        networks.for_each(|network| network.set_step(step));
+    }
+
     /// Takes the gradients of all requests of the engine, after its backward pass.
     pub fn backward(&mut self, engine: &Engine<f32>) {
         for unit in &mut self.units {

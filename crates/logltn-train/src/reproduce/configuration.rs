@@ -2,6 +2,7 @@
 
 use logltn::{Diagnostic, Semantics, did_you_mean};
 
+use super::multi_add::CEILING;
 use crate::manifest::{By, Curve, Schedule, Schedules};
 use crate::project::Project;
 
@@ -61,10 +62,13 @@ impl Configuration {
     /// # Errors
     /// If there is none, with those that there are.
     pub fn named(name: &str) -> Result<Configuration, Diagnostic> {
-        let names = CONFIGURATIONS.map(|c| c.name);
-        let found = CONFIGURATIONS.into_iter().find(|c| c.name == name);
+        let mut all = CONFIGURATIONS.to_vec();
+        all.push(CEILING);
+        let found = all.iter().copied().find(|c| c.name == name);
         found.ok_or_else(|| {
-            let all = names.map(|n| format!("`{n}`")).join(", ");
+            let names: Vec<&str> = all.iter().map(|c| c.name).collect();
+            let all: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+            let all = all.join(", ");
             let help = match did_you_mean(name, names) {
                 Some(help) => format!("{help} There are {all}"),
                 None => format!("there are {all}"),

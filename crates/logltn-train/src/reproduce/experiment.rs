@@ -59,6 +59,10 @@ pub(super) trait Experiment: Sync {
     }
     /// The sizes of training data; a task with only one has `None`.
     fn samples(&self) -> Vec<Option<usize>>;
+    /// How many digits the numbers have that are added up on so much data, in the task of that kind.
+    fn digits(&self, _samples: Option<usize>) -> Option<usize> {
+        None
+    }
     /// Everything that results depend on, apart from configuration, samples and seed.
     fn settings(&self) -> BTreeMap<String, String>;
     /// How many steps a run has.

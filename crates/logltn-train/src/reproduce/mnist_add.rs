@@ -9,9 +9,9 @@ use logltn::{Diagnostic, Diagnostics};
 use super::clustering::largest;
 use super::curves::curves;
 use super::jobs::{Finding, Found, Progress};
+use super::mnist::{self, DIGITS, Digits};
 use super::record::{Job, RunRecord};
 use super::{CONFIGURATIONS, DataKind, Experiment, Metric, Options, common_settings, load, places};
-use crate::data::{Array, Values, read_idx};
 use crate::manifest::By;
 use crate::project::Project;
 use crate::report::{LinesOptions, lines_png};
@@ -23,20 +23,12 @@ const BATCH: usize = 32;
 /// Two numbers of two digits.
 const OPERANDS: usize = 4;
 const TEST_SUMS: usize = 2_500;
-const DIGITS: usize = 10;
 const ACCURACY: Metric = Metric {
     name: "accuracy",
     title: "accuracy of the predicted sum on 2,500 test sums, in %",
     digits: 2,
     smaller_is_better: false,
 };
-const FILES: [&str; 4] = [
-    "train-images-idx3-ubyte.gz",
-    "train-labels-idx1-ubyte.gz",
-    "t10k-images-idx3-ubyte.gz",
-    "t10k-labels-idx1-ubyte.gz",
-];
-
 /// The task.
 pub(super) struct MnistAdd {
     place: PathBuf,
@@ -57,25 +49,9 @@ struct Loaded {
     test_sums: Vec<usize>,
 }
 
-/// Images and what they show.
-struct Digits {
-    /// One after the other.
-    images: Vec<u8>,
-    labels: Vec<u8>,
-    /// Rows and columns of an image.
-    shape: [usize; 2],
-}
-
 impl MnistAdd {
     pub fn new(options: &Options) -> Result<MnistAdd, Diagnostics> {
-        let Some(place) = places::find(options.data.as_deref(), "mnist", &FILES)? else {
-            return Err(
-                Diagnostic::error("MNIST is nowhere to be found")
-                    .note(format!("its files are {}", FILES.map(|f| format!("`{f}`")).join(", ")))
-                    .help("run this in a clone of the repository, which has them in data/mnist, or name with `--data DIR` a folder that has them in DIR/mnist")
-                    .into(),
-            );
-        };
+        let place = mnist::find(options)?;
         let mut samples = match (options.samples.is_empty(), options.quick) {
             (false, _) => options.samples.clone(),
             (true, true) => vec![SAMPLES[0]],
@@ -98,36 +74,6 @@ impl MnistAdd {
             loaded: BTreeMap::new(),
         })
     }
-
-    fn digits(&self, images: &str, labels: &str) -> Result<Digits, Diagnostics> {
-        let path = |name: &str| self.place.join(name);
-        let (shape, images) = bytes_of(read_idx(&path(images))?, &path(images))?;
-        let (_, labels) = bytes_of(read_idx(&path(labels))?, &path(labels))?;
-        let &[count, height, width] = &shape[..] else {
-            let message = format!("{}: not pictures", self.place.display());
-            return Err(Diagnostic::error(message).into());
-        };
-        if count != labels.len() || labels.iter().any(|&l| usize::from(l) >= DIGITS) {
-            let message = format!(
-                "{}: {count} images do not go with {} labels from 0 to 9",
-                self.place.display(),
-                labels.len()
-            );
-            return Err(Diagnostic::error(message).into());
-        }
-        Ok(Digits {
-            images,
-            labels,
-            shape: [height, width],
-        })
-    }
-}
-
-fn bytes_of(array: Array, path: &Path) -> Result<(Vec<usize>, Vec<u8>), Diagnostics> {
-    match array.values {
-        Values::U8(bytes) => Ok((array.shape, bytes)),
-        _ => Err(Diagnostic::error(format!("{}: does not hold bytes", path.display())).into()),
-    }
 }
 
 impl Digits {
@@ -137,10 +83,6 @@ impl Digits {
         (0..count)
             .map(|i| 10 * digit(0, i) + digit(1, i) + 10 * digit(2, i) + digit(3, i))
             .collect()
-    }
-
-    fn images(&self, count: usize) -> &[u8] {
-        &self.images[..count * self.shape[0] * self.shape[1]]
     }
 
     fn at_least(&self, count: usize, what: &str) -> Result<(), Diagnostics> {
@@ -154,18 +96,6 @@ impl Digits {
                 .into(),
         )
     }
-}
-
-/// The images of training and test sums in one file, as a sort has one.
-fn idx(train: &Digits, test: &Digits, samples: usize) -> Vec<u8> {
-    let (first, second) = (OPERANDS * samples, OPERANDS * TEST_SUMS);
-    let mut out = vec![0, 0, 8, 3];
-    for size in [first + second, train.shape[0], train.shape[1]] {
-        out.extend((size as u32).to_be_bytes());
-    }
-    out.extend(train.images(first));
-    out.extend(test.images(second));
-    out
 }
 
 fn manifest(samples: usize, epochs: u64) -> String {
@@ -225,17 +155,8 @@ impl Experiment for MnistAdd {
         if wanted.is_empty() {
             return Ok(());
         }
-        let [train_images, train_labels, test_images, test_labels] = FILES;
-        let train = self.digits(train_images, train_labels)?;
-        let test = self.digits(test_images, test_labels)?;
+        let [train, test] = mnist::read(&self.place)?;
         test.at_least(OPERANDS * TEST_SUMS, "2,500 test sums")?;
-        if train.shape != test.shape {
-            let message = format!(
-                "{}: training and test images differ in size",
-                self.place.display()
-            );
-            return Err(Diagnostic::error(message).into());
-        }
         let largest = wanted.iter().copied().max().unwrap_or(0);
         train.at_least(
             OPERANDS.saturating_mul(largest),
@@ -255,7 +176,7 @@ impl Experiment for MnistAdd {
                     ("mnist_add.ltn", theory.as_bytes()),
                     (
                         &format!("images-{samples}.idx"),
-                        &idx(&train, &test, samples),
+                        &mnist::idx([&train, &test], [OPERANDS * samples, OPERANDS * TEST_SUMS]),
                     ),
                     (&format!("sums-{samples}.csv"), rows.as_bytes()),
                     (&manifest_name, manifest(samples, self.epochs).as_bytes()),

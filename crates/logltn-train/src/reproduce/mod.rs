@@ -19,7 +19,9 @@ mod configuration;
 mod curves;
 mod experiment;
 mod jobs;
+mod mnist;
 mod mnist_add;
+mod multi_add;
 mod page;
 mod places;
 mod published;
@@ -38,6 +40,7 @@ use experiment::Experiment;
 
 pub use configuration::{CONFIGURATIONS, Configuration};
 pub use experiment::{DataKind, Metric};
+pub use multi_add::{addition_batch, addition_manifest, addition_theory};
 pub use published::{Published, published};
 pub use record::{Job, RunRecord};
 pub use table::{Cell, Section, Table, Verdict};
@@ -49,6 +52,8 @@ pub enum Task {
     Clustering,
     /// The paper's task 2.
     MnistAdd,
+    /// Addition of numbers of up to 15 digits and more, which the paper does not have.
+    MultiAdd,
 }
 
 impl Task {
@@ -57,6 +62,7 @@ impl Task {
         match self {
             Task::Clustering => "clustering",
             Task::MnistAdd => "mnist-add",
+            Task::MultiAdd => "multi-add",
         }
     }
 
@@ -65,6 +71,7 @@ impl Task {
         match self {
             Task::Clustering => "Clustering",
             Task::MnistAdd => "MNISTAdd",
+            Task::MultiAdd => "Addition of numbers of N digits",
         }
     }
 
@@ -72,7 +79,7 @@ impl Task {
     fn runs(self) -> usize {
         match self {
             Task::Clustering => 10,
-            Task::MnistAdd => 5,
+            Task::MnistAdd | Task::MultiAdd => 5,
         }
     }
 }
@@ -98,7 +105,7 @@ pub struct Options {
     pub out: Option<PathBuf>,
     /// The folder with `tcga/` and `mnist/`.
     pub data: Option<PathBuf>,
-    /// Where α ends: 4 in the paper.
+    /// Where α ends: 4 in the paper. The addition of N digits, which the paper does not have, keeps it at 1.
     pub alpha_end: f64,
     /// Clustering: which percentile of the distances is near. 2.5 in the paper, 5 in its authors' released code.
     pub percentile: f64,
@@ -106,8 +113,10 @@ pub struct Options {
     pub steps: Option<u64>,
     /// MNISTAdd: numbers of training sums; 1,500 and 15,000 in the paper.
     pub samples: Vec<usize>,
-    /// MNISTAdd: epochs of a run; 20 in the paper.
+    /// MNISTAdd and the addition of N digits: epochs of a run; 20 in the paper.
     pub epochs: Option<u64>,
+    /// Addition of N digits: numbers of digits; 1, 2, 4, 8 and 15 if empty.
+    pub digits: Vec<usize>,
 }
 
 impl Default for Options {
@@ -124,6 +133,7 @@ impl Default for Options {
             steps: None,
             samples: Vec::new(),
             epochs: None,
+            digits: Vec::new(),
         }
     }
 }
@@ -186,6 +196,7 @@ pub fn reproduce(
     let mut experiment: Box<dyn Experiment> = match task {
         Task::Clustering => Box::new(clustering::Clustering::new(options)?),
         Task::MnistAdd => Box::new(mnist_add::MnistAdd::new(options)?),
+        Task::MultiAdd => Box::new(multi_add::MultiAdd::new(options)?),
     };
     let jobs = jobs_of(task, options, experiment.as_ref())?;
     let folder = options.folder(task);
@@ -258,6 +269,7 @@ fn jobs_of(
             jobs.extend(configurations.iter().map(|&configuration| Job {
                 configuration,
                 samples,
+                digits: experiment.digits(samples),
                 run,
                 seed: options.seed.wrapping_add(run as u64),
             }));

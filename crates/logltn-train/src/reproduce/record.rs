@@ -17,6 +17,8 @@ pub struct Job {
     pub configuration: Configuration,
     /// On how much data, where the task has several sizes.
     pub samples: Option<usize>,
+    /// How many digits the numbers have, in the task of adding such.
+    pub digits: Option<usize>,
     /// From 0.
     pub run: usize,
     /// Where all its randomness comes from: the same for each configuration, so that differences between
@@ -49,6 +51,16 @@ pub struct RunRecord {
     pub seconds: f64,
 }
 
+/// How much data, in words.
+pub(super) fn size(samples: Option<usize>, digits: Option<usize>) -> Option<String> {
+    match (samples, digits) {
+        (_, Some(1)) => Some("1 digit".into()),
+        (_, Some(n)) => Some(format!("{n} digits")),
+        (Some(n), None) => Some(format!("{n} samples")),
+        (None, None) => None,
+    }
+}
+
 impl Job {
     /// The run's file in the folder of runs.
     fn file(&self, folder: &Path) -> PathBuf {
@@ -59,7 +71,8 @@ impl Job {
 
     /// `logltn, 1500 samples, run 3`: counted from 1.
     pub fn title(&self) -> String {
-        let samples = (self.samples).map_or(String::new(), |n| format!(", {n} samples"));
+        let samples =
+            size(self.samples, self.digits).map_or(String::new(), |size| format!(", {size}"));
         format!("{}{samples}, run {}", self.configuration.name, self.run + 1)
     }
 

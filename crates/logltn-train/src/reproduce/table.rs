@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::published::{Published, others, published};
-use super::record::{Job, RunRecord};
+use super::record::{Job, RunRecord, size};
 use super::{Configuration, DataKind, Experiment, Metric, Task};
 
 /// A task's table.
@@ -30,6 +30,8 @@ pub struct Cell {
     pub configuration: Configuration,
     /// The size of the training data, where there are several.
     pub samples: Option<usize>,
+    /// How many digits the numbers have, in the task of adding such.
+    pub digits: Option<usize>,
     /// The metric.
     pub metric: Metric,
     /// Its value in each run.
@@ -92,6 +94,7 @@ impl Cell {
         Cell {
             configuration,
             samples,
+            digits: None,
             metric,
             mean,
             sd,
@@ -152,7 +155,9 @@ impl Table {
                         .map(|(_, record)| record)
                         .collect();
                     if !own.is_empty() {
-                        cells.push(Cell::new(task, configuration, samples, metric, &own));
+                        let mut cell = Cell::new(task, configuration, samples, metric, &own);
+                        cell.digits = experiment.digits(samples);
+                        cells.push(cell);
                     }
                 }
             }
@@ -171,7 +176,7 @@ impl Table {
     pub fn json(&self) -> Value {
         let cells: Vec<Value> = (self.cells.iter())
             .map(|cell| {
-                json!({
+                let mut entry = json!({
                     "config": cell.configuration.name,
                     "samples": cell.samples,
                     "metric": cell.metric.name,
@@ -179,7 +184,11 @@ impl Table {
                     "sd": cell.sd,
                     "runs": cell.runs,
                     "published": cell.published.map(|p| json!({ "mean": p.mean, "sd": p.sd })),
-                })
+                });
+                if let Some(digits) = cell.digits {
+                    entry["digits"] = digits.into();
+                }
+                entry
             })
             .collect();
         json!({
@@ -204,8 +213,8 @@ impl Table {
             if last != Some(at) {
                 self.finish(&mut sections, last);
                 last = Some(at);
-                let title = match cell.samples {
-                    Some(n) => format!("{n} samples: {}", cell.metric.title),
+                let title = match size(cell.samples, cell.digits) {
+                    Some(size) => format!("{size}: {}", cell.metric.title),
                     None => cell.metric.title.to_string(),
                 };
                 let header = [
@@ -260,8 +269,7 @@ impl Table {
             return;
         };
         for other in others(self.task, samples, metric) {
-            let figure =
-                (other.figure).map_or("–".into(), |p| format!("{:.2} ± {:.2}", p.mean, p.sd));
+            let figure = other.figure.map_or("–".into(), |figure| figure.to_string());
             let mut row = vec![String::new(); section.header.len()];
             row[0] = other.name.to_string();
             row[1] = "not run".to_string();

@@ -296,6 +296,7 @@ impl Trainer {
         let batches = self.batches.iter_mut().map(|b| (b.table, b.next()));
         phase.engine.set_batches(batches)?;
         let changed = moved || !self.batches.is_empty();
+        self.model.set_step(self.done);
         self.model.forward(&mut phase.engine, changed)?;
         let step = self.done + 1;
         let value = (phase.engine.evaluate_with_gradients(&parameters))

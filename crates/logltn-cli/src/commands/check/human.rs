@@ -253,6 +253,7 @@ fn describe(network: &Network) -> String {
                     Layer::Conv { filters, kernel } => Some(format!("conv {filters}@{kernel}")),
                     Layer::Pool(side) => Some(format!("pool {side}")),
                     Layer::Dense(width) => Some(format!("dense {width}")),
+                    Layer::Dropout(share) => Some(format!("dropout {share}")),
                     Layer::Flatten | Layer::Activation(_) => None,
                 })
                 .collect();
