@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::evaluate::{Cell, GuardError, Scope};
 use super::linear::Linear;
+use super::neighbours::Neighbours;
 use super::table_index::{RowsByKey, cell_code};
 use super::{conjuncts, free_variables};
 use crate::theory::*;
@@ -37,6 +38,13 @@ enum Step<'a> {
         index: Rc<RowsByKey>,
         key: Vec<(&'a Value, ColumnSort)>,
         binds: Vec<(usize, VarId)>,
+    },
+    /// The points that can be within a distance of a known one; a check of the condition itself follows.
+    Near {
+        id: VarId,
+        index: Rc<Neighbours>,
+        from: &'a Term,
+        distance: &'a Value,
     },
     /// Goes on only if the condition holds.
     Check(&'a Guard),
@@ -182,6 +190,24 @@ impl<'a> Join<'a> {
                     }
                 }
             }
+            Step::Near {
+                id,
+                index,
+                from,
+                distance,
+            } => {
+                let distance = scope.number(distance, env)?.to_f64();
+                let candidates = match scope.features_of(from, env) {
+                    Some(point) => index.candidates(point, distance),
+                    None => return Ok(true),
+                };
+                for candidate in candidates {
+                    env[id.index()] = Cell::Individual(candidate);
+                    if !self.step(at + 1, env, row, visit)? {
+                        return Ok(false);
+                    }
+                }
+            }
             Step::Check(guard) => {
                 if scope.holds(guard, env)? {
                     return self.step(at + 1, env, row, visit);
@@ -230,6 +256,7 @@ impl<'a> Join<'a> {
                     let bound: Vec<_> = binds.iter().map(|(_, v)| name(v)).collect();
                     format!("join {} for {}", table(id), bound.join(", "))
                 }
+                Step::Near { id, .. } => format!("find {} nearby", name(id)),
                 Step::Check(_) => "test".to_string(),
                 Step::Possible(..) => continue,
             });
@@ -337,7 +364,7 @@ impl<'a> Planner<'a> {
     fn steps(mut self) -> Vec<Step<'a>> {
         self.check_what_is_bound();
         while !self.unbound.is_empty() {
-            if !self.assign() && !self.solve() && !self.join_table() {
+            if !self.assign() && !self.solve() && !self.join_table() && !self.near() {
                 let id = self.unbound.remove(0);
                 self.steps.push(Step::Loop(id, self.scope.size_of(id)));
                 self.cut_short(id);
@@ -473,6 +500,38 @@ impl<'a> Planner<'a> {
         true
     }
 
+    /// A point within some distance of one that is known.
+    fn near(&mut self) -> bool {
+        for i in 0..self.conditions.len() {
+            let Some((a, b, distance)) = within(self.conditions[i]) else {
+                continue;
+            };
+            let missing = self.missing(i);
+            let mut limited_by = Vec::new();
+            super::value_variables(distance, &mut limited_by);
+            if self.done[i] || missing.len() != 1 || limited_by.contains(&missing[0]) {
+                continue;
+            }
+            for (from, to) in [(a, b), (b, a)] {
+                let wanted = to.kind == TermKind::Variable(missing[0]) && from.kind != to.kind;
+                let sort = self.scope.sort_of(to).filter(|_| wanted);
+                let index = sort.and_then(|s| self.scope.indexes.neighbours(self.scope.data, s));
+                if let Some(index) = index {
+                    self.steps.push(Step::Near {
+                        id: missing[0],
+                        index,
+                        from,
+                        distance,
+                    });
+                    // The condition stays open: it is checked now that all is bound.
+                    self.bind(missing[0]);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
     /// After a loop: give up where a linear condition cannot be met any more.
     fn cut_short(&mut self, id: VarId) {
         for i in 0..self.conditions.len() {
@@ -487,6 +546,22 @@ impl<'a> Planner<'a> {
                 .collect();
             self.steps.push(Step::Possible(linear.clone(), bound));
         }
+    }
+}
+
+/// `dist(a, b) < distance` in any spelling: the two points and the distance.
+fn within(guard: &Guard) -> Option<(&Term, &Term, &Value)> {
+    let GuardKind::Compare(op, left, right) = &guard.kind else {
+        return None;
+    };
+    let (near, distance) = match op {
+        Comparison::Less | Comparison::LessEqual => (left, right),
+        Comparison::Greater | Comparison::GreaterEqual => (right, left),
+        Comparison::Equal | Comparison::NotEqual => return None,
+    };
+    match &near.kind {
+        ValueKind::Dist(a, b) => Some((a, b, distance)),
+        _ => None,
     }
 }
 
