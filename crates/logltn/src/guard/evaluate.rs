@@ -283,7 +283,7 @@ impl<'a> Scope<'a> {
     }
 
     /// An individual of an integer sort is its integer.
-    fn integer_of(&self, sort: ColumnSort, index: u32) -> i64 {
+    pub(super) fn integer_of(&self, sort: ColumnSort, index: u32) -> i64 {
         match sort {
             ColumnSort::Sort(id) => match self.theory()[id].kind {
                 SortKind::Range(low, _) => low + i64::from(index),

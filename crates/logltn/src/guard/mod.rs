@@ -8,6 +8,7 @@ mod evaluate;
 mod join;
 mod linear;
 mod neighbours;
+mod planner;
 mod table_index;
 
 pub(crate) use evaluate::{Cell, Scope};

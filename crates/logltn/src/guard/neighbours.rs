@@ -167,11 +167,35 @@ impl Neighbours {
             found.sort_unstable();
             return found;
         }
+        self.search(coordinates, limit, &mut found);
+        found.sort_unstable();
+        found
+    }
+
+    fn search(&self, point: &[f32], limit: f32, found: &mut Vec<u32>) {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the function does nothing unsafe but use these instructions, which the processor has.
+            return unsafe { self.search_avx2(point, limit, found) };
+        }
+        self.search_blocks(point, limit, found);
+    }
+
+    /// The same, compiled for wider vectors.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn search_avx2(&self, point: &[f32], limit: f32, found: &mut Vec<u32>) {
+        self.search_blocks(point, limit, found);
+    }
+
+    #[inline(always)]
+    fn search_blocks(&self, point: &[f32], limit: f32, found: &mut Vec<u32>) {
+        let k = point.len();
         let mut open = vec![0_u32];
         while let Some(at) = open.pop() {
             let node = self.nodes[at as usize];
             let bounds = &self.boxes[at as usize * k..(at as usize + 1) * k];
-            if distance_to_box(coordinates, bounds) > limit {
+            if distance_to_box(point, bounds) > limit {
                 continue;
             }
             if node.end - node.first > 1 {
@@ -180,24 +204,27 @@ impl Neighbours {
             }
             let block = node.first as usize;
             let lanes = &self.coordinates[block * k..(block + 1) * k];
-            if let Some(squares) = squares_within(coordinates, lanes, limit) {
+            if let Some(squares) = squares_within(point, lanes, limit) {
                 let points = &self.points[block * LANES..(block + 1) * LANES];
                 let near = points.iter().zip(&squares);
-                found.extend(near.filter(|(p, s)| **s <= limit && **p != u32::MAX).map(|(p, _)| *p));
+                found.extend(
+                    near.filter(|(p, s)| **s <= limit && **p != u32::MAX)
+                        .map(|(p, _)| *p),
+                );
             }
         }
-        found.sort_unstable();
-        found
     }
 }
 
 /// The square of the distance from a point to the nearest corner, side or inside of a box.
+#[inline(always)]
 fn distance_to_box(point: &[f32], bounds: &[(f32, f32)]) -> f32 {
     let outside = |(&x, &(low, high)): (&f32, &(f32, f32))| (low - x).max(x - high).max(0.0);
     point.iter().zip(bounds).map(outside).map(|d| d * d).sum()
 }
 
 /// The squared distances of a block's points, or `None` as soon as all are above the limit.
+#[inline(always)]
 fn squares_within(point: &[f32], lanes: &[[f32; LANES]], limit: f32) -> Option<[f32; LANES]> {
     let mut squares = [0.0_f32; LANES];
     for (point, lanes) in point.chunks(STRIDE).zip(lanes.chunks(STRIDE)) {
@@ -223,7 +250,12 @@ fn directions(width: usize, features: &[f64], centre: &[f64]) -> Vec<f64> {
     let every = count.div_ceil(SAMPLE).max(1);
     let largest = features.iter().fold(1e-100_f64, |m, x| m.max(x.abs()));
     let sample: Vec<Vec<f64>> = (features.chunks_exact(width).step_by(every))
-        .map(|row| row.iter().zip(centre).map(|(x, c)| (x - c) / largest).collect())
+        .map(|row| {
+            row.iter()
+                .zip(centre)
+                .map(|(x, c)| (x - c) / largest)
+                .collect()
+        })
         .collect();
     // Axes to begin with: where iteration finds nothing (all points equal) they stay.
     let mut basis: Vec<Vec<f64>> = (0..k)
@@ -301,7 +333,12 @@ mod tests {
             .collect()
     }
 
-    fn agree(width: usize, features: &[f64], point: &[f64], distance: f64) -> Result<(), TestCaseError> {
+    fn agree(
+        width: usize,
+        features: &[f64],
+        point: &[f64],
+        distance: f64,
+    ) -> Result<(), TestCaseError> {
         let index = Neighbours::new(width, features).expect("an index");
         let candidates = index.candidates(point, distance);
         prop_assert!(candidates.is_sorted());
@@ -366,7 +403,9 @@ mod tests {
     fn few_more_than_the_points_within() {
         let mut state = 1_u64;
         let mut random = || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             (state >> 33) as f64 / (1_u64 << 31) as f64
         };
         let (count, width) = (4000, 16);
@@ -375,7 +414,12 @@ mod tests {
         for row in features.chunks(width).step_by(400) {
             let found = index.candidates(row, 0.8);
             let within = tested_one_by_one(width, &features, row, 0.8);
-            assert!(found.len() <= within.len() + 1, "{} of {}", within.len(), found.len());
+            assert!(
+                found.len() <= within.len() + 1,
+                "{} of {}",
+                within.len(),
+                found.len()
+            );
         }
     }
 }
