@@ -791,21 +791,20 @@ impl<T: Real> Run<'_, '_, T> {
 }
 
 /// table[place] += by, for each place. Neighbouring bindings often share a place: pairs are listed by their first
-/// individual. Such a run is added up first, since each addition to memory would wait for the one before.
+/// individual. Such a run is added up in a register, since each addition to memory would wait for the one before.
 fn add_at<T: Real>(table: &mut [T], places: &[u32], by: &[T]) {
-    let mut start = 0;
-    while let Some(&place) = places.get(start) {
-        let mut end = start + 1;
-        while places.get(end) == Some(&place) {
-            end += 1;
+    let mut all = places.iter().zip(by);
+    let Some((&first, &start)) = all.next() else {
+        return;
+    };
+    let (mut place, mut sum) = (first, start);
+    for (&next, &by) in all {
+        if next == place {
+            sum += by;
+        } else {
+            table[place as usize] += sum;
+            (place, sum) = (next, by);
         }
-        let (fours, rest) = by[start..end].as_chunks::<4>();
-        let mut sums = [T::ZERO; 4];
-        for four in fours {
-            (sums.iter_mut().zip(four)).for_each(|(sum, &x)| *sum += x);
-        }
-        let rest = rest.iter().fold(T::ZERO, |a, &b| a + b);
-        table[place as usize] += (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest;
-        start = end;
     }
+    table[place as usize] += sum;
 }
