@@ -298,6 +298,8 @@ impl<T: Real> Engine<T> {
             .sum();
         let affordable = (MAX_LANE_BYTES / table_bytes.max(1)).max(1) as u64;
         let lanes = (works / LANE_WORK).clamp(1, MAX_LANES.min(affordable));
+        // Of three equal lanes two cores would take as long as of four.
+        let lanes = 1 << lanes.ilog2();
         let share = works.div_ceil(lanes);
         self.lanes.resize_with(lanes as usize, LaneWork::default);
         self.lanes.iter_mut().for_each(|l| l.items.clear());
@@ -344,9 +346,7 @@ impl<T: Real> Engine<T> {
             self.derive_axioms(parameters);
         }
         if gradients {
-            for work in &mut self.lanes {
-                work.lane.clear_derivatives(&self.literals);
-            }
+            self.clear_derivatives();
         }
         let shared = Shared::new(
             &self.plan,
@@ -416,9 +416,7 @@ impl<T: Real> Engine<T> {
         let mut norms = Vec::with_capacity(self.execs.len());
         for axiom in 0..self.execs.len() {
             let semantics = self.plan.semantics;
-            for work in &mut self.lanes {
-                work.lane.clear_derivatives(&self.literals);
-            }
+            self.clear_derivatives();
             let shared = Shared::new(
                 &self.plan,
                 &self.active,
@@ -456,6 +454,23 @@ impl<T: Real> Engine<T> {
             &self.evaluation,
             &mut self.derivatives,
         );
+    }
+
+    /// Forgets the derivatives of the last evaluation.
+    fn clear_derivatives(&mut self) {
+        for (lane, work) in self.lanes.iter_mut().enumerate() {
+            let by_literal = &mut work.lane.by_literal;
+            by_literal.resize_with(self.plan.requests.len(), Default::default);
+            for (i, request) in self.plan.requests.iter().enumerate() {
+                for (by, occurs) in by_literal[i].iter_mut().zip(request.occurs) {
+                    by.clear();
+                    // The first lane's tables are where all are added up; the others have those they add to.
+                    if lane == 0 || occurs {
+                        by.resize(self.literals[i].positive.len(), T::ZERO);
+                    }
+                }
+            }
+        }
     }
 
     fn forward_literals(&mut self) {

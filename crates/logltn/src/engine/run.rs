@@ -110,18 +110,6 @@ impl<T: Real> Lane<T> {
             self.states.resize_with(exec.nodes.len(), Vec::new);
         }
     }
-
-    /// Forgets the derivatives of the last evaluation.
-    pub fn clear_derivatives(&mut self, literals: &[Literals<T>]) {
-        self.by_literal
-            .resize_with(literals.len(), Default::default);
-        for (by, literals) in self.by_literal.iter_mut().zip(literals) {
-            for by in by {
-                by.clear();
-                by.resize(literals.positive.len(), T::ZERO);
-            }
-        }
-    }
 }
 
 /// The value of a quantifier, empty or not.
