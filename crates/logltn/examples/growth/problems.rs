@@ -50,6 +50,14 @@ pub fn clustering(points: usize, clusters: usize, width: usize) -> Problem {
     (data, vec![Output::softmax()])
 }
 
+/// All pairs of different individuals.
+pub fn unequal(individuals: usize) -> Problem {
+    let theory = parse(&format!(
+        "sort A = 1..{individuals}  predicate P(A)  axiom a: forall x, y: A where x != y. P(x) -> P(y)"
+    ));
+    (Data::new(&theory), vec![Output::sigmoid()])
+}
+
 /// As PASCAL-Part: one axiom per type that is a whole or a part, all over the same 32 pairs of boxes.
 pub fn parts(axioms: usize) -> Problem {
     let theory = parse(

@@ -14,6 +14,7 @@ mod table_index;
 pub(crate) use evaluate::{Cell, Scope};
 pub(crate) use join::Join;
 pub(crate) use linear::Linear;
+pub use neighbours::Neighbours;
 pub(crate) use table_index::TableIndexes;
 
 use crate::theory::*;

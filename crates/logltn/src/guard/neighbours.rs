@@ -20,9 +20,16 @@ const ROUNDS: usize = 8;
 /// How many directions are added up before looking whether anything is still near.
 const STRIDE: usize = 4;
 
-/// The points of a sort.
+/// An index of points by where they are: which can lie within a distance of a given one?
+///
+/// ```
+/// let points = [0.0, 0.0, /* */ 3.0, 4.0, /* */ 30.0, 40.0];
+/// let index = logltn::Neighbours::new(2, &points).unwrap();
+/// // Every point within the distance, and perhaps a few more: roundings are allowed for.
+/// assert_eq!(index.candidates(&[0.0, 0.0], 5.0), [0, 1]);
+/// ```
 #[derive(Debug)]
-pub(crate) struct Neighbours {
+pub struct Neighbours {
     width: usize,
     centre: Vec<f64>,
     /// One after the other, `width` numbers each, orthonormal.
