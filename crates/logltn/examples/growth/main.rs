@@ -143,8 +143,8 @@ fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     let (start, begin) = (processor_time(), Instant::now());
     let made = run();
     let (taken, passed) = (processor_time() - start, begin.elapsed());
-    let long = taken > Duration::from_millis(40);
-    (made, if long { taken } else { passed })
+    let short = passed < Duration::from_millis(10);
+    (made, if short { passed } else { taken })
 }
 
 fn time(t: Duration) -> String {
