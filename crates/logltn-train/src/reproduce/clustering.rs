@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use logltn::theory::PredicateId;
 use logltn::{Diagnostic, Diagnostics};
 
+use super::curves::curves;
 use super::jobs::{Finding, Found, Progress};
 use super::record::{Job, RunRecord};
 use super::{CONFIGURATIONS, DataKind, Experiment, Metric, Options, common_settings, load, places};
@@ -13,7 +14,7 @@ use crate::data::{CsvFile, read_bytes};
 use crate::manifest::By;
 use crate::metrics::adjusted_rand_index;
 use crate::project::{Features, Project};
-use crate::report::{LinesOptions, ScatterPanel, Series, lines_png, panels_png, pca_2d};
+use crate::report::{LinesOptions, ScatterPanel, lines_png, panels_png, pca_2d};
 use crate::standin::files::clustering_project;
 use crate::train::{TrainOptions, Trainer};
 
@@ -26,6 +27,7 @@ const ARI: Metric = Metric {
     name: "ari",
     title: "adjusted Rand index",
     digits: 2,
+    smaller_is_better: false,
 };
 
 /// The task.
@@ -206,8 +208,7 @@ impl Experiment for Clustering {
                 finding.classes = logits.chunks_exact(CLUSTERS).map(largest).collect();
                 let ari = adjusted_rand_index(&finding.classes, &loaded.labels)
                     .map_err(|error| Diagnostic::error(error.to_string()))?;
-                finding.curve.push((step.step as f64, ari));
-                finding.metrics.insert(ARI.name.to_string(), ari);
+                finding.note(ARI, step.step as f64, ari);
             }
             if progress.step() && !trainer.is_done() {
                 return Ok(None);
@@ -223,7 +224,6 @@ impl Experiment for Clustering {
     ) -> Result<Vec<(String, String)>, Diagnostics> {
         let loaded = self.loaded()?;
         let mut panels = Vec::new();
-        let mut curves = Vec::new();
         for configuration in CONFIGURATIONS {
             let mut own: Vec<&RunRecord> = (records.iter())
                 .filter(|(job, _)| job.configuration == configuration)
@@ -242,10 +242,6 @@ impl Experiment for Clustering {
                 class_names: (0..CLUSTERS).map(|c| c.to_string()).collect(),
                 ..ScatterPanel::default()
             });
-            curves.push(Series {
-                name: configuration.name.to_string(),
-                points: mean_curve(&own),
-            });
         }
         panels.push(ScatterPanel {
             title: "the true classes".into(),
@@ -256,7 +252,7 @@ impl Experiment for Clustering {
         });
         let title = match self.data() {
             DataKind::Real => "Clusters of the median run (2-D PCA)",
-            DataKind::StandIn => "Clusters of the median run (2-D PCA), stand-in data",
+            _ => "Clusters of the median run (2-D PCA), stand-in data",
         };
         panels_png(&panels, 4, title, &folder.join("assignments.png"))?;
         let options = LinesOptions {
@@ -265,6 +261,7 @@ impl Experiment for Clustering {
             y_label: "ARI".into(),
             ..LinesOptions::default()
         };
+        let curves = curves(records, &CONFIGURATIONS, None, ARI);
         lines_png(&curves, &options, &folder.join("curves.png"))?;
         Ok(vec![
             (title.to_string(), "assignments.png".to_string()),
@@ -291,14 +288,4 @@ fn numbered(labels: &[String]) -> (Vec<String>, Vec<usize>) {
 pub(super) fn largest(numbers: &[f32]) -> usize {
     let better = |best: usize, k: usize| if numbers[k] > numbers[best] { k } else { best };
     (1..numbers.len()).fold(0, better)
-}
-
-/// The mean of several runs' curves, which have points at the same places.
-pub(super) fn mean_curve(records: &[&RunRecord]) -> Vec<(f64, f64)> {
-    let length = (records.iter().map(|r| r.curve.len())).min().unwrap_or(0);
-    let mean = |i: usize| {
-        let sum: f64 = records.iter().map(|r| r.curve[i].1).sum();
-        (records[0].curve[i].0, sum / records.len() as f64)
-    };
-    (0..length).map(mean).collect()
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use logltn::{Diagnostic, Diagnostics};
 
 use super::record::{Job, RunRecord};
-use super::{Experiment, Watch};
+use super::{Experiment, Metric, Watch};
 
 /// What a run found; `None` if it was stopped.
 pub(super) type Found = Result<Option<Finding>, Diagnostics>;
@@ -19,8 +19,17 @@ pub(super) type Found = Result<Option<Finding>, Diagnostics>;
 pub(super) struct Finding {
     pub metrics: BTreeMap<String, f64>,
     pub sat: f64,
-    pub curve: Vec<(f64, f64)>,
+    pub curves: BTreeMap<String, Vec<(f64, f64)>>,
     pub classes: Vec<usize>,
+}
+
+impl Finding {
+    /// A metric during training: the last value is the run's.
+    pub fn note(&mut self, metric: Metric, at: f64, value: f64) {
+        let curve = self.curves.entry(metric.name.to_string()).or_default();
+        curve.push((at, value));
+        self.metrics.insert(metric.name.to_string(), value);
+    }
 }
 
 /// What a run may ask and tell while it goes on.
@@ -122,7 +131,7 @@ fn run_one(
         settings: experiment.settings(),
         metrics: finding.metrics,
         sat: finding.sat,
-        curve: finding.curve,
+        curves: finding.curves,
         classes: finding.classes,
         seconds: begun.elapsed().as_secs_f64(),
     }))

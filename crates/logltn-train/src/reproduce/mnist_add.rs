@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use logltn::theory::PredicateId;
 use logltn::{Diagnostic, Diagnostics};
 
-use super::clustering::{largest, mean_curve};
+use super::clustering::largest;
+use super::curves::curves;
 use super::jobs::{Finding, Found, Progress};
 use super::record::{Job, RunRecord};
 use super::{CONFIGURATIONS, DataKind, Experiment, Metric, Options, common_settings, load, places};
 use crate::data::{Array, Values, read_idx};
 use crate::manifest::By;
 use crate::project::Project;
-use crate::report::{LinesOptions, Series, lines_png};
+use crate::report::{LinesOptions, lines_png};
 use crate::train::{TrainOptions, Trainer};
 
 const SAMPLES: [usize; 2] = [1_500, 15_000];
@@ -27,6 +28,7 @@ const ACCURACY: Metric = Metric {
     name: "accuracy",
     title: "accuracy of the predicted sum on 2,500 test sums, in %",
     digits: 2,
+    smaller_is_better: false,
 };
 const FILES: [&str; 4] = [
     "train-images-idx3-ubyte.gz",
@@ -292,8 +294,7 @@ impl Experiment for MnistAdd {
             if step.step % per_epoch == 0 {
                 let accuracy = loaded.accuracy(&mut trainer)?;
                 let epoch = step.step / per_epoch;
-                finding.curve.push((epoch as f64, accuracy));
-                finding.metrics.insert(ACCURACY.name.to_string(), accuracy);
+                finding.note(ACCURACY, epoch as f64, accuracy);
             }
             if progress.step() && !trainer.is_done() {
                 return Ok(None);
@@ -309,21 +310,7 @@ impl Experiment for MnistAdd {
     ) -> Result<Vec<(String, String)>, Diagnostics> {
         let mut drawn = Vec::new();
         for &samples in &self.samples {
-            let mut curves = Vec::new();
-            for configuration in CONFIGURATIONS {
-                let own: Vec<&RunRecord> = (records.iter())
-                    .filter(|(job, _)| {
-                        job.configuration == configuration && job.samples == Some(samples)
-                    })
-                    .map(|(_, record)| record)
-                    .collect();
-                if !own.is_empty() {
-                    curves.push(Series {
-                        name: configuration.name.to_string(),
-                        points: mean_curve(&own),
-                    });
-                }
-            }
+            let curves = curves(records, &CONFIGURATIONS, Some(samples), ACCURACY);
             let options = LinesOptions {
                 title: format!(
                     "Accuracy on the test sums during training, {samples} samples, mean over runs"

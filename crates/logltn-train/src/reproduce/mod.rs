@@ -16,6 +16,8 @@
 
 mod clustering;
 mod configuration;
+mod curves;
+mod experiment;
 mod jobs;
 mod mnist_add;
 mod page;
@@ -32,9 +34,10 @@ use std::time::Instant;
 
 use logltn::{Diagnostic, Diagnostics};
 
-use jobs::{Found, Progress};
+use experiment::Experiment;
 
 pub use configuration::{CONFIGURATIONS, Configuration};
+pub use experiment::{DataKind, Metric};
 pub use published::{Published, published};
 pub use record::{Job, RunRecord};
 pub use table::{Cell, Section, Table, Verdict};
@@ -77,25 +80,6 @@ impl Task {
 impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-/// What data a task runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataKind {
-    /// The paper's.
-    Real,
-    /// Made up from figures of the paper's.
-    StandIn,
-}
-
-impl DataKind {
-    /// As in `--json`.
-    pub fn name(self) -> &'static str {
-        match self {
-            DataKind::Real => "real",
-            DataKind::StandIn => "stand-in",
-        }
     }
 }
 
@@ -188,43 +172,6 @@ pub enum Reproduced {
     },
 }
 
-/// A metric of a task.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Metric {
-    /// As in `--json`.
-    pub name: &'static str,
-    /// As in a heading.
-    pub title: &'static str,
-    /// Digits after the point, as the paper shows it.
-    pub digits: usize,
-}
-
-/// A task of the paper.
-trait Experiment: Sync {
-    /// What the figures are of.
-    fn metrics(&self) -> &'static [Metric];
-    /// What data it has.
-    fn data(&self) -> DataKind;
-    /// What data these are, in words, with their place.
-    fn data_title(&self) -> String;
-    /// The sizes of training data; a task with only one has `None`.
-    fn samples(&self) -> Vec<Option<usize>>;
-    /// Everything that results depend on, apart from configuration, samples and seed.
-    fn settings(&self) -> BTreeMap<String, String>;
-    /// How many steps a run has.
-    fn steps(&self, samples: Option<usize>) -> u64;
-    /// Reads the data that these runs need. Files of its own it writes to the folder.
-    fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics>;
-    /// Does one run.
-    fn run(&self, job: &Job, progress: &Progress<'_>) -> Found;
-    /// Draws what the paper draws, into the folder: titles and file names.
-    fn draw(
-        &self,
-        records: &[(Job, RunRecord)],
-        folder: &Path,
-    ) -> Result<Vec<(String, String)>, Diagnostics>;
-}
-
 /// Makes a task's table.
 ///
 /// # Errors
@@ -240,7 +187,7 @@ pub fn reproduce(
         Task::Clustering => Box::new(clustering::Clustering::new(options)?),
         Task::MnistAdd => Box::new(mnist_add::MnistAdd::new(options)?),
     };
-    let jobs = jobs_of(task, options, experiment.as_ref());
+    let jobs = jobs_of(task, options, experiment.as_ref())?;
     let folder = options.folder(task);
     let [runs, work] = ["runs", "work"].map(|name| folder.join(name));
     for folder in [&runs, &work] {
@@ -285,12 +232,24 @@ pub fn reproduce(
 }
 
 /// The runs of a table, so that its rows fill evenly and the small data come first.
-fn jobs_of(task: Task, options: &Options, experiment: &dyn Experiment) -> Vec<Job> {
+fn jobs_of(
+    task: Task,
+    options: &Options,
+    experiment: &dyn Experiment,
+) -> Result<Vec<Job>, Diagnostics> {
     let runs = options
         .runs
         .unwrap_or(if options.quick { 2 } else { task.runs() });
+    let all = experiment.configurations();
+    let strange = options.configurations.iter().find(|c| !all.contains(c));
+    if let Some(strange) = strange {
+        let names: Vec<String> = all.iter().map(|c| format!("`{}`", c.name)).collect();
+        let message = format!("{task} has no configuration `{}`", strange.name);
+        let help = format!("it has {}", names.join(", "));
+        return Err(Diagnostic::error(message).help(help).into());
+    }
     let configurations = match options.configurations.is_empty() {
-        true => CONFIGURATIONS.to_vec(),
+        true => all,
         false => options.configurations.clone(),
     };
     let mut jobs = Vec::new();
@@ -304,7 +263,7 @@ fn jobs_of(task: Task, options: &Options, experiment: &dyn Experiment) -> Vec<Jo
             }));
         }
     }
-    jobs
+    Ok(jobs)
 }
 
 /// The program's own version is among the settings: figures of different versions do not mix.

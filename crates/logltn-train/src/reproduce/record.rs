@@ -41,8 +41,8 @@ pub struct RunRecord {
     pub metrics: BTreeMap<String, f64>,
     /// Satisfaction of the theory at the last step; a logarithm in the log semantics and `prod`.
     pub sat: f64,
-    /// The first metric over training: steps or epochs, and its value.
-    pub curve: Vec<(f64, f64)>,
+    /// Metrics over training: steps or epochs, and the value.
+    pub curves: BTreeMap<String, Vec<(f64, f64)>>,
     /// The class given to each individual, where the task draws them.
     pub classes: Vec<usize>,
     /// How long it took.

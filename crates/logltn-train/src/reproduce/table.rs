@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::published::{Published, others, published};
 use super::record::{Job, RunRecord};
-use super::{CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Task};
+use super::{Configuration, DataKind, Experiment, Metric, Task};
 
 /// A task's table.
 #[derive(Clone, Debug)]
@@ -51,9 +51,9 @@ pub struct Cell {
 pub enum Verdict {
     /// Within two published standard deviations.
     Within,
-    /// More than that above.
+    /// Further away, on the good side.
     Better,
-    /// More than that below.
+    /// Further away, on the bad side.
     Worse,
 }
 
@@ -95,21 +95,21 @@ impl Cell {
             metric,
             mean,
             sd,
-            published: published(task, configuration.name, samples),
+            published: published(task, configuration.name, samples, metric.name),
             sat: mean_of(records.iter().map(|r| r.sat)),
             seconds: mean_of(records.iter().map(|r| r.seconds)),
             runs,
         }
     }
 
-    /// How it compares, if there is something to compare with. All metrics so far are better when larger.
+    /// How it compares, if there is something to compare with.
     pub fn verdict(&self) -> Option<Verdict> {
         let Published { mean, sd } = self.published?;
         let away = self.mean - mean;
         // Published figures are rounded, so exactly two deviations may come out as a bit more.
         Some(if away.abs() <= 2.0 * sd + 1e-9 {
             Verdict::Within
-        } else if away > 0.0 {
+        } else if (away < 0.0) == self.metric.smaller_is_better {
             Verdict::Better
         } else {
             Verdict::Worse
@@ -142,18 +142,19 @@ impl Table {
     ) -> Table {
         let mut cells = Vec::new();
         for samples in experiment.samples() {
-            for configuration in CONFIGURATIONS {
-                let own: Vec<&RunRecord> = (records.iter())
-                    .filter(|(job, _)| job.configuration == configuration && job.samples == samples)
-                    .map(|(_, record)| record)
-                    .collect();
-                if own.is_empty() {
-                    continue;
+            // By metric first: each has a section of its own.
+            for &metric in experiment.metrics() {
+                for configuration in experiment.configurations() {
+                    let own: Vec<&RunRecord> = (records.iter())
+                        .filter(|(job, _)| {
+                            job.configuration == configuration && job.samples == samples
+                        })
+                        .map(|(_, record)| record)
+                        .collect();
+                    if !own.is_empty() {
+                        cells.push(Cell::new(task, configuration, samples, metric, &own));
+                    }
                 }
-                cells.extend(
-                    (experiment.metrics().iter())
-                        .map(|&metric| Cell::new(task, configuration, samples, metric, &own)),
-                );
             }
         }
         Table {
@@ -255,10 +256,10 @@ impl Table {
 
     /// Systems that were not run end the section.
     fn finish(&self, sections: &mut [Section], last: Option<(Option<usize>, &str)>) {
-        let (Some(section), Some((samples, _))) = (sections.last_mut(), last) else {
+        let (Some(section), Some((samples, metric))) = (sections.last_mut(), last) else {
             return;
         };
-        for other in others(self.task, samples) {
+        for other in others(self.task, samples, metric) {
             let figure =
                 (other.figure).map_or("–".into(), |p| format!("{:.2} ± {:.2}", p.mean, p.sd));
             let mut row = vec![String::new(); section.header.len()];
@@ -271,12 +272,17 @@ impl Table {
 
     /// What the marks mean, and what must be known about the data.
     pub fn legend(&self) -> String {
+        if self.data == DataKind::SimulatedFeatures {
+            return "The features are SIMULATED, the published figures are of features that a detector computed from \
+                    pictures: ours show how the configurations compare with each other, not with the paper."
+                .into();
+        }
         if !self.comparable() {
             return "The published figures are of other data than ours: no comparison is made."
                 .into();
         }
-        "Mean ± standard deviation (n − 1) over runs. ▲ ▼: ours is more than two published standard deviations \
-         above or below the published mean."
+        "Mean ± standard deviation (n − 1) over runs. ▲ ▼: ours is better or worse than the published mean by more than two \
+         published standard deviations."
             .into()
     }
 

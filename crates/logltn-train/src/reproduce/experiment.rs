@@ -1,0 +1,76 @@
+//! What a task of the paper must bring along to get a table.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use logltn::Diagnostics;
+
+use super::jobs::{Found, Progress};
+use super::record::{Job, RunRecord};
+use super::{CONFIGURATIONS, Configuration};
+
+/// What data a task runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataKind {
+    /// The paper's.
+    Real,
+    /// Made up from figures of the paper's.
+    StandIn,
+    /// The paper's annotations or scenes like them, with features that are drawn at random instead of computed from
+    /// pictures.
+    SimulatedFeatures,
+}
+
+impl DataKind {
+    /// As in `--json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            DataKind::Real => "real",
+            DataKind::StandIn => "stand-in",
+            DataKind::SimulatedFeatures => "simulated features",
+        }
+    }
+}
+
+/// A metric of a task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Metric {
+    /// As in `--json`.
+    pub name: &'static str,
+    /// As in a heading.
+    pub title: &'static str,
+    /// Digits after the point, as the paper shows it.
+    pub digits: usize,
+    /// Whether less is better, as of violations.
+    pub smaller_is_better: bool,
+}
+
+/// A task of the paper.
+pub(super) trait Experiment: Sync {
+    /// What the figures are of.
+    fn metrics(&self) -> &'static [Metric];
+    /// What data it has.
+    fn data(&self) -> DataKind;
+    /// What data these are, in words, with their place.
+    fn data_title(&self) -> String;
+    /// The rows of its table, in order.
+    fn configurations(&self) -> Vec<Configuration> {
+        CONFIGURATIONS.to_vec()
+    }
+    /// The sizes of training data; a task with only one has `None`.
+    fn samples(&self) -> Vec<Option<usize>>;
+    /// Everything that results depend on, apart from configuration, samples and seed.
+    fn settings(&self) -> BTreeMap<String, String>;
+    /// How many steps a run has.
+    fn steps(&self, samples: Option<usize>) -> u64;
+    /// Reads the data that these runs need. Files of its own it writes to the folder.
+    fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics>;
+    /// Does one run.
+    fn run(&self, job: &Job, progress: &Progress<'_>) -> Found;
+    /// Draws what the paper draws, into the folder: titles and file names.
+    fn draw(
+        &self,
+        records: &[(Job, RunRecord)],
+        folder: &Path,
+    ) -> Result<Vec<(String, String)>, Diagnostics>;
+}
