@@ -1,5 +1,7 @@
 //! The vectors of individuals: features from files, embeddings, and learnable constants.
 
+use std::sync::Arc;
+
 use logltn::Diagnostics;
 use logltn::theory::SortId;
 
@@ -32,11 +34,37 @@ struct FieldVectors {
     numbers: Numbers,
 }
 
-/// Bytes stay bytes: a set of pictures is four times larger as floats.
+/// Bytes stay bytes: a set of pictures is four times larger as floats. Bytes and floats of single precision stay where
+/// they are, which other models may share.
 #[derive(Debug)]
 enum Numbers {
-    Bytes(Vec<u8>, f32),
-    Floats(Vec<f32>),
+    Bytes(FieldOf, f32),
+    Floats(FieldOf),
+    /// Of any other precision, rounded.
+    Rounded(Vec<f32>),
+}
+
+/// One of several fields.
+#[derive(Debug)]
+struct FieldOf {
+    fields: Arc<[Field]>,
+    index: usize,
+}
+
+impl FieldOf {
+    fn bytes(&self) -> &[u8] {
+        match &self.fields[self.index].array.values {
+            Values::U8(bytes) => bytes,
+            _ => &[],
+        }
+    }
+
+    fn floats(&self) -> &[f32] {
+        match &self.fields[self.index].array.values {
+            Values::F32(values) => values,
+            _ => &[],
+        }
+    }
 }
 
 impl SortVectors {
@@ -88,9 +116,12 @@ impl SortVectors {
             let out = &mut out[a - from..b - from];
             let start = individual as usize * field.width + (a - field.from);
             match &field.numbers {
-                Numbers::Floats(values) => out.copy_from_slice(&values[start..start + out.len()]),
-                Numbers::Bytes(values, scale) => {
-                    for (out, &byte) in out.iter_mut().zip(&values[start..]) {
+                Numbers::Floats(field) => {
+                    out.copy_from_slice(&field.floats()[start..start + out.len()]);
+                }
+                Numbers::Rounded(values) => out.copy_from_slice(&values[start..start + out.len()]),
+                Numbers::Bytes(field, scale) => {
+                    for (out, &byte) in out.iter_mut().zip(&field.bytes()[start..]) {
                         *out = f32::from(byte) * scale;
                     }
                 }
@@ -113,8 +144,9 @@ pub(super) fn read(
             size: project.data.size(id),
             ..SortVectors::default()
         };
-        for field in project.features_of(id)? {
-            let field = field_vectors(field, vectors.width);
+        let fields = project.shared_features_of(id)?;
+        for index in 0..fields.len() {
+            let field = field_vectors(&fields, index, vectors.width);
             vectors.width += field.width;
             vectors.fields.push(field);
         }
@@ -151,9 +183,11 @@ pub(super) fn read(
     Ok(sorts)
 }
 
-fn field_vectors(field: Field, from: usize) -> FieldVectors {
+fn field_vectors(fields: &Arc<[Field]>, index: usize, from: usize) -> FieldVectors {
+    let field = &fields[index];
     let shape: Vec<usize> = field.array.shape.iter().skip(1).copied().collect();
-    let numbers = match field.array.values {
+    let fields = Arc::clone(fields);
+    let numbers = match &field.array.values {
         // Pictures are scaled from 0..255 to 0..1, truth values stay: as everywhere else.
         Values::U8(bytes) => {
             let scale = if bytes.iter().any(|&b| b > 1) {
@@ -161,12 +195,13 @@ fn field_vectors(field: Field, from: usize) -> FieldVectors {
             } else {
                 1.0
             };
-            Numbers::Bytes(bytes, scale)
+            Numbers::Bytes(FieldOf { fields, index }, scale)
         }
-        _ => Numbers::Floats(field.array.to_f32()),
+        Values::F32(_) => Numbers::Floats(FieldOf { fields, index }),
+        _ => Numbers::Rounded(field.array.to_f32()),
     };
     FieldVectors {
-        name: field.name,
+        name: field.name.clone(),
         width: shape.iter().product(),
         shape,
         from,

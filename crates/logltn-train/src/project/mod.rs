@@ -29,6 +29,7 @@ mod theory_file;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use logltn::theory::{ColumnSort, SortId, SortKind};
 use logltn::{ColumnData, Data, Diagnostic, Diagnostics, Output, Theory};
@@ -56,6 +57,8 @@ pub struct Project {
     /// The numbers of each predicate that is given by a file of numbers, in the order of the theory.
     pub numbers: Vec<Option<NumberTable>>,
     features: BTreeMap<String, FeatureFile>,
+    /// The numbers of the sorts that [`Project::keep_features`] was called for.
+    kept: BTreeMap<String, Arc<[Field]>>,
 }
 
 impl Project {
@@ -118,6 +121,7 @@ impl Project {
             outputs,
             numbers,
             features: features.files,
+            kept: BTreeMap::new(),
             manifest,
         })
     }
@@ -148,6 +152,23 @@ impl Project {
             .into());
         }
         Ok(fields)
+    }
+
+    /// Reads the features of a sort and keeps them: all models of this project and of its clones share them. Without
+    /// it each model reads the file for itself.
+    pub(crate) fn keep_features(&mut self, sort: SortId) -> Result<(), Diagnostics> {
+        let fields = self.features_of(sort)?.into();
+        let name = self.theory()[sort].name.clone();
+        self.kept.insert(name, fields);
+        Ok(())
+    }
+
+    /// The features of a sort: those that were kept, or else read afresh.
+    pub(crate) fn shared_features_of(&self, sort: SortId) -> Result<Arc<[Field]>, Diagnostics> {
+        match self.kept.get(&self.theory()[sort].name) {
+            Some(fields) => Ok(Arc::clone(fields)),
+            None => self.features_of(sort).map(Arc::from),
+        }
     }
 
     /// Reads the true class of each individual of a sort, for evaluation; `None` if the manifest gives none.
