@@ -123,16 +123,20 @@ impl Drawing {
     /// Puts another picture into this one, with its top left corner at a place.
     pub(super) fn put(&mut self, (right, down): Point, other: Drawing) {
         let moved = |(x, y): Point| (x + right, y + down);
-        self.shapes.extend(other.shapes.into_iter().map(|mut shape| {
-            match &mut shape {
-                Shape::Line { points, .. } | Shape::Area { outline: points, .. } => {
-                    points.iter_mut().for_each(|point| *point = moved(*point));
+        self.shapes
+            .extend(other.shapes.into_iter().map(|mut shape| {
+                match &mut shape {
+                    Shape::Line { points, .. }
+                    | Shape::Area {
+                        outline: points, ..
+                    } => {
+                        points.iter_mut().for_each(|point| *point = moved(*point));
+                    }
+                    Shape::Dot { at, .. } | Shape::Text { at, .. } => *at = moved(*at),
+                    Shape::Series(_) => {}
                 }
-                Shape::Dot { at, .. } | Shape::Text { at, .. } => *at = moved(*at),
-                Shape::Series(_) => {}
-            }
-            shape
-        }));
+                shape
+            }));
     }
 }
 

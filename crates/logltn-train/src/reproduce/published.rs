@@ -207,7 +207,10 @@ mod tests {
             }
         }
         assert_eq!(published(Task::PascalPart, "logltn", None, "ari"), None);
-        assert_eq!(published(Task::PascalPart, "logltn-sum", None, "violations"), None);
+        assert_eq!(
+            published(Task::PascalPart, "logltn-sum", None, "violations"),
+            None
+        );
         assert_eq!(published(Task::Clustering, "godel", None, "ari"), None);
         assert_eq!(others(Task::MnistAdd, Some(1_500), "accuracy").count(), 3);
         assert_eq!(others(Task::Clustering, None, "ari").count(), 0);

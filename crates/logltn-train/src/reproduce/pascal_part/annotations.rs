@@ -130,10 +130,8 @@ pub(super) fn numbered(file: &str, raw: &[Raw]) -> Result<Vec<SceneBox>, Diagnos
 /// The number of a type.
 pub(super) fn type_named(name: &str) -> Result<usize, Diagnostic> {
     type_id(name).ok_or_else(|| {
-        Diagnostic::error(format!("there is no type `{name}`")).maybe_help(did_you_mean(
-            name,
-            TYPES,
-        ))
+        Diagnostic::error(format!("there is no type `{name}`"))
+            .maybe_help(did_you_mean(name, TYPES))
     })
 }
 
@@ -144,9 +142,8 @@ fn read_boxes(path: &Path) -> Result<Vec<SceneBox>, Diagnostics> {
         .read_to_end(&mut text)
         .map_err(|error| Diagnostic::error(format!("{name}: cannot be unpacked: {error}")))?;
     let file = CsvFile::parse(&text, &name)?;
-    let ints = |column: &str| -> Result<Vec<i64>, Diagnostics> {
-        file.ints(file.column_index(column)?)
-    };
+    let ints =
+        |column: &str| -> Result<Vec<i64>, Diagnostics> { file.ints(file.column_index(column)?) };
     let type_column = file.column_index("type")?;
     let [ids, pictures, wholes] = [ints("box_id")?, ints("pic")?, ints("partof")?];
     let mut edges = Vec::new();
@@ -216,7 +213,9 @@ mod tests {
 
     #[test]
     fn boxes_are_numbered_by_their_order() {
-        let boxes = read("7,40,bottle,24,1,2,100,200,-1,500,333\n8,40,cap,43,10,2,30,20,7,500,333\n9,41,dog,53,0,0,9,9,99,500,375\n");
+        let boxes = read(
+            "7,40,bottle,24,1,2,100,200,-1,500,333\n8,40,cap,43,10,2,30,20,7,500,333\n9,41,dog,53,0,0,9,9,99,500,375\n",
+        );
         let boxes = boxes.expect("three boxes");
         assert_eq!(boxes[1].part_of, Some(0));
         assert_eq!((boxes[1].picture, boxes[2].picture), (0, 1));
@@ -230,10 +229,18 @@ mod tests {
             .unwrap_err();
         assert!(error.contains("there is no type `botle`"), "{error}");
         assert!(error.contains("did you mean `bottle`?"), "{error}");
-        assert!(error.contains("row 2") && error.contains("-5 is no pixel"), "{error}");
-        let error = read("0,1,bottle,24,1,2,100,200,-1,5,5\n1,2,cap,43,5,2,30,20,0,5,5\n").unwrap_err();
-        assert!(error.contains("part of box 0, which is in picture 1"), "{error}");
-        let error = read("0,1,bottle,24,1,2,100,200,-1,5,5\n0,1,cap,43,5,2,30,20,-1,5,5\n").unwrap_err();
+        assert!(
+            error.contains("row 2") && error.contains("-5 is no pixel"),
+            "{error}"
+        );
+        let error =
+            read("0,1,bottle,24,1,2,100,200,-1,5,5\n1,2,cap,43,5,2,30,20,0,5,5\n").unwrap_err();
+        assert!(
+            error.contains("part of box 0, which is in picture 1"),
+            "{error}"
+        );
+        let error =
+            read("0,1,bottle,24,1,2,100,200,-1,5,5\n0,1,cap,43,5,2,30,20,-1,5,5\n").unwrap_err();
         assert!(error.contains("more than one box 0"), "{error}");
     }
 

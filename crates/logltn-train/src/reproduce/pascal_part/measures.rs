@@ -139,14 +139,20 @@ mod tests {
         let types = set.types.clone();
         let logits = |yes: &[[u32; 2]]| -> Vec<f32> {
             let is = |pair: &[u32]| yes.iter().any(|y| y.map(|b| b + 100) == pair);
-            let logits = set.pairs.chunks_exact(2).map(|pair| if is(pair) { 2.0 } else { -2.0 });
+            let logits = set
+                .pairs
+                .chunks_exact(2)
+                .map(|pair| if is(pair) { 2.0 } else { -2.0 });
             logits.collect()
         };
         let count = |yes: &[[u32; 2]]| set.count(&types, &logits(yes)).expect("figures");
         // The cap of the bottle: true. The cap of the other bottle: false, but caps may be parts of bottles.
         assert_eq!(count(&[[1, 0], [1, 2]]).violations, 0.0);
         // A bottle as part of a cap, of a bottle, of itself; a dog as part of itself.
-        assert_eq!(count(&[[1, 0], [0, 1], [0, 2], [0, 0], [3, 3]]).violations, 4.0);
+        assert_eq!(
+            count(&[[1, 0], [0, 1], [0, 2], [0, 0], [3, 3]]).violations,
+            4.0
+        );
         assert_eq!(count(&[]).violations, 0.0);
     }
 
@@ -155,7 +161,9 @@ mod tests {
         let set = TestSet::new(&boxes(), 0, 1);
         let at = |x: u32, y: u32| {
             let mut pairs = set.pairs.chunks_exact(2);
-            pairs.position(|p| p == [x, y]).expect("a pair of one picture")
+            pairs
+                .position(|p| p == [x, y])
+                .expect("a pair of one picture")
         };
         let mut logits = vec![-5.0; set.pairs()];
         logits[at(1, 0)] = 1.0;

@@ -180,7 +180,10 @@ mod tests {
         assert!(theory(false).contains(PAPERS_PREMISE));
         assert!(!theory(true).contains(PAPERS_PREMISE));
         assert_eq!(theory(true).matches(RELEASED_PREMISE).count(), 1);
-        assert_eq!(theory(true).replace(RELEASED_PREMISE, PAPERS_PREMISE), theory(false));
+        assert_eq!(
+            theory(true).replace(RELEASED_PREMISE, PAPERS_PREMISE),
+            theory(false)
+        );
     }
 
     #[test]

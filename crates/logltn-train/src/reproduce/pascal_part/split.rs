@@ -71,14 +71,18 @@ impl Split {
     /// than that: drawing them here without repetition or later from all of them is the same.
     pub fn draw(boxes: &[SceneBox], pairs: &Pairs, seed: u64, steps: u64) -> Split {
         let mut random = Random::new(seed, STREAM);
-        let seen = usize::try_from(steps).unwrap_or(usize::MAX).saturating_mul(BATCH);
+        let seen = usize::try_from(steps)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(BATCH);
         let share = |of: usize| (of as f64 * LABELLED).ceil() as usize;
         let mut labelled: Vec<u32> = (0..boxes.len() as u32).collect();
         random.shuffle(&mut labelled);
         labelled.truncate(share(boxes.len()));
         let mut numbers: Vec<u32> = (0..pairs.len() as u32).collect();
         random.shuffle(&mut numbers);
-        let known = numbers[..share(pairs.len())].iter().map(|&n| pairs.pair(n as usize));
+        let known = numbers[..share(pairs.len())]
+            .iter()
+            .map(|&n| pairs.pair(n as usize));
         let is_part = |[x, y]: &[u32; 2]| boxes[*x as usize].part_of == Some(*y as usize);
         let (parts, mut not_parts): (Vec<[u32; 2]>, Vec<[u32; 2]>) = known.partition(is_part);
         not_parts.truncate(seen);
@@ -105,7 +109,10 @@ mod tests {
         let pairs = Pairs::of(&boxes);
         let mut expected = Vec::new();
         for (x, a) in boxes.iter().enumerate() {
-            let same = boxes.iter().enumerate().filter(|(_, b)| a.picture == b.picture);
+            let same = boxes
+                .iter()
+                .enumerate()
+                .filter(|(_, b)| a.picture == b.picture);
             expected.extend(same.map(|(y, _)| [x as u32, y as u32]));
         }
         let found: Vec<[u32; 2]> = (0..pairs.len()).map(|n| pairs.pair(n)).collect();
