@@ -200,7 +200,23 @@ fn interrupted_it_says_how_to_resume() {
         "{said} {done}"
     );
 
-    succeeds(&folder.run(&["train", "m.toml", "--out", "run", "--resume"]));
+    // Half a run with one learning rate and half with another would be a run of neither.
+    let resume = ["train", "m.toml", "--out", "run", "--resume"];
+    let changed = long.replace("[0.01, 0.001]", "[0.02, 0.001]");
+    folder.write("m.toml", changed.as_bytes());
+    let refused = folder.run(&resume);
+    assert_ne!(refused.status, 0);
+    let what = "`train.learning_rate.exponential.0` was 0.01 there and is 0.02 now";
+    assert!(refused.stderr.contains(what), "{}", refused.stderr);
+    folder.write("m.toml", long.as_bytes());
+    folder.write("t.ltn", THEORY.replace("each for", "every for").as_bytes());
+    let refused = folder.run(&resume);
+    assert_ne!(refused.status, 0);
+    // What is measured is not what is learnt.
+    folder.write("t.ltn", format!("# a remark\n{THEORY}").as_bytes());
+    let measured = long.replace("every = 10", "every = 10 # steps");
+    folder.write("m.toml", measured.as_bytes());
+    succeeds(&folder.run(&resume));
     assert_eq!(weights(&folder, "run"), weights(&folder, "whole"));
     assert_eq!(metrics(&folder, "run"), metrics(&folder, "whole"));
 }

@@ -11,6 +11,7 @@ mod pictures;
 mod resolved;
 mod run;
 mod state;
+mod unchanged;
 
 use logltn::{Diagnostic, Diagnostics, Engine, Parameters, Plan, Semantics};
 

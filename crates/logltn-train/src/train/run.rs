@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime};
 
 use logltn::{Diagnostic, Diagnostics};
 
-use super::Trainer;
+use super::{Trainer, unchanged};
 use crate::run_directory::{
     AxiomInfo, MetricsLog, RunDirectory, RunInfo, RunStatus, StepRecord, utc_time,
 };
@@ -84,6 +84,13 @@ pub fn run(
     if options.resume
         && let Some(checkpoint) = directory.checkpoint()?
     {
+        // A copy that is gone is no reason to lose the run.
+        if let Ok(before) = std::fs::read_to_string(directory.file("manifest.toml")) {
+            unchanged::manifest(&before, &trainer.resolved_manifest())?;
+        }
+        if let Ok(before) = std::fs::read_to_string(directory.file("theory.ltn")) {
+            unchanged::theory(&before, trainer.project().theory().source.text())?;
+        }
         trainer.restore(&checkpoint)?;
         after = Some(trainer.done());
     }
