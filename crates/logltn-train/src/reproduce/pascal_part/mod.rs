@@ -394,8 +394,12 @@ impl Experiment for PascalPart {
         );
         let panels: Vec<(Vec<Series>, LinesOptions)> = (METRICS.iter().zip(self.metrics()))
             .map(|(&metric, shown)| {
+                let scaled = match metric.smaller_is_better {
+                    true => ", scaled up",
+                    false => "",
+                };
                 let options = LinesOptions {
-                    title: shown.title.to_string(),
+                    title: format!("{} (every {CURVES_ON}th picture{scaled})", shown.title),
                     x_label: "step".into(),
                     y_label: metric.name.into(),
                     markers: true,
