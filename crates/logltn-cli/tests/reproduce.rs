@@ -34,6 +34,9 @@ fn wrong_flags_are_refused() {
         &["reproduce", "multi-add", "--digits", "0"],
         // It keeps alpha at 1.
         &["reproduce", "multi-add", "--alpha-end", "4"],
+        &["reproduce", "pascal-part", "--pictures", "0"],
+        &["reproduce", "pascal-part", "--configs", "logltn-lse"],
+        &["reproduce", "pascal-part", "--released", "--examples-only"],
         &["reproduce", "everything"],
     ] {
         let run = folder.run(arguments);
@@ -128,4 +131,46 @@ fn quick_mnist_add_takes_the_smaller_data_unless_told_otherwise() {
     }
     let place = folder.path().join("runs/reproduce-mnist-add-quick");
     assert!(place.join("curves-40.png").exists());
+}
+
+#[test]
+fn pascal_part_on_a_few_made_up_pictures() {
+    let folder = Folder::new(&[]);
+    let run = folder.run(&[
+        "reproduce",
+        "pascal-part",
+        "--data",
+        ".",
+        "--pictures",
+        "20",
+        "--steps",
+        "3",
+        "--runs",
+        "1",
+    ]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains("data: SIMULATED features of made-up pictures"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains("4/4  "), "{}", run.stderr);
+    for shown in [
+        "SIMULATED features: mereological violations",
+        "10708.2 ± 1455.9",
+        "stable-6",
+    ] {
+        assert!(run.stdout.contains(shown), "{}", run.stdout);
+    }
+    let table = folder.path().join("runs/reproduce-pascal-part");
+    for file in [
+        "report.html",
+        "table.md",
+        "table.csv",
+        "table.json",
+        "curves.png",
+    ] {
+        assert!(table.join(file).exists(), "{file}");
+    }
 }
