@@ -4,12 +4,13 @@
 """
 
 import json
+import os
 import resource
 import sys
 import time
 from pathlib import Path
 
-THREADS = 2
+THREADS = int(os.environ.get("THREADS", 2))
 
 
 def answer(**line):
