@@ -29,11 +29,15 @@ class Training:
         return loss.detach()
 
 
-def log_negation(z, lse):
+def all_others(classes):
+    """For each of few classes, the others."""
+    few = classes <= 8
+    return torch.tensor([[j for j in range(classes) if j != k] for k in range(classes)]) if few else None
+
+
+def log_negation(z, lse, others):
     """log(1 - softmax(z)), stably: for all but the largest logit the softmax is at most a half."""
-    classes = z.shape[1]
-    if classes <= 8:
-        others = torch.tensor([[j for j in range(classes) if j != k] for k in range(classes)])
+    if others is not None:
         return z[:, others].logsumexp(2) - lse
     largest = z.argmax(1, keepdim=True)
     without = z.scatter(1, largest, -math.inf)
@@ -75,13 +79,14 @@ def clustering(folder, case, compiled):
     x = torch.from_numpy(points)
     network = with_weights(mlp(x.shape[1], 16, 16, 16, case["clusters"]), folder, "C")
     alpha, size = case["alpha"], len(first) * case["clusters"]
+    others = all_others(case["clusters"])
     times = torch.bincount(second, minlength=len(x)).float().unsqueeze(1)
 
     def loss():
         z = network(x)
         lse = z.logsumexp(1, keepdim=True)
         yes = z - lse
-        no = log_negation(z, lse)
+        no = log_negation(z, lse, others)
         covered = log_mean_exp(yes, alpha, 1).mean()
         inhabited = log_mean_exp(yes, alpha, 0).mean()
         # As log_mean_exp_of_two, but its first summand needs no gather: each point counts as often as it is a second.
@@ -239,7 +244,7 @@ def pascal_part(folder, case, compiled):
         total = yes[labelled, label].mean() + F.logsigmoid(part[2]).mean() + no_part[2].mean() + no_part[3].mean()
         total = total + log_mean_exp_of_two(no_part[0], no_part[1], alpha).mean()
         padded = F.pad(yes[xy[:, 1]], (0, 1), value=-1e30)
-        no_type = log_negation(z, lse)[xy[:, 0]]
+        no_type = log_negation(z, lse, None)[xy[:, 0]]
         for (of_x, of_y, log_count), no in zip(blocks, (no_part[1], no_part[0])):
             premise = log_mean_exp_of_two(no_type[:, of_x], no.unsqueeze(1), alpha)
             conclusion = (torch.logsumexp(alpha * padded[:, of_y], 2) - log_count) / alpha

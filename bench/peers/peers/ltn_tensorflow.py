@@ -9,8 +9,8 @@ os.environ["TF_USE_LEGACY_KERAS"] = "1"
 import numpy as np
 import tensorflow as tf
 
-tf.config.threading.set_intra_op_parallelism_threads(2)
-tf.config.threading.set_inter_op_parallelism_threads(2)
+tf.config.threading.set_intra_op_parallelism_threads(int(os.environ.get("THREADS", 2)))
+tf.config.threading.set_inter_op_parallelism_threads(int(os.environ.get("THREADS", 2)))
 
 import ltn
 from safetensors.numpy import load_file

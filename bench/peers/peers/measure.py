@@ -9,7 +9,7 @@ from process import Peer, Stopped
 TOLERANCE = 1e-4  # of the loss with the same weights
 LATER_TOLERANCE = 1e-2  # of the loss after ten steps: Adam's epsilon differs among frameworks, and rounding grows
 LIMIT = 60.0  # seconds a step may take
-FIRST_LIMIT = 300.0  # seconds of the first step, which may compile
+FIRST_LIMIT = 300.0  # seconds to get ready, or of the first step where it compiles
 
 
 def say(*text):
@@ -19,8 +19,8 @@ def say(*text):
 def reference_of(name, semantics):
     """Which of our semantics a peer computes."""
     family = name.partition(":")[0]
-    if name.startswith("pytorch:network"):
-        return None  # no logic, no loss to compare
+    if name in semantics or name.startswith("pytorch:network"):
+        return None  # ourselves, or no logic and so no loss to compare
     if family in ("ltntorch", "ltn"):
         return "logltn:stable"
     return next(s for s in semantics if s != "logltn:stable")
@@ -67,8 +67,9 @@ def measure(folder, names, repetitions, chunk_seconds, epoch_steps=None):
             counts[row.name] = row.attempt(lambda: plan_chunk(row, chunk_seconds, epoch_steps))
         for repetition in range(repetitions):
             for row in rows:
-                slow = row.result.get("first_seconds", 0) > 5 and repetition >= 2
-                if counts[row.name] and not slow:
+                one = row.result.get("first_seconds", 0)
+                enough = repetition >= (1 if one > 20 else 2 if one > 5 else repetitions)
+                if counts[row.name] and not enough:
                     row.attempt(lambda: take_turn(row, counts[row.name], epoch_steps))
         for row in rows:
             finish(row)
@@ -86,7 +87,8 @@ def measure(folder, names, repetitions, chunk_seconds, epoch_steps=None):
 def compare(rows, semantics, checked):
     """The first ten steps of each. The batch is the whole table, so they are the same steps."""
     for row in rows:
-        first = row.attempt(lambda: row.peer.ask("step 1", FIRST_LIMIT))
+        limit = FIRST_LIMIT if row.name.endswith("compiled") else LIMIT
+        first = row.attempt(lambda: row.peer.ask("step 1", limit))
         if first:
             row.result["loss"] = first["losses"][0]
             row.result["first_step_seconds"] = first["seconds"][0]
@@ -100,7 +102,7 @@ def compare(rows, semantics, checked):
     by_name = {row.name: row.result for row in rows}
     for row in rows:
         reference = reference_of(row.name, semantics)
-        if reference in (None, row.name) or reference not in by_name or "failed" in row.result:
+        if reference is None or reference not in by_name or "failed" in row.result:
             continue
         for key, tolerance in (("loss", TOLERANCE), ("later_loss", LATER_TOLERANCE)):
             ours, theirs = by_name[reference].get(key), row.result.get(key)
@@ -120,13 +122,13 @@ def plan_chunk(row, chunk_seconds, epoch_steps):
         one = statistics.median(row.peer.ask("step 5", 2 * LIMIT)["seconds"])
     if epoch_steps is None:
         return max(1, min(1000, int(chunk_seconds / one)))
-    return max(1, min(epoch_steps, int(8 * chunk_seconds / one)))
+    return max(1, min(epoch_steps, int(6 * chunk_seconds / one)))
 
 
 def take_turn(row, count, epoch_steps):
     time.sleep(0.02)  # let the last one's threads fall asleep
     command = "step" if epoch_steps is None else "block"
-    seconds = row.peer.ask(f"{command} {count}", 4 * LIMIT)["seconds"]
+    seconds = row.peer.ask(f"{command} {count}", 1.5 * LIMIT)["seconds"]
     value = statistics.median(seconds)
     if epoch_steps is not None and count < epoch_steps:
         value *= epoch_steps / count

@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 STEP_SERVER = ROOT / "target/release/examples/step_server"
-THREADS = "2"
+THREADS = os.environ.get("LOGLTN_PEERS_THREADS", "2")
 
 # A process that wants more is out of memory: the machine is to survive it.
 MEMORY_LIMIT = 12 << 30
@@ -67,7 +67,8 @@ class Peer:
             piece = os.read(self.process.stdout.fileno(), 1 << 16)
             if not piece:
                 code = self.process.wait()
-                self.stop(f"out of memory (limit {MEMORY_LIMIT >> 30} GB)" if code < 0 else f"ended with status {code}")
+                # Aborted by a C++ exception, or killed by the kernel.
+                self.stop("out of memory" if code in (-6, -9) else f"ended with status {code}")
             self.rest += piece
 
     def ask(self, command, seconds=60.0):
@@ -88,8 +89,7 @@ class Peer:
         return None
 
     def stop(self, reason):
-        memory = ("memory", "bad_alloc", "alloc", "OOM", "ResourceExhausted")
-        if any(word in reason for word in memory) and not reason.startswith("out of memory"):
+        if any(word in reason for word in ("memory", "alloc", "OOM", "MemoryError", "ResourceExhausted")):
             reason = f"out of memory (limit {MEMORY_LIMIT >> 30} GB)"
         self.stopped = reason
         self.close()

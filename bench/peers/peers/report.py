@@ -149,7 +149,7 @@ def markdown(tasks):
     lines = [
         f"Measured by `bench/peers/run` on {dates[0]} to {dates[-1]}, commit {commits}, {machine()}, two threads each. "
         "Programs take turns; a turn is many steps, its figure their median; shown are the median, least and most of "
-        "the turns (five; two if a step takes more than 5 s). A step is a whole training step: networks, logic, backward "
+        "the turns (five; two if a step takes more than 5 s, one if more than 20 s). A step is a whole training step: networks, logic, backward "
         "pass, Adam. Peak memory is that of the process, libraries and data included. LTN's two libraries are compared "
         "with our `stable` semantics, all else with the log semantics; every comparison was first checked to have the "
         "same loss on the same weights to 1e-4. What each peer is: `bench/peers/README.md`.",
