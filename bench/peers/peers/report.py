@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import cases
+from process import THREADS
 
 PAGE = cases.ROOT / "docs/performance.md"
 PICTURES = cases.ROOT / "docs/pictures"
@@ -147,7 +148,7 @@ def markdown(tasks):
     dates = sorted(t["date"] for t in tasks)
     commits = ", ".join(sorted({t["commit"] for t in tasks}))
     lines = [
-        f"Measured by `bench/peers/run` on {dates[0]} to {dates[-1]}, commit {commits}, {machine()}, two threads each. "
+        f"Measured by `bench/peers/run` on {dates[0]} to {dates[-1]}, commit {commits}, {machine()}, {THREADS} threads each. "
         "Programs take turns; a turn is many steps, its figure their median; shown are the median, least and most of "
         "the turns (five; two if a step takes more than 5 s, one if more than 20 s). A step is a whole training step: networks, logic, backward "
         "pass, Adam. Peak memory is that of the process, libraries and data included. LTN's two libraries are compared "
