@@ -34,6 +34,9 @@ fn wrong_flags_are_refused() {
         &["reproduce", "multi-add", "--digits", "0"],
         // It keeps alpha at 1.
         &["reproduce", "multi-add", "--alpha-end", "4"],
+        &["reproduce", "pascal-part", "--pictures", "0"],
+        &["reproduce", "pascal-part", "--configs", "logltn-lse"],
+        &["reproduce", "pascal-part", "--released", "--examples-only"],
         &["reproduce", "everything"],
     ] {
         let run = folder.run(arguments);
@@ -66,4 +69,108 @@ fn a_small_table_and_its_continuation() {
             .join("runs/reproduce-clustering/report.html")
             .exists()
     );
+}
+
+#[test]
+fn a_quick_table_has_all_configurations_and_a_folder_of_its_own() {
+    let folder = Folder::new(&[]);
+    let run = folder.run(&[
+        "reproduce",
+        "clustering",
+        "--quick",
+        "--steps",
+        "2",
+        "--data",
+        ".",
+    ]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("14/14  "), "{}", run.stderr);
+    for name in [
+        "prod",
+        "stable-2",
+        "stable-6",
+        "logltn",
+        "logltn-lse",
+        "logltn-max",
+        "logltn-sum",
+    ] {
+        let row = (run.stdout.lines()).find(|line| line.split_whitespace().next() == Some(name));
+        let row: Vec<&str> = row.unwrap_or_default().split_whitespace().collect();
+        assert_eq!(row.get(4), Some(&"2"), "two runs of {name}: {}", run.stdout);
+    }
+    let place = folder.path().join("runs/reproduce-clustering-quick");
+    assert!(run.stdout.contains("runs/reproduce-clustering-quick"));
+    assert!(place.join("report.html").exists() && place.join("assignments.png").exists());
+    assert!(!folder.path().join("runs/reproduce-clustering").exists());
+}
+
+#[test]
+fn quick_mnist_add_takes_the_smaller_data_unless_told_otherwise() {
+    let folder = Folder::new(&[]);
+    let quick = ["reproduce", "mnist-add", "--quick", "--json"];
+    let small = [
+        "--samples",
+        "40",
+        "--epochs",
+        "1",
+        "--configs",
+        "logltn,stable-2",
+    ];
+    let run = folder.run(&[&quick[..], &small].concat());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("4/4  "), "{}", run.stderr);
+    let json: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON alone");
+    assert_eq!(json["task"], "mnist-add");
+    for (cell, name) in [(0, "stable-2"), (1, "logltn")] {
+        let cell = &json["cells"][cell];
+        assert_eq!(
+            (&cell["config"], &cell["samples"]),
+            (&name.into(), &40.into())
+        );
+        assert_eq!(cell["runs"].as_array().map(Vec::len), Some(2));
+    }
+    let place = folder.path().join("runs/reproduce-mnist-add-quick");
+    assert!(place.join("curves-40.png").exists());
+}
+
+#[test]
+fn pascal_part_on_a_few_made_up_pictures() {
+    let folder = Folder::new(&[]);
+    let run = folder.run(&[
+        "reproduce",
+        "pascal-part",
+        "--data",
+        ".",
+        "--pictures",
+        "20",
+        "--steps",
+        "3",
+        "--runs",
+        "1",
+    ]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains("data: SIMULATED features of made-up pictures"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains("4/4  "), "{}", run.stderr);
+    for shown in [
+        "SIMULATED features: mereological violations",
+        "10708.2 ± 1455.9",
+        "stable-6",
+    ] {
+        assert!(run.stdout.contains(shown), "{}", run.stdout);
+    }
+    let table = folder.path().join("runs/reproduce-pascal-part");
+    for file in [
+        "report.html",
+        "table.md",
+        "table.csv",
+        "table.json",
+        "curves.png",
+    ] {
+        assert!(table.join(file).exists(), "{file}");
+    }
 }

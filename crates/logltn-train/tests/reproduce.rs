@@ -270,3 +270,144 @@ fn mnist_add_learns_something_in_an_epoch() {
         "{message}"
     );
 }
+
+/// PASCAL-Part in small, on made-up pictures.
+fn pascal_part(folder: &TempDir, names: &[&str]) -> Options {
+    let nothing = folder.path().join("no-data");
+    std::fs::create_dir_all(&nothing).expect("a folder");
+    Options {
+        runs: Some(1),
+        configurations: configurations(names),
+        steps: Some(4),
+        pictures: Some(12),
+        data: Some(nothing),
+        out: Some(folder.path().join("table")),
+        ..Options::default()
+    }
+}
+
+#[test]
+fn pascal_part_is_always_said_to_be_simulated() {
+    let folder = TempDir::new().expect("a folder");
+    let options = pascal_part(&folder, &["prod", "logltn"]);
+    let table = finished(Task::PascalPart, &options);
+    let json = table.json();
+    assert_eq!(json["task"], "pascal-part");
+    assert_eq!(json["data"], "simulated features");
+    let cells: Vec<(&str, &str)> = (table.cells.iter())
+        .map(|cell| (cell.metric.name, cell.configuration.name))
+        .collect();
+    let metrics = ["partof_ap", "type_accuracy", "violations"];
+    let expected: Vec<(&str, &str)> = (metrics.iter())
+        .flat_map(|&metric| [(metric, "prod"), (metric, "logltn")])
+        .collect();
+    assert_eq!(cells, expected);
+    for cell in &table.cells[..4] {
+        assert!(cell.mean > 0.0 && cell.mean <= 100.0, "{cell:?}");
+    }
+    assert_eq!(json["cells"][5]["published"]["mean"], 10_708.2);
+    let read = |name: &str| std::fs::read(folder.path().join("table").join(name)).expect(name);
+    assert!(read("curves.png").starts_with(b"\x89PNG"));
+    for name in ["table.md", "report.html"] {
+        let text = String::from_utf8(read(name)).expect("UTF-8");
+        assert!(
+            text.contains("SIMULATED features: average precision"),
+            "{text}"
+        );
+        assert!(
+            !text.contains('▲') && !text.contains('▼'),
+            "no comparison is made"
+        );
+    }
+    // What was run can be run by hand.
+    let manifest = folder.path().join("table/work/pascal_part.toml");
+    let mut found = logltn::Diagnostics::new();
+    let project = logltn_train::project::Project::load(&manifest, &mut found);
+    assert!(project.is_some(), "{found}");
+}
+
+#[test]
+fn pascal_part_is_the_same_again_and_its_flags_make_a_difference() {
+    let sat_of = |change: fn(&mut Options)| {
+        let folder = TempDir::new().expect("a folder");
+        let mut options = pascal_part(&folder, &["logltn"]);
+        change(&mut options);
+        let table = finished(Task::PascalPart, &options);
+        let runs: Vec<f64> = table.cells.iter().map(|cell| cell.mean).collect();
+        (table.cells[0].sat, runs)
+    };
+    let as_it_is = sat_of(|_| {});
+    assert_eq!(as_it_is, sat_of(|_| {}));
+    let different: [fn(&mut Options); 5] = [
+        |options| options.released = true,
+        |options| options.examples_only = true,
+        |options| options.noise = Some(0.5),
+        |options| options.alpha_end = 5.0,
+        |options| options.seed = 1,
+    ];
+    for (i, change) in different.into_iter().enumerate() {
+        assert_ne!(as_it_is.0, sat_of(change).0, "{i}");
+    }
+}
+
+#[test]
+fn the_authors_features_are_read_where_they_are() {
+    let folder = TempDir::new().expect("a folder");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut options = pascal_part(&folder, &["logltn"]);
+    options.data = Some(data);
+    options.pictures = None;
+    let table = finished(Task::PascalPart, &options);
+    assert_eq!(table.json()["data"], "real");
+    assert!(
+        table
+            .data_title
+            .starts_with("real: annotations and features")
+    );
+    assert!(!table.settings_line().contains("noise"));
+    // Three caps and heads, of 13 pairs.
+    assert!(table.cells[0].mean > 10.0, "{:?}", table.cells[0]);
+}
+
+#[test]
+fn pascal_part_refuses_what_it_cannot_use() {
+    let folder = TempDir::new().expect("a folder");
+    let options = pascal_part(&folder, &["logltn-max"]);
+    let message = refused(Task::PascalPart, &options);
+    assert!(
+        message.contains("pascal-part has no configuration `logltn-max`"),
+        "{message}"
+    );
+
+    let mut options = pascal_part(&folder, &["logltn"]);
+    options.noise = Some(-1.0);
+    assert!(refused(Task::PascalPart, &options).contains("`--noise -1` is not"));
+    options.noise = None;
+    options.pictures = Some(0);
+    assert!(refused(Task::PascalPart, &options).contains("nothing to learn from"));
+
+    options.pictures = Some(3);
+    let data = folder.path().join("data/pascal-part");
+    std::fs::create_dir_all(data.join("test")).expect("a folder");
+    std::fs::write(data.join("test/box_features.hdf5"), b"").expect("written");
+    options.data = Some(folder.path().join("data"));
+    let message = refused(Task::PascalPart, &options);
+    assert!(
+        message.contains("but no `trainval/box_features.hdf5`"),
+        "{message}"
+    );
+
+    std::fs::remove_file(data.join("test/box_features.hdf5")).expect("removed");
+    for name in ["trainval_boxes.csv.gz", "test_boxes.csv.gz"] {
+        std::fs::write(data.join(name), b"not packed").expect("written");
+    }
+    let message = refused(Task::PascalPart, &options);
+    assert!(
+        message.contains("trainval_boxes.csv.gz: cannot be unpacked"),
+        "{message}"
+    );
+    assert!(
+        message.contains("test_boxes.csv.gz: cannot be unpacked"),
+        "{message}"
+    );
+}

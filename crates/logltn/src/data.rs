@@ -369,13 +369,15 @@ impl Data {
         self.tables[table.index()].as_ref()
     }
 
+    /// The features of an individual.
+    pub(crate) fn features(&self, (sort, index): (SortId, u32)) -> Option<&[f64]> {
+        let (width, values) = self.sorts[sort.index()].features.as_ref()?;
+        values.get(index as usize * width..(index as usize + 1) * width)
+    }
+
     /// The Euclidean distance of two individuals' features.
     pub fn distance(&self, a: (SortId, u32), b: (SortId, u32)) -> Option<f64> {
-        let row = |(sort, index): (SortId, u32)| {
-            let (width, values) = self.sorts[sort.index()].features.as_ref()?;
-            values.get(index as usize * width..(index as usize + 1) * width)
-        };
-        let (a, b) = (row(a)?, row(b)?);
+        let (a, b) = (self.features(a)?, self.features(b)?);
         (a.len() == b.len()).then(|| euclidean(a, b))
     }
 

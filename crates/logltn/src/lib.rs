@@ -95,6 +95,7 @@ pub use logltn_vector as vector;
 pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use engine::{AxiomValue, Engine, Evaluation, Request};
+pub use guard::Neighbours;
 pub use nnf::MAX_NNF_NODES;
 pub use number::{ArithmeticError, Number};
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};

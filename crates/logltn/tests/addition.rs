@@ -141,7 +141,10 @@ fn plan(digits: usize, form: Form, rows: usize, rewrite: bool, semantics: &str) 
         &data,
         &[Output::softmax()],
         &semantics,
-        &PlanOptions { rewrite },
+        &PlanOptions {
+            rewrite,
+            ..PlanOptions::default()
+        },
     )
     .expect("a plan")
 }

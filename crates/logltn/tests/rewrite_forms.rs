@@ -35,7 +35,10 @@ fn plan(formula: &str, semantics: &Semantics, rewrite: bool) -> Plan {
         &data(formula),
         &outputs,
         semantics,
-        &PlanOptions { rewrite },
+        &PlanOptions {
+            rewrite,
+            ..PlanOptions::default()
+        },
     )
     .expect("a plan")
 }

@@ -71,7 +71,10 @@ fn compare(
     parameters: &Parameters,
 ) -> Result<(bool, bool), String> {
     let case: &Case = &random.case;
-    let as_written = PlanOptions { rewrite: false };
+    let as_written = PlanOptions {
+        rewrite: false,
+        ..PlanOptions::default()
+    };
     let plan = Plan::new_with(&case.data, &case.outputs, semantics, &as_written);
     let rewritten = Plan::new_rewritten(&case.data, &case.outputs, semantics);
     let (plan, rewritten) = match (plan, rewritten) {

@@ -156,6 +156,8 @@ pub fn stop_on_ctrl_c() -> Arc<AtomicBool> {
         if asked.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
+        // On a line of its own: the terminal has put `^C` behind the progress bar.
+        console::complain("\nstopping after this step; Ctrl-C again ends at once\n");
     });
     stop
 }

@@ -1,42 +1,27 @@
 //! The vectors of individuals: features from files, embeddings, and learnable constants.
 
+use std::sync::Arc;
+
 use logltn::Diagnostics;
 use logltn::theory::SortId;
 
 use super::parameters::Parameters;
-use crate::data::{Field, Values};
 use crate::manifest;
-use crate::project::Project;
+use crate::project::{NetworkField, Project};
 use crate::random::Random;
 
 /// The vectors of a sort's individuals. Those after the last individual belong to learnable constants.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct SortVectors {
     /// How many individuals have data.
     size: usize,
     width: usize,
-    fields: Vec<FieldVectors>,
+    /// Shared with the other models of the project.
+    fields: Arc<[NetworkField]>,
     /// Embeddings of the individuals, in the model's list of learnable tables.
     pub embedding: Option<usize>,
     /// The vectors of the learnable constants, likewise.
     pub constants: Option<usize>,
-}
-
-#[derive(Debug)]
-struct FieldVectors {
-    name: Option<String>,
-    shape: Vec<usize>,
-    /// Where it starts in the whole vector.
-    from: usize,
-    width: usize,
-    numbers: Numbers,
-}
-
-/// Bytes stay bytes: a set of pictures is four times larger as floats.
-#[derive(Debug)]
-enum Numbers {
-    Bytes(Vec<u8>, f32),
-    Floats(Vec<f32>),
 }
 
 impl SortVectors {
@@ -56,7 +41,7 @@ impl SortVectors {
 
     /// The shape of an individual, if its vector is a single array.
     pub fn shape(&self) -> Option<&[usize]> {
-        match self.fields.as_slice() {
+        match &*self.fields {
             [only] => Some(&only.shape),
             _ => None,
         }
@@ -80,21 +65,14 @@ impl SortVectors {
             return;
         }
         let end = from + out.len();
-        for field in &self.fields {
+        for field in self.fields.iter() {
             let (a, b) = (field.from.max(from), (field.from + field.width).min(end));
             if a >= b {
                 continue;
             }
             let out = &mut out[a - from..b - from];
             let start = individual as usize * field.width + (a - field.from);
-            match &field.numbers {
-                Numbers::Floats(values) => out.copy_from_slice(&values[start..start + out.len()]),
-                Numbers::Bytes(values, scale) => {
-                    for (out, &byte) in out.iter_mut().zip(&values[start..]) {
-                        *out = f32::from(byte) * scale;
-                    }
-                }
-            }
+            field.copy(start, out);
         }
     }
 }
@@ -111,13 +89,10 @@ pub(super) fn read(
         let id = SortId(i as u32);
         let mut vectors = SortVectors {
             size: project.data.size(id),
+            fields: project.network_fields(id)?,
             ..SortVectors::default()
         };
-        for field in project.features_of(id)? {
-            let field = field_vectors(field, vectors.width);
-            vectors.width += field.width;
-            vectors.fields.push(field);
-        }
+        vectors.width = vectors.fields.iter().map(|f| f.width).sum();
         let given = project.manifest.sorts.get(&sort.name);
         if let Some(width) = given.and_then(|s| s.learnable) {
             vectors.width = width.value;
@@ -149,27 +124,4 @@ pub(super) fn read(
         sorts.push(vectors);
     }
     Ok(sorts)
-}
-
-fn field_vectors(field: Field, from: usize) -> FieldVectors {
-    let shape: Vec<usize> = field.array.shape.iter().skip(1).copied().collect();
-    let numbers = match field.array.values {
-        // Pictures are scaled from 0..255 to 0..1, truth values stay: as everywhere else.
-        Values::U8(bytes) => {
-            let scale = if bytes.iter().any(|&b| b > 1) {
-                1.0 / 255.0
-            } else {
-                1.0
-            };
-            Numbers::Bytes(bytes, scale)
-        }
-        _ => Numbers::Floats(field.array.to_f32()),
-    };
-    FieldVectors {
-        name: field.name,
-        width: shape.iter().product(),
-        shape,
-        from,
-        numbers,
-    }
 }

@@ -18,6 +18,7 @@ mod evaluate;
 mod evaluation_labels;
 mod features;
 mod inputs;
+mod network_fields;
 mod numbers;
 mod outputs;
 mod params;
@@ -39,9 +40,11 @@ use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
 
 pub use evaluate::Evaluated;
 pub use features::{FeatureFile, Features, FieldShape, scaled};
+pub(crate) use network_fields::NetworkField;
 pub use numbers::NumberTable;
 
 use cells::Cells;
+use network_fields::NetworkFields;
 use report::Report;
 
 /// A theory, grounded: what a manifest and the files it names say, checked against each other.
@@ -56,6 +59,7 @@ pub struct Project {
     /// The numbers of each predicate that is given by a file of numbers, in the order of the theory.
     pub numbers: Vec<Option<NumberTable>>,
     features: BTreeMap<String, FeatureFile>,
+    network_fields: NetworkFields,
 }
 
 impl Project {
@@ -118,6 +122,7 @@ impl Project {
             outputs,
             numbers,
             features: features.files,
+            network_fields: NetworkFields::default(),
             manifest,
         })
     }

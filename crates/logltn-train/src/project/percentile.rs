@@ -1,6 +1,6 @@
-//! Percentiles of distances: exact, without ever holding all pairs.
+//! Percentiles of distances: exact, without ever holding all pairs, and for low ones without looking at all pairs.
 
-use logltn::euclidean;
+use logltn::{Neighbours, euclidean};
 use rayon::prelude::*;
 
 use super::features::Features;
@@ -9,6 +9,10 @@ use super::features::Features;
 const MOST_HELD: u64 = 1 << 22;
 /// Into how many intervals a pass divides the one in which a rank is known to be.
 const BUCKETS: u64 = 1 << 14;
+/// Up to this percentile it pays to look for near pairs only.
+const MOST_NEAR: f64 = 10.0;
+/// How many rows of each side a guess is made from.
+const SAMPLE: [usize; 2] = [256, 2048];
 /// Rows that are worked on together, so that those of the inner loop stay in cache.
 const BLOCK: usize = 128;
 
@@ -16,14 +20,23 @@ const BLOCK: usize = 128;
 /// pairs, self included, if `b` is `None`), with linear interpolation between the two nearest, rounded as
 /// numpy does. Both must be as wide. `None` if there are no pairs, or if a distance is too large for a number.
 pub(super) fn percentile(a: &Features, b: Option<&Features>, percent: f64) -> Option<f64> {
-    let pairs = Pairs { a, b };
-    let count = pairs.ordered();
+    let everything = Pairs { a, b, near: None };
+    let count = everything.ordered();
     let last = count.checked_sub(1)?;
     let at = (percent / 100.0) * last as f64;
     let low = (at.floor() as u64).min(last);
     let high = (low + 1).min(last);
     let fraction = at - low as f64;
-    let [low, high] = pairs.order_statistics([low, high]);
+    // A low percentile is a matter of the near pairs, which an index finds.
+    let near = match count > MOST_HELD && percent <= MOST_NEAR {
+        true => Near::new(a, b.unwrap_or(a), percent),
+        false => None,
+    };
+    let of_near = near.and_then(|near| {
+        let near = Some(near);
+        Pairs { a, b, near }.order_statistics([low, high])
+    });
+    let [low, high] = of_near.or_else(|| everything.order_statistics([low, high]))?;
     let value = interpolate(low, high, fraction);
     value.is_finite().then_some(value)
 }
@@ -41,6 +54,36 @@ fn interpolate(low: f64, high: f64, fraction: f64) -> f64 {
 struct Pairs<'a> {
     a: &'a Features,
     b: Option<&'a Features>,
+    /// Only pairs within some distance.
+    near: Option<Near>,
+}
+
+/// An index of the second individuals, and a distance below which the wanted ones probably are.
+struct Near {
+    index: Neighbours,
+    distance: f64,
+}
+
+impl Near {
+    /// Guesses the distance from a sample, with some to spare.
+    fn new(a: &Features, b: &Features, percent: f64) -> Option<Near> {
+        let every = |features: &Features, most: usize| features.rows().div_ceil(most).max(1);
+        let (step, inner) = (every(a, SAMPLE[0]), every(b, SAMPLE[1]));
+        let mut sample: Vec<f64> = (0..a.rows())
+            .step_by(step)
+            // Not the same rows on both sides: an individual and itself are not a pair like others.
+            .flat_map(|i| (inner / 2..b.rows()).step_by(inner).map(move |j| (i, j)))
+            .filter(|(i, j)| i != j)
+            .map(|(i, j)| euclidean(a.row(i), b.row(j)))
+            .collect();
+        let rank = (1.2 * percent / 100.0 * sample.len() as f64) as usize + 30;
+        let rank = rank.min(sample.len().checked_sub(1)?);
+        let (_, distance, _) = sample.select_nth_unstable_by(rank, f64::total_cmp);
+        Some(Near {
+            distance: *distance,
+            index: Neighbours::new(b.width, &b.values)?,
+        })
+    }
 }
 
 /// A rank, and the interval of distances that is known to hold it.
@@ -68,11 +111,11 @@ impl Target {
     }
 
     fn is_held_easily(&self) -> bool {
-        self.count <= MOST_HELD || self.low == self.high
+        self.count <= MOST_HELD || (self.low == self.high && self.count < u64::MAX)
     }
 
-    /// Goes to the bucket that holds the rank.
-    fn narrow(&mut self, histogram: &[u64]) {
+    /// Goes to the bucket that holds the rank; `None` if there are not that many distances.
+    fn narrow(&mut self, histogram: &[u64]) -> Option<()> {
         let bits = self.bucket_bits();
         for (bucket, &count) in histogram.iter().enumerate() {
             if self.rank < count {
@@ -80,10 +123,11 @@ impl Target {
                 self.high = self.high.min(low + ((1 << bits) - 1));
                 self.low = low;
                 self.count = count;
-                return;
+                return Some(());
             }
             self.rank -= count;
         }
+        None
     }
 }
 
@@ -99,8 +143,8 @@ impl Pairs<'_> {
         n * self.b.map_or(n, |b| b.rows() as u64)
     }
 
-    /// The distances of the given ranks, from 0, among all ordered pairs.
-    fn order_statistics(&self, ranks: [u64; 2]) -> [f64; 2] {
+    /// The distances of the given ranks, from 0, among all ordered pairs; `None` if they are not among the near ones.
+    fn order_statistics(&self, ranks: [u64; 2]) -> Option<[f64; 2]> {
         let n = self.a.rows() as u64;
         let (ranks, count) = match self.b {
             Some(_) => (ranks.map(Some), self.ordered()),
@@ -111,6 +155,11 @@ impl Pairs<'_> {
                 n * n.saturating_sub(1) / 2,
             ),
         };
+        // How many are near is not known before they have been counted.
+        let (count, high) = match &self.near {
+            Some(near) => (u64::MAX, key(near.distance)),
+            None => (count, key(f64::INFINITY)),
+        };
         let mut targets: Vec<Target> = ranks
             .iter()
             .flatten()
@@ -118,14 +167,14 @@ impl Pairs<'_> {
                 rank,
                 count,
                 low: 0,
-                high: key(f64::INFINITY),
+                high,
             })
             .collect();
         while let Some(wide) = targets.iter().find(|t| !t.is_held_easily()).cloned() {
             let histogram = self.histogram(&wide);
             // Neighbouring ranks are in the same interval, almost always to the end.
             for target in targets.iter_mut().filter(|t| t.is_in_interval_of(&wide)) {
-                target.narrow(&histogram);
+                target.narrow(&histogram)?;
             }
         }
         let mut held: Option<(Target, Vec<u64>)> = None;
@@ -139,7 +188,7 @@ impl Pairs<'_> {
             let key = sorted.get(target.rank as usize).unwrap_or(&target.low);
             f64::from_bits(*key)
         });
-        ranks.map(|rank| rank.and_then(|_| found.next()).unwrap_or(0.0))
+        Some(ranks.map(|rank| rank.and_then(|_| found.next()).unwrap_or(0.0)))
     }
 
     /// How many distances fall into each bucket of a target.
@@ -193,6 +242,9 @@ impl Pairs<'_> {
     /// First rows of the blocks of `a` and of `b`; without `b`, those of the upper triangle.
     fn blocks(&self) -> Vec<(usize, usize)> {
         let starts = |features: &Features| (0..features.rows()).step_by(BLOCK);
+        if self.near.is_some() {
+            return starts(self.a).map(|i| (i, 0)).collect();
+        }
         starts(self.a)
             .flat_map(|i| starts(self.b.unwrap_or(self.a)).map(move |j| (i, j)))
             .filter(|(i, j)| self.b.is_some() || i <= j)
@@ -202,6 +254,14 @@ impl Pairs<'_> {
     fn each(&self, (first, second): (usize, usize), mut visit: impl FnMut(f64)) {
         let b = self.b.unwrap_or(self.a);
         for i in first..(first + BLOCK).min(self.a.rows()) {
+            if let Some(near) = &self.near {
+                for j in near.index.candidates(self.a.row(i), near.distance) {
+                    if self.b.is_some() || j as usize > i {
+                        visit(euclidean(self.a.row(i), b.row(j as usize)));
+                    }
+                }
+                continue;
+            }
             let start = if self.b.is_some() {
                 second
             } else {
@@ -274,10 +334,49 @@ mod tests {
             let found = Pairs {
                 a: &points,
                 b: None,
+                near: None,
             }
             .order_statistics([rank as u64, next as u64]);
-            assert_eq!(found, [all[rank], all[next]], "rank {rank}");
+            assert_eq!(found, Some([all[rank], all[next]]), "rank {rank}");
         }
+        for percent in [0.0, 0.01, 0.1, 1.0, 2.5, 10.0, 49.0] {
+            let at = percent / 100.0 * (all.len() - 1) as f64;
+            let (low, high) = (all[at as usize], all[at as usize + 1]);
+            let expected = interpolate(low, high, at.fract());
+            assert_eq!(
+                percentile(&points, None, percent),
+                Some(expected),
+                "{percent} %"
+            );
+            assert_eq!(
+                percentile(&points, Some(&points), percent),
+                Some(expected),
+                "{percent} %"
+            );
+        }
+    }
+
+    /// A guess that is too low is noticed, whatever it leaves out.
+    #[test]
+    fn near_pairs_that_are_not_enough() {
+        let points = features(1, &[0.0, 1.0, 3.0, 7.0]);
+        let of = |distance, ranks| {
+            let index = Neighbours::new(1, &points.values).unwrap();
+            let near = Some(Near { index, distance });
+            Pairs {
+                a: &points,
+                b: None,
+                near,
+            }
+            .order_statistics(ranks)
+        };
+        // 0 four times, then 1, 2, 3, 4, 6, 7, each twice.
+        assert_eq!(of(2.0, [3, 4]), Some([0.0, 1.0]));
+        assert_eq!(of(2.0, [5, 6]), Some([1.0, 2.0]));
+        assert_eq!(of(2.0, [7, 8]), None);
+        assert_eq!(of(2.0, [14, 15]), None);
+        assert_eq!(of(7.0, [14, 15]), Some([7.0, 7.0]));
+        assert_eq!(of(0.0, [3, 4]), None);
     }
 
     /// All distances but those to oneself are equal: no interval is ever small.
@@ -298,8 +397,9 @@ mod tests {
             for (other, all) in [(None, plainly(&a, &a)), (Some(&b), plainly(&a, &b))] {
                 for rank in 0..all.len() {
                     let next = (rank + 1).min(all.len() - 1);
-                    let found = Pairs { a: &a, b: other }.order_statistics([rank as u64, next as u64]);
-                    prop_assert_eq!(found, [all[rank], all[next]]);
+                    let pairs = Pairs { a: &a, b: other, near: None };
+                    let found = pairs.order_statistics([rank as u64, next as u64]);
+                    prop_assert_eq!(found, Some([all[rank], all[next]]));
                 }
             }
         }

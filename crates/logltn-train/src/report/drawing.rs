@@ -119,4 +119,43 @@ impl Drawing {
             upward: false,
         });
     }
+
+    /// Puts another picture into this one, with its top left corner at a place.
+    pub(super) fn put(&mut self, (right, down): Point, other: Drawing) {
+        let moved = |(x, y): Point| (x + right, y + down);
+        self.shapes
+            .extend(other.shapes.into_iter().map(|mut shape| {
+                match &mut shape {
+                    Shape::Line { points, .. }
+                    | Shape::Area {
+                        outline: points, ..
+                    } => {
+                        points.iter_mut().for_each(|point| *point = moved(*point));
+                    }
+                    Shape::Dot { at, .. } | Shape::Text { at, .. } => *at = moved(*at),
+                    Shape::Series(_) => {}
+                }
+                shape
+            }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::palette::INK;
+    use super::*;
+
+    #[test]
+    fn a_picture_in_a_picture_is_moved() {
+        let mut inner = Drawing::new(10.0, 10.0);
+        inner.line(vec![(0.0, 0.0), (1.0, 2.0)], INK, 1.0);
+        inner.text((3.0, 4.0), "a", 9.0, Anchor::Start, INK);
+        let mut page = Drawing::new(10.0, 30.0);
+        page.put((5.0, 20.0), inner);
+        let [Shape::Line { points, .. }, Shape::Text { at, .. }] = &page.shapes[..] else {
+            panic!("{page:?}");
+        };
+        assert_eq!(points[..], [(5.0, 20.0), (6.0, 22.0)]);
+        assert_eq!(*at, (8.0, 24.0));
+    }
 }

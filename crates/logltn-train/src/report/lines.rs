@@ -6,6 +6,7 @@ use logltn::Diagnostic;
 
 use super::bitmap;
 use super::chart::{Chart, Curve};
+use super::drawing::Drawing;
 use crate::run_directory::write_atomically;
 
 /// A named curve.
@@ -50,13 +51,37 @@ pub struct LinesOptions {
 /// # Errors
 /// If the file cannot be written.
 pub fn lines_png(series: &[Series], options: &LinesOptions, path: &Path) -> Result<(), Diagnostic> {
+    write_atomically(path, &bitmap::png(&chart(series, options).draw().drawing)?)
+}
+
+/// Writes plots of curves, one below the other.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn line_panels_png(
+    panels: &[(Vec<Series>, LinesOptions)],
+    path: &Path,
+) -> Result<(), Diagnostic> {
+    let height = SIZE.1 * panels.len().max(1) as f64;
+    let mut page = Drawing::new(SIZE.0, height);
+    for (row, (series, options)) in panels.iter().enumerate() {
+        let drawing = chart(series, options).draw().drawing;
+        page.put((0.0, SIZE.1 * row as f64), drawing);
+    }
+    write_atomically(path, &bitmap::png(&page)?)
+}
+
+/// Width and height of a plot.
+const SIZE: (f64, f64) = (900.0, 500.0);
+
+fn chart(series: &[Series], options: &LinesOptions) -> Chart {
     let curves = (series.iter().enumerate())
         .map(|(i, series)| Curve {
             markers: options.markers,
             ..Curve::new(&series.name, i, series.points.clone())
         })
         .collect();
-    let chart = Chart {
+    Chart {
         title: options.title.clone(),
         x_label: options.x_label.clone(),
         y_label: options.y_label.clone(),
@@ -65,7 +90,6 @@ pub fn lines_png(series: &[Series], options: &LinesOptions, path: &Path) -> Resu
         from_zero: false,
         curves,
         legend: series.iter().any(|series| !series.name.is_empty()),
-        size: (900.0, 500.0),
-    };
-    write_atomically(path, &bitmap::png(&chart.draw().drawing)?)
+        size: SIZE,
+    }
 }

@@ -28,7 +28,7 @@ mod thinning;
 mod tests;
 
 pub(crate) use base64::base64;
-pub use lines::{LinesOptions, Series, lines_png};
+pub use lines::{LinesOptions, Series, line_panels_png, lines_png};
 pub use pca::pca_2d;
 pub use scatter::{ScatterPanel, panels_png, scatter_png};
 pub use summary::{Picture, Report, RunSummary, from_run_directory};

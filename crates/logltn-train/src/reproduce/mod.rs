@@ -23,6 +23,7 @@ mod mnist;
 mod mnist_add;
 mod multi_add;
 mod page;
+mod pascal_part;
 mod places;
 mod published;
 mod record;
@@ -54,6 +55,8 @@ pub enum Task {
     MnistAdd,
     /// Addition of numbers of up to 15 digits and more, which the paper does not have.
     MultiAdd,
+    /// The paper's task 3.
+    PascalPart,
 }
 
 impl Task {
@@ -63,6 +66,7 @@ impl Task {
             Task::Clustering => "clustering",
             Task::MnistAdd => "mnist-add",
             Task::MultiAdd => "multi-add",
+            Task::PascalPart => "pascal-part",
         }
     }
 
@@ -72,6 +76,7 @@ impl Task {
             Task::Clustering => "Clustering",
             Task::MnistAdd => "MNISTAdd",
             Task::MultiAdd => "Addition of numbers of N digits",
+            Task::PascalPart => "Semantic PASCAL-Part",
         }
     }
 
@@ -79,7 +84,7 @@ impl Task {
     fn runs(self) -> usize {
         match self {
             Task::Clustering => 10,
-            Task::MnistAdd | Task::MultiAdd => 5,
+            Task::MnistAdd | Task::MultiAdd | Task::PascalPart => 5,
         }
     }
 }
@@ -103,13 +108,13 @@ pub struct Options {
     pub seed: u64,
     /// Where records, tables and pictures go: `runs/reproduce-TASK` unless told otherwise.
     pub out: Option<PathBuf>,
-    /// The folder with `tcga/` and `mnist/`.
+    /// The folder with `tcga/`, `mnist/` and `pascal-part/`.
     pub data: Option<PathBuf>,
     /// Where α ends: 4 in the paper. The addition of N digits, which the paper does not have, keeps it at 1.
     pub alpha_end: f64,
     /// Clustering: which percentile of the distances is near. 2.5 in the paper, 5 in its authors' released code.
     pub percentile: f64,
-    /// Clustering: steps of a run; 1,000 in the paper.
+    /// Clustering and PASCAL-Part: steps of a run; 1,000 in the paper.
     pub steps: Option<u64>,
     /// MNISTAdd: numbers of training sums; 1,500 and 15,000 in the paper.
     pub samples: Vec<usize>,
@@ -117,6 +122,14 @@ pub struct Options {
     pub epochs: Option<u64>,
     /// Addition of N digits: numbers of digits; 1, 2, 4, 8 and 15 if empty.
     pub digits: Vec<usize>,
+    /// PASCAL-Part: `whole_to_parts` as in the authors' released code, where partOf's arguments are reversed.
+    pub released: bool,
+    /// PASCAL-Part: train on the examples alone, without any of the 57 rules.
+    pub examples_only: bool,
+    /// PASCAL-Part: the noise of simulated features, instead of the calibrated one.
+    pub noise: Option<f64>,
+    /// PASCAL-Part: use so many training pictures and a third as many test pictures, instead of all.
+    pub pictures: Option<usize>,
 }
 
 impl Default for Options {
@@ -134,6 +147,10 @@ impl Default for Options {
             samples: Vec::new(),
             epochs: None,
             digits: Vec::new(),
+            released: false,
+            examples_only: false,
+            noise: None,
+            pictures: None,
         }
     }
 }
@@ -197,6 +214,7 @@ pub fn reproduce(
         Task::Clustering => Box::new(clustering::Clustering::new(options)?),
         Task::MnistAdd => Box::new(mnist_add::MnistAdd::new(options)?),
         Task::MultiAdd => Box::new(multi_add::MultiAdd::new(options)?),
+        Task::PascalPart => Box::new(pascal_part::PascalPart::new(options)?),
     };
     let jobs = jobs_of(task, options, experiment.as_ref())?;
     let folder = options.folder(task);

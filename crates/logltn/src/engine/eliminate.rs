@@ -199,7 +199,11 @@ impl<T: Real> Work<T> {
 pub(super) fn cost(program: &Program, index: usize) -> u64 {
     let elimination = &program.eliminations[index];
     let keys = elimination.counts.len().max(1) as u128;
-    u64::try_from(2 * elimination.combinations / keys).unwrap_or(u64::MAX / 4)
+    let steps = elimination.steps.len().max(1) as u128;
+    let inputs: usize = elimination.steps.iter().map(|s| s.inputs.len()).sum();
+    // Forward and backward, a combination reads or adds to each of its inputs, and has an exponential and its sum.
+    let each = 2 * (inputs as u128 / steps + 2);
+    u64::try_from(each * elimination.combinations / keys).unwrap_or(u64::MAX / 4)
 }
 
 /// Makes room for every elimination of a program.

@@ -3,14 +3,22 @@
 
 use super::eliminate;
 use crate::plan::program::*;
+use crate::recursion::deep;
 
 /// A program, ready for the lanes.
 #[derive(Clone, Debug)]
 pub(super) struct Exec {
     pub nodes: Vec<ExecNode>,
-    pub root: usize,
+    /// The nodes that add up to the axiom's value: one, or the members of a conjunction of quantifiers.
+    pub roots: Vec<Root>,
     pub levels: Vec<ExecLevel>,
-    /// About how much work one binding of the root quantifier is.
+}
+
+/// A part of an axiom that the lanes can share among them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Root {
+    pub node: usize,
+    /// About how much work one binding of its quantifier is.
     pub cost: u64,
 }
 
@@ -73,7 +81,8 @@ pub(super) struct ExecResolve {
 pub(super) const BLOCK: usize = 1024;
 
 impl Exec {
-    pub fn new(program: &Program, components: &[Component]) -> Exec {
+    /// `and_is_sum`: a conjunction at the root is the sum of its members, each of which can be computed apart.
+    pub fn new(program: &Program, components: &[Component], and_is_sum: bool) -> Exec {
         let mut levels: Vec<ExecLevel> = Vec::with_capacity(program.levels.len());
         for level in &program.levels {
             let parent = &program.levels[level.parent];
@@ -131,12 +140,23 @@ impl Exec {
             .collect();
         let mut exec = Exec {
             nodes,
-            root: program.root,
+            roots: Vec::new(),
             levels,
-            cost: 0,
         };
         exec.choose_capacities(components);
-        exec.cost = exec.cost_per_binding(components, program);
+        let costs = exec.costs_per_binding(components, program);
+        let mut summands = Vec::new();
+        exec.summands(program.root, and_is_sum, &mut summands);
+        let outside = costs[0] / summands.len() as u64;
+        exec.roots = (summands.into_iter())
+            .map(|node| Root {
+                node,
+                cost: match exec.nodes[node].kind {
+                    NodeKind::Quantifier { level, .. } => costs[level].max(1),
+                    _ => outside.max(1),
+                },
+            })
+            .collect();
         exec
     }
 
@@ -157,7 +177,17 @@ impl Exec {
         self.levels[0].capacity = 1;
     }
 
-    fn cost_per_binding(&self, components: &[Component], program: &Program) -> u64 {
+    fn summands(&self, node: usize, and_is_sum: bool, found: &mut Vec<usize>) {
+        match &self.nodes[node].kind {
+            NodeKind::And(members) if and_is_sum => {
+                deep(|| (members.iter()).for_each(|m| self.summands(*m, and_is_sum, found)));
+            }
+            _ => found.push(node),
+        }
+    }
+
+    /// By level, about how much work one of its bindings is.
+    fn costs_per_binding(&self, components: &[Component], program: &Program) -> Vec<u64> {
         let mut cost = vec![0_u64; self.levels.len()];
         for node in &self.nodes {
             if let NodeKind::Elimination(index) = node.kind {
@@ -170,15 +200,10 @@ impl Exec {
             let expansion: u64 = (level.components.iter())
                 .map(|c| average_length(&components[c.component]).max(1) as u64)
                 .product();
-            let total = cost[i] * expansion;
-            if level.parent != 0 {
-                cost[level.parent] += total;
-            }
+            let total = cost[i].saturating_mul(expansion);
+            cost[level.parent] = cost[level.parent].saturating_add(total);
         }
-        match self.nodes[self.root].kind {
-            NodeKind::Quantifier { level, .. } => cost[level].max(1),
-            _ => 1,
-        }
+        cost
     }
 }
 

@@ -15,6 +15,8 @@ const TRUTH_EPS: f64 = 1e-7;
 pub(super) struct Literals<T> {
     pub positive: Vec<T>,
     pub negative: Vec<T>,
+    /// Whether the negated literal occurs at all.
+    negated: bool,
     /// Of a softmax: its probabilities, the arg-max of each row, and what is left for the others there.
     probabilities: Vec<T>,
     largest: Vec<u32>,
@@ -36,6 +38,7 @@ impl<T: Real> Literals<T> {
         width: usize,
         numbers: &[T],
     ) {
+        self.negated = negated;
         resize(&mut self.positive, numbers.len());
         resize(&mut self.negative, numbers.len());
         resize(&mut self.scratch, numbers.len());
@@ -195,6 +198,15 @@ impl<T: Real> Literals<T> {
         out: &mut [T],
     ) {
         match (kind, space) {
+            (OutputKind::Softmax, Space::Log) if !self.negated => {
+                let rows = (out.chunks_exact_mut(width)).zip(by_positive.chunks_exact(width));
+                for ((out, g), p) in rows.zip(self.probabilities.chunks_exact(width)) {
+                    let total = g.iter().fold(T::ZERO, |a, &b| a + b);
+                    for ((out, &g), &p) in out.iter_mut().zip(g).zip(p) {
+                        *out = g - p * total;
+                    }
+                }
+            }
             (OutputKind::Softmax, Space::Log) => {
                 for (row, z) in numbers.chunks_exact(width).enumerate() {
                     self.softmax_row_backward(row, z, by_positive, by_negative, out);

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::operators::Loss;
+use crate::operators::{And, Loss, Space};
 use crate::parameters::Parameters;
 use crate::plan::program::NodeKind;
 use crate::plan::{ArgumentShape, Plan};
@@ -28,7 +28,7 @@ use crate::vector::Real;
 
 use active::Active;
 use aggregate::AggregatorSettings;
-use exec::Exec;
+use exec::{Exec, Root};
 use literals::Literals;
 use run::{Lane, Partial, Run, Shared};
 
@@ -41,15 +41,17 @@ use run::{Lane, Partial, Run, Shared};
 pub struct Engine<T: Real> {
     plan: Arc<Plan>,
     execs: Vec<Exec>,
+    /// The summands of all axioms, in their order.
+    parts: Vec<Part>,
     active: Active,
     requests: Vec<Request>,
     numbers: Vec<Vec<T>>,
     gradients: Vec<Vec<T>>,
     literals: Vec<Literals<T>>,
     lanes: Vec<LaneWork<T>>,
-    /// What the lanes found, by axiom.
+    /// What the lanes found, by part.
     totals: Vec<Partial>,
-    /// For a root that is an extreme: the first lane that attains it, by axiom.
+    /// For a root that is an extreme: the first lane that attains it, by part.
     attained_by: Vec<usize>,
     derivatives: Vec<f64>,
     evaluation: Evaluation,
@@ -102,10 +104,17 @@ pub struct AxiomValue {
     pub empty_exists: u64,
 }
 
-/// A part of an axiom: some bindings of its root quantifier.
+/// A summand of an axiom: all of it, or a member of the conjunction that it is.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    program: usize,
+    root: Root,
+}
+
+/// Some bindings of a part's root quantifier.
 #[derive(Clone, Copy, Debug)]
 struct Item {
-    program: usize,
+    part: usize,
     start: u64,
     end: u64,
 }
@@ -128,8 +137,12 @@ impl<T: Real> Engine<T> {
     /// An engine for a plan, with every row of every table.
     pub fn new(plan: impl Into<Arc<Plan>>) -> Engine<T> {
         let plan: Arc<Plan> = plan.into();
+        let and_is_sum = plan.semantics.space == Space::Log && plan.semantics.and == And::Sum;
         let execs: Vec<Exec> = (plan.programs.iter())
-            .map(|p| Exec::new(p, &plan.components))
+            .map(|p| Exec::new(p, &plan.components, and_is_sum))
+            .collect();
+        let parts: Vec<Part> = (execs.iter().enumerate())
+            .flat_map(|(program, exec)| exec.roots.iter().map(move |&root| Part { program, root }))
             .collect();
         let active = Active::new(&plan, &execs);
         let requests = (plan.requests.iter())
@@ -152,8 +165,9 @@ impl<T: Real> Engine<T> {
             gradients: vec![Vec::new(); count],
             literals: vec![Literals::default(); count],
             lanes: Vec::new(),
-            totals: Vec::with_capacity(axioms),
-            attained_by: Vec::with_capacity(axioms),
+            totals: Vec::with_capacity(parts.len()),
+            attained_by: Vec::with_capacity(parts.len()),
+            parts,
             derivatives: vec![0.0; axioms],
             evaluation: Evaluation {
                 axioms: vec![AxiomValue::default(); axioms],
@@ -263,9 +277,10 @@ impl<T: Real> Engine<T> {
     /// Cuts the axioms into lanes of about equal work.
     fn assign_lanes(&mut self) {
         let mut works = 0_u64;
-        let active = &self.active;
-        let size = |exec: &Exec| match exec.nodes[exec.root].kind {
+        let (active, execs) = (&self.active, &self.execs);
+        let size = |part: &Part| match execs[part.program].nodes[part.root.node].kind {
             NodeKind::Quantifier { level, .. } => {
+                let exec = &execs[part.program];
                 let length = |c: &exec::ExecComponent| {
                     let offsets = &active.components[c.component].offsets;
                     u64::from(offsets[1] - offsets[0])
@@ -274,20 +289,23 @@ impl<T: Real> Engine<T> {
             }
             _ => 1_u64,
         };
-        for exec in &self.execs {
-            works += size(exec).saturating_mul(exec.cost).max(1);
+        for part in &self.parts {
+            let work = size(part).saturating_mul(part.root.cost).max(1);
+            works = works.saturating_add(work);
         }
         let table_bytes: usize = (self.numbers.iter())
             .map(|n| 2 * n.len() * std::mem::size_of::<T>())
             .sum();
         let affordable = (MAX_LANE_BYTES / table_bytes.max(1)).max(1) as u64;
         let lanes = (works / LANE_WORK).clamp(1, MAX_LANES.min(affordable));
+        // Of three equal lanes two cores would take as long as of four.
+        let lanes = 1 << lanes.ilog2();
         let share = works.div_ceil(lanes);
         self.lanes.resize_with(lanes as usize, LaneWork::default);
         self.lanes.iter_mut().for_each(|l| l.items.clear());
         let (mut at, mut room) = (0, share);
-        for (program, exec) in self.execs.iter().enumerate() {
-            let (total, cost) = (size(exec), exec.cost);
+        for (part, of) in self.parts.iter().enumerate() {
+            let (total, cost) = (size(of), of.root.cost);
             let mut start = 0;
             loop {
                 let last = at + 1 == self.lanes.len();
@@ -297,11 +315,7 @@ impl<T: Real> Engine<T> {
                     (room / cost).max(1)
                 };
                 let end = (start + fits).min(total);
-                self.lanes[at].items.push(Item {
-                    program,
-                    start,
-                    end,
-                });
+                self.lanes[at].items.push(Item { part, start, end });
                 let used = (end - start).saturating_mul(cost).max(1);
                 room = room.saturating_sub(used);
                 if room < cost && !last {
@@ -332,9 +346,7 @@ impl<T: Real> Engine<T> {
             self.derive_axioms(parameters);
         }
         if gradients {
-            for work in &mut self.lanes {
-                work.lane.clear_derivatives(&self.literals);
-            }
+            self.clear_derivatives();
         }
         let shared = Shared::new(
             &self.plan,
@@ -344,26 +356,28 @@ impl<T: Real> Engine<T> {
             &semantics,
             parameters,
         );
-        let derivatives = &self.derivatives;
+        let (parts, derivatives) = (&self.parts, &self.derivatives);
         let forward = |_: usize, work: &mut LaneWork<T>| {
             work.found.clear();
             for item in &work.items {
                 work.lane.empty_exists = 0;
-                let mut run = Run {
-                    shared: &shared,
-                    program: item.program,
-                    exec: &shared.execs[item.program],
-                    lane: &mut work.lane,
-                };
+                let part = &parts[item.part];
+                let mut run = Run::new(&shared, part.program, part.root.node, &mut work.lane);
                 let along = (known)
-                    .then(|| run.derivative_along(derivatives[item.program]))
+                    .then(|| run.derivative_along(derivatives[part.program]))
                     .flatten();
                 let partial = run.forward_root(item.start, item.end, along);
                 work.found.push((partial, work.lane.empty_exists));
             }
         };
         each_lane(&mut self.lanes, forward);
-        merge(&shared, &self.lanes, &mut self.totals, &mut self.evaluation);
+        merge(
+            &shared,
+            &self.parts,
+            &self.lanes,
+            &mut self.totals,
+            &mut self.evaluation,
+        );
         find_attaining_lanes(&self.lanes, &self.totals, &mut self.attained_by);
         over_axioms::finish(&shared, &self.plan.axioms, &mut self.evaluation);
         if gradients {
@@ -380,17 +394,13 @@ impl<T: Real> Engine<T> {
             let attained_by = &self.attained_by;
             let backward = |lane: usize, work: &mut LaneWork<T>| {
                 for item in &work.items {
-                    let mut run = Run {
-                        shared: &shared,
-                        program: item.program,
-                        exec: &shared.execs[item.program],
-                        lane: &mut work.lane,
-                    };
-                    let derivative = derivatives[item.program];
+                    let part = &parts[item.part];
+                    let mut run = Run::new(&shared, part.program, part.root.node, &mut work.lane);
+                    let derivative = derivatives[part.program];
                     let done = known && run.derivative_along(derivative).is_some()
-                        || run.root_is_extreme() && attained_by[item.program] != lane;
+                        || run.root_is_extreme() && attained_by[item.part] != lane;
                     if !done && derivative != 0.0 {
-                        run.backward_root(item.start, item.end, totals[item.program], derivative);
+                        run.backward_root(item.start, item.end, totals[item.part], derivative);
                     }
                 }
             };
@@ -406,9 +416,7 @@ impl<T: Real> Engine<T> {
         let mut norms = Vec::with_capacity(self.execs.len());
         for axiom in 0..self.execs.len() {
             let semantics = self.plan.semantics;
-            for work in &mut self.lanes {
-                work.lane.clear_derivatives(&self.literals);
-            }
+            self.clear_derivatives();
             let shared = Shared::new(
                 &self.plan,
                 &self.active,
@@ -419,22 +427,15 @@ impl<T: Real> Engine<T> {
             );
             let derivative = self.derivatives[axiom];
             for (lane, work) in self.lanes.iter_mut().enumerate() {
-                let own = work
-                    .items
-                    .iter()
-                    .find(|item| item.program == axiom)
-                    .copied();
-                let Some(item) = own.filter(|_| derivative != 0.0) else {
-                    continue;
-                };
-                let mut run = Run {
-                    shared: &shared,
-                    program: axiom,
-                    exec: &shared.execs[axiom],
-                    lane: &mut work.lane,
-                };
-                if !run.root_is_extreme() || self.attained_by[axiom] == lane {
-                    run.backward_root(item.start, item.end, self.totals[axiom], derivative);
+                for item in work.items.iter().filter(|_| derivative != 0.0) {
+                    let part = &self.parts[item.part];
+                    if part.program != axiom {
+                        continue;
+                    }
+                    let mut run = Run::new(&shared, axiom, part.root.node, &mut work.lane);
+                    if !run.root_is_extreme() || self.attained_by[item.part] == lane {
+                        run.backward_root(item.start, item.end, self.totals[item.part], derivative);
+                    }
                 }
             }
             self.backward_literals();
@@ -453,6 +454,23 @@ impl<T: Real> Engine<T> {
             &self.evaluation,
             &mut self.derivatives,
         );
+    }
+
+    /// Forgets the derivatives of the last evaluation.
+    fn clear_derivatives(&mut self) {
+        for (lane, work) in self.lanes.iter_mut().enumerate() {
+            let by_literal = &mut work.lane.by_literal;
+            by_literal.resize_with(self.plan.requests.len(), Default::default);
+            for (i, request) in self.plan.requests.iter().enumerate() {
+                for (by, occurs) in by_literal[i].iter_mut().zip(request.occurs) {
+                    by.clear();
+                    // The first lane's tables are where all are added up; the others have those they add to.
+                    if lane == 0 || occurs {
+                        by.resize(self.literals[i].positive.len(), T::ZERO);
+                    }
+                }
+            }
+        }
     }
 
     fn forward_literals(&mut self) {
@@ -553,48 +571,47 @@ fn find_attaining_lanes<T: Real>(
     attained_by.resize(totals.len(), usize::MAX);
     for (lane, work) in lanes.iter().enumerate() {
         for (item, (partial, _)) in work.items.iter().zip(&work.found) {
-            if let (Partial::State(total), Partial::State(part)) = (&totals[item.program], partial)
+            if let (Partial::State(total), Partial::State(part)) = (&totals[item.part], partial)
                 && part.a == total.a
-                && attained_by[item.program] == usize::MAX
+                && attained_by[item.part] == usize::MAX
             {
-                attained_by[item.program] = lane;
+                attained_by[item.part] = lane;
             }
         }
     }
 }
 
-/// Puts the lanes' parts of each axiom together, in order.
+/// Puts the lanes' shares of each part together, in order, and the parts of each axiom.
 fn merge<T: Real>(
     shared: &Shared<T>,
+    parts: &[Part],
     lanes: &[LaneWork<T>],
     totals: &mut Vec<Partial>,
     evaluation: &mut Evaluation,
 ) {
     totals.clear();
+    evaluation.axioms.fill(AxiomValue::default());
     for work in lanes {
         for (item, (partial, empty)) in work.items.iter().zip(&work.found) {
-            let forall = root_is_forall(&shared.execs[item.program]);
-            if totals.len() == item.program {
+            let part = &parts[item.part];
+            evaluation.axioms[part.program].empty_exists += empty;
+            if totals.len() == item.part {
                 totals.push(*partial);
-                evaluation.axioms[item.program].empty_exists = *empty;
-            } else {
-                if let (Partial::State(total), Partial::State(part)) =
-                    (&mut totals[item.program], partial)
-                {
-                    let aggregator = run::aggregator_of(shared.semantics, forall == Some(true));
-                    total.merge(aggregator, &shared.aggregators, part);
-                }
-                evaluation.axioms[item.program].empty_exists += empty;
+            } else if let (Partial::State(total), Partial::State(more)) =
+                (&mut totals[item.part], partial)
+            {
+                let forall = root_is_forall(shared, part);
+                let aggregator = run::aggregator_of(shared.semantics, forall);
+                total.merge(aggregator, &shared.aggregators, more);
             }
         }
     }
-    for (program, total) in totals.iter().enumerate() {
-        let forall = root_is_forall(&shared.execs[program]);
-        let value = &mut evaluation.axioms[program];
-        value.truth = match total {
+    for (part, total) in parts.iter().zip(&*totals) {
+        let value = &mut evaluation.axioms[part.program];
+        value.truth += match total {
             Partial::Value(value) => *value,
             Partial::State(state) => {
-                let forall = forall == Some(true);
+                let forall = root_is_forall(shared, part);
                 if state.count == 0 && !forall {
                     value.empty_exists += 1;
                 }
@@ -605,11 +622,9 @@ fn merge<T: Real>(
     }
 }
 
-fn root_is_forall(exec: &Exec) -> Option<bool> {
-    match exec.nodes[exec.root].kind {
-        NodeKind::Quantifier { forall, .. } => Some(forall),
-        _ => None,
-    }
+fn root_is_forall<T>(shared: &Shared<T>, part: &Part) -> bool {
+    let root = &shared.execs[part.program].nodes[part.root.node];
+    matches!(root.kind, NodeKind::Quantifier { forall: true, .. })
 }
 
 /// −sat or 1 − sat.

@@ -110,18 +110,6 @@ impl<T: Real> Lane<T> {
             self.states.resize_with(exec.nodes.len(), Vec::new);
         }
     }
-
-    /// Forgets the derivatives of the last evaluation.
-    pub fn clear_derivatives(&mut self, literals: &[Literals<T>]) {
-        self.by_literal
-            .resize_with(literals.len(), Default::default);
-        for (by, literals) in self.by_literal.iter_mut().zip(literals) {
-            for by in by {
-                by.clear();
-                by.resize(literals.positive.len(), T::ZERO);
-            }
-        }
-    }
 }
 
 /// The value of a quantifier, empty or not.
@@ -157,6 +145,8 @@ pub(super) struct Run<'a, 'l, T> {
     pub shared: &'a Shared<'a, T>,
     pub program: usize,
     pub exec: &'a Exec,
+    /// The part of the axiom at hand: one of its program's roots.
+    pub root: usize,
     pub lane: &'l mut Lane<T>,
 }
 
@@ -169,6 +159,23 @@ pub(super) enum Partial {
     Value(f64),
 }
 
+impl<'a, 'l, T: Real> Run<'a, 'l, T> {
+    pub fn new(
+        shared: &'a Shared<'a, T>,
+        program: usize,
+        root: usize,
+        lane: &'l mut Lane<T>,
+    ) -> Run<'a, 'l, T> {
+        Run {
+            shared,
+            program,
+            exec: &shared.execs[program],
+            root,
+            lane,
+        }
+    }
+}
+
 impl<T: Real> Run<'_, '_, T> {
     fn aggregator(&self, forall: bool) -> Aggregator {
         aggregator_of(self.shared.semantics, forall)
@@ -176,7 +183,7 @@ impl<T: Real> Run<'_, '_, T> {
 
     /// Whether the root is a quantifier that picks one of its values.
     pub fn root_is_extreme(&self) -> bool {
-        match self.exec.nodes[self.exec.root].kind {
+        match self.exec.nodes[self.root].kind {
             NodeKind::Quantifier { forall, .. } => {
                 matches!(self.aggregator(forall), Aggregator::Min | Aggregator::Max)
             }
@@ -187,8 +194,7 @@ impl<T: Real> Run<'_, '_, T> {
     /// The derivative of the loss by each binding's value, if it is known before the values are: that by
     /// the axiom is, and the root quantifier is linear.
     pub fn derivative_along(&self, by_axiom: f64) -> Option<f64> {
-        let NodeKind::Quantifier { forall, level, .. } = self.exec.nodes[self.exec.root].kind
-        else {
+        let NodeKind::Quantifier { forall, level, .. } = self.exec.nodes[self.root].kind else {
             return None;
         };
         let components = &self.shared.active.components;
@@ -218,10 +224,10 @@ impl<T: Real> Run<'_, '_, T> {
             forall,
             level,
             body,
-        } = self.exec.nodes[self.exec.root].kind
+        } = self.exec.nodes[self.root].kind
         else {
-            self.forward(self.exec.root);
-            return Partial::Value(self.lane.values[0][self.buffer(self.exec.root)][0].to_f64());
+            self.forward(self.root);
+            return Partial::Value(self.lane.values[0][self.buffer(self.root)][0].to_f64());
         };
         let aggregator = self.aggregator(forall);
         let mut state = [State::new(aggregator)];
@@ -252,12 +258,12 @@ impl<T: Real> Run<'_, '_, T> {
                 body,
             },
             Partial::State(state),
-        ) = (&self.exec.nodes[self.exec.root].kind, total)
+        ) = (&self.exec.nodes[self.root].kind, total)
         else {
-            self.forward(self.exec.root);
-            let buffer = self.buffer(self.exec.root);
+            self.forward(self.root);
+            let buffer = self.buffer(self.root);
             self.lane.derivatives[0][buffer][0] = T::from_f64(derivative);
-            return self.backward(self.exec.root);
+            return self.backward(self.root);
         };
         let (aggregator, level, body) = (self.aggregator(*forall), *level, *body);
         let mut state = [state];
@@ -681,9 +687,7 @@ impl<T: Real> Run<'_, '_, T> {
             }
             Place::Array(index) => {
                 let places = blocks.block(self.exec.nodes[node].level).array(index);
-                for (&place, &by) in places.iter().zip(by) {
-                    table[place as usize] += by;
-                }
+                add_at(table, places, by);
             }
         }
     }
@@ -772,4 +776,23 @@ impl<T: Real> Run<'_, '_, T> {
         self.lane.scratch = scratch;
         self.put_derivatives(body, out);
     }
+}
+
+/// table[place] += by, for each place. Neighbouring bindings often share a place: pairs are listed by their first
+/// individual. Such a run is added up in a register, since each addition to memory would wait for the one before.
+fn add_at<T: Real>(table: &mut [T], places: &[u32], by: &[T]) {
+    let mut all = places.iter().zip(by);
+    let Some((&first, &start)) = all.next() else {
+        return;
+    };
+    let (mut place, mut sum) = (first, start);
+    for (&next, &by) in all {
+        if next == place {
+            sum += by;
+        } else {
+            table[place as usize] += sum;
+            (place, sum) = (next, by);
+        }
+    }
+    table[place as usize] += sum;
 }

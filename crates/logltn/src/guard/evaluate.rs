@@ -174,7 +174,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn sort_of(&self, term: &Term) -> Option<SortId> {
+    pub(super) fn sort_of(&self, term: &Term) -> Option<SortId> {
         match &term.kind {
             TermKind::Variable(id) => match self.variables[id.index()].sort {
                 ColumnSort::Sort(sort) => Some(sort),
@@ -184,6 +184,12 @@ impl<'a> Scope<'a> {
             TermKind::Constant(id) => Some(self.theory()[*id].sort),
             TermKind::Apply(..) => None,
         }
+    }
+
+    /// The features of an individual, if its sort has any.
+    pub(super) fn features_of(&self, term: &Term, env: &[Cell]) -> Option<&'a [f64]> {
+        let sort = self.sort_of(term)?;
+        self.data.features((sort, self.individual(term, env)))
     }
 
     /// The number that a value stands for.
@@ -277,7 +283,7 @@ impl<'a> Scope<'a> {
     }
 
     /// An individual of an integer sort is its integer.
-    fn integer_of(&self, sort: ColumnSort, index: u32) -> i64 {
+    pub(super) fn integer_of(&self, sort: ColumnSort, index: u32) -> i64 {
         match sort {
             ColumnSort::Sort(id) => match self.theory()[id].kind {
                 SortKind::Range(low, _) => low + i64::from(index),

@@ -1,12 +1,15 @@
 //! Listing the bindings that pass a guard, the way a database would: loops over the smallest choices,
 //! equations solved for their last variable, tables entered by what is known already.
 
+use std::ops::Range;
 use std::rc::Rc;
 
+use super::conjuncts;
 use super::evaluate::{Cell, GuardError, Scope};
 use super::linear::Linear;
+use super::neighbours::Neighbours;
+use super::planner::Planner;
 use super::table_index::{RowsByKey, cell_code};
-use super::{conjuncts, free_variables};
 use crate::theory::*;
 
 /// How to list the bindings of one quantifier (or of the part of it that its guard holds together).
@@ -15,9 +18,13 @@ pub(crate) struct Join<'a> {
     steps: Vec<Step<'a>>,
 }
 
-enum Step<'a> {
-    /// Every individual of the variable's sort.
-    Loop(VarId, u32),
+pub(super) enum Step<'a> {
+    /// Every individual of the variable's sort that linear conditions leave possible.
+    Loop {
+        id: VarId,
+        size: u32,
+        within: Vec<(Linear, Vec<bool>)>,
+    },
     /// Every row of a table.
     LoopRows(TableId, &'a [VarId], u32),
     /// The rows of a table whose cells in some columns are known.
@@ -38,10 +45,15 @@ enum Step<'a> {
         key: Vec<(&'a Value, ColumnSort)>,
         binds: Vec<(usize, VarId)>,
     },
+    /// The points that can be within a distance of a known one; a check of the condition itself follows.
+    Near {
+        id: VarId,
+        index: Rc<Neighbours>,
+        from: &'a Term,
+        distance: &'a Value,
+    },
     /// Goes on only if the condition holds.
     Check(&'a Guard),
-    /// Goes on only if a linear condition can still hold.
-    Possible(Linear, Vec<bool>),
 }
 
 /// Called with each binding that passes, and with the row if the quantifier ranges over rows. Returns
@@ -118,8 +130,8 @@ impl<'a> Join<'a> {
         };
         let scope = &self.scope;
         match step {
-            Step::Loop(id, size) => {
-                for index in 0..*size {
+            Step::Loop { id, size, within } => {
+                for index in self.possible(*id, *size, within, env) {
                     env[id.index()] = Cell::Individual(index);
                     if !self.step(at + 1, env, row, visit)? {
                         return Ok(false);
@@ -182,18 +194,56 @@ impl<'a> Join<'a> {
                     }
                 }
             }
+            Step::Near {
+                id,
+                index,
+                from,
+                distance,
+            } => {
+                let distance = scope.number(distance, env)?.to_f64();
+                let candidates = match scope.features_of(from, env) {
+                    Some(point) => index.candidates(point, distance),
+                    None => return Ok(true),
+                };
+                for candidate in candidates {
+                    env[id.index()] = Cell::Individual(candidate);
+                    if !self.step(at + 1, env, row, visit)? {
+                        return Ok(false);
+                    }
+                }
+            }
             Step::Check(guard) => {
                 if scope.holds(guard, env)? {
                     return self.step(at + 1, env, row, visit);
                 }
             }
-            Step::Possible(linear, bound) => {
-                if linear.possible(scope, env, bound) {
-                    return self.step(at + 1, env, row, visit);
-                }
-            }
         }
         Ok(true)
+    }
+
+    /// The individuals of an integer sort that lie within what the linear conditions leave.
+    fn possible(
+        &self,
+        id: VarId,
+        size: u32,
+        within: &[(Linear, Vec<bool>)],
+        env: &[Cell],
+    ) -> Range<u32> {
+        if within.is_empty() {
+            return 0..size;
+        }
+        let first = self
+            .scope
+            .integer_of(self.scope.variables[id.index()].sort, 0);
+        let mut range = (first, first + i64::from(size) - 1);
+        for (linear, bound) in within {
+            linear.narrow(&self.scope, env, bound, id, &mut range);
+        }
+        let (low, high) = range;
+        match low <= high {
+            true => (low - first) as u32..(high - first + 1) as u32,
+            false => 0..0,
+        }
     }
 
     fn look_up<'i>(
@@ -219,7 +269,10 @@ impl<'a> Join<'a> {
         let mut words = Vec::new();
         for step in &self.steps {
             words.push(match step {
-                Step::Loop(id, size) => format!("loop {} ({size})", name(id)),
+                Step::Loop { id, size, within } => {
+                    let bounded = if within.is_empty() { "" } else { " at most" };
+                    format!("loop {} ({size}{bounded})", name(id))
+                }
                 Step::LoopRows(id, _, rows) => format!("scan {} ({rows})", table(id)),
                 Step::FindRows { table: id, .. } => format!("look up rows of {}", table(id)),
                 Step::Assign(id, _) => format!("set {}", name(id)),
@@ -230,8 +283,8 @@ impl<'a> Join<'a> {
                     let bound: Vec<_> = binds.iter().map(|(_, v)| name(v)).collect();
                     format!("join {} for {}", table(id), bound.join(", "))
                 }
+                Step::Near { id, .. } => format!("find {} nearby", name(id)),
                 Step::Check(_) => "test".to_string(),
-                Step::Possible(..) => continue,
             });
         }
         words.dedup();
@@ -291,213 +344,6 @@ impl Scope<'_> {
             },
         };
         self.index_of_integer(id, value)
-    }
-}
-
-/// Chooses the steps.
-struct Planner<'a> {
-    scope: Scope<'a>,
-    conditions: Vec<&'a Guard>,
-    /// For each condition: its variables among those to bind, and its linear form.
-    needs: Vec<Vec<VarId>>,
-    linear: Vec<Option<Linear>>,
-    done: Vec<bool>,
-    unbound: Vec<VarId>,
-    steps: Vec<Step<'a>>,
-}
-
-impl<'a> Planner<'a> {
-    fn new(scope: Scope<'a>, variables: &[VarId], conditions: &[&'a Guard]) -> Planner<'a> {
-        let whole = conditions.to_vec();
-        let mut conditions: Vec<&Guard> = conditions.iter().flat_map(|g| conjuncts(g)).collect();
-        let mut unbound = variables.to_vec();
-        let mut steps = Vec::new();
-        if conditions.iter().any(|g| scope.may_fail(g)) {
-            // The order of the text decides what is computed at all: try every combination.
-            let size = |id: &VarId| scope.size_of(*id);
-            steps.extend(unbound.drain(..).map(|id| Step::Loop(id, size(&id))));
-            conditions = whole;
-        }
-        let needs = conditions.iter().map(|g| {
-            let mut needs = free_variables(g);
-            needs.retain(|v| variables.contains(v));
-            needs
-        });
-        Planner {
-            needs: needs.collect(),
-            linear: conditions.iter().map(|g| Linear::of(&scope, g)).collect(),
-            done: vec![false; conditions.len()],
-            conditions,
-            unbound,
-            steps,
-            scope,
-        }
-    }
-
-    fn steps(mut self) -> Vec<Step<'a>> {
-        self.check_what_is_bound();
-        while !self.unbound.is_empty() {
-            if !self.assign() && !self.solve() && !self.join_table() {
-                let id = self.unbound.remove(0);
-                self.steps.push(Step::Loop(id, self.scope.size_of(id)));
-                self.cut_short(id);
-            }
-            self.check_what_is_bound();
-        }
-        self.steps
-    }
-
-    fn missing(&self, condition: usize) -> Vec<VarId> {
-        let needs = self.needs[condition].iter().copied();
-        needs.filter(|v| self.unbound.contains(v)).collect()
-    }
-
-    fn bind(&mut self, id: VarId) {
-        self.unbound.retain(|v| *v != id);
-    }
-
-    fn check_what_is_bound(&mut self) {
-        for i in 0..self.conditions.len() {
-            if !self.done[i] && self.missing(i).is_empty() {
-                self.done[i] = true;
-                self.steps.push(Step::Check(self.conditions[i]));
-            }
-        }
-    }
-
-    /// `x = y` with one of the two known.
-    fn assign(&mut self) -> bool {
-        for i in 0..self.conditions.len() {
-            let GuardKind::Same {
-                negated: false,
-                left,
-                right,
-            } = &self.conditions[i].kind
-            else {
-                continue;
-            };
-            let missing = self.missing(i);
-            if self.done[i] || missing.len() != 1 {
-                continue;
-            }
-            for (from, to) in [(left, right), (right, left)] {
-                if from.kind == TermKind::Variable(missing[0]) && to.kind != from.kind {
-                    self.done[i] = true;
-                    self.steps.push(Step::Assign(missing[0], to));
-                    self.bind(missing[0]);
-                    return true;
-                }
-            }
-        }
-        false
-    }
-
-    /// An equation with one unknown.
-    fn solve(&mut self) -> bool {
-        for i in 0..self.conditions.len() {
-            let missing = self.missing(i);
-            if self.done[i] || missing.len() != 1 {
-                continue;
-            }
-            let Some(linear) = &self.linear[i] else {
-                continue;
-            };
-            let has_it = linear.terms.iter().any(|(id, _, _)| *id == missing[0]);
-            if linear.op == Comparison::Equal && has_it {
-                self.done[i] = true;
-                self.steps.push(Step::Solve(missing[0], linear.clone()));
-                self.bind(missing[0]);
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Membership in a table that binds something, if that beats loops over the sorts.
-    fn join_table(&mut self) -> bool {
-        let mut best: Option<(f64, usize, Step<'a>)> = None;
-        for i in 0..self.conditions.len() {
-            let GuardKind::Member(table, cells) = &self.conditions[i].kind else {
-                continue;
-            };
-            if self.done[i] {
-                continue;
-            }
-            let missing = self.missing(i);
-            let mut known = Vec::new();
-            let mut key = Vec::new();
-            let mut binds: Vec<(usize, VarId)> = Vec::new();
-            let mut usable = true;
-            for (column, cell) in cells.iter().enumerate() {
-                let sort = self.scope.theory()[*table].columns[column].sort;
-                let mut variables = Vec::new();
-                super::value_variables(cell, &mut variables);
-                if variables.iter().all(|v| !missing.contains(v)) {
-                    known.push(column);
-                    key.push((cell, sort));
-                } else if let Some(id) = plain_variable(cell)
-                    && binds.iter().all(|(_, v)| *v != id)
-                {
-                    binds.push((column, id));
-                } else {
-                    usable = false;
-                }
-            }
-            if !usable {
-                continue;
-            }
-            let index = (self.scope.indexes).by_columns(self.scope.data, *table, &known, true);
-            let rows: usize = index.values().map(Vec::len).sum();
-            let fan_out = rows as f64 / index.len().max(1) as f64;
-            let sizes = binds.iter().map(|(_, v)| f64::from(self.scope.size_of(*v)));
-            let better = best.as_ref().is_none_or(|(cost, _, _)| fan_out < *cost);
-            if fan_out <= sizes.product::<f64>() && better {
-                let step = Step::Member {
-                    table: *table,
-                    index,
-                    key,
-                    binds,
-                };
-                best = Some((fan_out, i, step));
-            }
-        }
-        let Some((_, i, step)) = best else {
-            return false;
-        };
-        self.done[i] = true;
-        if let Step::Member { binds, .. } = &step {
-            let bound: Vec<_> = binds.iter().map(|(_, v)| *v).collect();
-            self.steps.push(step);
-            bound.into_iter().for_each(|id| self.bind(id));
-        }
-        true
-    }
-
-    /// After a loop: give up where a linear condition cannot be met any more.
-    fn cut_short(&mut self, id: VarId) {
-        for i in 0..self.conditions.len() {
-            let Some(linear) = &self.linear[i] else {
-                continue;
-            };
-            if self.done[i] || !linear.terms.iter().any(|(v, _, _)| *v == id) {
-                continue;
-            }
-            let bound = (0..self.scope.variables.len())
-                .map(|v| !self.unbound.contains(&VarId(v as u32)))
-                .collect();
-            self.steps.push(Step::Possible(linear.clone(), bound));
-        }
-    }
-}
-
-fn plain_variable(value: &Value) -> Option<VarId> {
-    match &value.kind {
-        ValueKind::Number(id) => Some(*id),
-        ValueKind::Individual(term) => match term.kind {
-            TermKind::Variable(id) => Some(id),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

@@ -1,5 +1,5 @@
 //! Conditions that are linear in integer variables, such as `10*d1 + d2 = n`: they can be solved for
-//! their last variable, and cut short when no value of the remaining ones can satisfy them.
+//! their last variable, and bound the variables that are looped over.
 
 use super::bounds::Bounds;
 use super::evaluate::{Cell, Scope};
@@ -18,15 +18,46 @@ pub(crate) struct Linear {
 impl Linear {
     /// The linear form of a comparison, if it has one and it cannot overflow.
     pub fn of(scope: &Scope, guard: &Guard) -> Option<Linear> {
+        match &guard.kind {
+            GuardKind::Compare(op, a, b) => Linear::compare(scope, *op, a, b, 1),
+            _ => None,
+        }
+    }
+
+    /// The linear conditions that a comparison implies: itself, or both sides of `abs(x - y) < 3`.
+    pub fn bounds(scope: &Scope, guard: &Guard) -> Vec<Linear> {
         let GuardKind::Compare(op, a, b) = &guard.kind else {
-            return None;
+            return Vec::new();
         };
+        let sides = match (op, &a.kind, &b.kind) {
+            (Comparison::Less | Comparison::LessEqual, ValueKind::Abs(inner), _) => {
+                Some((inner, b))
+            }
+            (Comparison::Greater | Comparison::GreaterEqual, _, ValueKind::Abs(inner)) => {
+                Some((inner, a))
+            }
+            _ => None,
+        };
+        let below = match op {
+            Comparison::Less | Comparison::Greater => Comparison::Less,
+            _ => Comparison::LessEqual,
+        };
+        match sides {
+            Some((inner, limit)) => ([1, -1].into_iter())
+                .filter_map(|sign| Linear::compare(scope, below, inner, limit, sign))
+                .collect(),
+            None => Linear::of(scope, guard).into_iter().collect(),
+        }
+    }
+
+    /// `sign·a op b`
+    fn compare(scope: &Scope, op: Comparison, a: &Value, b: &Value, sign: i64) -> Option<Linear> {
         let mut linear = Linear {
             terms: Vec::new(),
             constant: 0,
-            op: *op,
+            op,
         };
-        linear.add(scope, a, 1)?;
+        linear.add(scope, a, sign)?;
         linear.add(scope, b, -1)?;
         linear.terms.sort_unstable_by_key(|(id, _, _)| *id);
         linear.terms.dedup_by(|later, first| {
@@ -93,32 +124,40 @@ impl Linear {
         Some(())
     }
 
-    /// The sum over the bound variables, and the least and greatest that the unbound ones can add.
-    fn partial(&self, scope: &Scope, env: &[Cell], bound: &[bool]) -> (i64, i64, i64) {
-        let (mut sum, mut low, mut high) = (self.constant, 0, 0);
-        for &(id, coefficient, (a, b)) in &self.terms {
-            if bound[id.index()] {
-                sum += coefficient * scope.integer(id, env);
+    /// Narrows the range of an unbound variable to what leaves the condition possible, whatever the other unbound ones
+    /// are.
+    pub fn narrow(
+        &self,
+        scope: &Scope,
+        env: &[Cell],
+        bound: &[bool],
+        unknown: VarId,
+        range: &mut (i64, i64),
+    ) {
+        let mut coefficient = 0;
+        let (mut low, mut high) = (self.constant, self.constant);
+        for &(id, c, (a, b)) in &self.terms {
+            if id == unknown {
+                coefficient = c;
+            } else if bound[id.index()] {
+                let value = c * scope.integer(id, env);
+                low += value;
+                high += value;
             } else {
-                let (x, y) = (coefficient * a, coefficient * b);
-                low += x.min(y);
-                high += x.max(y);
+                low += (c * a).min(c * b);
+                high += (c * a).max(c * b);
             }
         }
-        (sum, low, high)
-    }
-
-    /// Whether some values of the unbound variables could still satisfy the condition.
-    pub fn possible(&self, scope: &Scope, env: &[Cell], bound: &[bool]) -> bool {
-        let (sum, low, high) = self.partial(scope, env, bound);
-        let (low, high) = (sum + low, sum + high);
         match self.op {
-            Comparison::Equal => low <= 0 && high >= 0,
-            Comparison::NotEqual => true,
-            Comparison::Less => low < 0,
-            Comparison::LessEqual => low <= 0,
-            Comparison::Greater => high > 0,
-            Comparison::GreaterEqual => high >= 0,
+            Comparison::Less => at_most(coefficient, -low - 1, range),
+            Comparison::LessEqual => at_most(coefficient, -low, range),
+            Comparison::Greater => at_most(-coefficient, high - 1, range),
+            Comparison::GreaterEqual => at_most(-coefficient, high, range),
+            Comparison::Equal => {
+                at_most(coefficient, -low, range);
+                at_most(-coefficient, high, range);
+            }
+            Comparison::NotEqual => {}
         }
     }
 
@@ -133,6 +172,16 @@ impl Linear {
             }
         }
         (coefficient != 0 && sum % coefficient == 0).then(|| -(sum / coefficient))
+    }
+}
+
+/// Narrows the range of v to where `coefficient·v ≤ limit`.
+fn at_most(coefficient: i64, limit: i64, range: &mut (i64, i64)) {
+    let quotient = limit.div_euclid(coefficient.abs().max(1));
+    match coefficient {
+        0 => {}
+        1.. => range.1 = range.1.min(quotient),
+        _ => range.0 = range.0.max(-quotient),
     }
 }
 

@@ -1,17 +1,20 @@
 //! Guards at work: evaluating them on a binding, and listing the bindings that pass them.
 //!
 //! [`evaluate`] says whether one binding passes: the meaning of a guard. [`join`] lists all bindings
-//! that pass without trying the whole product, wherever an equation or a table allows.
+//! that pass without trying the whole product, wherever an equation, a table, bounds or a distance allow.
 
 mod bounds;
 mod evaluate;
 mod join;
 mod linear;
+mod neighbours;
+mod planner;
 mod table_index;
 
 pub(crate) use evaluate::{Cell, Scope};
 pub(crate) use join::Join;
 pub(crate) use linear::Linear;
+pub use neighbours::Neighbours;
 pub(crate) use table_index::TableIndexes;
 
 use crate::theory::*;

@@ -1,4 +1,4 @@
-//! Hash look-ups into tables, built when first needed and kept.
+//! Look-ups into the data, built when first needed and kept: rows of tables by hash, points by distance.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -7,8 +7,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bounds::{self, Bounds};
 use super::evaluate::real_code;
+use super::neighbours::Neighbours;
 use crate::data::{ColumnData, Data};
-use crate::theory::TableId;
+use crate::theory::{SortId, TableId};
 
 /// The rows of a table by the cells of some of its columns.
 pub(crate) type RowsByKey = FxHashMap<Box<[u64]>, Vec<u32>>;
@@ -18,12 +19,13 @@ type ByColumns = (TableId, Vec<usize>, bool);
 /// All rows of a table.
 type Members = FxHashSet<Box<[u64]>>;
 
-/// The look-ups of all tables.
+/// The look-ups of all tables and sorts.
 #[derive(Default)]
 pub(crate) struct TableIndexes {
     by_columns: RefCell<FxHashMap<ByColumns, Rc<RowsByKey>>>,
     members: RefCell<FxHashMap<TableId, Rc<Members>>>,
     bounds: OnceCell<(Bounds, Bounds)>,
+    neighbours: RefCell<FxHashMap<SortId, Option<Rc<Neighbours>>>>,
 }
 
 /// A cell as the 64 bits by which it is looked up.
@@ -54,6 +56,18 @@ impl TableIndexes {
     /// The bounds of the numbers in all `Int` and in all `Real` columns.
     pub(super) fn column_bounds(&self, data: &Data) -> (Bounds, Bounds) {
         *self.bounds.get_or_init(|| bounds::of_columns(data))
+    }
+
+    /// The points of a sort by where they are; `None` if it has no features that can be indexed.
+    pub(super) fn neighbours(&self, data: &Data, sort: SortId) -> Option<Rc<Neighbours>> {
+        if let Some(known) = self.neighbours.borrow().get(&sort) {
+            return known.clone();
+        }
+        let features = data.sorts[sort.index()].features.as_ref();
+        let index = features.and_then(|(width, values)| Neighbours::new(*width, values));
+        let index = index.map(Rc::new);
+        self.neighbours.borrow_mut().insert(sort, index.clone());
+        index
     }
 
     /// The rows of the table by the cells of `columns`; if `distinct`, equal rows are listed once, since

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::component::{InScope, KeyIds};
 use super::literal::MapKey;
+use super::memory::Account;
 use super::program::*;
 use super::{Plan, PlannedAxiom};
 use crate::data::Data;
@@ -29,11 +30,14 @@ pub(super) struct Builder<'a> {
     pub outputs: &'a [Output],
     pub semantics: &'a Semantics,
     pub rewrites: Rewrites,
+    pub account: Account,
     pub indexes: &'a TableIndexes,
     // Shared by all axioms:
     pub components: Vec<Component>,
     pub key_ids: Vec<KeyIds>,
     pub shared_components: FxHashMap<ComponentSource, usize>,
+    /// By everything that the lists depend on.
+    pub guarded_components: FxHashMap<String, usize>,
     pub maps: Vec<Map>,
     pub map_index: FxHashMap<MapKey, usize>,
     pub requests: Vec<RequestPlan>,
@@ -61,6 +65,7 @@ pub(super) fn plan(
     outputs: &[Output],
     semantics: &Semantics,
     rewrites: Rewrites,
+    memory: u64,
 ) -> Result<Plan, Diagnostics> {
     let mut out = data.missing();
     check(data, outputs, semantics, &mut out);
@@ -73,10 +78,12 @@ pub(super) fn plan(
         outputs,
         semantics,
         rewrites,
+        account: Account::new(memory),
         indexes: &indexes,
         components: Vec::new(),
         key_ids: Vec::new(),
         shared_components: FxHashMap::default(),
+        guarded_components: FxHashMap::default(),
         maps: Vec::new(),
         map_index: FxHashMap::default(),
         requests: Vec::new(),
@@ -115,6 +122,11 @@ pub(super) fn plan(
                 .help("give at least one axiom a weight above 0"),
         );
     }
+    let requests = std::mem::take(&mut builder.requests);
+    for problem in builder.account_for_tables(&requests) {
+        builder.warnings.push(problem);
+    }
+    builder.requests = requests;
     if !builder.warnings.has_errors() {
         places_in_complete_tables(&mut programs, &mut builder.maps, &builder.requests);
     }

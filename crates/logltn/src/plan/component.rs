@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::build::Builder;
+use super::literal::MapKey;
 use super::program::*;
 use crate::diagnostic::Diagnostic;
 use crate::guard::{Cell, Join, Scope, conjuncts, free_variables};
@@ -27,8 +28,8 @@ pub(super) struct KeyIds {
     pub ids: FxHashMap<Box<[u64]>, u32>,
 }
 
-/// The most tuples that the lists of one component may hold.
-const MAX_TUPLES: usize = 1 << 30;
+/// The most numbers that the lists of one component may hold, however much memory there is.
+const MAX_CELLS: usize = 1 << 31;
 
 impl Builder<'_> {
     /// The components of a quantifier, in scope at `level`, with the slots that hold their keys.
@@ -52,8 +53,8 @@ impl Builder<'_> {
         let mut uses = Vec::new();
         for (position, (variables, conditions)) in groups.into_iter().enumerate() {
             let (component, key_slot) = match (binding, conditions.is_empty()) {
-                (Binding::Rows(table, _), true) => (self.all_rows(*table), None),
-                (Binding::Sorts(_), true) => (self.all_individuals(variables[0]), None),
+                (Binding::Rows(table, _), true) => (self.all_rows(*table, variables[0])?, None),
+                (Binding::Sorts(_), true) => (self.all_individuals(variables[0])?, None),
                 (Binding::Rows(table, _), false) => {
                     self.guarded(&variables, Some(*table), &conditions)?
                 }
@@ -81,20 +82,20 @@ impl Builder<'_> {
         Ok((scope, uses))
     }
 
-    pub(super) fn all_individuals(&mut self, variable: VarId) -> usize {
+    pub(super) fn all_individuals(&mut self, variable: VarId) -> Result<usize, Diagnostic> {
         let ColumnSort::Sort(sort) = self.variables[variable.index()].sort else {
-            return 0; // the resolver binds only sorts here
+            return Ok(0); // the resolver binds only sorts here
         };
         let size = self.data.size(sort) as u32;
-        self.shared_component(ComponentSource::Sort(sort), size, None)
+        self.shared_component(ComponentSource::Sort(sort), size, None, variable)
     }
 
-    fn all_rows(&mut self, table: TableId) -> usize {
+    fn all_rows(&mut self, table: TableId, variable: VarId) -> Result<usize, Diagnostic> {
         let (rows, batched) = match self.data.table(table) {
             Some(t) => (t.rows as u32, t.batched.then_some(table)),
             None => (0, None),
         };
-        self.shared_component(ComponentSource::Rows(table), rows, batched)
+        self.shared_component(ComponentSource::Rows(table), rows, batched, variable)
     }
 
     fn shared_component(
@@ -102,10 +103,12 @@ impl Builder<'_> {
         source: ComponentSource,
         size: u32,
         batched: Option<TableId>,
-    ) -> usize {
+        variable: VarId,
+    ) -> Result<usize, Diagnostic> {
         if let Some(&known) = self.shared_components.get(&source) {
-            return known;
+            return Ok(known);
         }
+        self.account_for_cells(u128::from(size), self.span_of(variable))?;
         self.components.push(Component {
             source: source.clone(),
             offsets: vec![0, size],
@@ -118,7 +121,7 @@ impl Builder<'_> {
         self.key_ids.push(KeyIds::default());
         self.shared_components
             .insert(source, self.components.len() - 1);
-        self.components.len() - 1
+        Ok(self.components.len() - 1)
     }
 
     /// The tuples that a guard keeps, one list for each combination of the outer variables it looks at.
@@ -136,6 +139,13 @@ impl Builder<'_> {
             !variables.contains(v) && self.scope.iter().any(in_scope)
         });
 
+        let name = self.guard_name(variables, rows_of, conditions, &outer);
+        if let Some(&known) = self.guarded_components.get(&name) {
+            let keys = std::mem::take(&mut self.key_ids[known]);
+            let key_slot = (!outer.is_empty()).then(|| self.key_slot(&keys, Some(known)));
+            self.key_ids[known] = keys;
+            return Ok((known, key_slot));
+        }
         let mut tuples = Vec::new();
         let mut offsets = vec![0_u32];
         let mut keys = KeyIds {
@@ -152,6 +162,8 @@ impl Builder<'_> {
         } else {
             variables.len()
         };
+        let room = self.account.cells_left().min(MAX_CELLS);
+        let span = conditions[0].span.to(conditions[conditions.len() - 1].span);
         let mut env = self.env.clone();
         let mut failure = None;
         self.walk(&outer, &mut env, &mut |env| {
@@ -167,12 +179,12 @@ impl Builder<'_> {
                     Some(_) => tuples.push(row),
                     None => tuples.extend(variables.iter().map(|v| env[v.index()].code() as u32)),
                 }
-                tuples.len() <= MAX_TUPLES
+                tuples.len() <= room
             });
             if let Err(error) = result {
                 failure = Some(scope.diagnose(&error));
-            } else if tuples.len() > MAX_TUPLES {
-                failure = Some(too_many(scope, conditions));
+            } else if tuples.len() > room {
+                failure = Some(self.too_much(span));
             }
             sort_tuples(&mut tuples[start..], arity);
             keys.ids.insert(key, offsets.len() as u32 - 1);
@@ -200,10 +212,45 @@ impl Builder<'_> {
             tuples,
             arity,
         };
+        self.account_for_cells(component.tuples.len() as u128, span)?;
+        let known = self.components.len();
         self.components.push(component);
-        let key_slot = (!outer.is_empty()).then(|| self.key_slot(&keys));
+        self.guarded_components.insert(name, known);
+        let key_slot = (!outer.is_empty()).then(|| self.key_slot(&keys, Some(known)));
         self.key_ids.push(keys);
-        Ok((self.components.len() - 1, key_slot))
+        Ok((known, key_slot))
+    }
+
+    /// What makes the lists of two guards the same: their text and sorts, what `for`, `all` and `any` have fixed in
+    /// them, and around those that look at outer variables the components that bind these.
+    fn guard_name(
+        &self,
+        variables: &[VarId],
+        rows_of: Option<TableId>,
+        conditions: &[&Guard],
+        outer: &[VarId],
+    ) -> String {
+        let mut name = format!("{rows_of:?}");
+        let mut seen: Vec<VarId> = conditions.iter().flat_map(|g| free_variables(g)).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        // Which comes first decides on the places in the tuples.
+        for id in variables.iter().chain(&seen) {
+            let variable = &self.variables[id.index()];
+            let fixed = self.fixed[id.index()].then(|| self.env[id.index()].code());
+            name += &format!(" {}: {:?} {fixed:?}", variable.name, variable.sort);
+        }
+        for condition in conditions {
+            name += " and ";
+            name += &self.theory().guard_text(self.variables, condition);
+        }
+        if !outer.is_empty() {
+            for around in self.relevant(outer) {
+                name += &format!(" in {} {:?}", around.component, around.variables);
+            }
+            name += &format!(" for {outer:?}");
+        }
+        name
     }
 
     pub(super) fn guard_scope(&self) -> Scope<'_> {
@@ -222,6 +269,11 @@ impl Builder<'_> {
         env: &mut Vec<Cell>,
         visit: &mut dyn FnMut(&mut Vec<Cell>),
     ) {
+        self.walk_from(&self.relevant(wanted), env, visit);
+    }
+
+    /// The components that bind `wanted`, or what the keys of those depend on, from the outside in.
+    fn relevant(&self, wanted: &[VarId]) -> Vec<&InScope> {
         let mut needed: Vec<VarId> = wanted.to_vec();
         let mut relevant: Vec<&InScope> = Vec::new();
         // From the inside out: a component's key is bound further out.
@@ -232,7 +284,7 @@ impl Builder<'_> {
             }
         }
         relevant.reverse();
-        self.walk_from(&relevant, env, visit);
+        relevant
     }
 
     fn walk_from(
@@ -296,12 +348,21 @@ impl Builder<'_> {
         }
     }
 
-    /// A slot that holds the key id of a component, made of what the outer components know.
-    pub(super) fn key_slot(&mut self, keys: &KeyIds) -> usize {
+    /// A slot that holds the key id, made of what the outer components know. The keys of a component that several
+    /// axioms share are mapped once.
+    pub(super) fn key_slot(&mut self, keys: &KeyIds, of: Option<usize>) -> usize {
         let slot = self.new_slot(SlotBase::default());
         let owners = self.owners(&keys.variables);
         if let [owner] = owners.as_slice() {
             let owner = self.scope[*owner].clone();
+            let name = of.map(|keyed| MapKey::Key {
+                component: owner.component,
+                keyed,
+            });
+            if let Some(&map) = name.as_ref().and_then(|n| self.map_index.get(n)) {
+                self.use_map(slot, &owner, map);
+                return slot;
+            }
             let ids = self.per_tuple(&owner, |env| {
                 let key: Box<[u64]> = (keys.variables.iter())
                     .map(|v| env[v.index()].code())
@@ -310,6 +371,9 @@ impl Builder<'_> {
                 keys.ids.get(&key).copied().unwrap_or(0)
             });
             self.add_map(slot, &owner, MapValues::Plain(ids));
+            if let Some(name) = name {
+                self.map_index.insert(name, self.maps.len() - 1);
+            }
             return slot;
         }
         // Several components: each numbers its own part, and the sum is looked up.
@@ -385,13 +449,6 @@ impl Builder<'_> {
             })
             .collect()
     }
-}
-
-fn too_many(scope: Scope, conditions: &[&Guard]) -> Diagnostic {
-    let span = conditions[0].span.to(conditions[conditions.len() - 1].span);
-    Diagnostic::error("this guard keeps more than a billion combinations")
-        .at(&scope.theory().source, span, "")
-        .help("a narrower guard, or fewer variables under one quantifier")
 }
 
 fn sort_tuples(tuples: &mut [u32], arity: usize) {

@@ -3,6 +3,7 @@
 
 use super::build::Builder;
 use super::component::InScope;
+use super::memory::PER_PLACE;
 use super::program::*;
 use crate::diagnostic::Diagnostic;
 use crate::guard::Cell;
@@ -21,6 +22,8 @@ pub(super) enum MapKey {
     },
     /// The class that a place in the tuple picks.
     Class { component: usize, place: usize },
+    /// The key of a component inside.
+    Key { component: usize, keyed: usize },
 }
 
 /// An argument's individual.
@@ -188,7 +191,7 @@ impl Builder<'_> {
                 };
                 let map = self.map(key, &owner, |this| {
                     MapValues::Plain(this.per_tuple(&owner, |env| individual(env, variable)))
-                });
+                })?;
                 self.use_map(slot, &owner, map);
             }
         }
@@ -242,7 +245,7 @@ impl Builder<'_> {
                 let map = self.map(key, &owner, |this| {
                     let codes = this.per_tuple(&owner, |env| base + code(env, &bound));
                     MapValues::Rows { request, codes }
-                });
+                })?;
                 self.use_map(slot, &owner, map);
             }
             several => {
@@ -252,6 +255,8 @@ impl Builder<'_> {
                     let own: Vec<_> = (bound.iter().copied())
                         .filter(|(v, _)| owner.variables.contains(v))
                         .collect();
+                    let places = self.components[owner.component].len() as u128;
+                    self.account_for(PER_PLACE * places, self.span_of(owner.variables[0]))?;
                     let values = self.per_tuple(&owner, |env| code(env, &own));
                     self.add_wide_map(wide, &owner, MapValues::Wide(values));
                 }
@@ -286,17 +291,19 @@ impl Builder<'_> {
         key: MapKey,
         owner: &InScope,
         values: impl FnOnce(&Self) -> MapValues,
-    ) -> usize {
+    ) -> Result<usize, Diagnostic> {
         if let Some(&known) = self.map_index.get(&key) {
-            return known;
+            return Ok(known);
         }
+        let places = self.components[owner.component].len() as u128;
+        self.account_for(PER_PLACE * places, self.span_of(owner.variables[0]))?;
         let values = values(self);
         self.maps.push(Map {
             component: owner.component,
             values,
         });
         self.map_index.insert(key, self.maps.len() - 1);
-        self.maps.len() - 1
+        Ok(self.maps.len() - 1)
     }
 }
 

@@ -6,6 +6,7 @@ mod count;
 mod elimination;
 mod literal;
 mod lower;
+mod memory;
 mod narrow;
 pub(crate) mod program;
 mod show;
@@ -46,11 +47,17 @@ pub struct PlanOptions {
     /// Whether formulas may be rewritten to cheaper ones of the same value and gradient: quantifiers moved
     /// inward, variables of an `exists` eliminated one at a time. On unless switched off.
     pub rewrite: bool,
+    /// How many bytes the lists of bindings and the tables of answers may take. A plan that would need more is refused
+    /// with the place in the theory that asks for it, instead of exhausting the machine. 4 GiB unless set.
+    pub memory: u64,
 }
 
 impl Default for PlanOptions {
     fn default() -> PlanOptions {
-        PlanOptions { rewrite: true }
+        PlanOptions {
+            rewrite: true,
+            memory: 4 << 30,
+        }
     }
 }
 
@@ -107,7 +114,7 @@ impl Plan {
             true => Rewrites::WhereCheaper,
             false => Rewrites::Never,
         };
-        build::plan(data, outputs, semantics, rewrites)
+        build::plan(data, outputs, semantics, rewrites, options.memory)
     }
 
     /// Rewrites wherever that is exact, even where it does not pay: for tests, whose theories are small.
@@ -117,7 +124,8 @@ impl Plan {
         outputs: &[Output],
         semantics: &Semantics,
     ) -> Result<Plan, Diagnostics> {
-        build::plan(data, outputs, semantics, Rewrites::Always)
+        let memory = PlanOptions::default().memory;
+        build::plan(data, outputs, semantics, Rewrites::Always, memory)
     }
 
     /// Leaves only some axioms, such as the members of a family that a phase of training names.

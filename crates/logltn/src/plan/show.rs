@@ -19,7 +19,7 @@ fn grouped(n: u128) -> String {
     out
 }
 
-fn bytes(n: usize) -> String {
+pub(super) fn bytes(n: usize) -> String {
     match n {
         0..10_000 => format!("{n} bytes"),
         10_000..10_000_000 => format!("{} kB", grouped(n as u128 / 1000)),

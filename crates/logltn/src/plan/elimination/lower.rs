@@ -19,7 +19,7 @@ impl Builder<'_> {
             keys,
             mut elimination,
         } = found;
-        let key_slot = (!keys.variables.is_empty()).then(|| self.key_slot(&keys));
+        let key_slot = (!keys.variables.is_empty()).then(|| self.key_slot(&keys, None));
         elimination.key_slot = key_slot;
         for (member, negate) in common {
             let node = self.formula(member, negate)?;
@@ -51,7 +51,7 @@ impl Builder<'_> {
             .map(|v| self.guard_scope().size_of(*v))
             .collect();
         let component = match variables.as_slice() {
-            [only] if size == sizes[0] as usize => self.all_individuals(*only),
+            [only] if size == sizes[0] as usize => self.all_individuals(*only)?,
             _ => {
                 self.components.push(Component {
                     source: ComponentSource::Guarded {

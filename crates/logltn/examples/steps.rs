@@ -1,0 +1,184 @@
+//! Takes steps of one problem and says nothing, so that a profiler or an instruction counter sees little else; or
+//! compares its time with that of a fixed loop: what `bench/guard/run` runs.
+//!
+//! - `steps clustering 100`: a hundred steps. Problems: clustering, addition, columns, parts.
+//! - `steps kernels`: which instructions the loops use here.
+//! - `steps bounds`: the fastest clustering step beside what its implications cannot do without.
+//! - `steps ratios`: for each problem, the time of a step in units of the fixed loop, fastest of many, in turns.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use logltn::vector::Real;
+use logltn::{Engine, Parameters, Plan, Semantics};
+
+#[path = "growth/problems.rs"]
+#[allow(dead_code)] // the one that grows as well
+mod problems;
+
+const PROBLEMS: [&str; 4] = ["clustering", "addition", "columns", "parts"];
+
+fn main() {
+    // Inside of a pool, as a training is: then a step need not wake one.
+    let pool = rayon::ThreadPoolBuilder::new().build().expect("threads");
+    pool.install(run);
+}
+
+fn run() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["kernels"] => println!("{}", f32::kernels().name()),
+        ["ratios"] => ratios(),
+        ["bounds"] => bounds(),
+        [problem, steps] if PROBLEMS.contains(problem) => {
+            let steps: usize = steps.parse().expect("how many steps");
+            let mut problem = Steps::new(problem);
+            (0..steps).for_each(|_| problem.step());
+        }
+        _ => {
+            eprintln!(
+                "usage: steps kernels | ratios | bounds | ({}) STEPS",
+                PROBLEMS.join("|")
+            );
+            std::process::exit(2);
+        }
+    }
+}
+
+struct Steps {
+    engine: Engine<f32>,
+    /// The first row of the next batch.
+    next: u32,
+}
+
+impl Steps {
+    fn new(problem: &str) -> Steps {
+        let (data, outputs) = match problem {
+            "clustering" => problems::clustering(801, 5, 16),
+            "addition" => problems::addition(1_024),
+            "columns" => problems::columns(15),
+            _ => problems::parts(60),
+        };
+        let plan = Plan::new(&data, &outputs, &Semantics::default()).expect("a plan");
+        let mut steps = Steps {
+            engine: Engine::new(plan),
+            next: 0,
+        };
+        let mut state = 3;
+        for request in 0..steps.engine.requests().len() {
+            for x in steps.engine.numbers_mut(request) {
+                *x = 4.0 * problems::random(&mut state) as f32 - 2.0;
+            }
+        }
+        steps
+    }
+
+    fn step(&mut self) {
+        let theory = self.engine.plan().data().theory();
+        let batched = theory.table("sums").filter(|&t| {
+            let data = self.engine.plan().data().table(t);
+            data.is_some_and(|d| d.batched)
+        });
+        if let Some(table) = batched {
+            let batch: [u32; 32] = std::array::from_fn(|i| (self.next + i as u32) % 1_024);
+            self.next += 32;
+            self.engine.set_batch(table, &batch).expect("a batch");
+        }
+        let value = self.engine.evaluate_with_gradients(&Parameters::default());
+        black_box(value.expect("a loss").loss);
+    }
+}
+
+/// What every step is made of, in the same mixture every time: exponentials, logarithms, reading and adding to places.
+fn fixed_loop(table: &mut [f32], places: &[u32]) {
+    let mut x: Vec<f32> = places.iter().map(|&p| table[p as usize]).collect();
+    let mut e = vec![0.0; x.len()];
+    for _ in 0..8 {
+        f32::kernels().log1p_exp_neg_with_exp(&mut x, &mut e);
+        for (&place, &e) in places.iter().zip(&e) {
+            table[place as usize] += 1e-6 * e;
+        }
+    }
+    black_box(table);
+}
+
+fn ratios() {
+    let mut state = 5;
+    let mut table: Vec<f32> = (0..4_096)
+        .map(|_| problems::random(&mut state) as f32)
+        .collect();
+    let places: Vec<u32> = (0..4_096)
+        .map(|_| (4_096.0 * problems::random(&mut state)) as u32)
+        .collect();
+    let time = |run: &mut dyn FnMut()| {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    };
+    for name in PROBLEMS {
+        let mut problem = Steps::new(name);
+        problem.step();
+        let mut fastest = [Duration::MAX; 2];
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_secs(2) {
+            fastest[0] = fastest[0].min(time(&mut || fixed_loop(&mut table, &places)));
+            fastest[1] = fastest[1].min(time(&mut || problem.step()));
+        }
+        println!(
+            "{name} {:.3}",
+            fastest[1].as_secs_f64() / fastest[0].as_secs_f64()
+        );
+    }
+}
+
+/// The implications of a clustering step: 5 clusters, 801 points, their near pairs.
+const IMPLICATIONS: usize = 80_195;
+
+/// Arithmetic: one exponential and one logarithm for each implication, in blocks that stay in cache. Memory: two
+/// numbers read from, and two added to, tables of 4,005 for each; the first of a pair stays the same for 20.
+fn bounds() {
+    let mut state = 4;
+    let differences: Vec<f32> = (0..1_024)
+        .map(|_| 5.0 * problems::random(&mut state) as f32)
+        .collect();
+    let (mut x, mut e) = (differences.clone(), vec![0.0; 1_024]);
+    let second: Vec<u32> = (0..IMPLICATIONS / 5)
+        .map(|_| (801.0 * problems::random(&mut state)) as u32 * 5)
+        .collect();
+    let table = vec![0.5_f32; 4_005];
+    let mut by = [vec![0.0_f32; 4_005], vec![0.0_f32; 4_005]];
+    let mut problem = Steps::new("clustering");
+    let mut fastest = [Duration::MAX; 3];
+    for _ in 0..2_000 {
+        let start = Instant::now();
+        for _ in 0..IMPLICATIONS / 1_024 + 1 {
+            x.copy_from_slice(&differences);
+            f32::kernels().log1p_exp_neg_with_exp(&mut x, &mut e);
+            black_box((&x, &e));
+        }
+        fastest[0] = fastest[0].min(start.elapsed());
+        let start = Instant::now();
+        for class in 0..5 {
+            for (first, seconds) in second.chunks(20).enumerate() {
+                let first = (first * 5).min(4_000) + class;
+                let mut sum = 0.0;
+                for &second in seconds {
+                    let second = second as usize + class;
+                    let value = table[first] + table[second];
+                    sum += value;
+                    by[1][second] += value;
+                }
+                by[0][first] += sum;
+            }
+        }
+        black_box(&by);
+        fastest[1] = fastest[1].min(start.elapsed());
+        let start = Instant::now();
+        problem.step();
+        fastest[2] = fastest[2].min(start.elapsed());
+    }
+    println!("exponentials and logarithms {:?}", fastest[0]);
+    println!("reading and adding {:?}", fastest[1]);
+    println!("step {:?}", fastest[2]);
+}

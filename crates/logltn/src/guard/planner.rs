@@ -1,0 +1,270 @@
+//! Chooses the steps by which a guard's bindings are listed.
+
+use super::evaluate::Scope;
+use super::join::Step;
+use super::linear::Linear;
+use super::{conjuncts, free_variables};
+use crate::theory::*;
+
+/// Chooses the steps.
+pub(super) struct Planner<'a> {
+    scope: Scope<'a>,
+    conditions: Vec<&'a Guard>,
+    /// For each condition: its variables among those to bind, and its linear form.
+    needs: Vec<Vec<VarId>>,
+    linear: Vec<Option<Linear>>,
+    done: Vec<bool>,
+    unbound: Vec<VarId>,
+    steps: Vec<Step<'a>>,
+}
+
+impl<'a> Planner<'a> {
+    pub fn new(scope: Scope<'a>, variables: &[VarId], conditions: &[&'a Guard]) -> Planner<'a> {
+        let whole = conditions.to_vec();
+        let mut conditions: Vec<&Guard> = conditions.iter().flat_map(|g| conjuncts(g)).collect();
+        let mut unbound = variables.to_vec();
+        let mut steps = Vec::new();
+        if conditions.iter().any(|g| scope.may_fail(g)) {
+            // The order of the text decides what is computed at all: try every combination.
+            let size = |id: &VarId| scope.size_of(*id);
+            steps.extend(unbound.drain(..).map(|id| Step::Loop {
+                id,
+                size: size(&id),
+                within: Vec::new(),
+            }));
+            conditions = whole;
+        }
+        let needs = conditions.iter().map(|g| {
+            let mut needs = free_variables(g);
+            needs.retain(|v| variables.contains(v));
+            needs
+        });
+        Planner {
+            needs: needs.collect(),
+            linear: conditions.iter().map(|g| Linear::of(&scope, g)).collect(),
+            done: vec![false; conditions.len()],
+            conditions,
+            unbound,
+            steps,
+            scope,
+        }
+    }
+
+    pub fn steps(mut self) -> Vec<Step<'a>> {
+        self.check_what_is_bound();
+        while !self.unbound.is_empty() {
+            if !self.assign() && !self.solve() && !self.join_table() && !self.near() {
+                let id = self.unbound.remove(0);
+                self.steps.push(Step::Loop {
+                    id,
+                    size: self.scope.size_of(id),
+                    within: self.bounds_of(id),
+                });
+            }
+            self.check_what_is_bound();
+        }
+        self.steps
+    }
+
+    fn missing(&self, condition: usize) -> Vec<VarId> {
+        let needs = self.needs[condition].iter().copied();
+        needs.filter(|v| self.unbound.contains(v)).collect()
+    }
+
+    fn bind(&mut self, id: VarId) {
+        self.unbound.retain(|v| *v != id);
+    }
+
+    fn check_what_is_bound(&mut self) {
+        for i in 0..self.conditions.len() {
+            if !self.done[i] && self.missing(i).is_empty() {
+                self.done[i] = true;
+                self.steps.push(Step::Check(self.conditions[i]));
+            }
+        }
+    }
+
+    /// `x = y` with one of the two known.
+    fn assign(&mut self) -> bool {
+        for i in 0..self.conditions.len() {
+            let GuardKind::Same {
+                negated: false,
+                left,
+                right,
+            } = &self.conditions[i].kind
+            else {
+                continue;
+            };
+            let missing = self.missing(i);
+            if self.done[i] || missing.len() != 1 {
+                continue;
+            }
+            for (from, to) in [(left, right), (right, left)] {
+                if from.kind == TermKind::Variable(missing[0]) && to.kind != from.kind {
+                    self.done[i] = true;
+                    self.steps.push(Step::Assign(missing[0], to));
+                    self.bind(missing[0]);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// An equation with one unknown.
+    fn solve(&mut self) -> bool {
+        for i in 0..self.conditions.len() {
+            let missing = self.missing(i);
+            if self.done[i] || missing.len() != 1 {
+                continue;
+            }
+            let Some(linear) = &self.linear[i] else {
+                continue;
+            };
+            let has_it = linear.terms.iter().any(|(id, _, _)| *id == missing[0]);
+            if linear.op == Comparison::Equal && has_it {
+                self.done[i] = true;
+                self.steps.push(Step::Solve(missing[0], linear.clone()));
+                self.bind(missing[0]);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Membership in a table that binds something, if that beats loops over the sorts.
+    fn join_table(&mut self) -> bool {
+        let mut best: Option<(f64, usize, Step<'a>)> = None;
+        for i in 0..self.conditions.len() {
+            let GuardKind::Member(table, cells) = &self.conditions[i].kind else {
+                continue;
+            };
+            if self.done[i] {
+                continue;
+            }
+            let missing = self.missing(i);
+            let mut known = Vec::new();
+            let mut key = Vec::new();
+            let mut binds: Vec<(usize, VarId)> = Vec::new();
+            let mut usable = true;
+            for (column, cell) in cells.iter().enumerate() {
+                let sort = self.scope.theory()[*table].columns[column].sort;
+                let mut variables = Vec::new();
+                super::value_variables(cell, &mut variables);
+                if variables.iter().all(|v| !missing.contains(v)) {
+                    known.push(column);
+                    key.push((cell, sort));
+                } else if let Some(id) = plain_variable(cell)
+                    && binds.iter().all(|(_, v)| *v != id)
+                {
+                    binds.push((column, id));
+                } else {
+                    usable = false;
+                }
+            }
+            if !usable {
+                continue;
+            }
+            let index = (self.scope.indexes).by_columns(self.scope.data, *table, &known, true);
+            let rows: usize = index.values().map(Vec::len).sum();
+            let fan_out = rows as f64 / index.len().max(1) as f64;
+            let sizes = binds.iter().map(|(_, v)| f64::from(self.scope.size_of(*v)));
+            let better = best.as_ref().is_none_or(|(cost, _, _)| fan_out < *cost);
+            if fan_out <= sizes.product::<f64>() && better {
+                let step = Step::Member {
+                    table: *table,
+                    index,
+                    key,
+                    binds,
+                };
+                best = Some((fan_out, i, step));
+            }
+        }
+        let Some((_, i, step)) = best else {
+            return false;
+        };
+        self.done[i] = true;
+        if let Step::Member { binds, .. } = &step {
+            let bound: Vec<_> = binds.iter().map(|(_, v)| *v).collect();
+            self.steps.push(step);
+            bound.into_iter().for_each(|id| self.bind(id));
+        }
+        true
+    }
+
+    /// A point within some distance of one that is known.
+    fn near(&mut self) -> bool {
+        for i in 0..self.conditions.len() {
+            let Some((a, b, distance)) = within(self.conditions[i]) else {
+                continue;
+            };
+            let missing = self.missing(i);
+            let mut limited_by = Vec::new();
+            super::value_variables(distance, &mut limited_by);
+            if self.done[i] || missing.len() != 1 || limited_by.contains(&missing[0]) {
+                continue;
+            }
+            for (from, to) in [(a, b), (b, a)] {
+                let wanted = to.kind == TermKind::Variable(missing[0]) && from.kind != to.kind;
+                let sort = self.scope.sort_of(to).filter(|_| wanted);
+                let index = sort.and_then(|s| self.scope.indexes.neighbours(self.scope.data, s));
+                if let Some(index) = index {
+                    self.steps.push(Step::Near {
+                        id: missing[0],
+                        index,
+                        from,
+                        distance,
+                    });
+                    // The condition stays open: it is checked now that all is bound.
+                    self.bind(missing[0]);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// What the open linear conditions say about a variable that is about to be looped over: a sort may have billions
+    /// of integers of which the guard leaves ten.
+    fn bounds_of(&self, id: VarId) -> Vec<(Linear, Vec<bool>)> {
+        let mut found = Vec::new();
+        for (condition, done) in self.conditions.iter().zip(&self.done) {
+            for linear in Linear::bounds(&self.scope, condition) {
+                if !done && linear.terms.iter().any(|(v, _, _)| *v == id) {
+                    let bound = (0..self.scope.variables.len())
+                        .map(|v| VarId(v as u32) != id && !self.unbound.contains(&VarId(v as u32)))
+                        .collect();
+                    found.push((linear, bound));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// `dist(a, b) < distance` in any spelling: the two points and the distance.
+fn within(guard: &Guard) -> Option<(&Term, &Term, &Value)> {
+    let GuardKind::Compare(op, left, right) = &guard.kind else {
+        return None;
+    };
+    let (near, distance) = match op {
+        Comparison::Less | Comparison::LessEqual => (left, right),
+        Comparison::Greater | Comparison::GreaterEqual => (right, left),
+        Comparison::Equal | Comparison::NotEqual => return None,
+    };
+    match &near.kind {
+        ValueKind::Dist(a, b) => Some((a, b, distance)),
+        _ => None,
+    }
+}
+
+fn plain_variable(value: &Value) -> Option<VarId> {
+    match &value.kind {
+        ValueKind::Number(id) => Some(*id),
+        ValueKind::Individual(term) => match term.kind {
+            TermKind::Variable(id) => Some(id),
+            _ => None,
+        },
+        _ => None,
+    }
+}
