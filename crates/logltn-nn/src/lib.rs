@@ -1,10 +1,10 @@
 //! Small fast neural networks on the CPU.
 //!
-//! Dense layers, convolutions and pooling, with gradients and Adam, in `f32`: what a predicate of the size of a paper's
-//! experiments needs, and no more. There is no graph, no tensor type and no automatic differentiation; a network takes
-//! a slice of numbers and gives one back, and on the way back takes the gradient of one and gives the gradient of the
-//! other. In return a step asks for no memory, takes less time than PyTorch's (`docs/performance.md`), and **has the
-//! same bits on any number of threads**.
+//! Dense layers, convolutions, pooling and dropout, with gradients and Adam, in `f32`: what a predicate of the size of
+//! a paper's experiments needs, and no more. There is no graph, no tensor type and no automatic differentiation; a
+//! network takes a slice of numbers and gives one back, and on the way back takes the gradient of one and gives the
+//! gradient of the other. In return a step asks for no memory, takes less time than PyTorch's
+//! (`docs/performance.md`), and **has the same bits on any number of threads**.
 //!
 //! # A network
 //! A [`NetworkSpec`] says what a network is made of, a [`Network`] has the numbers. The seed decides all of them.

@@ -16,6 +16,9 @@ use tempfile::TempDir;
 
 /// Enough sums that batches differ.
 const BATCHES: usize = 20;
+const MOST_DIGITS: usize = 15;
+/// All numbers of digits take turns, so that other work on the machine disturbs them alike.
+const ROUNDS: usize = 10;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -38,10 +41,17 @@ fn main() {
     }
 }
 
+/// Seconds of all steps, of one number of digits.
+#[derive(Default)]
+struct Times {
+    logic: Vec<f64>,
+    step: Vec<f64>,
+}
+
 /// Microseconds of a row, fastest and median.
-struct Cost {
-    logic: [f64; 2],
-    step: [f64; 2],
+fn per_row(seconds: &mut [f64], rows: usize) -> [f64; 2] {
+    seconds.sort_by(f64::total_cmp);
+    [seconds[0], seconds[seconds.len() / 2]].map(|s| s * 1e6 / rows as f64)
 }
 
 fn all(folder: &Path, steps: usize, threads: usize) -> Result<(), Diagnostics> {
@@ -58,9 +68,16 @@ fn all(folder: &Path, steps: usize, threads: usize) -> Result<(), Diagnostics> {
         name: name.into(),
         points: Vec::new(),
     });
-    for digits in 1..=15 {
+    let mut times: [Times; MOST_DIGITS] = Default::default();
+    for _ in 0..ROUNDS {
+        for (times, digits) in times.iter_mut().zip(1..) {
+            measure(digits, steps.div_ceil(ROUNDS), times)?;
+        }
+    }
+    for (times, digits) in times.iter_mut().zip(1..) {
         let rows = addition_batch(digits);
-        let Cost { logic, step } = measure(digits, steps)?;
+        let logic = per_row(&mut times.logic, rows);
+        let step = per_row(&mut times.step, rows);
         println!(
             "{digits:2}  {rows:9}  {:8.2} ({:8.2})  {:8.1} ({:8.1})  {:6.1} %",
             logic[0],
@@ -99,7 +116,7 @@ fn all(folder: &Path, steps: usize, threads: usize) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-fn measure(digits: usize, steps: usize) -> Result<Cost, Diagnostics> {
+fn measure(digits: usize, steps: usize, times: &mut Times) -> Result<(), Diagnostics> {
     // The folder must stay until the images are read.
     let (_folder, project) = project(digits)?;
     let rows = addition_batch(digits);
@@ -108,7 +125,6 @@ fn measure(digits: usize, steps: usize) -> Result<Cost, Diagnostics> {
     let table = (project.theory().table("sums"))
         .ok_or_else(|| Diagnostic::error("the theory of addition has no table of sums"))?;
     let mut engine = Engine::<f32>::new(plan);
-    let mut logic = Vec::with_capacity(steps);
     for step in 0..steps {
         let first = step * rows % count;
         let batch: Vec<u32> = (first..first + rows).map(|r| r as u32).collect();
@@ -120,27 +136,19 @@ fn measure(digits: usize, steps: usize) -> Result<Cost, Diagnostics> {
         }
         let begun = Instant::now();
         engine.evaluate_with_gradients(&Parameters::default())?;
-        logic.push((chosen + begun.elapsed()).as_secs_f64());
+        (times.logic).push((chosen + begun.elapsed()).as_secs_f64());
     }
     let options = TrainOptions {
         steps: Some(steps as u64),
         ..TrainOptions::default()
     };
     let mut trainer = Trainer::new(project, &options)?;
-    let mut whole = Vec::with_capacity(steps);
     while !trainer.is_done() {
         let begun = Instant::now();
         trainer.step()?;
-        whole.push(begun.elapsed().as_secs_f64());
+        times.step.push(begun.elapsed().as_secs_f64());
     }
-    let per_row = |mut seconds: Vec<f64>| {
-        seconds.sort_by(f64::total_cmp);
-        [seconds[0], seconds[seconds.len() / 2]].map(|s| s * 1e6 / rows as f64)
-    };
-    Ok(Cost {
-        logic: per_row(logic),
-        step: per_row(whole),
-    })
+    Ok(())
 }
 
 /// Made-up images and sums, in files as the experiment has them.
