@@ -144,6 +144,27 @@ impl Network {
         &mut self.parameters
     }
 
+    /// Sets the weights of the last dense layer to 0: every output is then its bias, which is 0 at first, whatever the
+    /// input. A softmax over such outputs has no opinion yet, so that the first it learns is what the data say.
+    ///
+    /// ```
+    /// use logltn_nn::{Activation, Network, mlp};
+    /// let mut network = Network::new(&mlp(3, &[8], 2, Activation::Elu), 0)?;
+    /// network.silence_output();
+    /// assert_eq!(network.forward(&[1.0, -2.0, 3.0], 1), [0.0, 0.0]);
+    /// # Ok::<(), logltn_nn::SpecError>(())
+    /// ```
+    pub fn silence_output(&mut self) {
+        let mut kinds = self.program.operations.iter().rev().map(|o| &o.kind);
+        let last = kinds.find_map(|kind| match kind {
+            OperationKind::Dense(dense) => Some(dense.weights.clone()),
+            _ => None,
+        });
+        if let Some(weights) = last {
+            self.parameters_mut()[weights].fill(0.0);
+        }
+    }
+
     /// The gradients, one for each parameter.
     pub fn gradients(&self) -> &[f32] {
         &self.gradients

@@ -89,6 +89,7 @@ fn networks() {
         "[predicates.C]\nnetwork = \"trnuk\"\noutput = \"softmax\"\n[networks.trunk]\nmlp = [4]\n",
         "[predicates.C]\nnetwork = { layers = [{ conv = [6] }, { dense = 0 }, \"dropout\", {}, 3, { pool = 2, dense = 3 }] }\noutput = \"sigmoid\"\n",
         "[predicates.C]\nnetwork = { layers = [{ dropout = 1 }, { dropout = -0.5 }, { dropout = \"half\" }] }\noutput = \"sigmoid\"\n",
+        "[predicates.C]\nnetwork = { mlp = [4], undecided = 1 }\noutput = \"sigmoid\"\n",
         "[predicates.C]\nnetwork = { layers = [{ conv = [6, 5] }, { dense = 10 }] }\noutput = \"sigmoid\"\n",
         "[predicates.C]\nnetwork = { layers = [\"flatten\", { conv = [6, 5] }] }\noutput = \"sigmoid\"\n",
         "[predicates.C]\nnetwork = { layers = [{ conv = [6, 5] }, \"elu\"] }\noutput = \"sigmoid\"\n",

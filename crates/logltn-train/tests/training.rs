@@ -52,6 +52,24 @@ fn parameters(trainer: &mut Trainer) -> Vec<(String, Vec<f32>)> {
 }
 
 #[test]
+fn an_undecided_network_finds_all_classes_equally_likely_at_first() {
+    let train = "[train]\nphases = [ { steps = 200, axioms = [\"all\"] } ]\n";
+    let undecided = folder(train);
+    let text = manifest(train).replacen("\"tanh\" }", "\"tanh\", undecided = true }", 1);
+    undecided.write("m.toml", text.as_bytes());
+    let mut trainer = undecided.trainer();
+    let steps = steps(&mut trainer);
+    assert!((steps[0].sat + 3f64.ln()).abs() < 1e-6, "{}", steps[0].sat);
+    assert!(steps[199].sat > steps[0].sat, "it learns all the same");
+    // The other layers, and the other network, are as they were.
+    let [mut with, mut without] = [undecided, folder(train)].map(|f| f.trainer());
+    let [with, without] = [&mut with, &mut without].map(parameters);
+    let differ = |(a, b): (&(String, Vec<f32>), &(String, Vec<f32>))| (a != b).then(|| a.0.clone());
+    let changed: Vec<String> = with.iter().zip(&without).filter_map(differ).collect();
+    assert_eq!(changed.len(), 1, "{changed:?}");
+}
+
+#[test]
 fn phases_have_their_own_axioms() {
     let folder = folder(
         "[train]\nphases = [ { steps = 2, axioms = [\"some[green]\", \"all\"] }, { steps = 1, axioms = [\"pairs\"] }, { epochs = 2 } ]\n",

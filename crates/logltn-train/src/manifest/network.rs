@@ -15,6 +15,8 @@ pub struct Network {
     pub body: NetworkBody,
     /// What it reads, one after the other; `None` is all features of all arguments.
     pub inputs: Option<Vec<Spanned<InputExpr>>>,
+    /// `undecided = true`: the weights of the output layer start at 0, so that all classes are equally likely at first.
+    pub undecided: bool,
 }
 
 /// The hidden layers of a network.
@@ -132,7 +134,12 @@ impl Network {
             }
             inputs
         });
+        let undecided = table.take("undecided");
         table.finish(problems);
+        let undecided = match undecided {
+            Some(item) => item.boolean(problems)?.value,
+            None => false,
+        };
         let one = at_most_one(problems, &item.path, &[&mlp, &cnn, &layers]);
         if let (None, Some(activation)) = (&mlp, &activation) {
             problems.push(
@@ -167,6 +174,7 @@ impl Network {
             span,
             body: body.filter(|_| one)?,
             inputs,
+            undecided,
         })
     }
 }

@@ -175,6 +175,14 @@ impl<'d> Item<'d> {
         None
     }
 
+    /// `true` or `false`.
+    pub(super) fn boolean(&self, problems: &mut Problems<'_>) -> Option<Spanned<bool>> {
+        match self.value {
+            DeValue::Boolean(value) => Some(Spanned::new(*value, self.span)),
+            _ => self.expected(problems, "`true` or `false`"),
+        }
+    }
+
     /// A finite number, whole or not.
     pub(super) fn number(&self, problems: &mut Problems<'_>) -> Option<Spanned<f64>> {
         let value = match self.value {

@@ -211,6 +211,9 @@ impl<'a> Builder<'a> {
                 };
                 layers.push(LayerSpec::Dense(output_width));
                 let unit = self.new_unit(name, input_shape, layers, span)?;
+                if network.undecided {
+                    self.model.units[unit].network.silence_output();
+                }
                 self.model.symbols.push((symbol, unit));
                 unit
             }
