@@ -64,8 +64,8 @@ fn an_undecided_network_finds_all_classes_equally_likely_at_first() {
     // The other layers, and the other network, are as they were.
     let [mut with, mut without] = [undecided, folder(train)].map(|f| f.trainer());
     let [with, without] = [&mut with, &mut without].map(parameters);
-    let differ = |(a, b): (&(String, Vec<f32>), &(String, Vec<f32>))| (a != b).then(|| a.0.clone());
-    let changed: Vec<String> = with.iter().zip(&without).filter_map(differ).collect();
+    let pairs = with.iter().zip(&without);
+    let changed: Vec<&String> = pairs.filter(|(a, b)| a != b).map(|(a, _)| &a.0).collect();
     assert_eq!(changed.len(), 1, "{changed:?}");
 }
 
