@@ -79,12 +79,15 @@ pub(super) fn split<'g>(network: &Network<'g>, how: Split) -> Option<Network<'g>
     changed.then_some(out)
 }
 
-fn made(variables: &mut Vec<Unknown>, letter: char, values: Vec<i64>) -> usize {
-    let number = variables.iter().filter(|v| v.id.is_none()).count() + 1;
+/// A variable that the theory does not have, with a name that none of its own has.
+fn made(variables: &mut Vec<Unknown>, what: &str, values: Vec<i64>) -> usize {
+    let taken = |name: &String| variables.iter().any(|v| v.name == *name);
+    let mut names = (1..).map(|number| format!("{what}{number}"));
+    let name = names.find(|name| !taken(name)).unwrap_or_default();
     variables.push(Unknown {
         id: None,
         domain: Domain::Integers(values),
-        name: format!("{letter}{number}"),
+        name,
     });
     variables.len() - 1
 }
@@ -109,7 +112,7 @@ fn carries(variables: &mut Vec<Unknown>, mut equation: Equation) -> Option<Vec<E
         if last - first >= MAX_SUMS as i64 {
             return None;
         }
-        let carry = made(variables, 'c', (first..=last).collect());
+        let carry = made(variables, "carry", (first..=last).collect());
         let mut column = equation.clone();
         column.terms.push((carry, -divisor));
         column.right.modulus = Some(divisor);
@@ -152,7 +155,7 @@ fn sums(variables: &mut Vec<Unknown>, mut equation: Equation) -> Option<Vec<Equa
         if reached.len() > MAX_SUMS {
             return None;
         }
-        let sum = made(variables, 's', reached);
+        let sum = made(variables, "sum", reached);
         both.push((sum, -1));
         pieces.push(Equation {
             terms: both,
