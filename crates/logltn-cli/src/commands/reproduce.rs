@@ -100,6 +100,9 @@ struct MnistAddArguments {
     /// Epochs of a run, instead of the paper's 20
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     epochs: Option<u64>,
+    /// Start with an output layer of zeros, unlike the paper: no initial weights then prefer wrong digits
+    #[arg(long)]
+    undecided: bool,
 }
 
 #[derive(clap::Args)]
@@ -167,6 +170,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
             options.alpha_end = own.schedule.alpha_end;
             options.samples.clone_from(&own.samples);
             options.epochs = own.epochs;
+            options.undecided = own.undecided;
         }
         TaskArguments::MultiAdd(own) => {
             options.digits.clone_from(&own.digits);

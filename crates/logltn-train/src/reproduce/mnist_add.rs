@@ -34,6 +34,7 @@ pub(super) struct MnistAdd {
     place: PathBuf,
     settings: BTreeMap<String, String>,
     alpha_end: f64,
+    undecided: bool,
     epochs: u64,
     samples: Vec<usize>,
     /// By the number of samples.
@@ -65,10 +66,12 @@ impl MnistAdd {
         let epochs = options.epochs.unwrap_or(EPOCHS);
         let mut settings = common_settings(options, DataKind::Real);
         settings.insert("epochs".into(), epochs.to_string());
+        settings.insert("undecided".into(), options.undecided.to_string());
         Ok(MnistAdd {
             place,
             settings,
             alpha_end: options.alpha_end,
+            undecided: options.undecided,
             epochs,
             samples,
             loaded: BTreeMap::new(),
@@ -98,7 +101,7 @@ impl Digits {
     }
 }
 
-fn manifest(samples: usize, epochs: u64) -> String {
+fn manifest(samples: usize, epochs: u64, undecided: bool) -> String {
     format!(
         r#"theory = "mnist_add.ltn"
 
@@ -112,7 +115,7 @@ sums = {{ rows = "sums-{samples}.csv", batch = {BATCH} }}
 network = {{ layers = [
     {{ conv = [6, 5] }}, "elu", {{ pool = 2 }},
     {{ conv = [16, 5] }}, "elu", {{ pool = 2 }},
-    "flatten", {{ dense = 100 }}, "elu", {{ dense = 84 }}, "elu" ] }}
+    "flatten", {{ dense = 100 }}, "elu", {{ dense = 84 }}, "elu" ], undecided = {undecided} }}
 output = "softmax"
 
 [train]
@@ -179,7 +182,10 @@ impl Experiment for MnistAdd {
                         &mnist::idx([&train, &test], [OPERANDS * samples, OPERANDS * TEST_SUMS]),
                     ),
                     (&format!("sums-{samples}.csv"), rows.as_bytes()),
-                    (&manifest_name, manifest(samples, self.epochs).as_bytes()),
+                    (
+                        &manifest_name,
+                        manifest(samples, self.epochs, self.undecided).as_bytes(),
+                    ),
                 ],
             )?;
             let project = load(&folder.join(manifest_name))?;

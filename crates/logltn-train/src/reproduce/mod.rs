@@ -120,6 +120,8 @@ pub struct Options {
     pub samples: Vec<usize>,
     /// MNISTAdd and the addition of N digits: epochs of a run; 20 in the paper.
     pub epochs: Option<u64>,
+    /// MNISTAdd: the output layer starts at 0, unlike the paper's.
+    pub undecided: bool,
     /// Addition of N digits: numbers of digits; 1, 2, 4, 8 and 15 if empty.
     pub digits: Vec<usize>,
     /// PASCAL-Part: `whole_to_parts` as in the authors' released code, where partOf's arguments are reversed.
@@ -146,6 +148,7 @@ impl Default for Options {
             steps: None,
             samples: Vec::new(),
             epochs: None,
+            undecided: false,
             digits: Vec::new(),
             released: false,
             examples_only: false,
