@@ -137,5 +137,7 @@ def mnist_add(folder, case):
     return Training(sat, model, case["learning_rate"], inputs)
 
 
-def build(folder, case, _variant):
+def build(folder, case, variant):
+    # Without `tf.function` every operation is dispatched from Python, as in a first version of a user's program.
+    tf.config.run_functions_eagerly(variant == "eager")
     return {"clustering": clustering, "mnist_add": mnist_add}[case["task"]](folder, case)

@@ -22,6 +22,7 @@ NAMES = {
     "logltn:logltn-lse": "**logltn**, `logltn-lse`",
     "ltntorch": "LTNtorch 1.0.2",
     "ltn:": "`ltn` 2.1 (TensorFlow)",
+    "ltn:eager": "`ltn` 2.1, without `tf.function`",
     "pytorch:eager": "PyTorch by hand",
     "pytorch:compiled": "PyTorch by hand, `torch.compile`",
     "pytorch:network": "PyTorch, the network alone",
@@ -57,7 +58,7 @@ def figures(value):
 
 def reference_of(name, by_name):
     """Which of ours a peer is compared with."""
-    if name in ("ltntorch", "ltn:"):
+    if name.startswith("ltn"):
         return by_name.get("logltn:stable")
     return by_name.get("logltn:logltn") or by_name.get("logltn:logltn-lse")
 
