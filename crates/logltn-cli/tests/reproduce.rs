@@ -107,7 +107,16 @@ fn a_quick_table_has_all_configurations_and_a_folder_of_its_own() {
 #[test]
 fn quick_mnist_add_takes_the_smaller_data_unless_told_otherwise() {
     let folder = Folder::new(&[]);
-    let quick = ["reproduce", "mnist-add", "--quick", "--json"];
+    // CI builds outside of the clone, from where the program does not find what the repository ships.
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data");
+    let quick = [
+        "reproduce",
+        "mnist-add",
+        "--quick",
+        "--json",
+        "--data",
+        data,
+    ];
     let small = [
         "--samples",
         "40",
