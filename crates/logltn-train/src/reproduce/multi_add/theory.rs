@@ -12,7 +12,7 @@ use super::super::mnist::Digits;
 /// assert_eq!(
 ///     addition_theory(2),
 ///     "\
-/// # Two numbers of 2 digits each, as images; of their sum the digits s2 s1 s0 are known.
+/// ## Two numbers of 2 digits each, as images; of their sum the digits s2 s1 s0 are known.
 /// sort Image
 /// sort Digit = 0..9
 /// sort Carry = 0..1
