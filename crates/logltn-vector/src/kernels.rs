@@ -4,6 +4,8 @@ use std::fmt;
 
 use super::loops;
 use super::real::Real;
+#[cfg(target_arch = "x86_64")]
+use super::task;
 
 /// The list of kernels, handed to the macro `$then` after its own `$arguments`: written once, used for the struct and
 /// for each kind of processor.
@@ -154,18 +156,12 @@ impl<T: Real> Kernels<T> {
 
     #[cfg(target_arch = "x86_64")]
     fn avx2() -> Option<Self> {
-        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then(avx2::kernels)
+        task::has_avx2().then(avx2::kernels)
     }
 
     #[cfg(target_arch = "x86_64")]
     fn avx512() -> Option<Self> {
-        (is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl"))
-        .then(avx512::kernels)
+        task::has_avx512().then(avx512::kernels)
     }
 
     #[cfg(not(target_arch = "x86_64"))]

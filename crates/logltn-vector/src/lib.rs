@@ -26,8 +26,12 @@ mod kernels;
 mod lane;
 mod loops;
 mod real;
+mod task;
 #[cfg(test)]
 mod tests;
 
+pub use elementary::{Function, Ln, Power};
 pub use kernels::Kernels;
+pub use lane::Lane;
 pub use real::Real;
+pub use task::{Task, run_task};

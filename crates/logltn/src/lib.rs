@@ -94,6 +94,8 @@ pub use logltn_vector as vector;
 
 pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+#[doc(hidden)]
+pub use engine::Fusing;
 pub use engine::{AxiomValue, Engine, Evaluation, Request};
 pub use guard::Neighbours;
 pub use nnf::MAX_NNF_NODES;

@@ -195,6 +195,16 @@ impl Semantics {
         BASES.iter().find(|base| base.name == name).copied()
     }
 
+    /// The aggregator of a quantifier.
+    pub(crate) fn aggregator(&self, forall: bool) -> Aggregator {
+        match (forall, self.space) {
+            // What is under it is a log by then.
+            (true, Space::Mixed) => Aggregator::Sum,
+            (true, _) => self.forall,
+            (false, _) => self.exists,
+        }
+    }
+
     /// The same with one operator replaced, both by the names that a manifest uses.
     pub fn with(self, key: &str, operator: &str) -> Result<Semantics, SemanticsError> {
         let Some(key) = Self::KEYS.into_iter().find(|k| *k == key) else {

@@ -195,7 +195,9 @@ impl Active {
         concerned: &dyn Fn(&RequestPlan) -> bool,
     ) {
         for (program, exec) in execs.iter().enumerate() {
-            for (level, exec_level) in exec.levels.iter().enumerate() {
+            // Those for small clauses look up the same.
+            let levels = exec.levels[..plan.programs[program].levels.len()].iter();
+            for (level, exec_level) in levels.enumerate() {
                 for resolve in &exec_level.resolves {
                     let ResolveTable::Request(request) = resolve.table else {
                         continue;

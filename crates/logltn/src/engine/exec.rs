@@ -1,7 +1,9 @@
 //! A program with everything resolved that does not change from step to step: where each level finds
 //! its slots in its parent's block, in which buffer each node's value stands.
 
+use super::clause::ExecClause;
 use super::eliminate;
+use crate::plan::Plan;
 use crate::plan::program::*;
 use crate::recursion::deep;
 
@@ -11,7 +13,10 @@ pub(super) struct Exec {
     pub nodes: Vec<ExecNode>,
     /// The nodes that add up to the axiom's value: one, or the members of a conjunction of quantifiers.
     pub roots: Vec<Root>,
+    /// Those of the program, then those that go through small clauses by rows.
     pub levels: Vec<ExecLevel>,
+    /// The roots that are small clauses.
+    pub clauses: Vec<ExecClause>,
 }
 
 /// A part of an axiom that the lanes can share among them.
@@ -20,6 +25,8 @@ pub(super) struct Root {
     pub node: usize,
     /// About how much work one binding of its quantifier is.
     pub cost: u64,
+    /// Which small clause it is, if it is one.
+    pub clause: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -82,7 +89,8 @@ pub(super) const BLOCK: usize = 1024;
 
 impl Exec {
     /// `and_is_sum`: a conjunction at the root is the sum of its members, each of which can be computed apart.
-    pub fn new(program: &Program, components: &[Component], and_is_sum: bool) -> Exec {
+    pub fn new(plan: &Plan, number: usize, and_is_sum: bool) -> Exec {
+        let (program, components) = (&plan.programs[number], plan.components.as_slice());
         let mut levels: Vec<ExecLevel> = Vec::with_capacity(program.levels.len());
         for level in &program.levels {
             let parent = &program.levels[level.parent];
@@ -142,21 +150,24 @@ impl Exec {
             nodes,
             roots: Vec::new(),
             levels,
+            clauses: Vec::new(),
         };
         exec.choose_capacities(components);
         let costs = exec.costs_per_binding(components, program);
         let mut summands = Vec::new();
         exec.summands(program.root, and_is_sum, &mut summands);
         let outside = costs[0] / summands.len() as u64;
-        exec.roots = (summands.into_iter())
-            .map(|node| Root {
-                node,
-                cost: match exec.nodes[node].kind {
-                    NodeKind::Quantifier { level, .. } => costs[level].max(1),
-                    _ => outside.max(1),
-                },
-            })
-            .collect();
+        for node in summands {
+            let cost = match exec.nodes[node].kind {
+                NodeKind::Quantifier { level, .. } => costs[level].max(1),
+                _ => outside.max(1),
+            };
+            let clause = ExecClause::new(&mut exec, plan, number, node).map(|clause| {
+                exec.clauses.push(clause);
+                exec.clauses.len() - 1
+            });
+            exec.roots.push(Root { node, cost, clause });
+        }
         exec
     }
 

@@ -6,6 +6,7 @@
 
 mod active;
 mod aggregate;
+mod clause;
 mod connective;
 mod eliminate;
 mod exec;
@@ -28,6 +29,8 @@ use crate::vector::Real;
 
 use active::Active;
 use aggregate::AggregatorSettings;
+pub use clause::Fusing;
+use clause::{Fused, Sums, Tables};
 use exec::{Exec, Root};
 use literals::Literals;
 use run::{Lane, Partial, Run, Shared};
@@ -48,6 +51,13 @@ pub struct Engine<T: Real> {
     numbers: Vec<Vec<T>>,
     gradients: Vec<Vec<T>>,
     literals: Vec<Literals<T>>,
+    /// The same for small clauses.
+    tables: Tables<T>,
+    fusing: Fusing,
+    /// Whether the p-means' powers let small clauses have them now.
+    tame_powers: bool,
+    /// For a table's derivatives by small clauses.
+    scratch: Vec<T>,
     lanes: Vec<LaneWork<T>>,
     /// What the lanes found, by part.
     totals: Vec<Partial>,
@@ -109,6 +119,8 @@ pub struct AxiomValue {
 struct Part {
     program: usize,
     root: Root,
+    /// As a small clause, if it is evaluated as one in this batch.
+    fused: Option<Fused>,
 }
 
 /// Some bindings of a part's root quantifier.
@@ -124,6 +136,8 @@ struct LaneWork<T> {
     lane: Lane<T>,
     items: Vec<Item>,
     found: Vec<(Partial, u64)>,
+    /// By item, if that is of a small clause.
+    sums: Vec<Sums<T>>,
 }
 
 /// The most lanes. More would cost more in adding up their tables than they gain.
@@ -138,11 +152,16 @@ impl<T: Real> Engine<T> {
     pub fn new(plan: impl Into<Arc<Plan>>) -> Engine<T> {
         let plan: Arc<Plan> = plan.into();
         let and_is_sum = plan.semantics.space == Space::Log && plan.semantics.and == And::Sum;
-        let execs: Vec<Exec> = (plan.programs.iter())
-            .map(|p| Exec::new(p, &plan.components, and_is_sum))
+        let execs: Vec<Exec> = (0..plan.programs.len())
+            .map(|program| Exec::new(&plan, program, and_is_sum))
             .collect();
         let parts: Vec<Part> = (execs.iter().enumerate())
-            .flat_map(|(program, exec)| exec.roots.iter().map(move |&root| Part { program, root }))
+            .flat_map(|(program, exec)| exec.roots.iter().map(move |&root| (program, root)))
+            .map(|(program, root)| Part {
+                program,
+                root,
+                fused: None,
+            })
             .collect();
         let active = Active::new(&plan, &execs);
         let requests = (plan.requests.iter())
@@ -164,6 +183,10 @@ impl<T: Real> Engine<T> {
             numbers: vec![Vec::new(); count],
             gradients: vec![Vec::new(); count],
             literals: vec![Literals::default(); count],
+            tables: Tables::default(),
+            fusing: Fusing::default(),
+            tame_powers: true,
+            scratch: Vec::new(),
             lanes: Vec::new(),
             totals: Vec::with_capacity(parts.len()),
             attained_by: Vec::with_capacity(parts.len()),
@@ -178,6 +201,13 @@ impl<T: Real> Engine<T> {
         engine.list_rows(false);
         engine.assign_lanes();
         engine
+    }
+
+    /// Says whether small clauses are evaluated in one go: for tests and measurements.
+    #[doc(hidden)]
+    pub fn set_fusing(&mut self, fusing: Fusing) {
+        self.fusing = fusing;
+        self.assign_lanes();
     }
 
     /// The plan.
@@ -274,28 +304,78 @@ impl<T: Real> Engine<T> {
         }
     }
 
+    /// How many bindings a level outside of all others has in this batch.
+    fn bindings(&self, program: usize, level: usize) -> u64 {
+        let length = |c: &exec::ExecComponent| {
+            let offsets = &self.active.components[c.component].offsets;
+            u64::from(offsets[1] - offsets[0])
+        };
+        let level = &self.execs[program].levels[level];
+        level.components.iter().map(length).product()
+    }
+
+    /// Decides which parts are evaluated as small clauses in this batch.
+    fn choose_clauses(&mut self) {
+        self.tables.clear();
+        for at in 0..self.parts.len() {
+            self.parts[at].fused = self.fused(&self.parts[at]);
+            let Part { program, fused, .. } = self.parts[at];
+            let Some(mut fused) = fused else {
+                continue;
+            };
+            let clause = &self.execs[program].clauses[fused.clause];
+            for (literal, table) in clause.literals.iter().zip(&mut fused.tables) {
+                let request = &self.requests[literal.request];
+                let (width, rows) = (request.width, request.rows);
+                *table = (self.tables).entry(literal.request, literal.negated, width, rows);
+                if clause.over_rows {
+                    self.tables.fill_rows_up(*table);
+                }
+            }
+            self.parts[at].fused = Some(fused);
+        }
+        self.tables.lay_out();
+    }
+
+    fn fused(&self, part: &Part) -> Option<Fused> {
+        let fused = Fused::new(part.root.clause?);
+        let clause = &self.execs[part.program].clauses[fused.clause];
+        let bindings = self.bindings(part.program, clause.level);
+        let wanted = match self.fusing {
+            Fusing::Always => true,
+            Fusing::WhereCheaper => clause.is_worth_it(bindings, |r| self.numbers[r].len()),
+            Fusing::Never => false,
+        };
+        (wanted && clause.is_possible(self.tame_powers)).then_some(fused)
+    }
+
+    /// How many bindings the lanes can share of a part, and how much work each is.
+    fn size_and_cost(&self, part: &Part) -> (u64, u64) {
+        let exec = &self.execs[part.program];
+        if let Some(fused) = part.fused {
+            let clause = &exec.clauses[fused.clause];
+            return (self.bindings(part.program, clause.level), clause.cost);
+        }
+        match exec.nodes[part.root.node].kind {
+            NodeKind::Quantifier { level, .. } => {
+                (self.bindings(part.program, level), part.root.cost)
+            }
+            _ => (1, part.root.cost),
+        }
+    }
+
     /// Cuts the axioms into lanes of about equal work.
     fn assign_lanes(&mut self) {
+        self.choose_clauses();
         let mut works = 0_u64;
-        let (active, execs) = (&self.active, &self.execs);
-        let size = |part: &Part| match execs[part.program].nodes[part.root.node].kind {
-            NodeKind::Quantifier { level, .. } => {
-                let exec = &execs[part.program];
-                let length = |c: &exec::ExecComponent| {
-                    let offsets = &active.components[c.component].offsets;
-                    u64::from(offsets[1] - offsets[0])
-                };
-                exec.levels[level].components.iter().map(length).product()
-            }
-            _ => 1_u64,
-        };
         for part in &self.parts {
-            let work = size(part).saturating_mul(part.root.cost).max(1);
-            works = works.saturating_add(work);
+            let (size, cost) = self.size_and_cost(part);
+            works = works.saturating_add(size.saturating_mul(cost).max(1));
         }
-        let table_bytes: usize = (self.numbers.iter())
-            .map(|n| 2 * n.len() * std::mem::size_of::<T>())
-            .sum();
+        let clauses = self.parts.iter().filter(|p| p.fused.is_some()).count();
+        let numbers: usize = self.numbers.iter().map(Vec::len).sum();
+        let table_bytes =
+            (2 * numbers + clauses * self.tables.values.len()) * std::mem::size_of::<T>();
         let affordable = (MAX_LANE_BYTES / table_bytes.max(1)).max(1) as u64;
         let lanes = (works / LANE_WORK).clamp(1, MAX_LANES.min(affordable));
         // Of three equal lanes two cores would take as long as of four.
@@ -304,8 +384,8 @@ impl<T: Real> Engine<T> {
         self.lanes.resize_with(lanes as usize, LaneWork::default);
         self.lanes.iter_mut().for_each(|l| l.items.clear());
         let (mut at, mut room) = (0, share);
-        for (part, of) in self.parts.iter().enumerate() {
-            let (total, cost) = (size(of), of.root.cost);
+        for part in 0..self.parts.len() {
+            let (total, cost) = self.size_and_cost(&self.parts[part]);
             let mut start = 0;
             loop {
                 let last = at + 1 == self.lanes.len();
@@ -328,6 +408,9 @@ impl<T: Real> Engine<T> {
                 }
             }
         }
+        for lane in &mut self.lanes {
+            lane.sums.resize_with(lane.items.len(), Sums::default);
+        }
     }
 
     fn run(
@@ -339,7 +422,13 @@ impl<T: Real> Engine<T> {
             return Err(Diagnostic::error(error.to_string()).into());
         }
         self.check_numbers()?;
-        self.forward_literals();
+        let settings = AggregatorSettings::new(parameters, &self.plan.semantics);
+        let tame = clause::powers_are_tame(&settings);
+        if tame != self.tame_powers {
+            self.tame_powers = tame;
+            self.assign_lanes();
+        }
+        self.forward_literals(parameters);
         let semantics = self.plan.semantics;
         let known = gradients && aggregate::is_linear(semantics.over_axioms);
         if known {
@@ -356,13 +445,19 @@ impl<T: Real> Engine<T> {
             &semantics,
             parameters,
         );
-        let (parts, derivatives) = (&self.parts, &self.derivatives);
+        let (parts, derivatives, tables) = (&self.parts, &self.derivatives, &self.tables);
         let forward = |_: usize, work: &mut LaneWork<T>| {
             work.found.clear();
-            for item in &work.items {
+            for (item, sums) in work.items.iter().zip(&mut work.sums) {
                 work.lane.empty_exists = 0;
                 let part = &parts[item.part];
                 let mut run = Run::new(&shared, part.program, part.root.node, &mut work.lane);
+                if let Some(fused) = part.fused {
+                    let (start, end) = (item.start, item.end);
+                    let partial = run.clause(fused, tables, start, end, gradients, sums);
+                    work.found.push((partial, 0));
+                    continue;
+                }
                 let along = (known)
                     .then(|| run.derivative_along(derivatives[part.program]))
                     .flatten();
@@ -397,7 +492,8 @@ impl<T: Real> Engine<T> {
                     let part = &parts[item.part];
                     let mut run = Run::new(&shared, part.program, part.root.node, &mut work.lane);
                     let derivative = derivatives[part.program];
-                    let done = known && run.derivative_along(derivative).is_some()
+                    let done = part.fused.is_some()
+                        || known && run.derivative_along(derivative).is_some()
                         || run.root_is_extreme() && attained_by[item.part] != lane;
                     if !done && derivative != 0.0 {
                         run.backward_root(item.start, item.end, totals[item.part], derivative);
@@ -405,7 +501,7 @@ impl<T: Real> Engine<T> {
                 }
             };
             each_lane(&mut self.lanes, backward);
-            self.backward_literals();
+            self.backward_literals(&settings, None);
         }
         Ok(&self.evaluation)
     }
@@ -429,7 +525,7 @@ impl<T: Real> Engine<T> {
             for (lane, work) in self.lanes.iter_mut().enumerate() {
                 for item in work.items.iter().filter(|_| derivative != 0.0) {
                     let part = &self.parts[item.part];
-                    if part.program != axiom {
+                    if part.program != axiom || part.fused.is_some() {
                         continue;
                     }
                     let mut run = Run::new(&shared, axiom, part.root.node, &mut work.lane);
@@ -438,7 +534,8 @@ impl<T: Real> Engine<T> {
                     }
                 }
             }
-            self.backward_literals();
+            let settings = AggregatorSettings::new(parameters, &semantics);
+            self.backward_literals(&settings, Some(axiom));
             let squares = (self.gradients.iter().flatten()).map(|g| g.to_f64() * g.to_f64());
             norms.push(squares.sum::<f64>().sqrt());
         }
@@ -473,24 +570,28 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    fn forward_literals(&mut self) {
+    fn forward_literals(&mut self, parameters: &Parameters) {
         let space = self.plan.semantics.space;
         for (i, request) in self.plan.requests.iter().enumerate() {
             let kind = self.plan.outputs[request.predicate.index()].kind;
             let negated = request.occurs[1];
             self.literals[i].forward(kind, space, negated, request.width, &self.numbers[i]);
         }
+        let exponentials = clause::wants_exponentials(&self.plan.semantics);
+        let alpha = exponentials.then(|| T::from_f64(parameters.alpha));
+        self.tables.fill(&self.literals, alpha);
     }
 
-    fn backward_literals(&mut self) {
+    /// Adds up the lanes' derivatives by literals, those of small clauses included (of one axiom, if only that is
+    /// asked for), and hands them on to the numbers.
+    fn backward_literals(&mut self, settings: &AggregatorSettings, only: Option<usize>) {
         let space = self.plan.semantics.space;
-        let (first, rest) = match self.lanes.split_first_mut() {
-            Some(split) => split,
-            None => return,
-        };
         for (i, request) in self.plan.requests.iter().enumerate() {
             let kind = self.plan.outputs[request.predicate.index()].kind;
-            let by = &mut first.lane.by_literal[i];
+            let Some((first, rest)) = self.lanes.split_first_mut() else {
+                return;
+            };
+            let mut by = std::mem::take(&mut first.lane.by_literal[i]);
             for lane in rest.iter() {
                 for (sum, part) in by.iter_mut().zip(&lane.lane.by_literal[i]) {
                     for (sum, &part) in sum.iter_mut().zip(part) {
@@ -498,7 +599,33 @@ impl<T: Real> Engine<T> {
                     }
                 }
             }
-            let [positive, negative] = by;
+            for (at, part) in self.parts.iter().enumerate() {
+                let (Some(fused), Partial::State(total)) = (part.fused, self.totals[at]) else {
+                    continue;
+                };
+                if only.is_some_and(|axiom| axiom != part.program) || total.count == 0 {
+                    continue;
+                }
+                let clause = &self.execs[part.program].clauses[fused.clause];
+                let derivative = self.derivatives[part.program];
+                let factor = clause::common_factor(clause, settings, &total, derivative);
+                let sums = self.lanes.iter().flat_map(|lane| {
+                    let own = lane.items.iter().zip(&lane.sums);
+                    own.filter(|(item, _)| item.part == at).map(|(_, s)| s)
+                });
+                let scratch = &mut self.scratch;
+                clause::finish(
+                    clause,
+                    fused,
+                    &self.tables,
+                    i,
+                    factor,
+                    sums,
+                    scratch,
+                    &mut by,
+                );
+            }
+            let [positive, negative] = &by;
             self.literals[i].backward(
                 kind,
                 space,
@@ -508,6 +635,7 @@ impl<T: Real> Engine<T> {
                 negative,
                 &mut self.gradients[i],
             );
+            self.lanes[0].lane.by_literal[i] = by;
         }
     }
 
@@ -601,7 +729,7 @@ fn merge<T: Real>(
                 (&mut totals[item.part], partial)
             {
                 let forall = root_is_forall(shared, part);
-                let aggregator = run::aggregator_of(shared.semantics, forall);
+                let aggregator = shared.semantics.aggregator(forall);
                 total.merge(aggregator, &shared.aggregators, more);
             }
         }
@@ -615,7 +743,7 @@ fn merge<T: Real>(
                 if state.count == 0 && !forall {
                     value.empty_exists += 1;
                 }
-                let aggregator = run::aggregator_of(shared.semantics, forall);
+                let aggregator = shared.semantics.aggregator(forall);
                 run::quantifier_value(shared, forall, aggregator, state)
             }
         };

@@ -12,6 +12,7 @@ use super::literals::Literals;
 use crate::operators::{Aggregator, And, Or, Space};
 use crate::parameters::Parameters;
 use crate::plan::Plan;
+use crate::plan::clause::MOST_LITERALS;
 use crate::plan::program::{NodeKind, Program};
 use crate::recursion::deep;
 use crate::semantics::Semantics;
@@ -69,6 +70,12 @@ pub(super) struct Lane<T> {
     scratch: Vec<T>,
     taken: Vec<Vec<T>>,
     folded: Vec<T>,
+    /// Of a small clause: by literal, the places of the block's bindings.
+    pub(super) places: [Vec<u32>; MOST_LITERALS],
+    /// Of a small clause: sums of values.
+    pub(super) class_values: Vec<T>,
+    /// Of a small clause: runs of bindings with values still to be computed.
+    pub(super) left_out: Vec<(u32, u32)>,
     /// Going through a quantifier again for its derivatives, where nothing is counted.
     pub(super) again: bool,
     /// By elimination of the program.
@@ -130,16 +137,6 @@ pub(super) fn quantifier_value<T>(
     }
 }
 
-/// The aggregator of a quantifier.
-pub(super) fn aggregator_of(semantics: &Semantics, forall: bool) -> Aggregator {
-    match (forall, semantics.space) {
-        // What is under it is a log by then.
-        (true, Space::Mixed) => Aggregator::Sum,
-        (true, _) => semantics.forall,
-        (false, _) => semantics.exists,
-    }
-}
-
 /// A program on a lane.
 pub(super) struct Run<'a, 'l, T> {
     pub shared: &'a Shared<'a, T>,
@@ -178,7 +175,7 @@ impl<'a, 'l, T: Real> Run<'a, 'l, T> {
 
 impl<T: Real> Run<'_, '_, T> {
     fn aggregator(&self, forall: bool) -> Aggregator {
-        aggregator_of(self.shared.semantics, forall)
+        self.shared.semantics.aggregator(forall)
     }
 
     /// Whether the root is a quantifier that picks one of its values.
@@ -276,13 +273,13 @@ impl<T: Real> Run<'_, '_, T> {
         self.lane.blocks.put_cursor(level, cursor);
     }
 
-    fn root_cursor(&mut self, level: usize, start: u64, end: u64) -> Cursor {
+    pub(super) fn root_cursor(&mut self, level: usize, start: u64, end: u64) -> Cursor {
         let mut cursor = self.lane.blocks.take_cursor(level);
         cursor.reset_to_range(&self.exec.levels[level], self.shared.active, start, end);
         cursor
     }
 
-    fn make_room(&mut self) {
+    pub(super) fn make_room(&mut self) {
         let program = &self.shared.plan.programs[self.program];
         self.lane.make_room(self.exec, program);
     }

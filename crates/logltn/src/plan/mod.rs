@@ -1,6 +1,7 @@
 //! The plan: a theory, its data and a semantics, compiled to programs for the engine.
 
 mod build;
+pub(crate) mod clause;
 mod component;
 mod count;
 mod elimination;

@@ -1,0 +1,190 @@
+//! The two loops over the bindings of a small clause: over rows, where the literals of a binding have a whole row of
+//! classes each, and over places, where they have a number each.
+//!
+//! Everything is read from one array, and derivatives are added to another one of the same shape. The first literal's
+//! derivatives are added up in registers as long as its place stays the same: pairs are listed by their first
+//! individual, and each addition to memory would wait for the one before.
+
+use super::operator::{MOST_FACTORS, Operator, Total};
+use crate::vector::{Real, Task};
+
+/// What a loop reads and writes.
+pub(super) struct Bindings<'a, T, const N: usize> {
+    /// Where each literal's row, or number, begins in `numbers`, by literal and binding.
+    pub places: [&'a [u32]; N],
+    pub numbers: &'a [T],
+    /// The derivatives by each number, but for common factors.
+    pub derivatives: &'a mut [T],
+    /// Sums of values: one per class for rows, otherwise [`GATHERED`] of them.
+    pub values: &'a mut [T],
+    /// Runs of bindings in which the operator left a value out.
+    pub left_out: &'a mut Vec<(u32, u32)>,
+}
+
+/// How many bindings are gathered at once.
+pub(super) const GATHERED: usize = 16;
+
+/// Over rows of a multiple of `W` numbers.
+pub(super) struct OverRows<'a, T, O, const N: usize, const W: usize> {
+    pub operator: O,
+    pub bindings: Bindings<'a, T, N>,
+}
+
+/// Over single numbers.
+pub(super) struct OverPlaces<'a, T, O, const N: usize> {
+    pub operator: O,
+    pub bindings: Bindings<'a, T, N>,
+}
+
+#[inline(always)]
+fn part<T: Real, const W: usize>(numbers: &[T], at: usize) -> [T; W] {
+    let mut part = [T::ZERO; W];
+    part.copy_from_slice(&numbers[at..at + W]);
+    part
+}
+
+#[inline(always)]
+fn add<T: Real, const W: usize>(numbers: &mut [T], at: usize, more: [T; W]) {
+    let numbers = &mut numbers[at..at + W];
+    for (number, more) in numbers.iter_mut().zip(more) {
+        *number += more;
+    }
+}
+
+impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> Task for OverRows<'_, T, O, N, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let OverRows { operator, bindings } = self;
+        let Bindings {
+            places,
+            numbers,
+            derivatives,
+            values,
+            left_out,
+        } = bindings;
+        let count = places[0].len();
+        let mut from = 0;
+        while from < count {
+            let first = places[0][from];
+            let mut to = from + 1;
+            while to < count && to - from < MOST_FACTORS && places[0][to] == first {
+                to += 1;
+            }
+            let first = first as usize;
+            let mut low = false;
+            for class in (0..values.len()).step_by(W) {
+                let x = part::<T, W>(numbers, first + class);
+                let mut by_first = [T::ZERO; W];
+                let mut totals = [Total::ZERO; W];
+                for binding in from..to {
+                    let mut others = [[T::ZERO; W]; N];
+                    for k in 1..N {
+                        others[k] = part(numbers, places[k][binding] as usize + class);
+                    }
+                    let mut by = [[T::ZERO; W]; N];
+                    for i in 0..W {
+                        let mut all = [x[i]; N];
+                        for k in 1..N {
+                            all[k] = others[k][i];
+                        }
+                        let slopes = operator.of::<FUSED>(all, &mut totals[i]);
+                        by_first[i] += slopes[0];
+                        for k in 1..N {
+                            by[k][i] = slopes[k];
+                        }
+                    }
+                    for k in 1..N {
+                        add(derivatives, places[k][binding] as usize + class, by[k]);
+                    }
+                }
+                add(derivatives, first + class, by_first);
+                let mut sums = [T::ZERO; W];
+                for i in 0..W {
+                    sums[i] = operator.finish::<FUSED>(totals[i]);
+                    low |= totals[i].least < operator.lowest();
+                }
+                add(values, class, sums);
+            }
+            if low {
+                left_out.push((from as u32, to as u32));
+            }
+            from = to;
+        }
+    }
+}
+
+impl<T: Real, O: Operator<T, N>, const N: usize> Task for OverPlaces<'_, T, O, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let OverPlaces { operator, bindings } = self;
+        let Bindings {
+            places,
+            numbers,
+            derivatives,
+            values,
+            left_out,
+        } = bindings;
+        let count = places[0].len();
+        let Some(&start) = places[0].first() else {
+            return;
+        };
+        let (mut first, mut by_first) = (start as usize, T::ZERO);
+        // Few enough for one product of mantissas.
+        for from in (0..count).step_by(GATHERED * MOST_FACTORS) {
+            let to = count.min(from + GATHERED * MOST_FACTORS);
+            let mut totals = [Total::ZERO; GATHERED];
+            for at in (from..to).step_by(GATHERED) {
+                let some = GATHERED.min(to - at);
+                let mut x = [[T::ZERO; GATHERED]; N];
+                for k in 0..N {
+                    for (x, &place) in x[k].iter_mut().zip(&places[k][at..at + some]) {
+                        *x = numbers[place as usize];
+                    }
+                }
+                let mut by = [[T::ZERO; GATHERED]; N];
+                let mut element = |i: usize| {
+                    let mut all = [T::ZERO; N];
+                    for k in 0..N {
+                        all[k] = x[k][i];
+                    }
+                    let slopes = operator.of::<FUSED>(all, &mut totals[i]);
+                    for k in 0..N {
+                        by[k][i] = slopes[k];
+                    }
+                };
+                if some == GATHERED {
+                    (0..GATHERED).for_each(&mut element);
+                } else {
+                    (0..some).for_each(&mut element);
+                }
+                for (&place, &by) in places[0][at..at + some].iter().zip(&by[0]) {
+                    let place = place as usize;
+                    if place == first {
+                        by_first += by;
+                    } else {
+                        derivatives[first] += by_first;
+                        (first, by_first) = (place, by);
+                    }
+                }
+                for k in 1..N {
+                    for (&place, &by) in places[k][at..at + some].iter().zip(&by[k]) {
+                        derivatives[place as usize] += by;
+                    }
+                }
+            }
+            let mut low = false;
+            for (value, total) in values.iter_mut().zip(totals) {
+                *value += operator.finish::<FUSED>(total);
+                low |= total.least < operator.lowest();
+            }
+            if low {
+                left_out.push((from as u32, to as u32));
+            }
+        }
+        derivatives[first] += by_first;
+    }
+}

@@ -1,0 +1,399 @@
+//! Small clauses in one go: for each binding the literals' numbers are read, value and derivatives are computed in
+//! registers, and the derivatives are added to their tables, without a buffer in between and without a second pass.
+//!
+//! One pass is enough although the derivative of the loss by a clause may depend on all values (that of a p-mean does):
+//! what depends on all of them is the same factor for all bindings, and is multiplied in at the end, once per literal.
+//! In log space the tables hold exp(α·literal). Then log(eᵅᵃ + eᵅᵇ) needs no exponential for each binding, its
+//! derivatives are those exponentials over their sum, and logarithms are added up as a product of mantissas.
+//!
+//! Where both exponentials are too small for that, the log of their sum is computed in log space as everywhere else.
+
+mod exec;
+mod kernel;
+mod operator;
+mod tables;
+
+use super::aggregate::{AggregatorSettings, State};
+use super::exec::Place;
+use super::run::{Lane, Partial, Run};
+use crate::operators::{Aggregator, Or};
+use crate::plan::clause::{Form, MOST_LITERALS, Outer};
+use crate::semantics::Semantics;
+use crate::vector::{Power, Real, run_task};
+
+pub(super) use exec::{ClauseLiteral, ExecClause};
+use kernel::{Bindings, GATHERED, OverPlaces, OverRows};
+use operator::{Greatest, Itself, Log, LogSum, Operator, Product, Squared};
+pub(super) use tables::Tables;
+use tables::{add_rows, filled_up};
+
+/// Whether small clauses are evaluated in one go.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fusing {
+    /// Where there are enough bindings to be worth the tables.
+    #[default]
+    WhereCheaper,
+    /// Wherever possible: for tests, whose theories are small.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// A part of an axiom that is evaluated as a small clause in the current batch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fused {
+    /// Of the program.
+    pub clause: usize,
+    /// The table of each literal.
+    pub tables: [usize; MOST_LITERALS],
+}
+
+/// The derivatives by the literals of a clause, but for common factors, in the shape of [`Tables`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sums<T> {
+    /// Still to be multiplied with the exponentials where there are some.
+    by_number: Vec<T>,
+    /// By the literals themselves, of the bindings that were computed in log space; empty if there were none.
+    by_literal: Vec<T>,
+}
+
+/// The least bindings for each number of the tables that are worth making the tables.
+const WORTH: u64 = 2;
+
+/// Whether the powers of a p-mean stay far from the ends of the range although they are not relative to the greatest.
+pub(super) fn powers_are_tame(settings: &AggregatorSettings) -> bool {
+    settings.p.max(settings.p_forall) * -settings.eps.max(f64::MIN_POSITIVE).ln() <= 60.0
+}
+
+impl Fused {
+    pub fn new(clause: usize) -> Fused {
+        Fused {
+            clause,
+            tables: [0; MOST_LITERALS],
+        }
+    }
+}
+
+impl ExecClause {
+    /// Whether it may be evaluated in one go now.
+    pub fn is_possible(&self, tame_powers: bool) -> bool {
+        match self.form {
+            Form::Product {
+                outer: Outer::PMean | Outer::PMeanError,
+                ..
+            } => tame_powers,
+            _ => true,
+        }
+    }
+
+    /// Whether the tables are worth it for so many bindings.
+    pub fn is_worth_it(&self, bindings: u64, lengths: impl Fn(usize) -> usize) -> bool {
+        let mut numbers = 0;
+        for (k, literal) in self.literals.iter().enumerate() {
+            let same =
+                |l: &ClauseLiteral| (l.request, l.negated) == (literal.request, literal.negated);
+            if !self.literals[..k].iter().any(same) {
+                numbers += lengths(literal.request) as u64;
+            }
+        }
+        bindings.saturating_mul(self.classes as u64) >= WORTH * numbers
+    }
+}
+
+/// Whether small clauses want exponentials in this semantics.
+pub(super) fn wants_exponentials(semantics: &Semantics) -> bool {
+    matches!(semantics.or, Or::LogMeanExp | Or::LogSumExp)
+}
+
+impl<T: Real> Run<'_, '_, T> {
+    /// The forward and the backward pass over the bindings `start..end` of a clause's level.
+    pub fn clause(
+        &mut self,
+        fused: Fused,
+        tables: &Tables<T>,
+        start: u64,
+        end: u64,
+        gradients: bool,
+        sums: &mut Sums<T>,
+    ) -> Partial {
+        self.make_room();
+        let clause = &self.exec.clauses[fused.clause];
+        sums.by_number.resize(tables.values.len(), T::ZERO);
+        sums.by_literal.clear();
+        if gradients {
+            for &entry in &fused.tables[..clause.literals.len()] {
+                sums.by_number[tables.entries[entry].range()].fill(T::ZERO);
+            }
+        }
+        let (mut total, mut count) = (0.0, 0_u64);
+        let mut cursor = self.root_cursor(clause.level, start, end);
+        while self.fill(clause.level, &mut cursor) {
+            let len = self.lane.blocks.block(clause.level).len;
+            count += (len * clause.classes) as u64;
+            self.place_literals(clause, fused, tables, len);
+            total += self.clause_block(clause, tables, len, sums);
+            if !self.lane.left_out.is_empty() {
+                total += self.clause_in_log_space(clause, fused, tables, len, sums);
+            }
+        }
+        self.lane.blocks.put_cursor(clause.level, cursor);
+        let mut state = State::new(clause.aggregator);
+        state.count = count;
+        if count > 0 {
+            match clause.form {
+                Form::LogExp { mean } => {
+                    let less = match mean {
+                        true => count as f64 * (clause.literals.len() as f64).ln(),
+                        false => 0.0,
+                    };
+                    state.a = (total - less) / self.shared.aggregators.alpha;
+                }
+                Form::Product {
+                    outer: Outer::PMean | Outer::PMeanError,
+                    ..
+                } => (state.a, state.b) = (1.0, total),
+                _ => state.a = total,
+            }
+        }
+        Partial::State(state)
+    }
+
+    /// Where the literals of the block's bindings are in the clauses' tables.
+    fn place_literals(
+        &mut self,
+        clause: &ExecClause,
+        fused: Fused,
+        tables: &Tables<T>,
+        len: usize,
+    ) {
+        let Lane { blocks, places, .. } = &mut *self.lane;
+        let block = blocks.block(clause.level);
+        for ((literal, places), &table) in clause.literals.iter().zip(places).zip(&fused.tables) {
+            places.resize(len, 0);
+            let entry = &tables.entries[table];
+            match literal.place {
+                Place::Array(index) => entry.places(places, block.array(index).iter().copied()),
+                Place::Base(slot) => {
+                    let base = self.shared.active.bases[self.program][slot];
+                    entry.places(places, std::iter::repeat(base));
+                }
+            }
+        }
+    }
+
+    /// Goes through a block; the sum of its values.
+    fn clause_block(
+        &mut self,
+        clause: &ExecClause,
+        tables: &Tables<T>,
+        len: usize,
+        sums: &mut Sums<T>,
+    ) -> f64 {
+        let Lane {
+            places,
+            class_values: values,
+            left_out,
+            ..
+        } = &mut *self.lane;
+        left_out.clear();
+        let valid = match clause.over_rows {
+            true => clause.classes,
+            false => GATHERED,
+        };
+        values.clear();
+        values.resize(
+            if clause.over_rows {
+                filled_up(valid)
+            } else {
+                valid
+            },
+            T::ZERO,
+        );
+        let block = Block {
+            over_rows: clause.over_rows,
+            places: std::array::from_fn(|k| places[k].get(..len).unwrap_or_default()),
+            numbers: &tables.values,
+            derivatives: &mut sums.by_number,
+            values,
+            left_out,
+        };
+        match (clause.form, clause.literals.len()) {
+            (Form::LogExp { .. }, 2) => block.run::<_, 2>(LogSum::new()),
+            (Form::LogExp { .. }, 3) => block.run::<_, 3>(LogSum::new()),
+            (Form::LogExp { .. }, _) => block.run::<_, 4>(LogSum::new()),
+            (Form::Max, 2) => block.run::<_, 2>(Greatest),
+            (Form::Max, 3) => block.run::<_, 3>(Greatest),
+            (Form::Max, _) => block.run::<_, 4>(Greatest),
+            (Form::Product { of, outer }, _) => {
+                let p = match outer {
+                    Outer::Mean => 1.0,
+                    Outer::PMean => self.shared.aggregators.p,
+                    Outer::PMeanError => self.shared.aggregators.p_forall,
+                    Outer::Log => 0.0,
+                };
+                if outer == Outer::Log {
+                    block.run::<_, 2>(Product::new(of, Log));
+                } else if p == 1.0 {
+                    block.run::<_, 2>(Product::new(of, Itself));
+                } else if p == 2.0 {
+                    block.run::<_, 2>(Product::new(of, Squared));
+                } else {
+                    let power = Power::new(T::from_f64(p - 1.0));
+                    block.run::<_, 2>(Product::new(of, power));
+                }
+            }
+        }
+        let values = &self.lane.class_values[..valid];
+        values.iter().map(|v| v.to_f64()).sum()
+    }
+
+    /// The bindings whose exponentials were too small, with logs instead; the sum of their values, as a sum of logs of
+    /// exponentials.
+    fn clause_in_log_space(
+        &mut self,
+        clause: &ExecClause,
+        fused: Fused,
+        tables: &Tables<T>,
+        len: usize,
+        sums: &mut Sums<T>,
+    ) -> f64 {
+        if sums.by_literal.is_empty() {
+            sums.by_literal.resize(tables.values.len(), T::ZERO);
+        }
+        let Lane {
+            places, left_out, ..
+        } = &*self.lane;
+        let alpha = self.shared.aggregators.alpha;
+        let least = LogSum::new().least;
+        let n = clause.literals.len();
+        let mut total = 0.0;
+        for &(from, to) in left_out {
+            for binding in from as usize..(to as usize).min(len) {
+                for class in 0..clause.classes {
+                    let mut sum = T::ZERO;
+                    for places in &places[..n] {
+                        sum += tables.values[places[binding] as usize + class];
+                    }
+                    if sum >= least {
+                        continue;
+                    }
+                    let at = |k: usize| places[k][binding] as usize + class;
+                    let log = |k: usize| {
+                        let entry = &tables.entries[fused.tables[k]];
+                        let place = at(k) - entry.base;
+                        let place = place / entry.stride * entry.width + place % entry.stride;
+                        alpha * self.literal(&clause.literals[k], place).to_f64()
+                    };
+                    let greatest = (0..n).map(log).fold(f64::NEG_INFINITY, f64::max);
+                    let exps = |k: usize| (log(k) - greatest).exp();
+                    let sum: f64 = (0..n).map(exps).sum();
+                    total += greatest + sum.ln();
+                    for k in 0..n {
+                        sums.by_literal[at(k)] += T::from_f64(exps(k) / sum);
+                    }
+                }
+            }
+        }
+        total
+    }
+
+    fn literal(&self, literal: &ClauseLiteral, place: usize) -> T {
+        let literals = &self.shared.literals[literal.request];
+        match literal.negated {
+            true => literals.negative[place],
+            false => literals.positive[place],
+        }
+    }
+}
+
+/// A block of bindings, before the number of literals and the width of vectors are chosen.
+struct Block<'a, T> {
+    over_rows: bool,
+    places: [&'a [u32]; MOST_LITERALS],
+    numbers: &'a [T],
+    derivatives: &'a mut [T],
+    values: &'a mut [T],
+    left_out: &'a mut Vec<(u32, u32)>,
+}
+
+impl<T: Real> Block<'_, T> {
+    fn run<O: Operator<T, N>, const N: usize>(self, operator: O) {
+        let by_fours = self.values.len() == 4;
+        let bindings = Bindings {
+            places: std::array::from_fn(|k| self.places[k]),
+            numbers: self.numbers,
+            derivatives: self.derivatives,
+            values: self.values,
+            left_out: self.left_out,
+        };
+        match (self.over_rows, by_fours) {
+            (false, _) => run_task(OverPlaces { operator, bindings }),
+            (true, true) => run_task(OverRows::<T, O, N, 4> { operator, bindings }),
+            (true, false) => run_task(OverRows::<T, O, N, 8> { operator, bindings }),
+        }
+    }
+}
+
+/// The factor of a clause's derivatives that is the same for all bindings, from the derivative of the loss by its axiom.
+pub(super) fn common_factor(
+    clause: &ExecClause,
+    settings: &AggregatorSettings,
+    total: &State,
+    by_axiom: f64,
+) -> f64 {
+    let count = total.count as f64;
+    let root = |p: f64| (total.b / count).powf(1.0 / p - 1.0) / count;
+    let factor = match clause.form {
+        Form::Product {
+            outer: Outer::PMean,
+            ..
+        } => by_axiom * root(settings.p),
+        Form::Product {
+            outer: Outer::PMeanError,
+            ..
+        } => -by_axiom * root(settings.p_forall),
+        _ if clause.aggregator == Aggregator::Mean => by_axiom / count,
+        _ => by_axiom,
+    };
+    if factor.is_finite() { factor } else { 0.0 }
+}
+
+/// Adds the derivatives of one part, from all lanes in their order, to those by the literals of a request.
+#[allow(clippy::too_many_arguments)] // a clause, its tables, and the lanes' and the request's derivatives
+pub(super) fn finish<'s, T: Real>(
+    clause: &ExecClause,
+    fused: Fused,
+    tables: &Tables<T>,
+    request: usize,
+    factor: f64,
+    lanes: impl Iterator<Item = &'s Sums<T>> + Clone,
+    scratch: &mut Vec<T>,
+    by: &mut [Vec<T>; 2],
+) {
+    let factor = T::from_f64(factor);
+    let own = &fused.tables[..clause.literals.len()];
+    for (k, &table) in own.iter().enumerate() {
+        let entry = &tables.entries[table];
+        if entry.request != request || own[..k].contains(&table) {
+            continue;
+        }
+        scratch.clear();
+        scratch.resize(entry.range().len(), T::ZERO);
+        for sums in lanes.clone() {
+            let sums = &sums.by_number[entry.range()];
+            scratch.iter_mut().zip(sums).for_each(|(a, &b)| *a += b);
+        }
+        let exponentials = matches!(clause.form, Form::LogExp { .. });
+        for (sum, &e) in scratch.iter_mut().zip(&tables.values[entry.range()]) {
+            // In this order: a small exponential times the factor may be no number any more.
+            *sum = if exponentials { *sum * e } else { *sum } * factor;
+        }
+        for sums in lanes.clone().filter(|s| !s.by_literal.is_empty()) {
+            let sums = &sums.by_literal[entry.range()];
+            let pairs = scratch.iter_mut().zip(sums);
+            pairs.for_each(|(a, &b)| *a += factor * b);
+        }
+        add_rows(entry, scratch, &mut by[usize::from(entry.negated)]);
+    }
+}

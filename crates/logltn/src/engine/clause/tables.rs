@@ -1,0 +1,134 @@
+//! The literals' numbers as small clauses want them: exponentials instead of logs where a clause takes the log of a sum
+//! of them, and rows filled up to whole vectors.
+
+use crate::engine::literals::Literals;
+use crate::vector::Real;
+
+/// The tables of all small clauses, one after another.
+#[derive(Clone, Debug, Default)]
+pub(in crate::engine) struct Tables<T> {
+    pub entries: Vec<Entry>,
+    pub values: Vec<T>,
+}
+
+/// One of them: the literals of a request, plain or negated.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Entry {
+    pub request: usize,
+    pub negated: bool,
+    pub base: usize,
+    /// The numbers of a row.
+    pub width: usize,
+    /// From a row to the next.
+    pub stride: usize,
+    pub rows: usize,
+}
+
+/// The width of rows of so many classes, filled up: to a vector of four, or to vectors of eight.
+pub(in crate::engine) fn filled_up(classes: usize) -> usize {
+    match classes {
+        0..=4 => 4,
+        _ => classes.next_multiple_of(8),
+    }
+}
+
+impl Entry {
+    /// Where its numbers are among all.
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.base..self.base + self.rows * self.stride
+    }
+
+    /// From places in the request's table to places in this one.
+    pub fn places(&self, out: &mut [u32], from: impl Iterator<Item = u32>) {
+        let base = self.base as u32;
+        if self.stride == self.width {
+            for (out, place) in out.iter_mut().zip(from) {
+                *out = base + place;
+            }
+            return;
+        }
+        // A division by multiplication, exact for 32 bits.
+        let inverse = u64::MAX / self.width as u64 + 1;
+        let more = (self.stride - self.width) as u32;
+        for (out, place) in out.iter_mut().zip(from) {
+            let row = ((u128::from(place) * u128::from(inverse)) >> 64) as u32;
+            *out = base + place + row * more;
+        }
+    }
+}
+
+impl<T: Real> Tables<T> {
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    /// The table of a request's literals; made if it is not there yet.
+    pub fn entry(&mut self, request: usize, negated: bool, width: usize, rows: usize) -> usize {
+        let same = |e: &Entry| (e.request, e.negated) == (request, negated);
+        if let Some(known) = self.entries.iter().position(same) {
+            return known;
+        }
+        self.entries.push(Entry {
+            request,
+            negated,
+            base: 0,
+            width,
+            stride: width,
+            rows,
+        });
+        self.entries.len() - 1
+    }
+
+    /// A clause goes over the rows of this table.
+    pub fn fill_rows_up(&mut self, entry: usize) {
+        let entry = &mut self.entries[entry];
+        entry.stride = filled_up(entry.width);
+    }
+
+    /// Makes room, after all entries are known.
+    pub fn lay_out(&mut self) {
+        let mut base = 0;
+        for entry in &mut self.entries {
+            entry.base = base;
+            base = entry.range().end;
+        }
+        self.values.resize(base, T::ZERO);
+    }
+
+    /// Takes over the literals of this step; with `alpha`, their exponentials.
+    pub fn fill(&mut self, literals: &[Literals<T>], alpha: Option<T>) {
+        for entry in &self.entries {
+            let literals = &literals[entry.request];
+            let from = match entry.negated {
+                true => &literals.negative,
+                false => &literals.positive,
+            };
+            spread(entry, from, &mut self.values[entry.range()]);
+        }
+        if let Some(alpha) = alpha {
+            T::kernels().exp_scaled_difference_from(&mut self.values, alpha, T::ZERO);
+        }
+    }
+}
+
+/// Copies rows to where there is room for longer ones, which are filled up with 0.
+fn spread<T: Real>(entry: &Entry, from: &[T], to: &mut [T]) {
+    if entry.stride == entry.width {
+        return to.copy_from_slice(from);
+    }
+    let rows = to.chunks_exact_mut(entry.stride);
+    for (to, from) in rows.zip(from.chunks_exact(entry.width)) {
+        to[..entry.width].copy_from_slice(from);
+        to[entry.width..].fill(T::ZERO);
+    }
+}
+
+/// Adds rows of longer ones to those of the request's table.
+pub(in crate::engine) fn add_rows<T: Real>(entry: &Entry, from: &[T], to: &mut [T]) {
+    let rows = to.chunks_exact_mut(entry.width);
+    for (to, from) in rows.zip(from.chunks_exact(entry.stride)) {
+        for (to, &from) in to.iter_mut().zip(from) {
+            *to += from;
+        }
+    }
+}
