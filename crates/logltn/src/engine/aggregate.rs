@@ -127,7 +127,7 @@ pub(super) fn accumulate<T: Real>(
         Aggregator::LogMeanExp | Aggregator::LogSumExp => {
             for segment in segments {
                 let state = &mut states[segment.parent];
-                let largest = kernels.max(&values[segment.start..segment.end]).to_f64();
+                let largest = greatest(&values[segment.start..segment.end]).to_f64();
                 if largest > state.a {
                     if state.b > 0.0 {
                         state.b *= (s.alpha * (state.a - largest)).exp();
@@ -139,7 +139,7 @@ pub(super) fn accumulate<T: Real>(
             work.copy_from_slice(values);
             kernels.exp_scaled_difference(work, T::from_f64(s.alpha), scratch);
             for segment in segments {
-                let sum = kernels.sum(&work[segment.start..segment.end]).to_f64();
+                let sum = sum(&work[segment.start..segment.end]).to_f64();
                 states[segment.parent].b += sum;
             }
         }
@@ -171,7 +171,7 @@ pub(super) fn accumulate<T: Real>(
         }
         Aggregator::Mean | Aggregator::Sum | Aggregator::LogProduct => {
             for segment in segments {
-                let sum = kernels.sum(&values[segment.start..segment.end]).to_f64();
+                let sum = sum(&values[segment.start..segment.end]).to_f64();
                 states[segment.parent].a += sum;
             }
         }
@@ -335,6 +335,25 @@ pub(super) fn derivatives<T: Real>(
                 }
             }
         }
+    }
+}
+
+/// A kernel is not worth its call for fewer values.
+const SHORT: usize = 12;
+
+fn sum<T: Real>(values: &[T]) -> T {
+    match values.len() {
+        0..SHORT => values.iter().fold(T::ZERO, |a, &b| a + b),
+        _ => T::kernels().sum(values),
+    }
+}
+
+fn greatest<T: Real>(values: &[T]) -> T {
+    match values.len() {
+        0..SHORT => values
+            .iter()
+            .fold(T::NEG_INFINITY, |a, &b| if b > a { b } else { a }),
+        _ => T::kernels().max(values),
     }
 }
 

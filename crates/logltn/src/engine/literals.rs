@@ -109,16 +109,17 @@ impl<T: Real> Literals<T> {
         resize(&mut self.others, rows);
         self.largest.resize(rows, 0);
         for (row, z) in numbers.chunks_exact(width).enumerate() {
-            let mut best = 0;
+            // Selections instead of jumps, which no processor could foresee.
+            let (mut best, mut top) = (0, z[0]);
             for (k, &x) in z.iter().enumerate() {
-                if x > z[best] {
-                    best = k;
-                }
+                let larger = x > top;
+                best = if larger { k as u32 } else { best };
+                top = if larger { x } else { top };
             }
-            self.largest[row] = best as u32;
+            self.largest[row] = best;
             let shifted = &mut self.probabilities[row * width..(row + 1) * width];
             for (out, &x) in shifted.iter_mut().zip(z) {
-                *out = x - z[best];
+                *out = x - top;
             }
         }
         self.positive.copy_from_slice(&self.probabilities);
@@ -129,14 +130,13 @@ impl<T: Real> Literals<T> {
             // The largest is exactly 1; adding it last keeps what the others add up to.
             let mut others = T::ZERO;
             for (k, &e) in exps.iter().enumerate() {
-                if k != best {
-                    others += e;
-                }
+                others += if k == best { T::ZERO } else { e };
             }
             let sum = T::ONE + others;
+            let inverse = T::ONE / sum;
             sums[row] = sum;
-            self.others[row] = others / sum;
-            exps.iter_mut().for_each(|e| *e = *e / sum);
+            self.others[row] = others * inverse;
+            exps.iter_mut().for_each(|e| *e *= inverse);
         }
         T::kernels().ln(sums);
         for (row, out) in self.positive.chunks_exact_mut(width).enumerate() {
@@ -164,10 +164,13 @@ impl<T: Real> Literals<T> {
                 -p
             };
         }
+        let logs = &mut self.scratch[..self.others.len()];
+        logs.copy_from_slice(&self.others);
+        T::kernels().ln(logs);
         for (row, z) in numbers.chunks_exact(width).enumerate() {
             let best = self.largest[row] as usize;
             let value = if is_ample(self.others[row]) {
-                self.others[row].ln()
+                logs[row]
             } else {
                 let rest = |k: &usize| *k != best;
                 let second = (0..width)
@@ -208,6 +211,10 @@ impl<T: Real> Literals<T> {
                 }
             }
             (OutputKind::Softmax, Space::Log) => {
+                let pairs = by_negative.iter().zip(&self.probabilities);
+                for (out, (&by, &p)) in out.iter_mut().zip(pairs) {
+                    *out = by / (T::ONE - p);
+                }
                 for (row, z) in numbers.chunks_exact(width).enumerate() {
                     self.softmax_row_backward(row, z, by_positive, by_negative, out);
                 }
@@ -264,6 +271,7 @@ impl<T: Real> Literals<T> {
         }
     }
 
+    /// `out` holds, for each literal, the derivative by its negation over what is left to the others.
     fn softmax_row_backward(
         &self,
         row: usize,
@@ -277,20 +285,13 @@ impl<T: Real> Literals<T> {
         let (gp, gn) = (&by_positive[all.clone()], &by_negative[all.clone()]);
         let (p, out) = (&self.probabilities[all.clone()], &mut out[all]);
         let best = self.largest[row] as usize;
-        let (mut total, mut spread) = (T::ZERO, T::ZERO);
-        for k in 0..width {
-            total += gp[k] + gn[k];
-            if k != best {
-                spread += gn[k] / (T::ONE - p[k]);
-            }
+        out[best] = T::ZERO;
+        let mut common = T::ZERO;
+        for ((&gp, &gn), &own) in gp.iter().zip(gn).zip(&*out) {
+            common += gp + gn - own;
         }
-        for k in 0..width {
-            let own = if k == best {
-                T::ZERO
-            } else {
-                gn[k] / (T::ONE - p[k])
-            };
-            out[k] = gp[k] - p[k] * (total - spread + own);
+        for ((out, &gp), &p) in out.iter_mut().zip(gp).zip(p) {
+            *out = gp - p * (common + *out);
         }
         if gn[best] == T::ZERO {
             return;

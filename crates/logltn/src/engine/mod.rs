@@ -500,7 +500,15 @@ impl<T: Real> Engine<T> {
                     }
                 }
             };
-            each_lane(&mut self.lanes, backward);
+            // Often everything went along with the forward pass, and waking other threads would be for nothing.
+            let gone_along = |part: &Part| {
+                let linear =
+                    aggregate::is_linear(semantics.aggregator(root_is_forall(&shared, part)));
+                part.fused.is_some() || known && linear && root_is_quantifier(&shared, part)
+            };
+            if !self.parts.iter().all(gone_along) {
+                each_lane(&mut self.lanes, backward);
+            }
             self.backward_literals(&settings, None);
         }
         Ok(&self.evaluation)
@@ -753,6 +761,11 @@ fn merge<T: Real>(
 fn root_is_forall<T>(shared: &Shared<T>, part: &Part) -> bool {
     let root = &shared.execs[part.program].nodes[part.root.node];
     matches!(root.kind, NodeKind::Quantifier { forall: true, .. })
+}
+
+fn root_is_quantifier<T>(shared: &Shared<T>, part: &Part) -> bool {
+    let root = &shared.execs[part.program].nodes[part.root.node];
+    matches!(root.kind, NodeKind::Quantifier { .. })
 }
 
 /// −sat or 1 − sat.

@@ -99,7 +99,8 @@ fn without_classes(
     plan: &Plan,
     literals: &[ClauseLiteral],
 ) -> Option<(ExecLevel, usize)> {
-    if level.components.len() < 2 {
+    let classes = plan.requests[literals[0].request].width;
+    if level.components.len() < 2 || classes == 0 {
         return None;
     }
     let picks_classes = |at: usize| {
@@ -129,7 +130,7 @@ fn without_classes(
         add.maps.remove(at);
     }
     outside.buffers = 0;
-    Some((outside, plan.requests[literals[0].request].width))
+    Some((outside, classes))
 }
 
 /// How often a literal's place changes from binding to binding, in a sample.

@@ -47,11 +47,18 @@ impl Entry {
             }
             return;
         }
-        // A division by multiplication, exact for 32 bits.
-        let inverse = u64::MAX / self.width as u64 + 1;
-        let more = (self.stride - self.width) as u32;
+        let (width, more) = (self.width as u64, (self.stride - self.width) as u32);
+        if self.rows as u64 * width * width >= 1 << 32 {
+            for (out, place) in out.iter_mut().zip(from) {
+                *out = base + place + place / self.width as u32 * more;
+            }
+            return;
+        }
+        // A division by multiplication. The inverse is too great by less than width / 2³², so that the quotient is
+        // exact below 2³² / width, which no place of this table reaches; and vectors can do it.
+        let inverse = (1_u64 << 32).div_ceil(width);
         for (out, place) in out.iter_mut().zip(from) {
-            let row = ((u128::from(place) * u128::from(inverse)) >> 64) as u32;
+            let row = ((u64::from(place) * inverse) >> 32) as u32;
             *out = base + place + row * more;
         }
     }
