@@ -56,59 +56,118 @@ impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> Task for OverRo
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
-        let OverRows { operator, bindings } = self;
+        if self.bindings.values.len() == W {
+            self.over_short_rows::<FUSED>();
+        } else {
+            self.over_long_rows::<FUSED>();
+        }
+    }
+}
+
+impl<T: Real, O: Operator<T, N>, const N: usize, const W: usize> OverRows<'_, T, O, N, W> {
+    /// The first literal is `x`: adds derivatives by the others, gives those by the first.
+    #[inline(always)]
+    fn binding<const FUSED: bool>(
+        &mut self,
+        binding: usize,
+        class: usize,
+        x: &[T; W],
+        totals: &mut [Total<T>; W],
+    ) -> [T; W] {
         let Bindings {
             places,
             numbers,
             derivatives,
-            values,
-            left_out,
-        } = bindings;
-        let count = places[0].len();
+            ..
+        } = &mut self.bindings;
+        let mut others = [[T::ZERO; W]; N];
+        for k in 1..N {
+            others[k] = part(numbers, places[k][binding] as usize + class);
+        }
+        let mut by = [[T::ZERO; W]; N];
+        for i in 0..W {
+            let mut all = [x[i]; N];
+            for k in 1..N {
+                all[k] = others[k][i];
+            }
+            let slopes = self.operator.of::<FUSED>(all, &mut totals[i]);
+            for k in 0..N {
+                by[k][i] = slopes[k];
+            }
+        }
+        for k in 1..N {
+            add(derivatives, places[k][binding] as usize + class, by[k]);
+        }
+        by[0]
+    }
+
+    /// Adds what was found of some classes of the bindings `from..to`; whether some value was left out.
+    #[inline(always)]
+    fn finish<const FUSED: bool>(&mut self, class: usize, totals: &[Total<T>; W]) -> bool {
+        let mut low = false;
+        let mut sums = [T::ZERO; W];
+        for (sum, total) in sums.iter_mut().zip(totals) {
+            *sum = self.operator.finish::<FUSED>(*total);
+            low |= total.least < self.operator.lowest();
+        }
+        add(self.bindings.values, class, sums);
+        low
+    }
+
+    /// A row is one vector, so that totals stay in registers from run to run.
+    #[inline(always)]
+    fn over_short_rows<const FUSED: bool>(mut self) {
+        let places = self.bindings.places[0];
+        let (mut at, mut since) = (0, 0);
+        let mut totals = [Total::ZERO; W];
+        while at < places.len() {
+            let first = places[at];
+            let x = part::<T, W>(self.bindings.numbers, first as usize);
+            let mut by_first = [T::ZERO; W];
+            let most = places.len().min(since + MOST_FACTORS);
+            loop {
+                let by = self.binding::<FUSED>(at, 0, &x, &mut totals);
+                by_first.iter_mut().zip(by).for_each(|(a, b)| *a += b);
+                at += 1;
+                if at >= most || places[at] != first {
+                    break;
+                }
+            }
+            add(self.bindings.derivatives, first as usize, by_first);
+            if at == most {
+                if self.finish::<FUSED>(0, &totals) {
+                    self.bindings.left_out.push((since as u32, at as u32));
+                }
+                totals = [Total::ZERO; W];
+                since = at;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn over_long_rows<const FUSED: bool>(mut self) {
+        let places = self.bindings.places[0];
         let mut from = 0;
-        while from < count {
-            let first = places[0][from];
+        while from < places.len() {
+            let first = places[from];
             let mut to = from + 1;
-            while to < count && to - from < MOST_FACTORS && places[0][to] == first {
+            while to < places.len() && to - from < MOST_FACTORS && places[to] == first {
                 to += 1;
             }
-            let first = first as usize;
             let mut low = false;
-            for class in (0..values.len()).step_by(W) {
-                let x = part::<T, W>(numbers, first + class);
+            for class in (0..self.bindings.values.len()).step_by(W) {
+                let x = part::<T, W>(self.bindings.numbers, first as usize + class);
                 let mut by_first = [T::ZERO; W];
                 let mut totals = [Total::ZERO; W];
                 for binding in from..to {
-                    let mut others = [[T::ZERO; W]; N];
-                    for k in 1..N {
-                        others[k] = part(numbers, places[k][binding] as usize + class);
-                    }
-                    let mut by = [[T::ZERO; W]; N];
-                    for i in 0..W {
-                        let mut all = [x[i]; N];
-                        for k in 1..N {
-                            all[k] = others[k][i];
-                        }
-                        let slopes = operator.of::<FUSED>(all, &mut totals[i]);
-                        by_first[i] += slopes[0];
-                        for k in 1..N {
-                            by[k][i] = slopes[k];
-                        }
-                    }
-                    for k in 1..N {
-                        add(derivatives, places[k][binding] as usize + class, by[k]);
-                    }
+                    let by = self.binding::<FUSED>(binding, class, &x, &mut totals);
+                    by_first.iter_mut().zip(by).for_each(|(a, b)| *a += b);
                 }
-                add(derivatives, first + class, by_first);
-                let mut sums = [T::ZERO; W];
-                for i in 0..W {
-                    sums[i] = operator.finish::<FUSED>(totals[i]);
-                    low |= totals[i].least < operator.lowest();
-                }
-                add(values, class, sums);
+                add(self.bindings.derivatives, first as usize + class, by_first);
+                low |= self.finish::<FUSED>(class, &totals);
             }
             if low {
-                left_out.push((from as u32, to as u32));
+                self.bindings.left_out.push((from as u32, to as u32));
             }
             from = to;
         }

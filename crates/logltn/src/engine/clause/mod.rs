@@ -173,10 +173,10 @@ impl<T: Real> Run<'_, '_, T> {
             places.resize(len, 0);
             let entry = &tables.entries[table];
             match literal.place {
-                Place::Array(index) => entry.places(places, block.array(index).iter().copied()),
+                Place::Array(index) => entry.places(places, block.array(index)),
                 Place::Base(slot) => {
                     let base = self.shared.active.bases[self.program][slot];
-                    entry.places(places, std::iter::repeat(base));
+                    places.fill(entry.place(base));
                 }
             }
         }

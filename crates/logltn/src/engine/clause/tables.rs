@@ -2,7 +2,7 @@
 //! of them, and rows filled up to whole vectors.
 
 use crate::engine::literals::Literals;
-use crate::vector::Real;
+use crate::vector::{Real, Task, run_task};
 
 /// The tables of all small clauses, one after another.
 #[derive(Clone, Debug, Default)]
@@ -39,27 +39,53 @@ impl Entry {
     }
 
     /// From places in the request's table to places in this one.
-    pub fn places(&self, out: &mut [u32], from: impl Iterator<Item = u32>) {
-        let base = self.base as u32;
-        if self.stride == self.width {
+    pub fn places(&self, out: &mut [u32], from: &[u32]) {
+        run_task(Places {
+            entry: self,
+            out,
+            from,
+        });
+    }
+
+    /// The same for one place.
+    pub fn place(&self, from: u32) -> u32 {
+        let mut out = [0];
+        self.places(&mut out, &[from]);
+        out[0]
+    }
+}
+
+/// Moves places from rows to rows that are filled up.
+struct Places<'a> {
+    entry: &'a Entry,
+    out: &'a mut [u32],
+    from: &'a [u32],
+}
+
+impl Task for Places<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Places { entry, out, from } = self;
+        let base = entry.base as u32;
+        let (width, more) = (entry.width as u64, (entry.stride - entry.width) as u32);
+        if more == 0 {
             for (out, place) in out.iter_mut().zip(from) {
                 *out = base + place;
             }
-            return;
-        }
-        let (width, more) = (self.width as u64, (self.stride - self.width) as u32);
-        if self.rows as u64 * width * width >= 1 << 32 {
+        } else if entry.rows as u64 * width * width >= 1 << 32 {
             for (out, place) in out.iter_mut().zip(from) {
-                *out = base + place + place / self.width as u32 * more;
+                *out = base + place + place / entry.width as u32 * more;
             }
-            return;
-        }
-        // A division by multiplication. The inverse is too great by less than width / 2³², so that the quotient is
-        // exact below 2³² / width, which no place of this table reaches; and vectors can do it.
-        let inverse = (1_u64 << 32).div_ceil(width);
-        for (out, place) in out.iter_mut().zip(from) {
-            let row = ((u64::from(place) * inverse) >> 32) as u32;
-            *out = base + place + row * more;
+        } else {
+            // A division by multiplication. The inverse is too great by less than width / 2³², so that the quotient
+            // is exact below 2³² / width, which no place of this table reaches; and vectors can do it.
+            let inverse = (1_u64 << 32).div_ceil(width);
+            for (out, &place) in out.iter_mut().zip(from) {
+                let row = ((u64::from(place) * inverse) >> 32) as u32;
+                *out = base + place + row * more;
+            }
         }
     }
 }
@@ -136,6 +162,34 @@ pub(in crate::engine) fn add_rows<T: Real>(entry: &Entry, from: &[T], to: &mut [
     for (to, from) in rows.zip(from.chunks_exact(entry.stride)) {
         for (to, &from) in to.iter_mut().zip(from) {
             *to += from;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_move_with_their_rows() {
+        for (width, rows) in [(3, 1_000), (5, 801), (7, 99), (150, 12), (70_000, 3)] {
+            let entry = Entry {
+                request: 0,
+                negated: false,
+                base: 11,
+                width,
+                stride: filled_up(width),
+                rows,
+            };
+            let from: Vec<u32> = (0..(rows * width) as u32).collect();
+            let mut out = vec![0; from.len()];
+            entry.places(&mut out, &from);
+            for (place, out) in from.iter().zip(&out) {
+                let (row, class) = (*place as usize / width, *place as usize % width);
+                assert_eq!(*out as usize, 11 + row * entry.stride + class);
+                assert!(entry.range().contains(&(*out as usize)));
+            }
+            assert_eq!(entry.place(width as u32 + 1), out[width + 1]);
         }
     }
 }
