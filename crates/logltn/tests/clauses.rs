@@ -273,3 +273,31 @@ fn gradients_are_slopes() {
     }
     assert!(checked > 100, "{checked} slopes");
 }
+
+/// `check --plan` says which quantifiers are about a small clause.
+#[test]
+fn the_plan_says_so() {
+    let shown = |formula: &str, semantics: &str| {
+        let text = format!("sort A = 0..2  predicate P(A)  predicate Q(A)  axiom a: {formula}");
+        let theory = Theory::parse(Source::new("clauses.ltn", text)).expect("a theory");
+        let outputs = [Output::sigmoid(), Output::sigmoid()];
+        let semantics = Semantics::named(semantics).expect("a semantics");
+        let plan = Plan::new(&Data::new(&theory), &outputs, &semantics).expect("a plan");
+        plan.to_string()
+            .contains("a clause of 2 literals: value and derivatives in one pass")
+    };
+    for semantics in [
+        "logltn",
+        "logltn-sum",
+        "logltn-max",
+        "logltn-lse",
+        "stable",
+        "prod",
+    ] {
+        assert!(shown("forall x: A. P(x) -> Q(x)", semantics), "{semantics}");
+        assert!(!shown("forall x: A. P(x)", semantics), "{semantics}");
+    }
+    // Another connective on top, and an operator that is no product.
+    assert!(!shown("(forall x: A. P(x) -> Q(x)) or Q(0)", "logltn"));
+    assert!(!shown("forall x: A. P(x) -> Q(x)", "lukasiewicz"));
+}

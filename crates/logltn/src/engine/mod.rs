@@ -12,12 +12,12 @@ mod eliminate;
 mod exec;
 mod lane;
 mod literals;
+mod merge;
 mod over_axioms;
 mod run;
+mod share;
 
 use std::sync::Arc;
-
-use rayon::prelude::*;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::operators::{And, Loss, Space};
@@ -30,10 +30,12 @@ use crate::vector::Real;
 use active::Active;
 use aggregate::AggregatorSettings;
 pub use clause::Fusing;
-use clause::{Fused, Sums, Tables};
-use exec::{Exec, Root};
+use clause::Tables;
+use exec::Exec;
 use literals::Literals;
-use run::{Lane, Partial, Run, Shared};
+use merge::{find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
+use run::{Partial, Run, Shared};
+use share::{LaneWork, Part, each_lane};
 
 /// Runs a [`Plan`], in `f32` for training or in `f64`.
 ///
@@ -42,17 +44,12 @@ use run::{Lane, Partial, Run, Shared};
 /// whatever made the numbers. After the first step nothing is allocated.
 #[derive(Debug)]
 pub struct Engine<T: Real> {
-    plan: Arc<Plan>,
-    execs: Vec<Exec>,
+    ground: Ground<T>,
     /// The summands of all axioms, in their order.
     parts: Vec<Part>,
-    active: Active,
     requests: Vec<Request>,
     numbers: Vec<Vec<T>>,
     gradients: Vec<Vec<T>>,
-    literals: Vec<Literals<T>>,
-    /// The same for small clauses.
-    tables: Tables<T>,
     fusing: Fusing,
     /// Whether the p-means' powers let small clauses have them now.
     tame_powers: bool,
@@ -65,6 +62,30 @@ pub struct Engine<T: Real> {
     attained_by: Vec<usize>,
     derivatives: Vec<f64>,
     evaluation: Evaluation,
+}
+
+/// What the lanes read.
+#[derive(Debug)]
+struct Ground<T> {
+    plan: Arc<Plan>,
+    execs: Vec<Exec>,
+    active: Active,
+    literals: Vec<Literals<T>>,
+    /// The same for small clauses.
+    tables: Tables<T>,
+}
+
+impl<T: Real> Ground<T> {
+    fn shared(&self, parameters: &Parameters) -> Shared<'_, T> {
+        let Ground {
+            plan,
+            execs,
+            active,
+            literals,
+            ..
+        } = self;
+        Shared::new(plan, active, execs, literals, parameters)
+    }
 }
 
 /// The argument rows on which a predicate is to be evaluated, each once.
@@ -114,39 +135,6 @@ pub struct AxiomValue {
     pub empty_exists: u64,
 }
 
-/// A summand of an axiom: all of it, or a member of the conjunction that it is.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    program: usize,
-    root: Root,
-    /// As a small clause, if it is evaluated as one in this batch.
-    fused: Option<Fused>,
-}
-
-/// Some bindings of a part's root quantifier.
-#[derive(Clone, Copy, Debug)]
-struct Item {
-    part: usize,
-    start: u64,
-    end: u64,
-}
-
-#[derive(Clone, Debug, Default)]
-struct LaneWork<T> {
-    lane: Lane<T>,
-    items: Vec<Item>,
-    found: Vec<(Partial, u64)>,
-    /// By item, if that is of a small clause.
-    sums: Vec<Sums<T>>,
-}
-
-/// The most lanes. More would cost more in adding up their tables than they gain.
-const MAX_LANES: u64 = 8;
-/// The least work worth a lane, in node values.
-const LANE_WORK: u64 = 1 << 15;
-/// The most memory that the lanes' tables of derivatives may take together.
-const MAX_LANE_BYTES: usize = 256 << 20;
-
 impl<T: Real> Engine<T> {
     /// An engine for a plan, with every row of every table.
     pub fn new(plan: impl Into<Arc<Plan>>) -> Engine<T> {
@@ -177,13 +165,16 @@ impl<T: Real> Engine<T> {
         let count = plan.requests.len();
         let axioms = plan.axioms.len();
         let mut engine = Engine {
-            execs,
-            active,
+            ground: Ground {
+                plan,
+                execs,
+                active,
+                literals: vec![Literals::default(); count],
+                tables: Tables::default(),
+            },
             requests,
             numbers: vec![Vec::new(); count],
             gradients: vec![Vec::new(); count],
-            literals: vec![Literals::default(); count],
-            tables: Tables::default(),
             fusing: Fusing::default(),
             tame_powers: true,
             scratch: Vec::new(),
@@ -196,7 +187,6 @@ impl<T: Real> Engine<T> {
                 axioms: vec![AxiomValue::default(); axioms],
                 ..Evaluation::default()
             },
-            plan,
         };
         engine.list_rows(false);
         engine.assign_lanes();
@@ -212,7 +202,7 @@ impl<T: Real> Engine<T> {
 
     /// The plan.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.ground.plan
     }
 
     /// What the predicates are to be asked in the current batch.
@@ -233,15 +223,17 @@ impl<T: Real> Engine<T> {
         for (table, rows) in batches {
             self.restrict(table, rows)?;
         }
-        self.active.number(&self.plan, &self.execs, true);
+        self.ground
+            .active
+            .number(&self.ground.plan, &self.ground.execs, true);
         self.list_rows(true);
         self.assign_lanes();
         Ok(())
     }
 
     fn restrict(&mut self, table: TableId, rows: &[u32]) -> Result<(), Diagnostics> {
-        let name = &self.plan.data.theory()[table].name;
-        let data = self.plan.data.table(table);
+        let name = &self.ground.plan.data.theory()[table].name;
+        let data = self.ground.plan.data.table(table);
         let Some(data) = data.filter(|t| t.batched) else {
             return Err(Diagnostic::error(format!("table `{name}` is not batched"))
                 .help("say so with `Data::set_batched` before planning")
@@ -254,7 +246,7 @@ impl<T: Real> Engine<T> {
             ))
             .into());
         }
-        self.active.restrict(&self.plan, table, rows);
+        self.ground.active.restrict(&self.ground.plan, table, rows);
         Ok(())
     }
 
@@ -283,11 +275,11 @@ impl<T: Real> Engine<T> {
     }
 
     fn list_rows(&mut self, only_dynamic: bool) {
-        for (i, plan) in self.plan.requests.iter().enumerate() {
+        for (i, plan) in self.ground.plan.requests.iter().enumerate() {
             if only_dynamic && (!plan.dynamic || plan.complete) {
                 continue;
             }
-            let numbering = &self.active.numbering[i];
+            let numbering = &self.ground.active.numbering[i];
             let request = &mut self.requests[i];
             request.rows = numbering.rows(plan);
             request.individuals.resize(request.rows * request.arity, 0);
@@ -304,115 +296,6 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    /// How many bindings a level outside of all others has in this batch.
-    fn bindings(&self, program: usize, level: usize) -> u64 {
-        let length = |c: &exec::ExecComponent| {
-            let offsets = &self.active.components[c.component].offsets;
-            u64::from(offsets[1] - offsets[0])
-        };
-        let level = &self.execs[program].levels[level];
-        level.components.iter().map(length).product()
-    }
-
-    /// Decides which parts are evaluated as small clauses in this batch.
-    fn choose_clauses(&mut self) {
-        self.tables.clear();
-        for at in 0..self.parts.len() {
-            self.parts[at].fused = self.fused(&self.parts[at]);
-            let Part { program, fused, .. } = self.parts[at];
-            let Some(mut fused) = fused else {
-                continue;
-            };
-            let clause = &self.execs[program].clauses[fused.clause];
-            for (literal, table) in clause.literals.iter().zip(&mut fused.tables) {
-                let request = &self.requests[literal.request];
-                let (width, rows) = (request.width, request.rows);
-                *table = (self.tables).entry(literal.request, literal.negated, width, rows);
-                if clause.over_rows {
-                    self.tables.fill_rows_up(*table);
-                }
-            }
-            self.parts[at].fused = Some(fused);
-        }
-        self.tables.lay_out();
-    }
-
-    fn fused(&self, part: &Part) -> Option<Fused> {
-        let fused = Fused::new(part.root.clause?);
-        let clause = &self.execs[part.program].clauses[fused.clause];
-        let bindings = self.bindings(part.program, clause.level);
-        let wanted = match self.fusing {
-            Fusing::Always => true,
-            Fusing::WhereCheaper => clause.is_worth_it(bindings, |r| self.numbers[r].len()),
-            Fusing::Never => false,
-        };
-        (wanted && clause.is_possible(self.tame_powers)).then_some(fused)
-    }
-
-    /// How many bindings the lanes can share of a part, and how much work each is.
-    fn size_and_cost(&self, part: &Part) -> (u64, u64) {
-        let exec = &self.execs[part.program];
-        if let Some(fused) = part.fused {
-            let clause = &exec.clauses[fused.clause];
-            return (self.bindings(part.program, clause.level), clause.cost);
-        }
-        match exec.nodes[part.root.node].kind {
-            NodeKind::Quantifier { level, .. } => {
-                (self.bindings(part.program, level), part.root.cost)
-            }
-            _ => (1, part.root.cost),
-        }
-    }
-
-    /// Cuts the axioms into lanes of about equal work.
-    fn assign_lanes(&mut self) {
-        self.choose_clauses();
-        let mut works = 0_u64;
-        for part in &self.parts {
-            let (size, cost) = self.size_and_cost(part);
-            works = works.saturating_add(size.saturating_mul(cost).max(1));
-        }
-        let clauses = self.parts.iter().filter(|p| p.fused.is_some()).count();
-        let numbers: usize = self.numbers.iter().map(Vec::len).sum();
-        let table_bytes =
-            (2 * numbers + clauses * self.tables.values.len()) * std::mem::size_of::<T>();
-        let affordable = (MAX_LANE_BYTES / table_bytes.max(1)).max(1) as u64;
-        let lanes = (works / LANE_WORK).clamp(1, MAX_LANES.min(affordable));
-        // Of three equal lanes two cores would take as long as of four.
-        let lanes = 1 << lanes.ilog2();
-        let share = works.div_ceil(lanes);
-        self.lanes.resize_with(lanes as usize, LaneWork::default);
-        self.lanes.iter_mut().for_each(|l| l.items.clear());
-        let (mut at, mut room) = (0, share);
-        for part in 0..self.parts.len() {
-            let (total, cost) = self.size_and_cost(&self.parts[part]);
-            let mut start = 0;
-            loop {
-                let last = at + 1 == self.lanes.len();
-                let fits = if last {
-                    total - start
-                } else {
-                    (room / cost).max(1)
-                };
-                let end = (start + fits).min(total);
-                self.lanes[at].items.push(Item { part, start, end });
-                let used = (end - start).saturating_mul(cost).max(1);
-                room = room.saturating_sub(used);
-                if room < cost && !last {
-                    at += 1;
-                    room = share;
-                }
-                start = end;
-                if start >= total {
-                    break;
-                }
-            }
-        }
-        for lane in &mut self.lanes {
-            lane.sums.resize_with(lane.items.len(), Sums::default);
-        }
-    }
-
     fn run(
         &mut self,
         parameters: &Parameters,
@@ -422,14 +305,14 @@ impl<T: Real> Engine<T> {
             return Err(Diagnostic::error(error.to_string()).into());
         }
         self.check_numbers()?;
-        let settings = AggregatorSettings::new(parameters, &self.plan.semantics);
+        let settings = AggregatorSettings::new(parameters, &self.ground.plan.semantics);
         let tame = clause::powers_are_tame(&settings);
         if tame != self.tame_powers {
             self.tame_powers = tame;
             self.assign_lanes();
         }
         self.forward_literals(parameters);
-        let semantics = self.plan.semantics;
+        let semantics = self.ground.plan.semantics;
         let known = gradients && aggregate::is_linear(semantics.over_axioms);
         if known {
             self.derive_axioms(parameters);
@@ -437,15 +320,8 @@ impl<T: Real> Engine<T> {
         if gradients {
             self.clear_derivatives();
         }
-        let shared = Shared::new(
-            &self.plan,
-            &self.active,
-            &self.execs,
-            &self.literals,
-            &semantics,
-            parameters,
-        );
-        let (parts, derivatives, tables) = (&self.parts, &self.derivatives, &self.tables);
+        let shared = self.ground.shared(parameters);
+        let (parts, derivatives, tables) = (&self.parts, &self.derivatives, &self.ground.tables);
         let forward = |_: usize, work: &mut LaneWork<T>| {
             work.found.clear();
             for (item, sums) in work.items.iter().zip(&mut work.sums) {
@@ -474,13 +350,13 @@ impl<T: Real> Engine<T> {
             &mut self.evaluation,
         );
         find_attaining_lanes(&self.lanes, &self.totals, &mut self.attained_by);
-        over_axioms::finish(&shared, &self.plan.axioms, &mut self.evaluation);
+        over_axioms::finish(&shared, &self.ground.plan.axioms, &mut self.evaluation);
         if gradients {
             if !known {
                 over_axioms::derive(
                     &shared.aggregators,
                     &semantics,
-                    &self.plan.axioms,
+                    &self.ground.plan.axioms,
                     &self.evaluation,
                     &mut self.derivatives,
                 );
@@ -517,18 +393,11 @@ impl<T: Real> Engine<T> {
     /// How much each axiom pulls: the norm of the gradient of its part of the loss by all numbers, after
     /// [`Engine::evaluate_with_gradients`] with the same parameters. Overwrites [`Engine::gradient`].
     pub fn axiom_gradient_norms(&mut self, parameters: &Parameters) -> Vec<f64> {
-        let mut norms = Vec::with_capacity(self.execs.len());
-        for axiom in 0..self.execs.len() {
-            let semantics = self.plan.semantics;
+        let mut norms = Vec::with_capacity(self.ground.execs.len());
+        for axiom in 0..self.ground.execs.len() {
+            let semantics = self.ground.plan.semantics;
             self.clear_derivatives();
-            let shared = Shared::new(
-                &self.plan,
-                &self.active,
-                &self.execs,
-                &self.literals,
-                &semantics,
-                parameters,
-            );
+            let shared = self.ground.shared(parameters);
             let derivative = self.derivatives[axiom];
             for (lane, work) in self.lanes.iter_mut().enumerate() {
                 for item in work.items.iter().filter(|_| derivative != 0.0) {
@@ -553,9 +422,9 @@ impl<T: Real> Engine<T> {
     /// The derivative of the loss by each axiom, where it does not depend on their truth.
     fn derive_axioms(&mut self, parameters: &Parameters) {
         over_axioms::derive(
-            &AggregatorSettings::new(parameters, &self.plan.semantics),
-            &self.plan.semantics,
-            &self.plan.axioms,
+            &AggregatorSettings::new(parameters, &self.ground.plan.semantics),
+            &self.ground.plan.semantics,
+            &self.ground.plan.axioms,
             &self.evaluation,
             &mut self.derivatives,
         );
@@ -565,13 +434,13 @@ impl<T: Real> Engine<T> {
     fn clear_derivatives(&mut self) {
         for (lane, work) in self.lanes.iter_mut().enumerate() {
             let by_literal = &mut work.lane.by_literal;
-            by_literal.resize_with(self.plan.requests.len(), Default::default);
-            for (i, request) in self.plan.requests.iter().enumerate() {
+            by_literal.resize_with(self.ground.plan.requests.len(), Default::default);
+            for (i, request) in self.ground.plan.requests.iter().enumerate() {
                 for (by, occurs) in by_literal[i].iter_mut().zip(request.occurs) {
                     by.clear();
                     // The first lane's tables are where all are added up; the others have those they add to.
                     if lane == 0 || occurs {
-                        by.resize(self.literals[i].positive.len(), T::ZERO);
+                        by.resize(self.ground.literals[i].positive.len(), T::ZERO);
                     }
                 }
             }
@@ -579,23 +448,23 @@ impl<T: Real> Engine<T> {
     }
 
     fn forward_literals(&mut self, parameters: &Parameters) {
-        let space = self.plan.semantics.space;
-        for (i, request) in self.plan.requests.iter().enumerate() {
-            let kind = self.plan.outputs[request.predicate.index()].kind;
+        let space = self.ground.plan.semantics.space;
+        for (i, request) in self.ground.plan.requests.iter().enumerate() {
+            let kind = self.ground.plan.outputs[request.predicate.index()].kind;
             let negated = request.occurs[1];
-            self.literals[i].forward(kind, space, negated, request.width, &self.numbers[i]);
+            self.ground.literals[i].forward(kind, space, negated, request.width, &self.numbers[i]);
         }
-        let exponentials = clause::wants_exponentials(&self.plan.semantics);
+        let exponentials = clause::wants_exponentials(&self.ground.plan.semantics);
         let alpha = exponentials.then(|| T::from_f64(parameters.alpha));
-        self.tables.fill(&self.literals, alpha);
+        self.ground.tables.fill(&self.ground.literals, alpha);
     }
 
     /// Adds up the lanes' derivatives by literals, those of small clauses included (of one axiom, if only that is
     /// asked for), and hands them on to the numbers.
     fn backward_literals(&mut self, settings: &AggregatorSettings, only: Option<usize>) {
-        let space = self.plan.semantics.space;
-        for (i, request) in self.plan.requests.iter().enumerate() {
-            let kind = self.plan.outputs[request.predicate.index()].kind;
+        let space = self.ground.plan.semantics.space;
+        for (i, request) in self.ground.plan.requests.iter().enumerate() {
+            let kind = self.ground.plan.outputs[request.predicate.index()].kind;
             let Some((first, rest)) = self.lanes.split_first_mut() else {
                 return;
             };
@@ -614,7 +483,7 @@ impl<T: Real> Engine<T> {
                 if only.is_some_and(|axiom| axiom != part.program) || total.count == 0 {
                     continue;
                 }
-                let clause = &self.execs[part.program].clauses[fused.clause];
+                let clause = &self.ground.execs[part.program].clauses[fused.clause];
                 let derivative = self.derivatives[part.program];
                 let factor = clause::common_factor(clause, settings, &total, derivative);
                 let sums = self.lanes.iter().flat_map(|lane| {
@@ -625,7 +494,7 @@ impl<T: Real> Engine<T> {
                 clause::finish(
                     clause,
                     fused,
-                    &self.tables,
+                    &self.ground.tables,
                     i,
                     factor,
                     sums,
@@ -634,7 +503,7 @@ impl<T: Real> Engine<T> {
                 );
             }
             let [positive, negative] = &by;
-            self.literals[i].backward(
+            self.ground.literals[i].backward(
                 kind,
                 space,
                 request.width,
@@ -657,14 +526,14 @@ impl<T: Real> Engine<T> {
             let Some(at) = numbers.iter().position(|x| !x.is_finite()) else {
                 continue;
             };
-            let theory = self.plan.data.theory();
+            let theory = self.ground.plan.data.theory();
             let request = &self.requests[i];
             let asks = |exec: &Exec| {
                 let is_it = |n: &exec::ExecNode| matches!(n.kind, NodeKind::Literal { request, .. } if request == i);
                 exec.nodes.iter().any(is_it)
             };
-            let axiom = self.execs.iter().position(asks);
-            let axiom = axiom.map_or("?", |a| self.plan.axioms[a].name.as_str());
+            let axiom = self.ground.execs.iter().position(asks);
+            let axiom = axiom.map_or("?", |a| self.ground.plan.axioms[a].name.as_str());
             return Err(Diagnostic::error(format!(
                 "predicate `{}` gave {} in row {}, column {} of its answer",
                 theory[request.predicate].name,
@@ -674,7 +543,7 @@ impl<T: Real> Engine<T> {
             ))
             .at(
                 &theory.source,
-                self.plan.requests[i].span,
+                self.ground.plan.requests[i].span,
                 format!("asked for by axiom `{axiom}`"),
             )
             .help("a smaller learning rate or clipped gradients keep networks from running away")
@@ -682,90 +551,6 @@ impl<T: Real> Engine<T> {
         }
         Ok(())
     }
-}
-
-fn each_lane<T: Real>(
-    lanes: &mut [LaneWork<T>],
-    run: impl Fn(usize, &mut LaneWork<T>) + Sync + Send,
-) {
-    match lanes {
-        [only] => run(0, only),
-        _ => {
-            let lanes = lanes.par_iter_mut().enumerate();
-            lanes.for_each(|(i, lane)| run(i, lane));
-        }
-    }
-}
-
-/// An extreme that several lanes attain has one derivative, not one per lane.
-fn find_attaining_lanes<T: Real>(
-    lanes: &[LaneWork<T>],
-    totals: &[Partial],
-    attained_by: &mut Vec<usize>,
-) {
-    attained_by.clear();
-    attained_by.resize(totals.len(), usize::MAX);
-    for (lane, work) in lanes.iter().enumerate() {
-        for (item, (partial, _)) in work.items.iter().zip(&work.found) {
-            if let (Partial::State(total), Partial::State(part)) = (&totals[item.part], partial)
-                && part.a == total.a
-                && attained_by[item.part] == usize::MAX
-            {
-                attained_by[item.part] = lane;
-            }
-        }
-    }
-}
-
-/// Puts the lanes' shares of each part together, in order, and the parts of each axiom.
-fn merge<T: Real>(
-    shared: &Shared<T>,
-    parts: &[Part],
-    lanes: &[LaneWork<T>],
-    totals: &mut Vec<Partial>,
-    evaluation: &mut Evaluation,
-) {
-    totals.clear();
-    evaluation.axioms.fill(AxiomValue::default());
-    for work in lanes {
-        for (item, (partial, empty)) in work.items.iter().zip(&work.found) {
-            let part = &parts[item.part];
-            evaluation.axioms[part.program].empty_exists += empty;
-            if totals.len() == item.part {
-                totals.push(*partial);
-            } else if let (Partial::State(total), Partial::State(more)) =
-                (&mut totals[item.part], partial)
-            {
-                let forall = root_is_forall(shared, part);
-                let aggregator = shared.semantics.aggregator(forall);
-                total.merge(aggregator, &shared.aggregators, more);
-            }
-        }
-    }
-    for (part, total) in parts.iter().zip(&*totals) {
-        let value = &mut evaluation.axioms[part.program];
-        value.truth += match total {
-            Partial::Value(value) => *value,
-            Partial::State(state) => {
-                let forall = root_is_forall(shared, part);
-                if state.count == 0 && !forall {
-                    value.empty_exists += 1;
-                }
-                let aggregator = shared.semantics.aggregator(forall);
-                run::quantifier_value(shared, forall, aggregator, state)
-            }
-        };
-    }
-}
-
-fn root_is_forall<T>(shared: &Shared<T>, part: &Part) -> bool {
-    let root = &shared.execs[part.program].nodes[part.root.node];
-    matches!(root.kind, NodeKind::Quantifier { forall: true, .. })
-}
-
-fn root_is_quantifier<T>(shared: &Shared<T>, part: &Part) -> bool {
-    let root = &shared.execs[part.program].nodes[part.root.node];
-    matches!(root.kind, NodeKind::Quantifier { .. })
 }
 
 /// −sat or 1 − sat.

@@ -38,9 +38,9 @@ impl<'a, T: Real> Shared<'a, T> {
         active: &'a Active,
         execs: &'a [Exec],
         literals: &'a [Literals<T>],
-        semantics: &'a Semantics,
         parameters: &Parameters,
     ) -> Shared<'a, T> {
+        let semantics = &plan.semantics;
         Shared {
             plan,
             active,

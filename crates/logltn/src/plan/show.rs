@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Plan;
+use super::clause::Clause;
 use super::program::*;
 use crate::output::OutputKind;
 
@@ -196,6 +197,13 @@ impl Plan {
                         }
                     }
                 }
+                if let Some(clause) = self.clause(program, node) {
+                    let count = clause.literals.len();
+                    writeln!(
+                        f,
+                        "{indent}  a clause of {count} literals: value and derivatives in one pass"
+                    )?;
+                }
                 self.node(f, program, *body, depth + 1)
             }
             NodeKind::Elimination(index) => {
@@ -220,6 +228,15 @@ impl Plan {
                 Ok(())
             }
         }
+    }
+
+    /// The small clause that a quantifier outside of all others is about.
+    fn clause(&self, program: &Program, node: usize) -> Option<Clause> {
+        let outside = match &program.nodes[program.root].kind {
+            NodeKind::And(members) => members.contains(&node),
+            _ => program.root == node,
+        };
+        Clause::of(program, node, &self.semantics).filter(|_| outside)
     }
 
     fn component_text(&self, used: &ComponentUse) -> String {

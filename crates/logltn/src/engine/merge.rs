@@ -1,0 +1,78 @@
+//! Putting together what the lanes found, in their order.
+
+use super::run::{self, Partial, Shared};
+use super::share::{LaneWork, Part};
+use super::{AxiomValue, Evaluation};
+use crate::plan::program::NodeKind;
+use crate::vector::Real;
+
+/// An extreme that several lanes attain has one derivative, not one per lane.
+pub(super) fn find_attaining_lanes<T: Real>(
+    lanes: &[LaneWork<T>],
+    totals: &[Partial],
+    attained_by: &mut Vec<usize>,
+) {
+    attained_by.clear();
+    attained_by.resize(totals.len(), usize::MAX);
+    for (lane, work) in lanes.iter().enumerate() {
+        for (item, (partial, _)) in work.items.iter().zip(&work.found) {
+            if let (Partial::State(total), Partial::State(part)) = (&totals[item.part], partial)
+                && part.a == total.a
+                && attained_by[item.part] == usize::MAX
+            {
+                attained_by[item.part] = lane;
+            }
+        }
+    }
+}
+
+/// Puts the lanes' shares of each part together, in order, and the parts of each axiom.
+pub(super) fn merge<T: Real>(
+    shared: &Shared<T>,
+    parts: &[Part],
+    lanes: &[LaneWork<T>],
+    totals: &mut Vec<Partial>,
+    evaluation: &mut Evaluation,
+) {
+    totals.clear();
+    evaluation.axioms.fill(AxiomValue::default());
+    for work in lanes {
+        for (item, (partial, empty)) in work.items.iter().zip(&work.found) {
+            let part = &parts[item.part];
+            evaluation.axioms[part.program].empty_exists += empty;
+            if totals.len() == item.part {
+                totals.push(*partial);
+            } else if let (Partial::State(total), Partial::State(more)) =
+                (&mut totals[item.part], partial)
+            {
+                let forall = root_is_forall(shared, part);
+                let aggregator = shared.semantics.aggregator(forall);
+                total.merge(aggregator, &shared.aggregators, more);
+            }
+        }
+    }
+    for (part, total) in parts.iter().zip(&*totals) {
+        let value = &mut evaluation.axioms[part.program];
+        value.truth += match total {
+            Partial::Value(value) => *value,
+            Partial::State(state) => {
+                let forall = root_is_forall(shared, part);
+                if state.count == 0 && !forall {
+                    value.empty_exists += 1;
+                }
+                let aggregator = shared.semantics.aggregator(forall);
+                run::quantifier_value(shared, forall, aggregator, state)
+            }
+        };
+    }
+}
+
+pub(super) fn root_is_forall<T>(shared: &Shared<T>, part: &Part) -> bool {
+    let root = &shared.execs[part.program].nodes[part.root.node];
+    matches!(root.kind, NodeKind::Quantifier { forall: true, .. })
+}
+
+pub(super) fn root_is_quantifier<T>(shared: &Shared<T>, part: &Part) -> bool {
+    let root = &shared.execs[part.program].nodes[part.root.node];
+    matches!(root.kind, NodeKind::Quantifier { .. })
+}

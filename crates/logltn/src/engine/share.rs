@@ -1,0 +1,167 @@
+//! How the work is shared among lanes: which parts of the axioms there are, how much work each is, and who does what.
+
+use rayon::prelude::*;
+
+use super::Engine;
+use super::clause::{Fused, Fusing, Sums};
+use super::exec::{ExecComponent, Root};
+use super::run::{Lane, Partial};
+use crate::plan::program::NodeKind;
+use crate::vector::Real;
+
+/// A summand of an axiom: all of it, or a member of the conjunction that it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub program: usize,
+    pub root: Root,
+    /// As a small clause, if it is evaluated as one in this batch.
+    pub fused: Option<Fused>,
+}
+
+/// Some bindings of a part's root quantifier.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    pub part: usize,
+    pub start: u64,
+    pub end: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct LaneWork<T> {
+    pub lane: Lane<T>,
+    pub items: Vec<Item>,
+    pub found: Vec<(Partial, u64)>,
+    /// By item, if that is of a small clause.
+    pub sums: Vec<Sums<T>>,
+}
+
+/// The most lanes. More would cost more in adding up their tables than they gain.
+const MAX_LANES: u64 = 8;
+/// The least work worth a lane, in node values.
+const LANE_WORK: u64 = 1 << 15;
+/// The most memory that the lanes' tables of derivatives may take together.
+const MAX_LANE_BYTES: usize = 256 << 20;
+
+impl<T: Real> Engine<T> {
+    /// How many bindings a level outside of all others has in this batch.
+    fn bindings(&self, program: usize, level: usize) -> u64 {
+        let length = |c: &ExecComponent| {
+            let offsets = &self.ground.active.components[c.component].offsets;
+            u64::from(offsets[1] - offsets[0])
+        };
+        let level = &self.ground.execs[program].levels[level];
+        level.components.iter().map(length).product()
+    }
+
+    /// Decides which parts are evaluated as small clauses in this batch.
+    fn choose_clauses(&mut self) {
+        self.ground.tables.clear();
+        for at in 0..self.parts.len() {
+            self.parts[at].fused = self.fused(&self.parts[at]);
+            let Part { program, fused, .. } = self.parts[at];
+            let Some(mut fused) = fused else {
+                continue;
+            };
+            let clause = &self.ground.execs[program].clauses[fused.clause];
+            for (literal, table) in clause.literals.iter().zip(&mut fused.tables) {
+                let request = &self.requests[literal.request];
+                let (width, rows) = (request.width, request.rows);
+                *table = (self.ground.tables).entry(literal.request, literal.negated, width, rows);
+                if clause.over_rows {
+                    self.ground.tables.fill_rows_up(*table);
+                }
+            }
+            self.parts[at].fused = Some(fused);
+        }
+        self.ground.tables.lay_out();
+    }
+
+    fn fused(&self, part: &Part) -> Option<Fused> {
+        let fused = Fused::new(part.root.clause?);
+        let clause = &self.ground.execs[part.program].clauses[fused.clause];
+        let bindings = self.bindings(part.program, clause.level);
+        let wanted = match self.fusing {
+            Fusing::Always => true,
+            Fusing::WhereCheaper => clause.is_worth_it(bindings, |r| self.numbers[r].len()),
+            Fusing::Never => false,
+        };
+        (wanted && clause.is_possible(self.tame_powers)).then_some(fused)
+    }
+
+    /// How many bindings the lanes can share of a part, and how much work each is.
+    fn size_and_cost(&self, part: &Part) -> (u64, u64) {
+        let exec = &self.ground.execs[part.program];
+        if let Some(fused) = part.fused {
+            let clause = &exec.clauses[fused.clause];
+            return (self.bindings(part.program, clause.level), clause.cost);
+        }
+        match exec.nodes[part.root.node].kind {
+            NodeKind::Quantifier { level, .. } => {
+                (self.bindings(part.program, level), part.root.cost)
+            }
+            _ => (1, part.root.cost),
+        }
+    }
+
+    /// Cuts the axioms into lanes of about equal work.
+    pub(super) fn assign_lanes(&mut self) {
+        self.choose_clauses();
+        let mut works = 0_u64;
+        for part in &self.parts {
+            let (size, cost) = self.size_and_cost(part);
+            works = works.saturating_add(size.saturating_mul(cost).max(1));
+        }
+        let clauses = self.parts.iter().filter(|p| p.fused.is_some()).count();
+        let numbers: usize = self.numbers.iter().map(Vec::len).sum();
+        let table_bytes =
+            (2 * numbers + clauses * self.ground.tables.values.len()) * std::mem::size_of::<T>();
+        let affordable = (MAX_LANE_BYTES / table_bytes.max(1)).max(1) as u64;
+        let lanes = (works / LANE_WORK).clamp(1, MAX_LANES.min(affordable));
+        // Of three equal lanes two cores would take as long as of four.
+        let lanes = 1 << lanes.ilog2();
+        let share = works.div_ceil(lanes);
+        self.lanes.resize_with(lanes as usize, LaneWork::default);
+        self.lanes.iter_mut().for_each(|l| l.items.clear());
+        let (mut at, mut room) = (0, share);
+        for part in 0..self.parts.len() {
+            let (total, cost) = self.size_and_cost(&self.parts[part]);
+            let mut start = 0;
+            loop {
+                let last = at + 1 == self.lanes.len();
+                let fits = if last {
+                    total - start
+                } else {
+                    (room / cost).max(1)
+                };
+                let end = (start + fits).min(total);
+                self.lanes[at].items.push(Item { part, start, end });
+                let used = (end - start).saturating_mul(cost).max(1);
+                room = room.saturating_sub(used);
+                if room < cost && !last {
+                    at += 1;
+                    room = share;
+                }
+                start = end;
+                if start >= total {
+                    break;
+                }
+            }
+        }
+        for lane in &mut self.lanes {
+            lane.sums.resize_with(lane.items.len(), Sums::default);
+        }
+    }
+}
+
+pub(super) fn each_lane<T: Real>(
+    lanes: &mut [LaneWork<T>],
+    run: impl Fn(usize, &mut LaneWork<T>) + Sync + Send,
+) {
+    match lanes {
+        [only] => run(0, only),
+        _ => {
+            let lanes = lanes.par_iter_mut().enumerate();
+            lanes.for_each(|(i, lane)| run(i, lane));
+        }
+    }
+}
