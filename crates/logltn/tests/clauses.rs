@@ -59,6 +59,14 @@ fn formula(random: &mut Random) -> String {
         "where x = y ",
     ]);
     let binders = random.pick(&["c: K, x: A, y: A", "x: A, y: A, c: K", "x: A, c: K, y: A"]);
+    if random.below(5) == 0 {
+        let atom = random.pick(&["C(x, c)", "D(y, c)", "not C(y, c)", "C(a, c)", "C(x, 0)"]);
+        return match random.below(3) {
+            0 => format!("forall x, y: A {guard}. exists c: K. {atom}"),
+            1 => format!("forall x, y: A {guard}. exists c: K where c < 2. {atom}"),
+            _ => format!("forall c: K. exists x, y: A {guard}. {atom}"),
+        };
+    }
     let quantifier = random.pick(&["forall", "forall", "forall", "exists"]);
     format!(
         "{quantifier} {binders} {guard}. {}",

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::Engine;
-use super::clause::{Fused, Fusing, Sums};
+use super::clause::{Fused, Fusing, Sums, Tables};
 use super::exec::{ExecComponent, Root};
 use super::run::{Lane, Partial};
 use crate::plan::program::NodeKind;
@@ -74,6 +74,10 @@ impl<T: Real> Engine<T> {
             self.parts[at].fused = Some(fused);
         }
         self.ground.tables.lay_out();
+        if !self.ground.tables.is_numbered() {
+            self.ground.tables = Tables::default();
+            self.parts.iter_mut().for_each(|part| part.fused = None);
+        }
     }
 
     fn fused(&self, part: &Part) -> Option<Fused> {

@@ -21,6 +21,8 @@ pub(crate) struct Clause {
 pub(crate) enum Form {
     /// `or` in log space, added up: log Σ exp(α x), less the log of the number of literals if `mean`, over α.
     LogExp { mean: bool },
+    /// `exists` in log space over all classes of one literal, added up: the same over a row of numbers.
+    ExistsClass { mean: bool },
     /// `or` in log space as the greatest literal, added up.
     Max,
     /// A connective of two truth degrees made of products, then `outer`.
@@ -140,10 +142,10 @@ fn log_clause(
     aggregator: Aggregator,
     semantics: &Semantics,
 ) -> Option<Clause> {
-    let NodeKind::Or(members) = &program.nodes[body].kind else {
-        return None;
-    };
     let linear = matches!(aggregator, Aggregator::Mean | Aggregator::Sum);
+    let NodeKind::Or(members) = &program.nodes[body].kind else {
+        return exists_clause(program, body, semantics).filter(|_| linear);
+    };
     let few = (2..=MOST_LITERALS).contains(&members.len());
     let literal = |m: &usize| matches!(program.nodes[*m].kind, NodeKind::Literal { .. });
     if !linear || !few || !members.iter().all(literal) {
@@ -157,6 +159,32 @@ fn log_clause(
     };
     Some(Clause {
         literals: members.clone(),
+        form,
+    })
+}
+
+/// An `exists` about one literal. Whether it is over classes is for the engine to see.
+fn exists_clause(program: &Program, body: usize, semantics: &Semantics) -> Option<Clause> {
+    let NodeKind::Quantifier {
+        forall: false,
+        body: literal,
+        ..
+    } = program.nodes[body].kind
+    else {
+        return None;
+    };
+    // Clauses share tables: all of them hold exponentials, or none.
+    let form = match (semantics.exists, semantics.or) {
+        (Aggregator::LogMeanExp, Or::LogMeanExp | Or::LogSumExp) => {
+            Form::ExistsClass { mean: true }
+        }
+        (Aggregator::LogSumExp, Or::LogMeanExp | Or::LogSumExp) => {
+            Form::ExistsClass { mean: false }
+        }
+        _ => return None,
+    };
+    matches!(program.nodes[literal].kind, NodeKind::Literal { .. }).then(|| Clause {
+        literals: vec![literal],
         form,
     })
 }

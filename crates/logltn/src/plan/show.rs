@@ -236,7 +236,8 @@ impl Plan {
             NodeKind::And(members) => members.contains(&node),
             _ => program.root == node,
         };
-        Clause::of(program, node, &self.semantics).filter(|_| outside)
+        let clause = Clause::of(program, node, &self.semantics)?;
+        (outside && clause.literals.len() > 1).then_some(clause)
     }
 
     fn component_text(&self, used: &ComponentUse) -> String {

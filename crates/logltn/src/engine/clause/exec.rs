@@ -20,6 +20,8 @@ pub(in crate::engine) struct ExecClause {
     /// places.
     pub classes: usize,
     pub over_rows: bool,
+    /// How many numbers make a value: one of each literal, or a row of the only one.
+    pub members: usize,
     /// About how much work a binding of that level is.
     pub cost: u64,
 }
@@ -43,6 +45,9 @@ impl ExecClause {
         else {
             return None;
         };
+        if let Form::ExistsClass { .. } = form {
+            return exists_class(exec, plan, program, root, literals[0], form);
+        }
         let mut literals: Vec<ClauseLiteral> = (literals.iter())
             .map(|&node| match exec.nodes[node].kind {
                 NodeKind::Literal {
@@ -76,6 +81,7 @@ impl ExecClause {
             false => 2 * literals.len(),
         };
         Some(ExecClause {
+            members: literals.len(),
             literals,
             form,
             aggregator: plan.semantics.aggregator(forall),
@@ -85,6 +91,61 @@ impl ExecClause {
             cost: cost as u64,
         })
     }
+}
+
+/// A `forall` over an `exists` over all classes of a literal, if that is what the root is.
+fn exists_class(
+    exec: &Exec,
+    plan: &Plan,
+    program: usize,
+    root: usize,
+    literal: usize,
+    form: Form,
+) -> Option<ExecClause> {
+    let NodeKind::Quantifier {
+        forall,
+        level: own,
+        body,
+    } = exec.nodes[root].kind
+    else {
+        return None;
+    };
+    let (
+        NodeKind::Quantifier { level: inner, .. },
+        NodeKind::Literal {
+            request,
+            negated,
+            slot,
+        },
+    ) = (&exec.nodes[body].kind, &exec.nodes[literal].kind)
+    else {
+        return None;
+    };
+    let row = ClauseLiteral {
+        request: *request,
+        negated: *negated,
+        place: exec.nodes[literal].place,
+    };
+    let inner = &exec.levels[*inner];
+    if inner.components.len() != 1 || !picks_classes(inner, plan, &[row], 0) {
+        return None;
+    }
+    let adds = &plan.programs[program].levels[own].adds;
+    let place = match adds.iter().position(|a| a.slot == *slot) {
+        Some(index) => Place::Array(index),
+        None => Place::Base(*slot),
+    };
+    let members = plan.requests[*request].width;
+    (members > 0).then(|| ExecClause {
+        literals: vec![ClauseLiteral { place, ..row }],
+        form,
+        aggregator: plan.semantics.aggregator(forall),
+        level: own,
+        classes: 1,
+        over_rows: false,
+        members,
+        cost: 2 + members as u64,
+    })
 }
 
 /// Where literals are equal, the first of them has the derivative of a maximum.
@@ -103,27 +164,7 @@ fn without_classes(
     if level.components.len() < 2 || classes == 0 {
         return None;
     }
-    let picks_classes = |at: usize| {
-        let component = &plan.components[level.components[at].component];
-        let all = |l: &ClauseLiteral| match l.place {
-            Place::Base(_) => false,
-            Place::Array(index) => match level.adds[index].maps[at].as_slice() {
-                [map] => match &plan.maps[*map].values {
-                    MapValues::Plain(values) => {
-                        values.len() == plan.requests[l.request].width
-                            && (values.iter().enumerate()).all(|(i, v)| i == *v as usize)
-                    }
-                    _ => false,
-                },
-                _ => false,
-            },
-        };
-        matches!(component.source, ComponentSource::Sort(_))
-            && level.components[at].key.is_none()
-            && level.wide_adds.iter().all(|add| add.maps[at].is_empty())
-            && literals.iter().all(all)
-    };
-    let at = (0..level.components.len()).find(|&at| picks_classes(at))?;
+    let at = (0..level.components.len()).find(|&at| picks_classes(level, plan, literals, at))?;
     let mut outside = level.clone();
     outside.components.remove(at);
     for add in outside.adds.iter_mut().chain(&mut outside.wide_adds) {
@@ -131,6 +172,29 @@ fn without_classes(
     }
     outside.buffers = 0;
     Some((outside, classes))
+}
+
+/// Whether a component of a level runs over all classes of all the literals, and decides nothing else.
+fn picks_classes(level: &ExecLevel, plan: &Plan, literals: &[ClauseLiteral], at: usize) -> bool {
+    let component = &plan.components[level.components[at].component];
+    let all = |l: &ClauseLiteral| match l.place {
+        Place::Base(_) => false,
+        Place::Array(index) => match level.adds[index].maps[at].as_slice() {
+            [map] => match &plan.maps[*map].values {
+                MapValues::Plain(values) => {
+                    values.len() == plan.requests[l.request].width
+                        && (values.iter().enumerate()).all(|(i, v)| i == *v as usize)
+                }
+                _ => false,
+            },
+            _ => false,
+        },
+    };
+    matches!(component.source, ComponentSource::Sort(_))
+        && level.components[at].key.is_none()
+        && level.wide_adds.iter().all(|add| add.maps[at].is_empty())
+        && level.resolves.is_empty()
+        && literals.iter().all(all)
 }
 
 /// How often a literal's place changes from binding to binding, in a sample.

@@ -36,6 +36,65 @@ pub(super) struct OverPlaces<'a, T, O, const N: usize> {
     pub bindings: Bindings<'a, T, N>,
 }
 
+/// Over a row of numbers for each binding, of which the operator is given the sum.
+pub(super) struct OverSums<'a, T, O> {
+    pub operator: O,
+    pub bindings: Bindings<'a, T, 1>,
+    /// The numbers of a row.
+    pub width: usize,
+}
+
+impl<T: Real, O: Operator<T, 1>> Task for OverSums<'_, T, O> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let OverSums {
+            operator,
+            bindings,
+            width,
+        } = self;
+        let Bindings {
+            places: [places],
+            numbers,
+            derivatives,
+            values,
+            left_out,
+        } = bindings;
+        let mut from = 0;
+        for run in places.chunks(GATHERED * MOST_FACTORS) {
+            let mut totals = [Total::ZERO; GATHERED];
+            for some in run.chunks(GATHERED) {
+                let mut sums = [T::ONE; GATHERED];
+                for (sum, &place) in sums.iter_mut().zip(some) {
+                    let row = &numbers[place as usize..place as usize + width];
+                    *sum = T::ZERO;
+                    row.iter().for_each(|&x| *sum += x);
+                }
+                let mut by = [T::ZERO; GATHERED];
+                for i in 0..GATHERED {
+                    // Where there are fewer bindings: log 1 = 0.
+                    [by[i]] = operator.of::<FUSED>([sums[i]], &mut totals[i]);
+                }
+                for (&by, &place) in by.iter().zip(some) {
+                    let row = &mut derivatives[place as usize..place as usize + width];
+                    row.iter_mut().for_each(|d| *d += by);
+                }
+            }
+            let mut low = false;
+            for (value, total) in values.iter_mut().zip(totals) {
+                *value += operator.finish::<FUSED>(total);
+                low |= total.least < operator.lowest();
+            }
+            let to = from + run.len();
+            if low {
+                left_out.push((from as u32, to as u32));
+            }
+            from = to;
+        }
+    }
+}
+
 #[inline(always)]
 fn part<T: Real, const W: usize>(numbers: &[T], at: usize) -> [T; W] {
     let mut part = [T::ZERO; W];

@@ -22,7 +22,7 @@ use crate::semantics::Semantics;
 use crate::vector::{Power, Real, run_task};
 
 pub(super) use exec::{ClauseLiteral, ExecClause};
-use kernel::{Bindings, GATHERED, OverPlaces, OverRows};
+use kernel::{Bindings, GATHERED, OverPlaces, OverRows, OverSums};
 use operator::{Greatest, Itself, Log, LogSum, Operator, Product, Squared};
 pub(super) use tables::Tables;
 use tables::{add_rows, filled_up};
@@ -76,6 +76,10 @@ impl Fused {
 }
 
 impl ExecClause {
+    fn wants_exponentials(&self) -> bool {
+        matches!(self.form, Form::LogExp { .. } | Form::ExistsClass { .. })
+    }
+
     /// Whether it may be evaluated in one go now.
     pub fn is_possible(&self, tame_powers: bool) -> bool {
         match self.form {
@@ -96,6 +100,10 @@ impl ExecClause {
             if !self.literals[..k].iter().any(same) {
                 numbers += lengths(literal.request) as u64;
             }
+        }
+        // A row in each binding costs a pass more than the table itself, and saves several.
+        if let Form::ExistsClass { .. } = self.form {
+            return bindings.saturating_mul(self.members as u64) >= numbers;
         }
         bindings.saturating_mul(self.classes as u64) >= WORTH * numbers
     }
@@ -142,9 +150,9 @@ impl<T: Real> Run<'_, '_, T> {
         state.count = count;
         if count > 0 {
             match clause.form {
-                Form::LogExp { mean } => {
+                Form::LogExp { mean } | Form::ExistsClass { mean } => {
                     let less = match mean {
-                        true => count as f64 * (clause.literals.len() as f64).ln(),
+                        true => count as f64 * (clause.members as f64).ln(),
                         false => 0.0,
                     };
                     state.a = (total - less) / self.shared.aggregators.alpha;
@@ -222,6 +230,7 @@ impl<T: Real> Run<'_, '_, T> {
             (Form::LogExp { .. }, 2) => block.run::<_, 2>(LogSum::new()),
             (Form::LogExp { .. }, 3) => block.run::<_, 3>(LogSum::new()),
             (Form::LogExp { .. }, _) => block.run::<_, 4>(LogSum::new()),
+            (Form::ExistsClass { .. }, _) => block.sums(clause.members),
             (Form::Max, 2) => block.run::<_, 2>(Greatest),
             (Form::Max, 3) => block.run::<_, 3>(Greatest),
             (Form::Max, _) => block.run::<_, 4>(Greatest),
@@ -266,24 +275,27 @@ impl<T: Real> Run<'_, '_, T> {
         } = &*self.lane;
         let alpha = self.shared.aggregators.alpha;
         let least = LogSum::new().least;
-        let n = clause.literals.len();
+        let n = clause.members;
+        let a_row = matches!(clause.form, Form::ExistsClass { .. });
         let mut total = 0.0;
         for &(from, to) in left_out {
             for binding in from as usize..(to as usize).min(len) {
                 for class in 0..clause.classes {
+                    let at = |k: usize| match a_row {
+                        true => places[0][binding] as usize + k,
+                        false => places[k][binding] as usize + class,
+                    };
                     let mut sum = T::ZERO;
-                    for places in &places[..n] {
-                        sum += tables.values[places[binding] as usize + class];
-                    }
+                    (0..n).for_each(|k| sum += tables.values[at(k)]);
                     if sum >= least {
                         continue;
                     }
-                    let at = |k: usize| places[k][binding] as usize + class;
                     let log = |k: usize| {
-                        let entry = &tables.entries[fused.tables[k]];
+                        let literal = if a_row { 0 } else { k };
+                        let entry = &tables.entries[fused.tables[literal]];
                         let place = at(k) - entry.base;
                         let place = place / entry.stride * entry.width + place % entry.stride;
-                        alpha * self.literal(&clause.literals[k], place).to_f64()
+                        alpha * self.literal(&clause.literals[literal], place).to_f64()
                     };
                     let greatest = (0..n).map(log).fold(f64::NEG_INFINITY, f64::max);
                     let exps = |k: usize| (log(k) - greatest).exp();
@@ -318,6 +330,21 @@ struct Block<'a, T> {
 }
 
 impl<T: Real> Block<'_, T> {
+    /// An `exists` over rows of so many numbers.
+    fn sums(self, width: usize) {
+        run_task(OverSums {
+            operator: LogSum::new(),
+            width,
+            bindings: Bindings {
+                places: [self.places[0]],
+                numbers: self.numbers,
+                derivatives: self.derivatives,
+                values: self.values,
+                left_out: self.left_out,
+            },
+        });
+    }
+
     fn run<O: Operator<T, N>, const N: usize>(self, operator: O) {
         let by_fours = self.values.len() == 4;
         let bindings = Bindings {
@@ -384,7 +411,7 @@ pub(super) fn finish<'s, T: Real>(
             let sums = &sums.by_number[entry.range()];
             scratch.iter_mut().zip(sums).for_each(|(a, &b)| *a += b);
         }
-        let exponentials = matches!(clause.form, Form::LogExp { .. });
+        let exponentials = clause.wants_exponentials();
         for (sum, &e) in scratch.iter_mut().zip(&tables.values[entry.range()]) {
             // In this order: a small exponential times the factor may be no number any more.
             *sum = if exponentials { *sum * e } else { *sum } * factor;

@@ -128,6 +128,11 @@ impl<T: Real> Tables<T> {
         self.values.resize(base, T::ZERO);
     }
 
+    /// Whether every place has a number of 32 bits.
+    pub fn is_numbered(&self) -> bool {
+        self.values.len() <= u32::MAX as usize
+    }
+
     /// Takes over the literals of this step; with `alpha`, their exponentials.
     pub fn fill(&mut self, literals: &[Literals<T>], alpha: Option<T>) {
         for entry in &self.entries {
