@@ -4,13 +4,14 @@
 //! - `steps clustering 100`: a hundred steps. Problems: clustering, addition, columns, parts.
 //! - `steps kernels`: which instructions the loops use here.
 //! - `steps bounds`: the fastest clustering step beside what its implications cannot do without.
+//! - `steps clauses`: clustering steps by semantics and number of clusters, in one go and node by node, in turns.
 //! - `steps ratios`: for each problem, the time of a step in units of the fixed loop, fastest of many, in turns.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use logltn::vector::Real;
-use logltn::{Engine, Parameters, Plan, Semantics};
+use logltn::{Engine, Fusing, Parameters, Plan, Semantics};
 
 #[path = "growth/problems.rs"]
 #[allow(dead_code)] // the one that grows as well
@@ -31,6 +32,7 @@ fn run() {
         ["kernels"] => println!("{}", f32::kernels().name()),
         ["ratios"] => ratios(),
         ["bounds"] => bounds(),
+        ["clauses"] => clauses(),
         [problem, steps] if PROBLEMS.contains(problem) => {
             let steps: usize = steps.parse().expect("how many steps");
             let mut problem = Steps::new(problem);
@@ -38,7 +40,7 @@ fn run() {
         }
         _ => {
             eprintln!(
-                "usage: steps kernels | ratios | bounds | ({}) STEPS",
+                "usage: steps kernels | ratios | bounds | clauses | ({}) STEPS",
                 PROBLEMS.join("|")
             );
             std::process::exit(2);
@@ -54,13 +56,17 @@ struct Steps {
 
 impl Steps {
     fn new(problem: &str) -> Steps {
-        let (data, outputs) = match problem {
+        let problem = match problem {
             "clustering" => problems::clustering(801, 5, 16),
             "addition" => problems::addition(1_024),
             "columns" => problems::columns(15),
             _ => problems::parts(60),
         };
-        let plan = Plan::new(&data, &outputs, &Semantics::default()).expect("a plan");
+        Steps::of(problem, &Semantics::default())
+    }
+
+    fn of((data, outputs): problems::Problem, semantics: &Semantics) -> Steps {
+        let plan = Plan::new(&data, &outputs, semantics).expect("a plan");
         let mut steps = Steps {
             engine: Engine::new(plan),
             next: 0,
@@ -129,6 +135,35 @@ fn ratios() {
             "{name} {:.3}",
             fastest[1].as_secs_f64() / fastest[0].as_secs_f64()
         );
+    }
+}
+
+/// Small clauses in one go, and node by node.
+fn clauses() {
+    println!("semantics, clusters: in one go, node by node, ratio");
+    for name in ["logltn", "stable"] {
+        let semantics = Semantics::named(name).expect("a semantics");
+        for clusters in [5, 16, 50, 150] {
+            let ways = [Fusing::WhereCheaper, Fusing::Never];
+            let mut both = ways.map(|fusing| {
+                let mut steps = Steps::of(problems::clustering(801, clusters, 16), &semantics);
+                steps.engine.set_fusing(fusing);
+                steps.step();
+                steps
+            });
+            let mut fastest = [Duration::MAX; 2];
+            let begin = Instant::now();
+            while begin.elapsed() < Duration::from_secs(2) {
+                for (steps, fastest) in both.iter_mut().zip(&mut fastest) {
+                    let start = Instant::now();
+                    steps.step();
+                    *fastest = start.elapsed().min(*fastest);
+                }
+            }
+            let [one_go, nodes] = fastest;
+            let ratio = nodes.as_secs_f64() / one_go.as_secs_f64();
+            println!("{name}, {clusters}: {one_go:?}, {nodes:?}, {ratio:.1}");
+        }
     }
 }
 

@@ -433,13 +433,16 @@ impl<T: Real> Engine<T> {
     /// Forgets the derivatives of the last evaluation.
     fn clear_derivatives(&mut self) {
         for (lane, work) in self.lanes.iter_mut().enumerate() {
+            let (items, parts) = (&work.items, &self.parts);
+            let only_clauses = items.iter().all(|i| parts[i.part].fused.is_some());
             let by_literal = &mut work.lane.by_literal;
             by_literal.resize_with(self.ground.plan.requests.len(), Default::default);
             for (i, request) in self.ground.plan.requests.iter().enumerate() {
                 for (by, occurs) in by_literal[i].iter_mut().zip(request.occurs) {
                     by.clear();
-                    // The first lane's tables are where all are added up; the others have those they add to.
-                    if lane == 0 || occurs {
+                    // The first lane's tables are where all are added up; the others have those they add to, if any:
+                    // small clauses have tables of their own.
+                    if lane == 0 || occurs && !only_clauses {
                         by.resize(self.ground.literals[i].positive.len(), T::ZERO);
                     }
                 }

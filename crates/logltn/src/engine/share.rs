@@ -120,7 +120,9 @@ impl<T: Real> Engine<T> {
         let table_bytes =
             (2 * numbers + clauses * self.ground.tables.values.len()) * std::mem::size_of::<T>();
         let affordable = (MAX_LANE_BYTES / table_bytes.max(1)).max(1) as u64;
-        let lanes = (works / LANE_WORK).clamp(1, MAX_LANES.min(affordable));
+        // Small clauses are so quick that clearing and adding up a lane's tables for them can take as long.
+        let worth = LANE_WORK.max(self.ground.tables.values.len() as u64);
+        let lanes = (works / worth).clamp(1, MAX_LANES.min(affordable));
         // Of three equal lanes two cores would take as long as of four.
         let lanes = 1 << lanes.ilog2();
         let share = works.div_ceil(lanes);
