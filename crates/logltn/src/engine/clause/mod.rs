@@ -277,14 +277,15 @@ impl<T: Real> Run<'_, '_, T> {
         let least = LogSum::new().least;
         let n = clause.members;
         let a_row = matches!(clause.form, Form::ExistsClass { .. });
+        let place = |k: usize, binding: usize, class: usize| match a_row {
+            true => places[0][binding] as usize + k,
+            false => places[k][binding] as usize + class,
+        };
         let mut total = 0.0;
         for &(from, to) in left_out {
             for binding in from as usize..(to as usize).min(len) {
                 for class in 0..clause.classes {
-                    let at = |k: usize| match a_row {
-                        true => places[0][binding] as usize + k,
-                        false => places[k][binding] as usize + class,
-                    };
+                    let at = |k: usize| place(k, binding, class);
                     let mut sum = T::ZERO;
                     (0..n).for_each(|k| sum += tables.values[at(k)]);
                     if sum >= least {
