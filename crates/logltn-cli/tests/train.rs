@@ -320,6 +320,25 @@ fn another_training_cannot_be_resumed() {
     assert_ne!(run.status, 0);
     assert!(run.stderr.contains("class."), "{}", run.stderr);
     assert_eq!(checkpoint(), before);
+
+    folder.write("m.toml", MANIFEST.as_bytes());
+    let points = std::fs::read_to_string(folder.path().join("points.csv")).expect("points");
+    let digit = points.rfind(|c: char| c.is_ascii_digit()).expect("a digit");
+    let other = if points[digit..].starts_with('1') {
+        "2"
+    } else {
+        "1"
+    };
+    let mut changed = points.clone();
+    changed.replace_range(digit..=digit, other);
+    folder.write("points.csv", changed.as_bytes());
+    let run = folder.run(&["train", "m.toml", "--out", "run", "--resume"]);
+    assert_ne!(run.status, 0);
+    let message = "the file `points.csv` holds something else now";
+    assert!(run.stderr.contains(message), "{}", run.stderr);
+    assert_eq!(checkpoint(), before);
+    folder.write("points.csv", points.as_bytes());
+    succeeds(&folder.run(&["train", "m.toml", "--out", "run", "--resume"]));
 }
 
 #[test]

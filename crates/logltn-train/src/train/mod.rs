@@ -4,6 +4,7 @@
 //! directory, and can be interrupted at any moment.
 
 mod batches;
+mod data_files;
 mod evaluate_run;
 mod measure;
 mod optimise;
