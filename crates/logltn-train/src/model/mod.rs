@@ -11,12 +11,14 @@ mod stored;
 mod unit;
 mod vectors;
 
-use logltn::theory::PredicateId;
+use std::sync::Arc;
+
+use logltn::theory::{PredicateId, SortId};
 use logltn::vector::Real;
 use logltn::{ArgumentShape, Diagnostic, Diagnostics, Engine, Request};
 use logltn_nn::Tensor;
 
-use crate::project::{NumberTable, Project};
+use crate::project::{NetworkField, NumberTable, Project};
 use crate::random::Random;
 use build::{Builder, Symbol};
 pub use grounding::Grounding;
@@ -70,32 +72,61 @@ const INITIAL: u64 = 1;
 impl Model {
     /// The model that a manifest describes, with random weights.
     pub fn new(project: &Project, seed: u64) -> Result<Model, Diagnostics> {
-        let mut model = Model {
+        let mut model =
+            Model::without_networks(project, seed, |sort| project.network_fields(sort))?;
+        for i in 0..project.theory().predicates.len() {
+            let behind = model.build(project, PredicateId(i as u32))?;
+            model.behind.push(behind);
+        }
+        model.sort_units();
+        Ok(model)
+    }
+
+    /// What is wrong with the networks of a manifest, those of all predicates, without reading any features: what
+    /// [`Model::new`] would say of each.
+    pub fn problems(project: &Project) -> Diagnostics {
+        let sketch = Model::without_networks(project, 0, |sort| Ok(project.sketched_fields(sort)));
+        let mut model = match sketch {
+            Ok(model) => model,
+            Err(errors) => return errors,
+        };
+        let mut found = Diagnostics::new();
+        for i in 0..project.theory().predicates.len() {
+            if let Err(errors) = model.build(project, PredicateId(i as u32)) {
+                found.extend(errors);
+            }
+        }
+        found
+    }
+
+    fn without_networks(
+        project: &Project,
+        seed: u64,
+        fields: impl Fn(SortId) -> Result<Arc<[NetworkField]>, Diagnostics>,
+    ) -> Result<Model, Diagnostics> {
+        let mut random = Random::new(seed, INITIAL);
+        let mut learnable = Vec::new();
+        let vectors = vectors::read(project, fields, &mut learnable, &mut random)?;
+        Ok(Model {
             units: Vec::new(),
-            vectors: Vec::new(),
-            learnable: Vec::new(),
+            vectors,
+            learnable,
             behind: Vec::new(),
             feeds: Vec::new(),
             order: Vec::new(),
             symbols: Vec::new(),
             trunks: Vec::new(),
             unchanged: false,
-            seed: 0,
-        };
-        let mut random = Random::new(seed, INITIAL);
-        model.vectors = vectors::read(project, &mut model.learnable, &mut random)?;
-        model.seed = random.bits();
-        for (i, predicate) in project.theory().predicates.iter().enumerate() {
-            // A predicate whose arguments are functions' values is built when a request shows its shape.
-            let behind = if predicate.arguments.iter().any(is_vector) {
-                Behind::Host
-            } else {
-                Builder::new(project, &mut model).behind(PredicateId(i as u32))?
-            };
-            model.behind.push(behind);
+            seed: random.bits(),
+        })
+    }
+
+    fn build(&mut self, project: &Project, predicate: PredicateId) -> Result<Behind, Diagnostics> {
+        // A predicate whose arguments are functions' values is built when a request shows its shape.
+        match project.theory()[predicate].arguments.iter().any(is_vector) {
+            true => Ok(Behind::Host),
+            false => Builder::new(project, self).behind(predicate),
         }
-        model.sort_units();
-        Ok(model)
     }
 
     /// Puts a network of the caller's own behind a predicate that the manifest leaves to the host.
