@@ -341,6 +341,30 @@ fn another_training_cannot_be_resumed() {
     succeeds(&folder.run(&["train", "m.toml", "--out", "run", "--resume"]));
 }
 
+/// With steps too small to change any class the metric stands still.
+#[test]
+fn a_run_whose_metric_gets_no_better_ends_early_and_is_finished() {
+    let folder = project();
+    let still = MANIFEST
+        .replace("{ exponential = [0.01, 0.001] }", "1e-12")
+        .replace("every = 10", "every = 4")
+        .replace(
+            "seed = 7",
+            "seed = 7\nearly_stop = { metric = \"accuracy\", patience = 2 }",
+        );
+    folder.write("m.toml", still.as_bytes());
+    let train = ["train", "m.toml", "--out", "run"];
+    succeeds(&folder.run(&train));
+    // After 4, and not better after 8 and 12.
+    assert_eq!(metrics(&folder, "run").len(), 12);
+    let info = std::fs::read_to_string(folder.path().join("run/run.json")).expect("run.json");
+    assert!(info.contains("\"finished\""), "{info}");
+    assert!(folder.path().join("run/report.html").exists());
+    let before = weights(&folder, "run");
+    succeeds(&folder.run(&[&train[..], &["--resume"]].concat()));
+    assert_eq!(weights(&folder, "run"), before);
+}
+
 #[test]
 fn numbers_that_run_away_stop_the_run() {
     let folder = project();
