@@ -13,6 +13,7 @@ LATER_TOLERANCE = 1e-2  # of the loss after ten steps: Adam's epsilon differs am
 LIMIT = float(os.environ.get("LOGLTN_PEERS_SECONDS", "60"))  # that a step may take
 PLAN_LIMIT = 180.0  # seconds that we may take to get ready
 FIRST_LIMIT = 180.0  # seconds to get ready, or of the first step where it compiles
+WARM_EPOCH = 10.0  # seconds that an epoch may take to be run once before the first turn
 SLOW, SLOWEST = 5.0, 20.0  # seconds of a step from which on a program gets two turns, or one
 
 
@@ -141,6 +142,9 @@ def plan_chunk(row, chunk_seconds, epoch_steps):
         one = statistics.median(row.peer.ask("step 5", 2 * LIMIT)["seconds"])
     if epoch_steps is None:
         return max(1, min(1000, int(chunk_seconds / one)))
+    if one * epoch_steps < WARM_EPOCH:
+        # The last batch is smaller than the others, for which some compile anew: not in a turn.
+        row.peer.ask(f"block {epoch_steps}", FIRST_LIMIT)
     return max(1, min(epoch_steps, int(6 * chunk_seconds / one)))
 
 

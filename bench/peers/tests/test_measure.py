@@ -34,6 +34,13 @@ class Measuring(WithFakes):
         self.assertAlmostEqual(found["logltn:stable"]["median"], 0.03)
         self.assertNotIn("extrapolated_from_steps", found["logltn:stable"])
 
+    def test_an_epoch_is_run_once_before_its_turns(self):
+        # Ten steps to compare, five to plan, then step 30 of the first epoch is the 45th: not yet in a turn.
+        self.fakes["pytorch:eager"] = {"at_step": 45, "then": "leave"}
+        found = self.measured(OURS + ["pytorch:eager"], epoch_steps=30)
+        self.assertEqual(found["pytorch:eager"]["failed"], "ended with status 7")
+        self.assertNotIn("turns", found["pytorch:eager"])
+
     def test_slow_programs_get_fewer_turns(self):
         for seconds, turns in ((5.5, 2), (20.5, 1)):
             self.fakes["ltntorch"] = {"seconds": seconds}
