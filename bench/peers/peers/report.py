@@ -5,6 +5,7 @@ import math
 import re
 import sys
 
+import aims
 from machine import BUSY
 from measure import LIMIT
 from process import MEMORY_LIMIT, ROOT
@@ -216,6 +217,7 @@ def markdown(tasks, quick=False):
     if not tasks:
         return "no results yet"
     lines = [facts_text(tasks), ""] + busy_text(tasks) + missing_text(tasks, quick)
+    lines += ["### Aims", "", "Ratios of the tables below: how many times ours theirs is.", ""] + aims.table(tasks, figures) + [""]
     for task in tasks:
         lines += [f"### {TITLES[task['task']]}", ""]
         if task["task"].startswith("growth"):

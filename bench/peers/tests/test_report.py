@@ -9,7 +9,9 @@ from unittest import mock
 
 from support import group, result
 
+import aims
 import report
+from tasks import TASKS
 
 
 class Numbers(unittest.TestCase):
@@ -46,6 +48,36 @@ class Tables(unittest.TestCase):
         text = report.markdown([task])
         self.assertIn("30.0 s (27.0 s–36.0 s) ¹61", text)
         self.assertIn("¹ Measured over so many steps", text)
+
+
+class Aims(unittest.TestCase):
+    def step(self, *results):
+        return [{"task": "clustering", "groups": {"step": group(*results)}}]
+
+    def row(self, tasks, text):
+        return next(line for line in aims.table(tasks, report.figures) if line.startswith(f"| {text}"))
+
+    def test_the_best_of_several_programs_must_be_beaten(self):
+        ours = result("logltn:logltn", 0.001)
+        by_hand = [result("pytorch:eager", 0.0049), result("pytorch:compiled", 0.008)]
+        row = self.row(self.step(ours, *by_hand), "clustering: 5 times")
+        self.assertTrue(row.endswith("| 4.90× and 8.00× | missed |"), row)
+        by_hand[0]["median"] = 0.005
+        self.assertTrue(self.row(self.step(ours, *by_hand), "clustering: 5 times").endswith("| reached |"))
+
+    def test_memory(self):
+        tasks = self.step(result("logltn:stable", 0.001, 8), result("ltntorch", 1, 800))
+        self.assertTrue(self.row(tasks, "clustering: a tenth").endswith("| 100× | reached |"))
+
+    def test_what_failed_or_computes_something_else_reaches_nothing(self):
+        for theirs in ({"failed": "more than 60 s"}, result("ltntorch", 9, mismatch="loss")):
+            tasks = self.step(result("logltn:stable", 0.001), dict(theirs, peer="ltntorch"))
+            self.assertTrue(self.row(tasks, "clustering: 200").endswith("| – | not measured |"))
+
+    def test_every_aim_is_about_something_that_is_measured(self):
+        for aim in aims.AIMS:
+            groups = {g.name: g.peers for g in TASKS[aim.task](False)}
+            self.assertTrue({aim.ours, *aim.peers} <= set(groups[aim.group]), aim)
 
 
 def growing(task="growth_points"):
