@@ -242,7 +242,7 @@ def plot(task):
     from matplotlib import pyplot
 
     groups = task["groups"]
-    figure, axes = pyplot.subplots(1, 2, figsize=(11, 4.6))
+    figure, axes = pyplot.subplots(1, 2, figsize=(11, 5))
     kinds = (
         (axes[0], "median", 1e3, "a step, ms", LIMIT, "more than"),
         (axes[1], "peak_kb", 1 / 1024, "peak memory, MB", MEMORY_LIMIT / 1024, "out of memory"),
@@ -267,9 +267,10 @@ def plot(task):
                     axis.plot(*zip(points[-1], cross), linestyle=":", **line)
         axis.set(xscale="log", yscale="log", xlabel=task["task"].split("_")[1], ylabel=label)
         axis.grid(True, which="both", alpha=0.25)
-    axes[0].legend(fontsize=7)
+    # Below, where it hides no line.
+    figure.legend(*axes[0].get_legend_handles_labels(), fontsize=7.5, ncol=2, loc="lower center", frameon=False)
     figure.suptitle(TITLES[task["task"]], fontsize=11)
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, 0.12, 1, 1))
     PICTURES.mkdir(exist_ok=True)
     figure.savefig(PICTURES / f"peers-{task['task']}.png", dpi=110)
     pyplot.close(figure)
