@@ -4,6 +4,7 @@
 //! - `steps clustering 100`: a hundred steps. Problems: clustering, addition, columns, parts.
 //! - `steps kernels`: which instructions the loops use here.
 //! - `steps bounds`: the fastest clustering step beside what its implications cannot do without.
+//! - `steps threads`: each problem on one thread and on two, in turns: what a second core gains. Wants a quiet machine.
 //! - `steps ratios`: for each problem, the time of a step in units of the fixed loop, fastest of many, in turns.
 
 use std::hint::black_box;
@@ -31,6 +32,7 @@ fn run() {
         ["kernels"] => println!("{}", f32::kernels().name()),
         ["ratios"] => ratios(),
         ["bounds"] => bounds(),
+        ["threads"] => threads(),
         [problem, steps] if PROBLEMS.contains(problem) => {
             let steps: usize = steps.parse().expect("how many steps");
             let mut problem = Steps::new(problem);
@@ -38,7 +40,7 @@ fn run() {
         }
         _ => {
             eprintln!(
-                "usage: steps kernels | ratios | bounds | ({}) STEPS",
+                "usage: steps kernels | ratios | bounds | threads | ({}) STEPS",
                 PROBLEMS.join("|")
             );
             std::process::exit(2);
@@ -128,6 +130,50 @@ fn ratios() {
         println!(
             "{name} {:.3}",
             fastest[1].as_secs_f64() / fastest[0].as_secs_f64()
+        );
+    }
+}
+
+/// A turn is many steps; its figure is their median. Nine turns of each, one thread and two alternating.
+fn threads() {
+    let pools = [1, 2].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().expect("threads")
+    });
+    let median = |mut times: Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        (times[times.len() / 2], times[0], times[times.len() - 1])
+    };
+    println!("| step | one thread: median (least–most) | two threads | gain |");
+    println!("|---|---|---|---|");
+    for name in PROBLEMS {
+        let mut problem = Steps::new(name);
+        let mut turns = [Vec::new(), Vec::new()];
+        for _ in 0..9 {
+            for (pool, turns) in pools.iter().zip(&mut turns) {
+                let times = pool.install(|| {
+                    let begin = Instant::now();
+                    let mut times = Vec::new();
+                    while begin.elapsed() < Duration::from_millis(300) {
+                        let start = Instant::now();
+                        problem.step();
+                        times.push(start.elapsed().as_secs_f64() * 1e6);
+                    }
+                    times
+                });
+                turns.push(median(times).0);
+            }
+        }
+        let [one, two] = turns.map(median);
+        println!(
+            "| {name} | {:.0} µs ({:.0}–{:.0}) | {:.0} µs ({:.0}–{:.0}) | {:.2} |",
+            one.0,
+            one.1,
+            one.2,
+            two.0,
+            two.1,
+            two.2,
+            one.0 / two.0
         );
     }
 }
