@@ -26,6 +26,7 @@ use crate::standin::SceneBox;
 use crate::train::{TrainOptions, Trainer};
 use annotations::Annotations;
 use measures::{Measures, TestSet};
+use project::Look;
 use split::{Pairs, Split};
 
 const STEPS: u64 = 1000;
@@ -98,7 +99,7 @@ pub(super) struct PascalPart {
     settings: BTreeMap<String, String>,
     options: Options,
     steps: u64,
-    noise: f64,
+    look: Look,
     loaded: Option<Loaded>,
 }
 
@@ -116,11 +117,7 @@ struct Loaded {
 impl PascalPart {
     pub fn new(options: &Options) -> Result<PascalPart, Diagnostics> {
         let place = find(options.data.as_deref())?;
-        let noise = options.noise.unwrap_or(NOISE);
-        if !(noise >= 0.0 && noise.is_finite()) {
-            let message = format!("`--noise {noise}` is not a positive number");
-            return Err(Diagnostic::error(message).into());
-        }
+        let look = look(options, &place)?;
         if options.pictures == Some(0) {
             return Err(Diagnostic::error("`--pictures 0`: nothing to learn from").into());
         }
@@ -134,7 +131,8 @@ impl PascalPart {
         };
         set("annotations", annotations.into());
         if !matches!(place, Place::Hdf5(_)) {
-            set("noise", noise.to_string());
+            set("noise", look.noise.to_string());
+            set("rectified", look.rectified.to_string());
         }
         let all = "all".to_string();
         set("pictures", options.pictures.map_or(all, |n| n.to_string()));
@@ -144,12 +142,14 @@ impl PascalPart {
             (false, false) => "paper's",
         };
         set("axioms", axioms.into());
+        let moved = if options.released { "twice" } else { "once" };
+        set("type_network_moved", format!("{moved} a step"));
         Ok(PascalPart {
             place,
             settings,
             options: options.clone(),
             steps,
-            noise,
+            look,
             loaded: None,
         })
     }
@@ -175,7 +175,7 @@ impl PascalPart {
             }
             Place::Nowhere => Annotations::made_up(self.options.pictures),
         };
-        let features = project::simulated(&annotations, WIDTH, self.noise);
+        let features = project::simulated(&annotations, WIDTH, self.look);
         Ok((annotations, features, WIDTH))
     }
 
@@ -257,6 +257,26 @@ fn find(data: Option<&Path>) -> Result<Place, Diagnostics> {
         Some(folder) => Place::Annotations(folder),
         None => Place::Nowhere,
     })
+}
+
+/// What simulated features are to look like, if the options make sense.
+fn look(options: &Options, place: &Place) -> Result<Look, Diagnostics> {
+    let simulates = options.noise.is_some() || options.rectified;
+    if let (Place::Hdf5(folder), true) = (place, simulates) {
+        let message = "`--noise` and `--rectified` are for simulated features";
+        let note = format!("there are real ones in {}", folder.display());
+        return Err(Diagnostic::error(message)
+            .note(note)
+            .help("leave the flags out, or name another folder with `--data`")
+            .into());
+    }
+    let noise = options.noise.unwrap_or(NOISE);
+    if !(noise >= 0.0 && noise.is_finite()) {
+        let message = format!("`--noise {noise}` is not a positive number");
+        return Err(Diagnostic::error(message).into());
+    }
+    let rectified = options.rectified;
+    Ok(Look { noise, rectified })
 }
 
 fn kind(place: &Place) -> DataKind {
@@ -354,6 +374,11 @@ impl Experiment for PascalPart {
             ..TrainOptions::default()
         };
         let mut trainer = Trainer::new(project, &options)?;
+        if self.options.released {
+            // There the list of weights to be trained has those of the type network twice: as its own, and among those
+            // of partOf, whose network contains it.
+            trainer.move_twice("type");
+        }
         let mut finding = Finding::default();
         let scale = loaded.test.pairs() as f64 / loaded.sample.pairs().max(1) as f64;
         while !trainer.is_done() {
