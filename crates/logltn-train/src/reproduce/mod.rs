@@ -28,6 +28,7 @@ mod places;
 mod published;
 mod record;
 mod table;
+mod training;
 
 use std::collections::BTreeMap;
 use std::fmt;

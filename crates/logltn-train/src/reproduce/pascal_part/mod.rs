@@ -13,8 +13,9 @@ use logltn::theory::PredicateId;
 use logltn::{ColumnData, Diagnostic, Diagnostics};
 
 use super::curves::curves;
-use super::jobs::{Finding, Found, Progress};
+use super::jobs::{Found, Progress};
 use super::record::{Job, RunRecord};
+use super::training::{train, trainer};
 use super::{
     CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, common_settings, load,
     places,
@@ -23,7 +24,6 @@ use crate::manifest::By;
 use crate::project::Project;
 use crate::report::{LinesOptions, Series, line_panels_png};
 use crate::standin::SceneBox;
-use crate::train::{TrainOptions, Trainer};
 use annotations::Annotations;
 use measures::{Measures, TestSet};
 use project::Look;
@@ -369,32 +369,24 @@ impl Experiment for PascalPart {
         let mut project = loaded.project.clone();
         (job.configuration).configure(&mut project, By::Step, self.options.alpha_end);
         loaded.set_tables(&mut project, job.seed, self.steps)?;
-        let options = TrainOptions {
-            seed: Some(job.seed),
-            ..TrainOptions::default()
-        };
-        let mut trainer = Trainer::new(project, &options)?;
+        let mut trainer = trainer(project, job)?;
         if self.options.released {
             // There the list of weights to be trained has those of the type network twice: as its own, and among those
             // of partOf, whose network contains it.
             trainer.move_twice("type");
         }
-        let mut finding = Finding::default();
         let scale = loaded.test.pairs() as f64 / loaded.sample.pairs().max(1) as f64;
-        while !trainer.is_done() {
-            let step = trainer.step()?;
-            finding.sat = step.sat;
-            if step.step % EVERY == 0 || trainer.is_done() {
-                let mut found = loaded.sample.measure(&mut trainer, loaded.predicates)?;
-                found.violations *= scale;
-                for (metric, value) in METRICS.iter().zip(figures(found)) {
-                    finding.note(*metric, step.step as f64, value);
-                }
+        let found = train(&mut trainer, EVERY, progress, |trainer, step, finding| {
+            let mut found = loaded.sample.measure(trainer, loaded.predicates)?;
+            found.violations *= scale;
+            for (metric, value) in METRICS.iter().zip(figures(found)) {
+                finding.note(*metric, step as f64, value);
             }
-            if progress.step() && !trainer.is_done() {
-                return Ok(None);
-            }
-        }
+            Ok(())
+        })?;
+        let Some(mut finding) = found else {
+            return Ok(None);
+        };
         let found = loaded.test.measure(&mut trainer, loaded.predicates)?;
         for (metric, value) in METRICS.iter().zip(figures(found)) {
             finding.metrics.insert(metric.name.to_string(), value);
