@@ -128,9 +128,11 @@ mod initialise;
 mod loops;
 mod network;
 mod optimiser;
+mod packed;
 mod planes;
 mod processor;
 mod product;
+mod run;
 mod spec;
 mod tensor;
 #[cfg(test)]
