@@ -143,6 +143,7 @@ pub use initialise::Initialiser;
 pub use network::Network;
 pub use optimiser::{
     Adam, AdamSettings, OptimiserState, Sgd, SgdSettings, clip_gradient_norm, gradient_norm,
+    sum_of_squares,
 };
 pub use spec::{LayerError, LayerSpec, NetworkSpec, Shape, SpecError, lenet, mlp};
 pub use tensor::Tensor;

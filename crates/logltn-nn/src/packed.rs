@@ -139,22 +139,86 @@ fn each_panel<F: Fn(&Dense, usize, &mut [f32]) + Sync>(
 
 /// Writes rows of `depth` numbers as columns, `width` of them: whole vectors, with zeros if there are not as many rows.
 fn pack_transposed(rows: &[f32], depth: usize, width: usize, to: &mut [f32]) {
-    let count = rows.len() / depth;
-    // Squares of 16: rows are often a power of two apart, and more than 16 such places do not fit into the cache.
-    for (index, first) in (0..width).step_by(LANES).enumerate() {
-        let used = LANES.min(count - first);
+    // A vector of columns at a time: rows are often a power of two apart, and more than 16 such places do not fit into
+    // the innermost cache.
+    for first in (0..width).step_by(LANES) {
         let rows = &rows[first * depth..];
-        for k in (0..depth).step_by(LANES) {
-            let deep = LANES.min(depth - k);
-            let mut square = [[0.0; LANES]; LANES];
-            for (row, square) in rows.chunks(depth).zip(&mut square).take(used) {
-                square[..deep].copy_from_slice(&row[k..k + deep]);
+        let used = LANES.min(rows.len() / depth);
+        let whole = if used == LANES {
+            pack_squares(rows, depth, width, &mut to[first..])
+        } else {
+            0
+        };
+        let columns = to[first..].chunks_mut(width).enumerate();
+        for (k, column) in columns.take(depth).skip(whole) {
+            let (column, rest) = column[..LANES].split_at_mut(used);
+            rest.fill(0.0);
+            for (to, row) in column.iter_mut().zip(rows.chunks_exact(depth)) {
+                *to = row[k];
             }
-            for i in 0..deep {
-                let at = (k + i) * width + index * LANES;
-                for (to, row) in to[at..at + LANES].iter_mut().zip(&square) {
-                    *to = row[i];
+        }
+    }
+}
+
+/// The columns of [`pack_transposed`] that 16 rows make, four by four; gives the depth up to which that is possible.
+fn pack_squares(rows: &[f32], depth: usize, width: usize, to: &mut [f32]) -> usize {
+    const DEEP: usize = 64;
+    for (to, begin) in to.chunks_mut(DEEP * width).zip((0..depth).step_by(DEEP)) {
+        let end = depth.min(begin + DEEP);
+        for i in (0..LANES).step_by(4) {
+            let [a, b, c, d]: [&[[f32; 4]]; 4] = std::array::from_fn(|j| {
+                let start = (i + j) * depth;
+                rows[start + begin..start + end].as_chunks().0
+            });
+            let to = to.chunks_mut(4 * width);
+            for ((((a, b), c), d), to) in a.iter().zip(b).zip(c).zip(d).zip(to) {
+                for (k, column) in transpose([*a, *b, *c, *d]).iter().enumerate() {
+                    to[k * width + i..k * width + i + 4].copy_from_slice(column);
                 }
+            }
+        }
+    }
+    depth / 4 * 4
+}
+
+/// Rows become columns.
+#[inline(always)]
+fn transpose(x: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
+    // Left to itself, the compiler moves one number after another.
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{__m128, _MM_TRANSPOSE4_PS};
+        // SAFETY: vectors of four floats are four floats, and every such processor has them.
+        unsafe {
+            let mut rows: [__m128; 4] = std::mem::transmute(x);
+            let [a, b, c, d] = &mut rows;
+            _MM_TRANSPOSE4_PS(a, b, c, d);
+            std::mem::transmute(rows)
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    std::array::from_fn(|i| x.map(|row| row[i]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_become_columns() {
+        for (count, depth) in [(1, 1), (16, 4), (17, 9), (64, 30), (50, 7)] {
+            let rows: Vec<f32> = (1..=count * depth).map(|i| i as f32).collect();
+            let width = panel_width(count, 0);
+            let mut to = vec![f32::NAN; width * depth];
+            pack_transposed(&rows, depth, width, &mut to);
+            for (i, &found) in to.iter().enumerate() {
+                let (k, row) = (i / width, i % width);
+                let truth = rows.get(row * depth + k).filter(|_| row < count);
+                assert_eq!(
+                    found,
+                    truth.copied().unwrap_or(0.0),
+                    "{count} × {depth}: {i}"
+                );
             }
         }
     }
