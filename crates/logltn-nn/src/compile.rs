@@ -1,8 +1,8 @@
 //! From a specification to operations on blocks of rows, with a place for everything.
 //!
-//! A batch is cut into blocks of a fixed number of rows, and a block goes through all layers before the next one
-//! begins, so that it stays in cache. Flat things lie row after row, each filled up to whole vectors. Images lie as
-//! planes of vectors of 16 rows of the batch, see [`crate::convolution`].
+//! A batch is cut into blocks of rows, and a block goes through all layers before the next one begins, so that it stays
+//! in cache. Flat things lie row after row, each filled up to whole vectors. Images lie as planes of vectors of 16 rows
+//! of the batch, see [`crate::convolution`].
 //!
 //! Two things are rearranged. An activation belongs to the operation before it. And where an activation is followed by
 //! pooling, pooling goes first: activations are monotone, so the result is the same, for a quarter of the work.

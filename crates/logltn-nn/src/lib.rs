@@ -106,8 +106,11 @@
 //! ```
 //!
 //! # What makes it fast, and the same everywhere
-//! - A batch is cut into blocks of rows (16 images, or 48 flat rows). A block goes through all layers while it is in
-//!   cache; threads take different blocks. Where blocks begin depends on the batch alone.
+//! - A batch is cut into blocks of rows: 16 images, or at most 64 flat rows, all blocks alike and even in number, so
+//!   that two threads have the same to do. A block goes through all layers while it is in cache; threads take different
+//!   blocks. Where blocks begin depends on the batch alone.
+//! - What nobody asks for is not computed: the gradient by the input ([`Network::backward`]), anything for the way back
+//!   of rows that get no gradient ([`Network::forward_keeping`]), zeros to add to ([`Network::backward_anew`]).
 //! - Gradients of weights are sums over rows. Either each group of blocks has its own sum, and these are added in
 //!   order; or, for large layers, a piece of the weights is summed over all rows by one thread. Which of them, again,
 //!   depends on sizes alone. So no sum depends on the number of threads, nor on who was first.
