@@ -162,7 +162,7 @@ fn pack_transposed(rows: &[f32], depth: usize, width: usize, to: &mut [f32]) {
 
 /// The columns of [`pack_transposed`] that 16 rows make, four by four; gives the depth up to which that is possible.
 fn pack_squares(rows: &[f32], depth: usize, width: usize, to: &mut [f32]) -> usize {
-    const DEEP: usize = 64;
+    const DEEP: usize = 256;
     for (to, begin) in to.chunks_mut(DEEP * width).zip((0..depth).step_by(DEEP)) {
         let end = depth.min(begin + DEEP);
         for i in (0..LANES).step_by(4) {

@@ -35,8 +35,8 @@ impl Unit {
 
     /// Up to which row a gradient can come back.
     pub fn rows_that_learn(&self) -> usize {
-        let learning = self.feeds.iter().filter(|f| f.learning > 0);
-        learning.last().map_or(0, |f| f.start + f.learning)
+        let mut learning = self.feeds.iter().filter(|f| f.learning > 0);
+        learning.next_back().map_or(0, |f| f.start + f.learning)
     }
 }
 
