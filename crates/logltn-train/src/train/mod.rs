@@ -283,6 +283,12 @@ impl Trainer {
     /// # Errors
     /// If a loss or a gradient is not finite: the parameters are then still those before the step.
     pub fn step(&mut self) -> Result<Step, Diagnostics> {
+        // Once into the pool of threads, and not again for every part of the work: coming from outside takes sleeping
+        // and waking each time.
+        rayon::scope(|_| self.step_in_pool())
+    }
+
+    fn step_in_pool(&mut self) -> Result<Step, Diagnostics> {
         let parameters = self.parameters();
         let (by_step, by_epoch) = self.progress();
         let learning_rate = self
@@ -321,8 +327,6 @@ impl Trainer {
             ))
             .into());
         }
-        self.model
-            .visit_gradients(&mut |gradients| gradients.fill(0.0));
         self.model.backward(&phase.engine);
         let gradient_norm = Optimise::clip(&mut self.model, self.train.clip_norm);
         if !gradient_norm.is_finite() || !loss.is_finite() {

@@ -1,6 +1,6 @@
 //! One optimiser over all blocks of a model's parameters.
 
-use logltn_nn::{Adam, AdamSettings, OptimiserState, Sgd, SgdSettings};
+use logltn_nn::{Adam, AdamSettings, OptimiserState, Sgd, SgdSettings, sum_of_squares};
 
 use crate::manifest::Optimizer;
 use crate::model::Model;
@@ -40,11 +40,7 @@ impl Optimise {
     pub fn clip(model: &mut Model, largest: Option<f64>) -> f64 {
         let mut squares = 0.0;
         model.visit_gradients(&mut |gradients| {
-            // In double precision and in order: the same bits every time.
-            squares += gradients
-                .iter()
-                .map(|&g| f64::from(g) * f64::from(g))
-                .sum::<f64>();
+            squares += sum_of_squares(gradients);
         });
         let norm = squares.sqrt();
         if let Some(largest) = largest.filter(|l| norm > *l) {
