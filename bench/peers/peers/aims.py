@@ -18,6 +18,8 @@ class Aim:
 CLUSTERING, ADDITION, PARTS = ("clustering", "step"), ("mnist_add", "step"), ("pascal_part", "step")
 STABLE, LOG = "logltn:stable", "logltn:logltn"
 BY_HAND = ("pytorch:eager", "pytorch:compiled")
+# Which of these is the fastest is not known beforehand: all of them count.
+PARTS_BY_HAND = BY_HAND + ("pytorch:stop-eager", "pytorch:stop-compiled")
 ALONE = ("pytorch:network", "pytorch:network-pool-first")
 
 AIMS = [
@@ -31,7 +33,7 @@ AIMS = [
     Aim("MNISTAdd: 8 times as fast as LTNtorch", *ADDITION, ("ltntorch",), STABLE, 8),
     Aim("MNISTAdd: faster than PyTorch's network alone, also with pooling before ELU", *ADDITION, ALONE, LOG, 1),
     Aim("PASCAL-Part: 20 times as fast as LTNtorch", *PARTS, ("ltntorch",), STABLE, 20),
-    Aim("PASCAL-Part: twice as fast as PyTorch by hand", *PARTS, BY_HAND, LOG, 2),
+    Aim("PASCAL-Part: twice as fast as PyTorch by hand", *PARTS, PARTS_BY_HAND, LOG, 2),
 ]
 
 

@@ -25,6 +25,8 @@ NAMES = {
     "ltn:eager": "`ltn` 2.1, without `tf.function`",
     "pytorch:eager": "PyTorch by hand",
     "pytorch:compiled": "PyTorch by hand, `torch.compile`",
+    "pytorch:stop-eager": "PyTorch by hand, boxes that are only read apart",
+    "pytorch:stop-compiled": "the same, `torch.compile`",
     "pytorch:network": "PyTorch, the network alone",
     "pytorch:network-pool-first": "PyTorch, the network alone, pooling before ELU",
     "klay:": "KLay circuit",
@@ -100,7 +102,7 @@ def table(results):
 def peers_of(groups):
     """All programs of a task, each once, in order; compiled ones, which come late, after all others."""
     names = dict.fromkeys(r["peer"] for group in groups.values() for r in group["results"])
-    return sorted(names, key=lambda name: name.endswith(":compiled"))
+    return sorted(names, key=lambda name: name.endswith("compiled"))
 
 
 def series(groups, peer):

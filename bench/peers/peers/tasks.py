@@ -44,7 +44,8 @@ def mnist_add(quick):
 
 
 def pascal_part(quick):
-    return [Group("step", case("pascal_part"), OURS + ["ltntorch"] + BY_HAND)]
+    apart = ["pytorch:stop-eager", "pytorch:stop-compiled"]
+    return [Group("step", case("pascal_part"), OURS + ["ltntorch"] + BY_HAND + apart)]
 
 
 def multi_add(quick):

@@ -20,7 +20,7 @@ def main():
         for folder, peers in (
             (cases.growing_points(work, 100), OURS + ["ltntorch", "ltn:", "ltn:eager", "pytorch:eager", "pytorch:compiled"]),
             (cases.mnist_add(work, 32), OURS + ["ltntorch", "ltn:", "ltn:eager", "pytorch:eager", "pytorch:network"]),
-            (cases.pascal_part(work, 60), OURS + ["ltntorch", "pytorch:eager"]),
+            (cases.pascal_part(work, 60), OURS + ["ltntorch", "pytorch:eager", "pytorch:stop-eager"]),
             (cases.multi_add(work, 1), ["logltn:logltn-lse", "pytorch:eager", "klay:", "deepproblog:"]),
         ):
             say(f"{folder.name}:")
