@@ -1,153 +1,122 @@
 """All tasks, one after the other; each leaves a file of results, and the page is made of those files.
 
-    driver.py [--only TASK[,TASK…]] [--quick] [--again] [--report]
+    driver.py [--only TASK[,TASK…]] [--quick] [--again] [--report] [--minutes M]
 """
 
 import argparse
-import json
-import os
+import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-import cases
+import machine
 import report
-from measure import measure, say
+from measure import Repetitions, measure, say
+from process import MEMORY_LIMIT, ROOT, THREADS
+from store import Store
+from tasks import TASKS
 
-WORK = cases.ROOT / "target/peers"
-
-OURS = ["logltn:stable", "logltn:logltn"]
-BY_HAND = ["pytorch:eager", "pytorch:compiled"]
-LTN = ["ltntorch", "ltn:"]
-# Only for single steps: it is the slowest of all.
-LTN_EAGER = ["ltn:eager"]
+WORK = ROOT / "target/peers"
+TIME_UP = 3  # exit status
 
 
-def clustering(settings):
-    folder = cases.clustering(WORK)
-    names = OURS + LTN + LTN_EAGER + BY_HAND
-    return {"step": measure(folder, names, settings.repetitions, settings.chunk)}
-
-
-def mnist_add(settings):
-    names = OURS + LTN + BY_HAND
-    alone = ["pytorch:network", "pytorch:network-pool-first"]
-    found = {"step": measure(cases.mnist_add(WORK, 32), names + LTN_EAGER + alone, settings.repetitions, settings.chunk)}
-    for rows in (1_500,) if settings.quick else (1_500, 15_000):
-        folder = cases.mnist_add(WORK, rows)
-        found[f"epoch of {rows:,}"] = measure(folder, names, settings.repetitions, settings.chunk, -(-rows // 32))
-    return found
-
-
-def pascal_part(settings):
-    names = OURS + ["ltntorch"] + BY_HAND
-    return {"step": measure(cases.pascal_part(WORK), names, settings.repetitions, settings.chunk)}
-
-
-def multi_add(settings):
-    found, out = {}, set()
-    for digits in (1, 2) if settings.quick else (1, 2, 4, 15):
-        names = ["logltn:logltn-lse"] + BY_HAND + ["klay:", "deepproblog:"]
-        if digits == 2:
-            names.insert(4, "klay:compiled")
-        names = [n for n in names if n not in out]
-        results = measure(cases.multi_add(WORK, digits), names, settings.repetitions, settings.chunk)
-        # Who fails is not tried with longer numbers.
-        out |= {r["peer"] for r in results if "failed" in r}
-        found[f"N = {digits}"] = results
-    return found
-
-
-def growth(settings, sizes, quick_sizes, make, names):
-    """Every peer until it fails once; larger cases are not tried with it."""
-    found, out = {}, set()
-    for size in quick_sizes if settings.quick else sizes:
-        asked = [n for n in names(size) if n not in out]
-        results = measure(make(size), asked, settings.growth_repetitions, settings.growth_chunk)
-        out |= {r["peer"] for r in results if "failed" in r and r["peer"] not in OURS}
-        found[str(size)] = results
-        if any("failed" in r for r in results if r["peer"].startswith("logltn")):
-            break
-    return found
-
-
-def growth_points(settings):
-    sizes = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
-    names = lambda n: OURS + LTN + BY_HAND[: 2 if n in (1_000, 100_000) else 1]
-    return growth(settings, sizes, (100, 1_000), lambda n: cases.growing_points(WORK, n), names)
-
-
-def growth_clusters(settings):
-    names = lambda n: OURS + LTN + BY_HAND[: 2 if n == 50 else 1]
-    return growth(settings, (5, 15, 50, 150, 500), (5, 15), lambda n: cases.clustering(WORK, n), names)
-
-
-def growth_axioms(settings):
-    names = lambda n: OURS + ["ltntorch"] + BY_HAND[: 2 if n == 600 else 1]
-    return growth(settings, (60, 200, 600, 2_000, 6_000), (60, 200), lambda n: cases.pascal_part(WORK, n), names)
-
-
-def growth_digits(settings):
-    names = lambda n: ["logltn:logltn-lse", "pytorch:eager", "klay:"]
-    return growth(settings, (1, 2, 4, 8, 15), (1, 2), lambda n: cases.multi_add(WORK, n), names)
-
-
-TASKS = {
-    f.__name__: f
-    for f in (clustering, mnist_add, pascal_part, multi_add, growth_points, growth_clusters, growth_axioms, growth_digits)
-}
-
-
-def commit():
-    git = lambda *words: subprocess.run(["git", *words], cwd=cases.ROOT, capture_output=True, text=True).stdout.strip()
-    return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", "--", "crates", "bench") else "")
-
-
-def main():
+def arguments(words=None):
     parser = argparse.ArgumentParser(prog="bench/peers/run", description="logltn and its peers, in turns")
     parser.add_argument("--only", help=f"tasks, with commas: {', '.join(TASKS)}")
     parser.add_argument("--quick", action="store_true", help="a look in a few minutes; does not touch the page")
-    parser.add_argument("--again", action="store_true", help="tasks that already have results, too")
+    parser.add_argument("--again", action="store_true", help="forget the results there are of these tasks")
     parser.add_argument("--report", action="store_true", help="only write the page, from the results there are")
-    settings = parser.parse_args()
-    settings.repetitions, settings.chunk = (2, 0.1) if settings.quick else (5, 0.6)
-    settings.growth_repetitions, settings.growth_chunk = (2, 0.05) if settings.quick else (5, 0.3)
-    wanted = settings.only.split(",") if settings.only else list(TASKS)
-    unknown = [t for t in wanted if t not in TASKS]
+    parser.add_argument("--minutes", type=float, help="begin nothing more after so many; the next run goes on")
+    settings = parser.parse_args(words)
+    settings.tasks = settings.only.split(",") if settings.only else list(TASKS)
+    unknown = [t for t in settings.tasks if t not in TASKS]
     if unknown:
         parser.error(f"no such task: {', '.join(unknown)}; there are {', '.join(TASKS)}")
-    results = WORK / ("quick" if settings.quick else "results")
-    results.mkdir(parents=True, exist_ok=True)
-    for name in [] if settings.report else wanted:
-        file = results / f"{name}.json"
-        if file.exists() and not settings.again:
-            say(f"{name}: results are there already ({file}); --again measures anew")
+    return settings
+
+
+def commit():
+    git = lambda *words: subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", "--", "crates", "bench") else "")
+
+
+def failed_in(groups):
+    """Who failed, us or others: they are not tried with what comes after, which is larger."""
+    return {r["peer"] for group in groups.values() for r in group["results"] if "failed" in r}
+
+
+def run_task(task, groups, store, repetitions, deadline=None, work=WORK):
+    """Measures the groups that have no results yet. Gives False if time was up before the last."""
+    begun = time.monotonic()
+    for group in groups:
+        done = store.groups(task)
+        if group.name in done:
             continue
-        begun, load = time.time(), os.getloadavg()[0]
-        if load > 1:
-            say(f"the load is {load:.1f}: on a busy machine these times mean little")
-        found = TASKS[name](settings)
-        facts = {"task": name, "commit": commit(), "date": time.strftime("%Y-%m-%d %H:%M"), "load_before": load}
-        facts.update(seconds=round(time.time() - begun), groups=found)
-        file.write_text(json.dumps(facts, indent=1))
-        say(f"{name}: {facts['seconds']} s")
-    tasks = [json.loads((results / f"{n}.json").read_text()) for n in TASKS if (results / f"{n}.json").exists()]
-    print(report.markdown(tasks))
+        failed = failed_in(done)
+        if any(name.startswith("logltn") for name in failed):
+            break  # nothing to compare with any more
+        if deadline is not None and time.monotonic() > deadline:
+            return False
+        date, begun_group, others = time.strftime("%Y-%m-%d %H:%M"), time.monotonic(), machine.Others()
+        say(f"{task}, {group.name}:")
+        peers = [name for name in group.peers if name not in failed]
+        results = measure(group.make(work), peers, repetitions, group.epoch_steps)
+        facts = {
+            "commit": commit(),
+            "date": date,
+            "machine": machine.description(),
+            "threads": THREADS,
+            "cores_of_others": others.cores(),
+            "seconds": round(time.monotonic() - begun_group),
+        }
+        store.add(task, group.name, dict(facts, results=results))
+    say(f"{task}: {time.monotonic() - begun:.0f} s")
+    return True
+
+
+def wrongs(tasks):
+    """What must not be: another loss than ours, or no number of ours."""
+    for task in tasks:
+        for name, group in task["groups"].items():
+            for r in group["results"]:
+                reason = r.get("mismatch") or (r.get("failed") if r["peer"].startswith("logltn") else None)
+                if reason:
+                    yield f"{task['task']}, {name}, {r['peer']}: {reason}"
+
+
+def main():
+    # Then the programs are ended, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
+    settings = arguments()
+    store = Store(WORK / ("quick" if settings.quick else "results"))
+    repetitions = Repetitions(2, 0.1) if settings.quick else Repetitions(5, 0.6)
+    for_growth = Repetitions(2, 0.05) if settings.quick else Repetitions(5, 0.3)
+    deadline = time.monotonic() + 60 * settings.minutes if settings.minutes is not None else None
+    left = machine.available_gb()
+    if not settings.report and left is not None and left < (MEMORY_LIMIT >> 30) + 1:
+        say(f"only {left:.0f} GB of memory are free: the system may end a program before it has the {MEMORY_LIMIT >> 30} GB it may use")
+    complete = True
+    if not settings.report:
+        if settings.again:
+            # All at once, so that a stopped run goes on without `--again`.
+            for task in settings.tasks:
+                store.forget(task)
+        for task in settings.tasks:
+            turns = for_growth if task.startswith("growth") else repetitions
+            complete &= run_task(task, TASKS[task](settings.quick), store, turns, deadline)
+    found = store.all(TASKS)
+    print(report.markdown(found, settings.quick))
     if not settings.quick:
-        report.write(tasks)
-    wrong = [
-        f"{task['task']}, {group}, {r['peer']}: {r['mismatch']}"
-        for task in tasks for group, rs in task["groups"].items() for r in rs if "mismatch" in r
-    ]  # fmt: skip
-    ours = [
-        f"{task['task']}, {group}, {r['peer']}: {r['failed']}"
-        for task in tasks for group, rs in task["groups"].items() for r in rs
-        if "failed" in r and r["peer"].startswith("logltn")
-    ]  # fmt: skip
-    for line in wrong + ours:
+        report.write(found)
+    wrong = list(wrongs(found))
+    for line in wrong:
         say(f"WRONG: {line}")
-    sys.exit(1 if wrong + ours else 0)
+    if wrong:
+        sys.exit(1)
+    if not complete:
+        say("Time was up. The same command without --again goes on where it was.")
+        sys.exit(TIME_UP)
 
 
-main()
+if __name__ == "__main__":
+    main()

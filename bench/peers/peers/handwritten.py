@@ -192,7 +192,9 @@ def containment(a, b):
     return torch.where(area > 0, common.prod(1) / area, 0.0)
 
 
-def pascal_part(folder, case, compiled):
+def pascal_part(folder, case, compiled, split=False):
+    """With `split`, boxes whose types are only read with the gradient stopped go through the network apart, without
+    anything kept for a backward pass; otherwise the network runs once on all."""
     from safetensors.torch import load_file
 
     boxes = load_file(folder / "boxes.safetensors")
@@ -222,20 +224,30 @@ def pascal_part(folder, case, compiled):
                             rows["not_parts"].flatten(), single])  # fmt: skip
         asked, place = torch.unique(wanted, return_inverse=True)
         n = len(single)
+        learnt = torch.zeros(len(asked), dtype=torch.bool)
+        learnt[place[: 3 * n]] = True  # those of pairs and labels
+        first = int(learnt.sum()) if split else len(asked)
+        if split:
+            order = torch.argsort(learnt, descending=True, stable=True)
+            asked, place = asked[order], torch.argsort(order)[place]
         xy = place[: 2 * n].view(n, 2)
         labelled = place[2 * n : 3 * n]
         parts, not_parts = place[3 * n : 5 * n].view(n, 2), place[5 * n : 7 * n].view(n, 2)
         same = place[7 * n :].unsqueeze(1).expand(n, 2)
         part_rows = torch.cat([xy, xy.flip(1), parts, not_parts, same])
-        return features[asked], position[asked], part_rows, xy, labelled, rows["labelled"][:, 1]
+        both = features[asked[:first]], features[asked[first:]]
+        return *both, position[asked], part_rows, xy, labelled, rows["labelled"][:, 1]
 
-    def loss(features, position, part_rows, xy, labelled, label):
+    def loss(features, only_read, position, part_rows, xy, labelled, label):
         n = len(xy)
         z = type_network(features)
         lse = z.logsumexp(1, keepdim=True)
         yes = z - lse
         x, y = part_rows[:, 0], part_rows[:, 1]
         stopped = z.detach()
+        if split:
+            with torch.no_grad():
+                stopped = torch.cat([stopped, type_network(only_read)])
         a, b = position[x], position[y]
         both = torch.cat([stopped[x], stopped[y], a, b, containment(a, b).unsqueeze(1),
                           containment(b, a).unsqueeze(1)], 1)  # fmt: skip
@@ -256,8 +268,10 @@ def pascal_part(folder, case, compiled):
 
 
 def build(folder, case, variant):
-    """`eager` or `compiled`, or the network alone."""
+    """`eager` or `compiled`, either of them with `stop-` in front (PASCAL-Part), or the network alone."""
     if variant in ("network", "network-pool-first"):
         return network_alone(folder, case, variant == "network-pool-first")
+    if variant.startswith("stop-"):
+        return pascal_part(folder, case, variant == "stop-compiled", split=True)
     task = {"clustering": clustering, "mnist_add": mnist_add, "multi_add": multi_add, "pascal_part": pascal_part}
     return task[case["task"]](folder, case, variant == "compiled")

@@ -1,16 +1,28 @@
 """Starts the peers of a case, sees to it that they compute the same loss, and times them in turns."""
 
+import os
 import statistics
 import sys
 import time
+from dataclasses import dataclass
 
 from process import Peer, Stopped
 
 TOLERANCE = 1e-4  # of the loss with the same weights
 LATER_TOLERANCE = 1e-2  # of the loss after ten steps: Adam's epsilon differs among frameworks, and rounding grows
-LIMIT = 60.0  # seconds a step may take
+LIMIT = float(os.environ.get("LOGLTN_PEERS_SECONDS", "60"))  # that a step may take
 PLAN_LIMIT = 180.0  # seconds that we may take to get ready
-FIRST_LIMIT = 300.0  # seconds to get ready, or of the first step where it compiles
+FIRST_LIMIT = 180.0  # seconds to get ready, or of the first step where it compiles
+WARM_EPOCH = 10.0  # seconds that an epoch may take to be run once before the first turn
+SLOW, SLOWEST = 5.0, 20.0  # seconds of a step from which on a program gets two turns, or one
+
+
+@dataclass
+class Repetitions:
+    """How many turns, and for how many seconds each."""
+
+    turns: int
+    chunk: float
 
 
 def say(*text):
@@ -46,9 +58,8 @@ class Row:
             return None
 
 
-def measure(folder, names, repetitions, chunk_seconds, epoch_steps=None):
+def measure(folder, names, repetitions, epoch_steps=None):
     """`names` begins with ours. Gives a list of results; with `epoch_steps`, of so many steps together."""
-    say(f"{folder.name}:")
     rows, semantics = [], [n for n in names if n.startswith("logltn:")]
     try:
         for name in semantics:  # alone on the machine: planning is measured
@@ -59,20 +70,19 @@ def measure(folder, names, repetitions, chunk_seconds, epoch_steps=None):
             row.attempt(lambda: row.peer.ask(f"weights {folder / 'weights.safetensors'}"))
             if "failed" in row.result:
                 return [row.result for row in rows]  # no weights, so nothing to compare with
-        others = [Row(name, folder) for name in names if name not in semantics]
-        rows += others
-        for row in others:
+        for name in names:
+            if name not in semantics:
+                rows.append(Row(name, folder))
+        for row in rows[len(semantics) :]:
             ready = row.attempt(lambda: row.peer.answer(FIRST_LIMIT))
             row.result.update(ready or {})
         compare(rows, semantics, checked=epoch_steps is None)
         counts = {}
         for row in rows:
-            counts[row.name] = row.attempt(lambda: plan_chunk(row, chunk_seconds, epoch_steps))
-        for repetition in range(repetitions):
+            counts[row.name] = row.attempt(lambda: plan_chunk(row, repetitions.chunk, epoch_steps))
+        for turn in range(repetitions.turns):
             for row in rows:
-                one = row.result.get("first_seconds", 0)
-                enough = repetition >= (1 if one > 20 else 2 if one > 5 else repetitions)
-                if counts[row.name] and not enough:
+                if counts[row.name] and turn < turns_of(row, repetitions.turns):
                     row.attempt(lambda: take_turn(row, counts[row.name], epoch_steps))
         for row in rows:
             finish(row)
@@ -83,8 +93,13 @@ def measure(folder, names, repetitions, chunk_seconds, epoch_steps=None):
     for row in rows:
         text = row.result.get("failed") or row.result.get("mismatch")
         time_text = f"{row.result['median'] * 1e3:10.3f} ms" if "median" in row.result else text
-        say(f"  {row.name:28} {time_text}   {row.result.get('peak_kb', 0) / 1024:8.0f} MB")
+        say(f"  {row.name:28} {time_text}   {(row.result.get('peak_kb') or 0) / 1024:8.0f} MB")
     return [row.result for row in rows]
+
+
+def turns_of(row, most):
+    one = row.result.get("first_seconds", 0)
+    return min(most, 1 if one > SLOWEST else 2 if one > SLOW else most)
 
 
 def compare(rows, semantics, checked):
@@ -127,13 +142,18 @@ def plan_chunk(row, chunk_seconds, epoch_steps):
         one = statistics.median(row.peer.ask("step 5", 2 * LIMIT)["seconds"])
     if epoch_steps is None:
         return max(1, min(1000, int(chunk_seconds / one)))
+    if one * epoch_steps < WARM_EPOCH:
+        # The last batch is smaller than the others, for which some compile anew: not in a turn.
+        row.peer.ask(f"block {epoch_steps}", FIRST_LIMIT)
     return max(1, min(epoch_steps, int(6 * chunk_seconds / one)))
 
 
 def take_turn(row, count, epoch_steps):
     time.sleep(0.02)  # let the last one's threads fall asleep
     command = "step" if epoch_steps is None else "block"
-    seconds = row.peer.ask(f"{command} {count}", 1.5 * LIMIT)["seconds"]
+    # A slow step need not be taken a third time to know how long it takes.
+    taken = epoch_steps is None and row.result["first_seconds"] > SLOWEST
+    seconds = [row.result["first_seconds"]] if taken else row.peer.ask(f"{command} {count}", 1.5 * LIMIT)["seconds"]
     value = statistics.median(seconds)
     if epoch_steps is not None and count < epoch_steps:
         value *= epoch_steps / count

@@ -248,3 +248,49 @@ fn columns_named_in_another_order() {
         assert_eq!(folder.run(&["check", "m.toml"]).stderr, "");
     }
 }
+
+/// What training would refuse is known before, for all predicates at once.
+#[test]
+fn networks_that_cannot_be_built_are_warned_of() {
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort Day
+sort Picture
+predicate rains()
+predicate wet(Day)
+predicate cat(Picture)
+axiom a: rains() <-> exists d: Day, p: Picture. wet(d) and cat(p)
+",
+        ),
+        (
+            "m.toml",
+            b"theory = \"t.ltn\"
+[sorts.Day]
+individuals = [\"mon\", \"tue\"]
+[sorts.Picture]
+features = \"pictures.csv\"
+[predicates]
+rains = { network = { mlp = [4] }, output = \"sigmoid\" }
+wet = { network = { mlp = [4] }, output = \"sigmoid\" }
+cat = { network = { cnn = \"lenet\" }, output = \"sigmoid\" }
+[train]
+steps = 3
+",
+        ),
+        ("pictures.csv", b"a,b\n0,1\n1,0\n"),
+    ]);
+    let run = folder.run(&["check", "m.toml"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    for wrong in [
+        "warning: the network of `rains` has nothing to read",
+        "warning: the network of `wet` has nothing to read",
+        "warning: the network of `cat` cannot be built",
+        "m.toml:7:21",
+        "`logltn train` refuses this",
+    ] {
+        assert!(run.stderr.contains(wrong), "{wrong}: {}", run.stderr);
+    }
+    let run = folder.run(&["train", "m.toml", "--out", "run"]);
+    assert_eq!(run.status, 2, "{}", run.stderr);
+}

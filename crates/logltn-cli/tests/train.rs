@@ -320,6 +320,49 @@ fn another_training_cannot_be_resumed() {
     assert_ne!(run.status, 0);
     assert!(run.stderr.contains("class."), "{}", run.stderr);
     assert_eq!(checkpoint(), before);
+
+    folder.write("m.toml", MANIFEST.as_bytes());
+    let points = std::fs::read_to_string(folder.path().join("points.csv")).expect("points");
+    let digit = points.rfind(|c: char| c.is_ascii_digit()).expect("a digit");
+    let other = if points[digit..].starts_with('1') {
+        "2"
+    } else {
+        "1"
+    };
+    let mut changed = points.clone();
+    changed.replace_range(digit..=digit, other);
+    folder.write("points.csv", changed.as_bytes());
+    let run = folder.run(&["train", "m.toml", "--out", "run", "--resume"]);
+    assert_ne!(run.status, 0);
+    let message = "the file `points.csv` holds something else now";
+    assert!(run.stderr.contains(message), "{}", run.stderr);
+    assert_eq!(checkpoint(), before);
+    folder.write("points.csv", points.as_bytes());
+    succeeds(&folder.run(&["train", "m.toml", "--out", "run", "--resume"]));
+}
+
+/// With steps too small to change any class the metric stands still.
+#[test]
+fn a_run_whose_metric_gets_no_better_ends_early_and_is_finished() {
+    let folder = project();
+    let still = MANIFEST
+        .replace("{ exponential = [0.01, 0.001] }", "1e-12")
+        .replace("every = 10", "every = 4")
+        .replace(
+            "seed = 7",
+            "seed = 7\nearly_stop = { metric = \"accuracy\", patience = 2 }",
+        );
+    folder.write("m.toml", still.as_bytes());
+    let train = ["train", "m.toml", "--out", "run"];
+    succeeds(&folder.run(&train));
+    // After 4, and not better after 8 and 12.
+    assert_eq!(metrics(&folder, "run").len(), 12);
+    let info = std::fs::read_to_string(folder.path().join("run/run.json")).expect("run.json");
+    assert!(info.contains("\"finished\""), "{info}");
+    assert!(folder.path().join("run/report.html").exists());
+    let before = weights(&folder, "run");
+    succeeds(&folder.run(&[&train[..], &["--resume"]].concat()));
+    assert_eq!(weights(&folder, "run"), before);
 }
 
 #[test]

@@ -4,9 +4,10 @@ use crate::buffer::{Buffer, LANES};
 use crate::compile::{Convolution, Operation, OperationKind, Piece, Place, Program};
 use crate::convolution::{ConvolutionTask, WeightGradientTask};
 use crate::dropout::Draw;
+use crate::packed::Packed;
 use crate::planes::{planes_from_rows, rows_from_planes};
 use crate::processor::Processor;
-use crate::product::PANEL;
+use crate::product::{PANEL, Start};
 use crate::spec::Shape;
 
 /// What is known of a block of rows.
@@ -30,7 +31,7 @@ pub(crate) struct Shared<'a> {
     pub program: &'a Program,
     pub processor: Processor,
     pub parameters: &'a [f32],
-    pub packed: &'a [f32],
+    pub packed: &'a Packed,
     /// What dropout depends on; nothing is dropped without.
     pub draw: Option<Draw>,
 }
@@ -68,7 +69,7 @@ impl Block {
         match &operation.kind {
             OperationKind::Dense(dense) => dense.forward(
                 processor,
-                shared.packed,
+                shared.packed.forward(),
                 self.rows,
                 (input, operation.input.stride()),
                 (output, operation.output.stride()),
@@ -179,6 +180,7 @@ impl Block {
                             (input, operation.input.stride()),
                             (by_output, stride),
                             (all.clone(), first),
+                            Start::Result,
                             gradients,
                         );
                     }
@@ -186,7 +188,7 @@ impl Block {
                 if by_input_needed {
                     dense.input_gradient(
                         processor,
-                        shared.packed,
+                        shared.packed.back(),
                         self.rows,
                         (by_output, stride),
                         (by_input, operation.input.stride()),
@@ -227,8 +229,16 @@ impl Block {
         }
     }
 
-    /// Adds what the rows of this block give to the gradients of a piece, for the inputs from `first` on.
-    pub fn add_piece(&self, shared: Shared, piece: &Piece, first: usize, gradients: &mut [f32]) {
+    /// Adds what the rows of this block give to the gradients of a piece, for the inputs from `first` on; or stores it,
+    /// if there is nothing yet to add it to.
+    pub fn add_piece(
+        &self,
+        shared: Shared,
+        piece: &Piece,
+        first: usize,
+        start: Start,
+        gradients: &mut [f32],
+    ) {
         let operation = &shared.program.operations[piece.operation];
         if let OperationKind::Dense(dense) = &operation.kind {
             dense.weight_gradient(
@@ -243,6 +253,7 @@ impl Block {
                     operation.output.stride(),
                 ),
                 (piece.outputs.clone(), first),
+                start,
                 gradients,
             );
         }
@@ -315,7 +326,7 @@ impl Convolution {
                 channels: self.filters,
                 height: self.height + 1 - self.kernel,
                 width: self.width + 1 - self.kernel + 2 * margin,
-                weights: &shared.packed[self.turned_weights.clone()],
+                weights: &shared.packed.back()[self.turned_weights.clone()],
                 kernel: self.kernel,
                 bias: None,
                 rows_not_stored: margin,

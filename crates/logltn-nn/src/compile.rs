@@ -1,8 +1,8 @@
 //! From a specification to operations on blocks of rows, with a place for everything.
 //!
-//! A batch is cut into blocks of a fixed number of rows, and a block goes through all layers before the next one
-//! begins, so that it stays in cache. Flat things lie row after row, each filled up to whole vectors. Images lie as
-//! planes of vectors of 16 rows of the batch, see [`crate::convolution`].
+//! A batch is cut into blocks of rows, and a block goes through all layers before the next one begins, so that it stays
+//! in cache. Flat things lie row after row, each filled up to whole vectors. Images lie as planes of vectors of 16 rows
+//! of the batch, see [`crate::convolution`].
 //!
 //! Two things are rearranged. An activation belongs to the operation before it. And where an activation is followed by
 //! pooling, pooling goes first: activations are monotone, so the result is the same, for a quarter of the work.
@@ -12,13 +12,21 @@ use std::ops::Range;
 use crate::activation::Activation;
 use crate::buffer::{LANES, whole_vectors};
 use crate::dropout::Dropout;
-use crate::product::{PANEL, packed_length};
+use crate::product::{PANEL, packed_length, panel_width};
 use crate::spec::{LayerSpec, NetworkSpec, Shape, SpecError};
 use crate::tensor::Tensor;
 
 /// Dense layers with more weights than this have the gradient of their weights computed in pieces, each for all rows;
 /// others in blocks of rows, each for all weights, summed up afterwards.
 const FEW_WEIGHTS: usize = 4096;
+
+/// The most rows of a block of flat things, and their number where blocks are not shared among threads. Divided by 2,
+/// and the latter by 6, 8 and 12: the rows of the tiles of products.
+const FLAT_ROWS: usize = 64;
+const FLAT_ROWS_ALONE: usize = 48;
+
+/// With fewer multiplications than this in a batch, waking other threads costs more than it gains.
+const PARALLEL_WORK: usize = 1_000_000;
 
 /// A network, compiled.
 #[derive(Clone, Debug)]
@@ -28,14 +36,18 @@ pub(crate) struct Program {
     pub operations: Vec<Operation>,
     /// All parameters by name, in their order.
     pub tensors: Vec<Tensor>,
-    /// The number of rows in a block.
+    /// The most rows of a block.
     pub block_rows: usize,
     /// The number of floats for all places of one block.
     pub block_length: usize,
     /// The number of pooled pixels of one block.
     pub winners: usize,
-    /// The number of floats of packed weights.
+    /// The number of floats of packed weights, for the way forward and for the way back.
     pub packed: usize,
+    pub packed_back: usize,
+    /// Both in panels, in the order of the operations.
+    pub panels: Vec<Panel>,
+    pub panels_back: Vec<Panel>,
     /// The number of gradients that are first computed block by block.
     pub partial: usize,
     /// The number of floats that an operation may need while it runs.
@@ -103,9 +115,10 @@ pub(crate) struct Dense {
     pub weights: Range<usize>,
     /// Among the parameters.
     pub bias: Range<usize>,
-    /// Among the packed: the weights for the way forward, the bias, the weights for the way back.
+    /// Among the packed: the weights and the bias for the way forward.
     pub packed_weights: Range<usize>,
     pub packed_bias: Range<usize>,
+    /// Among those for the way back: the weights.
     pub packed_weights_back: Range<usize>,
     /// Among the partial gradients; none if the weights are many.
     pub partial_weights: Option<Range<usize>>,
@@ -123,7 +136,7 @@ pub(crate) struct Convolution {
     pub weights: Range<usize>,
     /// Among the parameters.
     pub bias: Range<usize>,
-    /// Among the packed: the weights for the way back.
+    /// Among those packed for the way back: the weights.
     pub turned_weights: Range<usize>,
     /// Among the partial gradients.
     pub partial_weights: Range<usize>,
@@ -160,6 +173,17 @@ pub(crate) struct Piece {
     pub weights: Range<usize>,
 }
 
+/// Some columns of a dense layer's packed weights, for one of the two ways.
+#[derive(Clone, Debug)]
+pub(crate) struct Panel {
+    /// Which of the operations, a [`Dense`] one.
+    pub operation: usize,
+    /// The first column: an output on the way forward, an input on the way back.
+    pub first: usize,
+    /// Among the packed.
+    pub packed: Range<usize>,
+}
+
 /// Hands out consecutive ranges.
 #[derive(Default)]
 struct Counter(usize);
@@ -183,14 +207,16 @@ impl Program {
         let shapes = spec.shapes()?;
         let block_rows = match spec.input {
             Shape::Image { .. } => LANES,
-            // Divided by 6, 8 and 12, the rows of the tiles of products.
-            Shape::Flat(_) => 48,
+            Shape::Flat(_) => FLAT_ROWS,
         };
         let mut compiler = Compiler {
             block_rows,
             places: Counter::default(),
             parameters: Counter::default(),
             packed: Counter::default(),
+            packed_back: Counter::default(),
+            panels: vec![],
+            panels_back: vec![],
             partial: Counter::default(),
             winners: Counter::default(),
             operations: vec![],
@@ -219,6 +245,9 @@ impl Program {
             block_length: compiler.places.0,
             winners: compiler.winners.0,
             packed: compiler.packed.0,
+            packed_back: compiler.packed_back.0,
+            panels: compiler.panels,
+            panels_back: compiler.panels_back,
             partial: compiler.partial.0,
             scratch: compiler.scratch,
             pieces: compiler.pieces,
@@ -227,11 +256,35 @@ impl Program {
     }
 }
 
+impl Program {
+    /// Whether a batch of so many rows is work for several threads.
+    pub fn is_parallel(&self, rows: usize) -> bool {
+        self.work.saturating_mul(rows) >= PARALLEL_WORK
+    }
+
+    /// The number of rows in each block of a batch, but for the last. Work for several threads is cut into an even
+    /// number of blocks of about one size, so that two of them have the same to do.
+    pub fn rows_in_block(&self, rows: usize) -> usize {
+        match self.input.shape {
+            Shape::Image { .. } => self.block_rows,
+            Shape::Flat(_) if !self.is_parallel(rows) => FLAT_ROWS_ALONE,
+            Shape::Flat(_) => {
+                let pairs = rows.div_ceil(2 * self.block_rows).max(1);
+                // An even number of rows, as there is a tile of two.
+                rows.div_ceil(2 * pairs).next_multiple_of(2).max(2)
+            }
+        }
+    }
+}
+
 struct Compiler {
     block_rows: usize,
     places: Counter,
     parameters: Counter,
     packed: Counter,
+    packed_back: Counter,
+    panels: Vec<Panel>,
+    panels_back: Vec<Panel>,
     partial: Counter,
     winners: Counter,
     operations: Vec<Operation>,
@@ -362,14 +415,23 @@ impl Compiler {
             None
         };
         self.work += weights.len();
+        let operation = self.operations.len();
+        let packed_weights = self.packed.take_vectors(packed_length(inputs, outputs));
+        let packed_weights_back = self
+            .packed_back
+            .take_vectors(packed_length(outputs, inputs));
+        self.panels
+            .extend(panels(operation, &packed_weights, inputs, outputs));
+        self.panels_back
+            .extend(panels(operation, &packed_weights_back, outputs, inputs));
         Dense {
             inputs,
             outputs,
             weights,
             bias: self.tensor(layer, "bias", &[outputs]),
-            packed_weights: self.packed.take_vectors(packed_length(inputs, outputs)),
+            packed_weights,
             packed_bias: self.packed.take(whole_vectors(outputs)),
-            packed_weights_back: self.packed.take_vectors(packed_length(outputs, inputs)),
+            packed_weights_back,
             partial_weights,
             partial_bias: self.partial.take(outputs),
         }
@@ -395,7 +457,7 @@ impl Compiler {
             width,
             filters,
             kernel,
-            turned_weights: self.packed.take_vectors(weights.len()),
+            turned_weights: self.packed_back.take_vectors(weights.len()),
             partial_weights: self.partial.take(weights.len()),
             partial_bias: self.partial.take(filters),
             weights,
@@ -422,4 +484,22 @@ impl Compiler {
                 .take(channels * (height / size) * (width / size) * LANES),
         }
     }
+}
+
+/// The panels of packed weights.
+fn panels(
+    operation: usize,
+    packed: &Range<usize>,
+    depth: usize,
+    columns: usize,
+) -> impl Iterator<Item = Panel> {
+    let start = packed.start;
+    (0..columns).step_by(PANEL).map(move |first| {
+        let begin = start + first * depth;
+        Panel {
+            operation,
+            first,
+            packed: begin..begin + panel_width(columns, first) * depth,
+        }
+    })
 }

@@ -65,7 +65,8 @@ impl Dense {
         }
     }
 
-    /// gradients += by_outputᵀ · input, for some of the outputs and the inputs from `first` on, at most a panel.
+    /// gradients = start + by_outputᵀ · input, for some of the outputs and the inputs from `first` on, at most a panel.
+    #[allow(clippy::too_many_arguments)] // two matrices, the place in them, and where the result goes
     pub fn weight_gradient(
         &self,
         processor: Processor,
@@ -73,6 +74,7 @@ impl Dense {
         (input, input_stride): (&[f32], usize),
         (by_output, output_stride): (&[f32], usize),
         (outputs, first): (Range<usize>, usize),
+        start: Start,
         gradients: &mut [f32],
     ) {
         processor.product(&mut ProductTask {
@@ -84,7 +86,7 @@ impl Dense {
             a_depth: output_stride,
             b: &input[first..],
             b_depth: input_stride,
-            start: Start::Result,
+            start,
             c: &mut gradients[first..],
             c_row: self.inputs,
         });

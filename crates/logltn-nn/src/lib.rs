@@ -106,8 +106,11 @@
 //! ```
 //!
 //! # What makes it fast, and the same everywhere
-//! - A batch is cut into blocks of rows (16 images, or 48 flat rows). A block goes through all layers while it is in
-//!   cache; threads take different blocks. Where blocks begin depends on the batch alone.
+//! - A batch is cut into blocks of rows: 16 images, or at most 64 flat rows, all blocks alike and even in number, so
+//!   that two threads have the same to do. A block goes through all layers while it is in cache; threads take different
+//!   blocks. Where blocks begin depends on the batch alone.
+//! - What nobody asks for is not computed: the gradient by the input ([`Network::backward`]), anything for the way back
+//!   of rows that get no gradient ([`Network::forward_keeping`]), zeros to add to ([`Network::backward_anew`]).
 //! - Gradients of weights are sums over rows. Either each group of blocks has its own sum, and these are added in
 //!   order; or, for large layers, a piece of the weights is summed over all rows by one thread. Which of them, again,
 //!   depends on sizes alone. So no sum depends on the number of threads, nor on who was first.
@@ -128,9 +131,11 @@ mod initialise;
 mod loops;
 mod network;
 mod optimiser;
+mod packed;
 mod planes;
 mod processor;
 mod product;
+mod run;
 mod spec;
 mod tensor;
 #[cfg(test)]
@@ -141,6 +146,7 @@ pub use initialise::Initialiser;
 pub use network::Network;
 pub use optimiser::{
     Adam, AdamSettings, OptimiserState, Sgd, SgdSettings, clip_gradient_norm, gradient_norm,
+    sum_of_squares,
 };
 pub use spec::{LayerError, LayerSpec, NetworkSpec, Shape, SpecError, lenet, mlp};
 pub use tensor::Tensor;

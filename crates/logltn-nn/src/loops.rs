@@ -5,7 +5,7 @@ use crate::buffer::LANES;
 use crate::processor::Kind;
 
 pub(crate) use crate::convolution::{convolution_weight_gradient, convolve};
-pub(crate) use crate::optimiser::adam;
+pub(crate) use crate::optimiser::{adam, add_squares};
 pub(crate) use crate::product::product;
 
 #[inline(always)]

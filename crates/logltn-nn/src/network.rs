@@ -1,27 +1,24 @@
 //! A network: its parameters, its gradients, and a batch on its way forward and back.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rand_pcg::Pcg64;
-use rayon::prelude::*;
 
 use crate::block::{Block, Shared};
 use crate::buffer::Buffer;
-use crate::compile::{OperationKind, Piece, Program};
-use crate::convolution::turn;
+use crate::compile::{OperationKind, Program};
 use crate::dropout::Draw;
 use crate::initialise::Initialiser;
+use crate::packed::Packed;
 use crate::processor::Processor;
-use crate::product::{PANEL, pack};
+use crate::product::Start;
+use crate::run::Run;
 use crate::spec::{NetworkSpec, Shape, SpecError};
 use crate::tensor::Tensor;
 
 /// Gradients of few weights are computed by at most so many groups of blocks, each with memory of its own.
 const GROUPS: usize = 32;
-
-/// With fewer multiplications than this in a batch, waking other threads costs more than it gains.
-const PARALLEL_WORK: usize = 1_000_000;
 
 /// A network with its parameters.
 ///
@@ -31,28 +28,95 @@ const PARALLEL_WORK: usize = 1_000_000;
 #[derive(Debug)]
 pub struct Network {
     spec: NetworkSpec,
-    program: Program,
-    processor: Processor,
-    parameters: Vec<f32>,
+    core: Core,
     gradients: Vec<f32>,
-    /// The parameters in the order in which the products want them.
-    packed: Buffer,
-    /// Whether the parameters may have changed since.
-    stale: bool,
     /// What dropout of the next [`Self::forward`] depends on, and of the last one.
     draw: Draw,
     drawn: Draw,
-    /// The number of rows of the last [`Self::forward`].
+    /// The number of rows that the last [`Self::forward`] has kept.
     rows: usize,
     /// Its blocks, and maybe more of an earlier, greater one.
     blocks: Vec<Block>,
-    /// Blocks for [`Self::forward_only`], which must not disturb those.
+    /// Blocks of rows of which nothing is kept, which must not disturb those.
     passing: Vec<Block>,
     output: Vec<f32>,
     /// The gradients of each group of blocks.
     partial: Vec<f32>,
+}
+
+/// What a pass over a batch reads.
+#[derive(Debug)]
+struct Core {
+    program: Program,
+    processor: Processor,
+    parameters: Vec<f32>,
+    packed: Packed,
     /// Memory for operations while they run, for each thread.
     scratch: Vec<Mutex<Buffer>>,
+}
+
+impl Core {
+    /// A pass over a batch of so many rows.
+    fn run(&self, rows: usize, draw: Option<Draw>) -> Run<'_> {
+        Run {
+            shared: Shared {
+                program: &self.program,
+                processor: self.processor,
+                parameters: &self.parameters,
+                packed: &self.packed,
+                draw,
+            },
+            scratch: &self.scratch,
+            parallel: self.program.is_parallel(rows),
+            block_rows: self.program.rows_in_block(rows),
+        }
+    }
+
+    /// Sees to the memory of threads.
+    fn prepare(&mut self) {
+        let threads = rayon::current_num_threads().max(1);
+        while self.scratch.len() < threads {
+            let scratch = Buffer::zeros(self.program.scratch);
+            self.scratch.push(Mutex::new(scratch));
+        }
+    }
+
+    /// Sends rows through blocks of which nothing is kept. The first of them is row `first_row` of the batch.
+    fn pass(
+        &self,
+        passing: &mut Vec<Block>,
+        input: &[f32],
+        output: &mut [f32],
+        first_row: usize,
+        draw: Option<Draw>,
+    ) {
+        let outputs = self.program.output.shape.len();
+        let run = self.run(output.len() / outputs, draw);
+        let at_once = GROUPS * run.block_rows;
+        let mut first_row = first_row;
+        for (input, output) in input
+            .chunks(at_once * self.program.input.shape.len())
+            .zip(output.chunks_mut(at_once * outputs))
+        {
+            let rows = output.len() / outputs;
+            let blocks = blocks(passing, rows, run.block_rows, first_row);
+            run.forward(blocks, input, output);
+            first_row += rows;
+        }
+    }
+}
+
+/// The blocks for so many rows, the first of which is row `first_row` of the batch.
+fn blocks(all: &mut Vec<Block>, rows: usize, block_rows: usize, first_row: usize) -> &mut [Block] {
+    let count = rows.div_ceil(block_rows);
+    if all.len() < count {
+        all.resize_with(count, Block::default);
+    }
+    let blocks = &mut all[..count];
+    for (index, block) in blocks.iter_mut().enumerate() {
+        block.first_row = first_row + index * block_rows;
+    }
+    blocks
 }
 
 impl Network {
@@ -101,12 +165,14 @@ impl Network {
         }
         Ok(Self {
             spec: spec.clone(),
-            packed: Buffer::zeros(program.packed),
-            program,
-            processor,
+            core: Core {
+                packed: Packed::new(&program),
+                program,
+                processor,
+                parameters,
+                scratch: vec![],
+            },
             gradients: vec![0.0; length],
-            parameters,
-            stale: true,
             draw: Draw { seed, step: 0 },
             drawn: Draw { seed, step: 0 },
             rows: 0,
@@ -114,7 +180,6 @@ impl Network {
             passing: vec![],
             output: vec![],
             partial: vec![],
-            scratch: vec![],
         })
     }
 
@@ -125,23 +190,23 @@ impl Network {
 
     /// The shape of a row of input.
     pub fn input_shape(&self) -> Shape {
-        self.program.input.shape
+        self.core.program.input.shape
     }
 
     /// The shape of a row of output.
     pub fn output_shape(&self) -> Shape {
-        self.program.output.shape
+        self.core.program.output.shape
     }
 
     /// All parameters, as [`tensors`](Self::tensors) tells them apart.
     pub fn parameters(&self) -> &[f32] {
-        &self.parameters
+        &self.core.parameters
     }
 
     /// All parameters, to be changed.
     pub fn parameters_mut(&mut self) -> &mut [f32] {
-        self.stale = true;
-        &mut self.parameters
+        self.core.packed.forget();
+        &mut self.core.parameters
     }
 
     /// Sets the weights of the last dense layer to 0: every output is then its bias, which is 0 at first, whatever the
@@ -155,7 +220,7 @@ impl Network {
     /// # Ok::<(), logltn_nn::SpecError>(())
     /// ```
     pub fn silence_output(&mut self) {
-        let mut kinds = self.program.operations.iter().rev().map(|o| &o.kind);
+        let mut kinds = self.core.program.operations.iter().rev().map(|o| &o.kind);
         let last = kinds.find_map(|kind| match kind {
             OperationKind::Dense(dense) => Some(dense.weights.clone()),
             _ => None,
@@ -177,8 +242,8 @@ impl Network {
 
     /// The parameters to be changed, and the gradients: what an optimiser wants.
     pub fn parameters_and_gradients(&mut self) -> (&mut [f32], &[f32]) {
-        self.stale = true;
-        (&mut self.parameters, &self.gradients)
+        self.core.packed.forget();
+        (&mut self.core.parameters, &self.gradients)
     }
 
     /// Sets all gradients to 0.
@@ -188,7 +253,7 @@ impl Network {
 
     /// The parameters by name, in their order, without gaps.
     pub fn tensors(&self) -> &[Tensor] {
-        &self.program.tensors
+        &self.core.program.tensors
     }
 
     /// Says which step the next [`forward`](Self::forward) is of, counted from 0. Steps count themselves; this is for
@@ -217,37 +282,46 @@ impl Network {
     /// # Panics
     /// If `input` does not hold `rows` rows.
     pub fn forward(&mut self, input: &[f32], rows: usize) -> &[f32] {
+        self.forward_keeping(input, rows, rows)
+    }
+
+    /// The same, but [`backward`](Self::backward) is only for the first `kept` rows: no gradient comes to the others,
+    /// and nothing is remembered of them. All outputs have the same bits as without.
+    ///
+    /// ```
+    /// use logltn_nn::{Activation, Network, mlp};
+    /// let mut network = Network::new(&mlp(2, &[8], 1, Activation::Elu), 42)?;
+    /// let all = network.forward(&[1.0, 2.0, 3.0, 4.0], 2).to_vec();
+    /// network.backward(&[1.0, 0.0], None);
+    /// let gradients = network.gradients().to_vec();
+    /// assert_eq!(network.forward_keeping(&[1.0, 2.0, 3.0, 4.0], 2, 1), all);
+    /// network.backward_anew(&[1.0], None);
+    /// assert_eq!(network.gradients(), gradients);
+    /// # Ok::<(), logltn_nn::SpecError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `input` does not hold `rows` rows, or more are to be kept.
+    pub fn forward_keeping(&mut self, input: &[f32], rows: usize, kept: usize) -> &[f32] {
         self.check_input(input, rows);
-        self.prepare();
-        self.rows = rows;
-        let count = rows.div_ceil(self.program.block_rows);
-        if self.blocks.len() < count {
-            self.blocks.resize_with(count, Block::default);
-        }
-        for (index, block) in self.blocks[..count].iter_mut().enumerate() {
-            block.first_row = index * self.program.block_rows;
-        }
-        let outputs = rows * self.output_shape().len();
-        if self.output.len() < outputs {
-            self.output.resize(outputs, 0.0);
-        }
+        assert!(kept <= rows, "{kept} of {rows} rows cannot be kept");
+        self.core.prepare();
+        let core = &mut self.core;
+        core.packed.update(&core.program, &core.parameters);
+        self.rows = kept;
         self.drawn = self.draw;
         self.draw.step = self.draw.step.wrapping_add(1);
-        let run = Run::new(
-            &self.program,
-            self.processor,
-            &self.parameters,
-            &self.packed,
-            &self.scratch,
-            rows,
-            Some(self.drawn),
-        );
-        run.forward(
-            &mut self.blocks[..count],
-            input,
-            &mut self.output[..outputs],
-        );
-        &self.output[..outputs]
+        let draw = Some(self.drawn);
+        let (inputs, outputs) = (self.input_shape().len(), self.output_shape().len());
+        let output = room(&mut self.output, rows * outputs);
+        let (input, other_input) = input.split_at(kept * inputs);
+        let (kept_output, other_output) = output.split_at_mut(kept * outputs);
+        let run = self.core.run(kept, draw);
+        let blocks = blocks(&mut self.blocks, kept, run.block_rows, 0);
+        run.forward(blocks, input, kept_output);
+        let passing = &mut self.passing;
+        (self.core).pass(passing, other_input, other_output, kept, draw);
+        output
     }
 
     /// The outputs for all rows of `input`, one after another, and nothing else: memory for what lies between is not
@@ -257,33 +331,12 @@ impl Network {
     /// If `input` does not hold `rows` rows.
     pub fn forward_only(&mut self, input: &[f32], rows: usize) -> &[f32] {
         self.check_input(input, rows);
-        self.prepare();
-        let (inputs, outputs) = (self.input_shape().len(), self.output_shape().len());
-        if self.output.len() < rows * outputs {
-            self.output.resize(rows * outputs, 0.0);
-        }
-        let output = &mut self.output[..rows * outputs];
-        let count = rows.div_ceil(self.program.block_rows).min(GROUPS);
-        if self.passing.len() < count {
-            self.passing.resize_with(count, Block::default);
-        }
-        let run = Run::new(
-            &self.program,
-            self.processor,
-            &self.parameters,
-            &self.packed,
-            &self.scratch,
-            rows,
-            None,
-        );
-        let at_once = GROUPS * self.program.block_rows;
-        for (input, output) in input
-            .chunks(at_once * inputs)
-            .zip(output.chunks_mut(at_once * outputs))
-        {
-            let count = (output.len() / outputs).div_ceil(self.program.block_rows);
-            run.forward(&mut self.passing[..count], input, output);
-        }
+        self.core.prepare();
+        let core = &mut self.core;
+        core.packed.update(&core.program, &core.parameters);
+        let outputs = rows * self.output_shape().len();
+        let output = room(&mut self.output, outputs);
+        self.core.pass(&mut self.passing, input, output, 0, None);
         output
     }
 
@@ -294,6 +347,19 @@ impl Network {
     /// # Panics
     /// If `by_output` does not hold as many rows as the last `forward` had, or `by_input` is not as long as its input.
     pub fn backward(&mut self, by_output: &[f32], by_input: Option<&mut [f32]>) {
+        self.way_back(by_output, by_input, Start::Result);
+    }
+
+    /// The same, but **replaces** the gradients by the parameters: as after [`zero_gradients`](Self::zero_gradients),
+    /// in less time.
+    ///
+    /// # Panics
+    /// As [`backward`](Self::backward).
+    pub fn backward_anew(&mut self, by_output: &[f32], by_input: Option<&mut [f32]>) {
+        self.way_back(by_output, by_input, Start::Zero);
+    }
+
+    fn way_back(&mut self, by_output: &[f32], by_input: Option<&mut [f32]>, start: Start) {
         let (inputs, outputs) = (self.input_shape().len(), self.output_shape().len());
         assert_eq!(
             by_output.len(),
@@ -309,34 +375,39 @@ impl Network {
                 self.rows
             );
         }
+        let anew = matches!(start, Start::Zero);
         if self.rows == 0 {
+            if anew {
+                self.gradients.fill(0.0);
+            }
             return;
         }
-        self.prepare();
-        let count = self.rows.div_ceil(self.program.block_rows);
+        self.core.prepare();
+        let core = &mut self.core;
+        let from = usize::from(by_input.is_none());
+        (core.packed).update_back(&core.program, &core.parameters, from);
+        let core = &self.core;
+        let run = core.run(self.rows, Some(self.drawn));
+        let count = self.rows.div_ceil(run.block_rows);
         let group = count.div_ceil(GROUPS);
-        let partial = count.div_ceil(group) * self.program.partial;
-        if self.partial.len() < partial {
-            self.partial.resize(partial, 0.0);
-        }
-        let partial = &mut self.partial[..partial];
+        let length = count.div_ceil(group) * core.program.partial;
+        let partial = room(&mut self.partial, length);
         let blocks = &mut self.blocks[..count];
-        let run = Run::new(
-            &self.program,
-            self.processor,
-            &self.parameters,
-            &self.packed,
-            &self.scratch,
-            self.rows,
-            Some(self.drawn),
-        );
         run.backward(blocks, group, by_output, by_input, partial);
-        run.pieces(&self.program.pieces, blocks, &mut self.gradients, 0);
-        for partial in partial.chunks_exact(self.program.partial.max(1)) {
-            for operation in &self.program.operations {
+        let pieces = &core.program.pieces;
+        run.pieces(pieces, blocks, start, &mut self.gradients, 0);
+        for (index, partial) in partial
+            .chunks_exact(core.program.partial.max(1))
+            .enumerate()
+        {
+            for operation in &core.program.operations {
                 let mut add = |to: &Range<usize>, from: &Range<usize>| {
-                    let to = &mut self.gradients[to.clone()];
-                    self.processor.add(to, &partial[from.clone()]);
+                    let (to, from) = (&mut self.gradients[to.clone()], &partial[from.clone()]);
+                    if index == 0 && anew {
+                        to.copy_from_slice(from);
+                    } else {
+                        core.processor.add(to, from);
+                    }
                 };
                 match &operation.kind {
                     OperationKind::Dense(dense) => {
@@ -366,44 +437,14 @@ impl Network {
             "the input has {rows} rows of {length} numbers"
         );
     }
+}
 
-    /// Packs the parameters if they may have changed, and sees to the memory of threads.
-    fn prepare(&mut self) {
-        let threads = rayon::current_num_threads().max(1);
-        while self.scratch.len() < threads {
-            let scratch = Buffer::zeros(self.program.scratch);
-            self.scratch.push(Mutex::new(scratch));
-        }
-        if !self.stale {
-            return;
-        }
-        for operation in &self.program.operations {
-            match &operation.kind {
-                OperationKind::Dense(dense) => {
-                    let weights = &self.parameters[dense.weights.clone()];
-                    let (inputs, outputs) = (dense.inputs, dense.outputs);
-                    let to = &mut self.packed[dense.packed_weights.clone()];
-                    pack_panels(weights, 1, inputs, inputs, outputs, to);
-                    let to = &mut self.packed[dense.packed_weights_back.clone()];
-                    pack_panels(weights, inputs, 1, outputs, inputs, to);
-                    let bias = &mut self.packed[dense.packed_bias.clone()][..outputs];
-                    bias.copy_from_slice(&self.parameters[dense.bias.clone()]);
-                }
-                OperationKind::Convolution(convolution) => turn(
-                    &self.parameters[convolution.weights.clone()],
-                    convolution.filters,
-                    convolution.channels,
-                    convolution.kernel,
-                    &mut self.packed[convolution.turned_weights.clone()],
-                ),
-                OperationKind::Pool(_)
-                | OperationKind::Flatten
-                | OperationKind::Copy
-                | OperationKind::Dropout(_) => {}
-            }
-        }
-        self.stale = false;
+/// The first numbers of a buffer that never shrinks.
+fn room(buffer: &mut Vec<f32>, length: usize) -> &mut [f32] {
+    if buffer.len() < length {
+        buffer.resize(length, 0.0);
     }
+    &mut buffer[..length]
 }
 
 impl Clone for Network {
@@ -411,12 +452,14 @@ impl Clone for Network {
     fn clone(&self) -> Self {
         Self {
             spec: self.spec.clone(),
-            program: self.program.clone(),
-            processor: self.processor,
-            parameters: self.parameters.clone(),
+            core: Core {
+                program: self.core.program.clone(),
+                processor: self.core.processor,
+                parameters: self.core.parameters.clone(),
+                packed: self.core.packed.clone(),
+                scratch: vec![],
+            },
             gradients: self.gradients.clone(),
-            packed: self.packed.clone(),
-            stale: self.stale,
             draw: self.draw,
             drawn: self.drawn,
             rows: 0,
@@ -424,184 +467,6 @@ impl Clone for Network {
             passing: vec![],
             output: vec![],
             partial: vec![],
-            scratch: vec![],
-        }
-    }
-}
-
-/// [`pack`], several panels at a time if there is enough of them.
-fn pack_panels(
-    b: &[f32],
-    b_depth: usize,
-    b_column: usize,
-    depth: usize,
-    columns: usize,
-    packed: &mut [f32],
-) {
-    if b.len() < PARALLEL_WORK / 10 {
-        pack(b, b_depth, b_column, depth, columns, packed);
-        return;
-    }
-    packed
-        .par_chunks_mut(PANEL * depth)
-        .enumerate()
-        .for_each(|(index, panel)| {
-            let first = index * PANEL;
-            let columns = PANEL.min(columns - first);
-            pack(
-                &b[first * b_column..],
-                b_depth,
-                b_column,
-                depth,
-                columns,
-                panel,
-            );
-        });
-}
-
-/// A pass over the blocks of a batch. Work is split in halves again and again, at places that depend on the batch
-/// alone; who does which half does not matter.
-struct Run<'a> {
-    shared: Shared<'a>,
-    scratch: &'a [Mutex<Buffer>],
-    parallel: bool,
-}
-
-impl<'a> Run<'a> {
-    fn new(
-        program: &'a Program,
-        processor: Processor,
-        parameters: &'a [f32],
-        packed: &'a [f32],
-        scratch: &'a [Mutex<Buffer>],
-        rows: usize,
-        draw: Option<Draw>,
-    ) -> Self {
-        Self {
-            shared: Shared {
-                program,
-                processor,
-                parameters,
-                packed,
-                draw,
-            },
-            scratch,
-            parallel: program.work.saturating_mul(rows) >= PARALLEL_WORK,
-        }
-    }
-
-    fn both(&self, one: impl FnOnce() + Send, other: impl FnOnce() + Send) {
-        if self.parallel {
-            rayon::join(one, other);
-        } else {
-            one();
-            other();
-        }
-    }
-
-    /// Runs `work` with this thread's memory. The lock is always free: a thread does one thing at a time.
-    fn with_scratch(&self, work: impl FnOnce(&mut [f32])) {
-        let thread = rayon::current_thread_index().unwrap_or(0) % self.scratch.len();
-        let mut scratch = self.scratch[thread]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        work(&mut scratch);
-    }
-
-    fn forward(&self, blocks: &mut [Block], input: &[f32], output: &mut [f32]) {
-        let program = self.shared.program;
-        match blocks {
-            [] => {}
-            [block] => self.with_scratch(|scratch| {
-                block.forward(self.shared, input, output, scratch);
-            }),
-            _ => {
-                let middle = blocks.len() / 2;
-                let rows = middle * program.block_rows;
-                let (blocks, other_blocks) = blocks.split_at_mut(middle);
-                let (input, other_input) = input.split_at(rows * program.input.shape.len());
-                let (output, other_output) = output.split_at_mut(rows * program.output.shape.len());
-                self.both(
-                    || self.forward(blocks, input, output),
-                    || self.forward(other_blocks, other_input, other_output),
-                );
-            }
-        }
-    }
-
-    /// `partial` has a part for each `group` blocks.
-    fn backward(
-        &self,
-        blocks: &mut [Block],
-        group: usize,
-        by_output: &[f32],
-        by_input: Option<&mut [f32]>,
-        partial: &mut [f32],
-    ) {
-        let program = self.shared.program;
-        let (inputs, outputs) = (program.input.shape.len(), program.output.shape.len());
-        if blocks.len() <= group {
-            partial.fill(0.0);
-            let mut by_input = by_input;
-            for (index, block) in blocks.iter_mut().enumerate() {
-                let first = index * program.block_rows;
-                let end = (first + program.block_rows).min(by_output.len() / outputs);
-                let by_output = &by_output[first * outputs..end * outputs];
-                let by_input = by_input
-                    .as_deref_mut()
-                    .map(|by_input| &mut by_input[first * inputs..end * inputs]);
-                self.with_scratch(|scratch| {
-                    block.backward(self.shared, by_output, by_input, partial, scratch);
-                });
-            }
-            return;
-        }
-        let groups = blocks.len().div_ceil(group) / 2;
-        let rows = groups * group * program.block_rows;
-        let (blocks, other_blocks) = blocks.split_at_mut(groups * group);
-        let (by_output, other_by_output) = by_output.split_at(rows * outputs);
-        let (by_input, other_by_input) = by_input
-            .map(|by_input| by_input.split_at_mut(rows * inputs))
-            .unzip();
-        let (partial, other_partial) = partial.split_at_mut(groups * program.partial);
-        self.both(
-            || self.backward(blocks, group, by_output, by_input, partial),
-            || {
-                self.backward(
-                    other_blocks,
-                    group,
-                    other_by_output,
-                    other_by_input,
-                    other_partial,
-                )
-            },
-        );
-    }
-
-    /// Adds to the gradients of the pieces; `gradients` begins with the one of parameter `start`.
-    fn pieces(&self, pieces: &[Piece], blocks: &[Block], gradients: &mut [f32], start: usize) {
-        match pieces {
-            [] => {}
-            [piece] => {
-                let gradients =
-                    &mut gradients[piece.weights.start - start..piece.weights.end - start];
-                let inputs = piece.weights.len() / piece.outputs.len();
-                // All rows for a few inputs: these gradients stay in the innermost cache.
-                for first in (0..inputs).step_by(PANEL) {
-                    for block in blocks {
-                        block.add_piece(self.shared, piece, first, gradients);
-                    }
-                }
-            }
-            _ => {
-                let (pieces, other_pieces) = pieces.split_at(pieces.len() / 2);
-                let other_start = other_pieces[0].weights.start;
-                let (gradients, other_gradients) = gradients.split_at_mut(other_start - start);
-                self.both(
-                    || self.pieces(pieces, blocks, gradients, start),
-                    || self.pieces(other_pieces, blocks, other_gradients, other_start),
-                );
-            }
         }
     }
 }

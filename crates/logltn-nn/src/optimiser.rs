@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use crate::buffer::LANES;
 use crate::processor::{Kind, Processor};
 
 /// Parameters are updated in pieces of this length, in parallel if there are several.
@@ -286,17 +287,32 @@ pub fn clip_gradient_norm(gradients: &mut [&mut [f32]], greatest: f32) -> f32 {
     norm
 }
 
-/// In double precision, in 8 partial sums.
-fn sum_of_squares(x: &[f32]) -> f64 {
-    let (chunks, rest) = x.as_chunks::<8>();
-    let mut sums = [0.0f64; 8];
+/// The sum of the squares of all these numbers, in double precision: the same bits on any number of threads.
+pub fn sum_of_squares(x: &[f32]) -> f64 {
+    if x.len() <= PIECE {
+        let mut sums = [0.0; LANES];
+        Processor::fastest().add_squares(x, &mut sums);
+        return sums.into_iter().sum();
+    }
+    // Halves and halves of halves, at places that depend on the length alone.
+    let (one, other) = x.split_at(x.len().div_ceil(PIECE) / 2 * PIECE);
+    let (one, other) = rayon::join(|| sum_of_squares(one), || sum_of_squares(other));
+    one + other
+}
+
+#[inline(always)]
+pub(crate) fn add_squares<K: Kind>(x: &[f32], sums: &mut [f64; LANES]) {
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    let mut inner = *sums;
     for chunk in chunks {
-        for (sum, &x) in sums.iter_mut().zip(chunk) {
+        for (sum, &x) in inner.iter_mut().zip(chunk) {
             *sum += f64::from(x) * f64::from(x);
         }
     }
-    let rest: f64 = rest.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
-    sums.into_iter().sum::<f64>() + rest
+    for (sum, &x) in inner.iter_mut().zip(rest) {
+        *sum += f64::from(x) * f64::from(x);
+    }
+    *sums = inner;
 }
 
 #[cfg(test)]

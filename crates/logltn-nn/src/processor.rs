@@ -4,6 +4,7 @@
 
 use std::sync::OnceLock;
 
+use crate::buffer::LANES;
 use crate::convolution::{ConvolutionTask, WeightGradientTask};
 use crate::loops;
 use crate::optimiser::AdamStep;
@@ -141,6 +142,8 @@ compile_loops! {
     fn convolution_weight_gradient(task: &mut WeightGradientTask);
     /// One step of Adam on a piece of the parameters.
     fn adam(step: &AdamStep, parameters: &mut [f32], gradients: &[f32], first: &mut [f32], second: &mut [f32]);
+    /// Adds the squares of all x to one of the sums.
+    fn add_squares(x: &[f32], sums: &mut [f64; LANES]);
     /// a += b
     fn add(a: &mut [f32], b: &[f32]);
     /// The greatest of each k × k tile of planes of vectors, and its place in the tile; the shape is height, width

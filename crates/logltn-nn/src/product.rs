@@ -98,9 +98,12 @@ unsafe fn rows<K: Kind, const ROWS: usize, const VECTORS: usize>(
         unsafe { tile::<K, 4, VECTORS>(task, row, column) };
         row += 4;
     }
-    while row < task.rows {
+    while row + 2 <= task.rows {
+        unsafe { tile::<K, 2, VECTORS>(task, row, column) };
+        row += 2;
+    }
+    if row < task.rows {
         unsafe { tile::<K, 1, VECTORS>(task, row, column) };
-        row += 1;
     }
 }
 
@@ -196,46 +199,12 @@ fn finish(task: &mut ProductTask, row: usize, column: usize, sums: &[f32], width
     }
 }
 
-/// Copies a matrix b of `depth` rows into panels of [`PANEL`] columns, one after another, each with its rows one after
-/// another and the last filled up with zeros to whole vectors. b(k, n) is at `k · b_depth + n · b_column`.
-pub(crate) fn pack(
-    b: &[f32],
-    b_depth: usize,
-    b_column: usize,
-    depth: usize,
-    columns: usize,
-    packed: &mut [f32],
-) {
-    for (first, panel) in (0..columns)
-        .step_by(PANEL)
-        .zip(packed.chunks_mut(PANEL * depth))
-    {
-        let used = PANEL.min(columns - first);
-        for (k, row) in panel
-            .chunks_exact_mut(panel_width(columns, first))
-            .take(depth)
-            .enumerate()
-        {
-            let (row, rest) = row.split_at_mut(used);
-            rest.fill(0.0);
-            let start = k * b_depth + first * b_column;
-            if b_column == 1 {
-                row.copy_from_slice(&b[start..start + used]);
-            } else {
-                for (to, from) in row.iter_mut().zip(b[start..].iter().step_by(b_column)) {
-                    *to = *from;
-                }
-            }
-        }
-    }
-}
-
 /// The number of floats in a row of the panel that begins with column `first`.
 pub(crate) fn panel_width(columns: usize, first: usize) -> usize {
     PANEL.min(whole_vectors(columns - first))
 }
 
-/// The number of floats that [`pack`] fills.
+/// The number of floats of all panels of packed weights.
 pub(crate) fn packed_length(depth: usize, columns: usize) -> usize {
     depth * whole_vectors(columns)
 }

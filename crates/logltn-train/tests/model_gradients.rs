@@ -184,6 +184,42 @@ fn stopped_logits_pass_no_gradient() {
     reading_logits("\"stop(c(x))\", \"stop(c(y))\"").check(&["c", "part"], &["c"]);
 }
 
+/// Rows of a network, and of the trunk below it, that others only read with `stop` leave the gradient by the other rows
+/// as it is.
+#[test]
+fn rows_that_are_only_read_have_no_gradient() {
+    let theory = "sort P\nsort C = 0..2\ntable some(x: P)\npredicate c(P, C)\npredicate part(P, P)\n\
+        axiom a: forall (x) in some. c(x, 0)\naxiom b: forall x, y: P. part(x, y)\n";
+    let gradients = |input: &str| {
+        let manifest = format!(
+            "theory = \"t.ltn\"\n[sorts.P]\nfeatures = \"p.csv\"\n[tables]\nsome = {{ rows = \"some.csv\" }}\n\
+            [networks.trunk]\nmlp = [4]\nactivation = \"tanh\"\n\
+            [predicates.c]\nargs = [\"x\", \"c\"]\nnetwork = \"trunk\"\noutput = \"softmax\"\n\
+            [predicates.part]\nargs = [\"x\", \"y\"]\noutput = \"sigmoid\"\n\
+            network = {{ mlp = [3], activation = \"tanh\", inputs = [{input}] }}\n"
+        );
+        let files = [
+            ("t.ltn", theory),
+            ("m.toml", &manifest),
+            ("p.csv", POINTS),
+            ("some.csv", "x\n2\n1\n"),
+        ];
+        let mut found = Setup::new(&files).gradients();
+        found.retain(|(name, _)| name != "part");
+        found
+    };
+    let apart = gradients("\"x\", \"y\"");
+    let reading = gradients("\"stop(c(y))\", \"stop(c(x))\"");
+    assert_eq!(apart.len(), 2);
+    for ((name, apart), (_, reading)) in apart.iter().zip(&reading) {
+        assert!(apart.iter().any(|g| g.abs() > 1e-3), "{name}: {apart:?}");
+        assert_eq!(apart, reading, "{name}");
+    }
+    // With a gradient through one of them, they differ.
+    let learning = gradients("\"c(y)\", \"stop(c(x))\"");
+    assert_ne!(learning[0].1, apart[0].1);
+}
+
 #[test]
 fn containment_of_boxes() {
     let theory = "sort B\npredicate part(B, B)\naxiom a: forall x, y: B. part(x, y)\n";

@@ -338,8 +338,9 @@ fn pascal_part_is_the_same_again_and_its_flags_make_a_difference() {
     };
     let as_it_is = sat_of(|_| {});
     assert_eq!(as_it_is, sat_of(|_| {}));
-    let different: [fn(&mut Options); 5] = [
+    let different: [fn(&mut Options); 6] = [
         |options| options.released = true,
+        |options| options.rectified = true,
         |options| options.examples_only = true,
         |options| options.noise = Some(0.5),
         |options| options.alpha_end = 5.0,
@@ -365,6 +366,11 @@ fn the_authors_features_are_read_where_they_are() {
             .starts_with("real: annotations and features")
     );
     assert!(!table.settings_line().contains("noise"));
+    assert!(!table.settings_line().contains("rectified"));
+    // How to simulate features is no question where there are some.
+    options.rectified = true;
+    let message = refused(Task::PascalPart, &options);
+    assert!(message.contains("are for simulated features"), "{message}");
     // Three caps and heads, of 13 pairs.
     assert!(table.cells[0].mean > 10.0, "{:?}", table.cells[0]);
 }

@@ -249,6 +249,49 @@ fn trained(train: &str) -> Vec<f32> {
     values
 }
 
+#[test]
+fn a_learning_rate_may_change_by_epoch() {
+    // Five rows in batches of two: three steps an epoch. The gradient is the same whatever the rows.
+    let train = "[train]\nepochs = 3\noptimizer = \"sgd\"\nlearning_rate = { linear = [0.3, 0.1], by = \"epoch\" }\n";
+    let (mut trainer, _) = one_parameter(train, "rows = \"rows.csv\", batch = 2");
+    let mut w = 0.5f64;
+    for rate in [0.3, 0.3, 0.3, 0.2, 0.2, 0.2, 0.1, 0.1, 0.1] {
+        trainer.step().expect("a step");
+        w += rate / (1.0 + w.exp());
+        let found = f64::from(parameters(&mut trainer)[0].1[0]);
+        assert!((found - w).abs() < 1e-5, "{found} is not {w}");
+    }
+    assert!(trainer.is_done());
+}
+
+/// The short name and the layers it stands for are one network: same weights, same loss, step by step.
+#[test]
+fn lenet_is_what_the_documentation_says() {
+    let theory = "sort I\nsort C = 0..2\npredicate digit(I, C)\n\
+        axiom a: forall x: I. exists c: C. digit(x, c)\naxiom b: forall x: I. not digit(x, 1)\n";
+    let run = |network: &str| {
+        let manifest = format!(
+            "theory = \"t.ltn\"\n[sorts.I]\nfeatures = \"i.npy\"\n[predicates.digit]\noutput = \"softmax\"\n\
+            network = {{ {network} }}\n[train]\nsteps = 3\n"
+        );
+        let folder = Folder::new(&[("t.ltn", theory), ("m.toml", &manifest)]);
+        let pixels: Vec<f32> = (0..3 * 28 * 28)
+            .map(|i| (i * 29 % 23) as f32 / 22.0)
+            .collect();
+        folder.npy("i.npy", &[3, 28, 28], &pixels);
+        let mut trainer = folder.trainer();
+        let losses: Vec<f64> = steps(&mut trainer).iter().map(|step| step.loss).collect();
+        (losses, parameters(&mut trainer))
+    };
+    let short = run("cnn = \"lenet\"");
+    let long = run(
+        "layers = [{ conv = [6, 5] }, \"elu\", { pool = 2 }, { conv = [16, 5] }, \"elu\", { pool = 2 }, \
+        \"flatten\", { dense = 100 }, \"elu\", { dense = 84 }, \"elu\"]",
+    );
+    assert_eq!(short, long);
+    assert_ne!(short.0[0], short.0[2], "something is learnt");
+}
+
 /// The optimisers written out for a single number.
 #[test]
 fn optimisers_do_what_their_papers_say() {

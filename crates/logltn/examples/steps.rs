@@ -5,6 +5,7 @@
 //! - `steps kernels`: which instructions the loops use here.
 //! - `steps bounds`: the fastest clustering step beside what its implications cannot do without.
 //! - `steps clauses`: clustering steps by semantics and number of clusters, in one go and node by node, in turns.
+//! - `steps threads`: each problem on one thread and on two, in turns: what a second core gains. Wants a quiet machine.
 //! - `steps ratios`: for each problem, the time of a step in units of the fixed loop, fastest of many, in turns.
 
 use std::hint::black_box;
@@ -33,6 +34,7 @@ fn run() {
         ["ratios"] => ratios(),
         ["bounds"] => bounds(),
         ["clauses"] => clauses(),
+        ["threads"] => threads(),
         [problem, steps] if PROBLEMS.contains(problem) => {
             let steps: usize = steps.parse().expect("how many steps");
             let mut problem = Steps::new(problem);
@@ -40,7 +42,7 @@ fn run() {
         }
         _ => {
             eprintln!(
-                "usage: steps kernels | ratios | bounds | clauses | ({}) STEPS",
+                "usage: steps kernels | ratios | bounds | clauses | threads | ({}) STEPS",
                 PROBLEMS.join("|")
             );
             std::process::exit(2);
@@ -164,6 +166,50 @@ fn clauses() {
             let ratio = nodes.as_secs_f64() / one_go.as_secs_f64();
             println!("{name}, {clusters}: {one_go:?}, {nodes:?}, {ratio:.1}");
         }
+    }
+}
+
+/// A turn is many steps; its figure is their median. Nine turns of each, one thread and two alternating.
+fn threads() {
+    let pools = [1, 2].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().expect("threads")
+    });
+    let median = |mut times: Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        (times[times.len() / 2], times[0], times[times.len() - 1])
+    };
+    println!("| step | one thread: median (least–most) | two threads | gain |");
+    println!("|---|---|---|---|");
+    for name in PROBLEMS {
+        let mut problem = Steps::new(name);
+        let mut turns = [Vec::new(), Vec::new()];
+        for _ in 0..9 {
+            for (pool, turns) in pools.iter().zip(&mut turns) {
+                let times = pool.install(|| {
+                    let begin = Instant::now();
+                    let mut times = Vec::new();
+                    while begin.elapsed() < Duration::from_millis(300) {
+                        let start = Instant::now();
+                        problem.step();
+                        times.push(start.elapsed().as_secs_f64() * 1e6);
+                    }
+                    times
+                });
+                turns.push(median(times).0);
+            }
+        }
+        let [one, two] = turns.map(median);
+        println!(
+            "| {name} | {:.0} µs ({:.0}–{:.0}) | {:.0} µs ({:.0}–{:.0}) | {:.2} |",
+            one.0,
+            one.1,
+            one.2,
+            two.0,
+            two.1,
+            two.2,
+            one.0 / two.0
+        );
     }
 }
 

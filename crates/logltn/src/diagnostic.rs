@@ -110,6 +110,18 @@ impl Diagnostic {
         self
     }
 
+    /// The same as a warning: what is a mistake only for those who go on.
+    ///
+    /// ```
+    /// use logltn::Diagnostic;
+    /// let mild = Diagnostic::error("nothing to read").into_warning();
+    /// assert_eq!(mild.to_string(), "warning: nothing to read");
+    /// ```
+    pub fn into_warning(mut self) -> Diagnostic {
+        self.severity = Severity::Warning;
+        self
+    }
+
     /// Error or warning.
     pub fn severity(&self) -> Severity {
         self.severity

@@ -388,7 +388,8 @@ fn equivalences_blow_up_and_are_refused_quickly() {
 // --- length ------------------------------------------------------------------------------------------
 
 /// Runs a text of ten thousand and one of a hundred thousand parts: ten times the text may take ten
-/// times the time and some, not a hundred times.
+/// times the time and some, not a hundred times. Another program that takes the processor at the wrong
+/// moment is forgiven; what is quadratic is slow at every attempt.
 fn takes_linear_time(make: impl Fn(usize) -> String) {
     let time = |n: usize| {
         let text = make(n);
@@ -399,9 +400,15 @@ fn takes_linear_time(make: impl Fn(usize) -> String) {
         }
         start.elapsed()
     };
-    let (short, long) = (time(10_000), time(100_000));
-    let bound = 40 * short.max(Duration::from_millis(20));
-    assert!(long < bound, "{short:?} for 10,000, {long:?} for 100,000");
+    let mut seen = Vec::new();
+    for _attempt in 0..4 {
+        let (short, long) = (time(10_000), time(100_000));
+        if long < 40 * short.max(Duration::from_millis(20)) {
+            return;
+        }
+        seen.push((short, long));
+    }
+    panic!("for 10,000 and 100,000 parts: {seen:?}");
 }
 
 fn repeated(head: &str, n: usize, part: impl Fn(usize) -> String) -> String {

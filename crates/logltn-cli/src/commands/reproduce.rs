@@ -68,9 +68,15 @@ struct Common {
 /// Of the paper's own tasks.
 #[derive(clap::Args)]
 struct Schedule {
-    /// Where the schedule of alpha ends: 4 in the paper, 5 in parts of its authors' released code
-    #[arg(long, value_name = "A", default_value_t = 4.0, value_parser = alpha)]
-    alpha_end: f64,
+    /// Where the schedule of alpha ends: 4 in the paper, 5 in parts of its authors' released code [default: 4; of
+    /// pascal-part with --released 5]
+    #[arg(long, value_name = "A", value_parser = alpha)]
+    alpha_end: Option<f64>,
+}
+
+impl Schedule {
+    const PAPERS: f64 = 4.0;
+    const RELEASED: f64 = 5.0;
 }
 
 #[derive(clap::Args)]
@@ -126,8 +132,8 @@ struct PascalPartArguments {
     /// Steps of a run, instead of the paper's 1000; the rules come in after a tenth of them, at most 100
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     steps: Option<u64>,
-    /// The rules from whole to parts as in the authors' released code, with partOf's arguments reversed; alpha ends
-    /// at 5 there (`--alpha-end 5`)
+    /// As in the authors' released code: the rules from whole to parts have partOf's arguments reversed, the type
+    /// network is moved twice in a step, and alpha ends at 5 unless `--alpha-end` says otherwise
     #[arg(long, conflicts_with = "examples_only")]
     released: bool,
     /// Leave out the 57 rules: what the labels alone teach
@@ -136,6 +142,9 @@ struct PascalPartArguments {
     /// Size of the noise in simulated features, instead of the calibrated one
     #[arg(long, value_name = "X")]
     noise: Option<f64>,
+    /// Simulated features that are never below 0, as a detector's are after its last ReLU
+    #[arg(long)]
+    rectified: bool,
     /// Only so many training pictures, and a third as many test pictures
     #[arg(long, value_name = "N")]
     pictures: Option<usize>,
@@ -162,12 +171,12 @@ pub fn run(arguments: &Arguments) -> Outcome {
     };
     match &arguments.task {
         TaskArguments::Clustering(own) => {
-            options.alpha_end = own.schedule.alpha_end;
+            options.alpha_end = own.schedule.alpha_end.unwrap_or(Schedule::PAPERS);
             options.percentile = own.percentile;
             options.steps = own.steps;
         }
         TaskArguments::MnistAdd(own) => {
-            options.alpha_end = own.schedule.alpha_end;
+            options.alpha_end = own.schedule.alpha_end.unwrap_or(Schedule::PAPERS);
             options.samples.clone_from(&own.samples);
             options.epochs = own.epochs;
             options.undecided = own.undecided;
@@ -177,9 +186,14 @@ pub fn run(arguments: &Arguments) -> Outcome {
             options.epochs = own.epochs;
         }
         TaskArguments::PascalPart(own) => {
-            options.alpha_end = own.schedule.alpha_end;
+            let usual = match own.released {
+                true => Schedule::RELEASED,
+                false => Schedule::PAPERS,
+            };
+            options.alpha_end = own.schedule.alpha_end.unwrap_or(usual);
             options.steps = own.steps;
             options.released = own.released;
+            options.rectified = own.rectified;
             options.examples_only = own.examples_only;
             options.noise = own.noise;
             options.pictures = own.pictures;

@@ -22,6 +22,10 @@ fn train(spec: &NetworkSpec, rows: usize, threads: usize) -> Vec<Vec<u32>> {
             output = network.forward(&input, rows).to_vec();
             network.zero_gradients();
             network.backward(&output, Some(&mut by_input));
+            // Once more, of some rows only.
+            let kept = rows / 3;
+            network.forward_keeping(&input, rows, kept);
+            network.backward_anew(&output[..kept * output.len() / rows], None);
             let (parameters, gradients) = network.parameters_and_gradients();
             adam.step(1e-3, parameters, gradients);
         }

@@ -87,6 +87,41 @@ fn a_network_without_layers_does_nothing() {
     }
 }
 
+/// Rows that are not kept count for the outputs, dropout included, and as rows whose gradient is 0.
+#[test]
+fn rows_that_are_not_kept_have_no_gradient() {
+    let mut dropping = mlp(300, &[200, 90], 4, Activation::Elu);
+    dropping.layers.insert(2, LayerSpec::Dropout(0.3));
+    let small = mlp(5, &[7], 4, Activation::Tanh);
+    for (spec, rows) in [(lenet(4), 70), (dropping, 200), (small, 200)] {
+        for kept in [0, 1, 33, rows] {
+            let mut all = Network::new(&spec, 1).unwrap();
+            let mut some = all.clone();
+            let inputs = all.input_shape().len();
+            let input = numbers(rows * inputs, 1);
+            let output = bits(all.forward(&input, rows));
+            assert_eq!(bits(some.forward_keeping(&input, rows, kept)), output);
+            let mut by_output = numbers(rows * 4, 2);
+            by_output[kept * 4..].fill(0.0);
+            let mut by_input = vec![1.0; rows * inputs];
+            let mut by_kept = vec![1.0; kept * inputs];
+            all.backward(&by_output, Some(&mut by_input));
+            // Whatever there was before.
+            some.gradients_mut().fill(f32::NAN);
+            some.backward_anew(&by_output[..kept * 4], Some(&mut by_kept));
+            assert_eq!(bits(&by_kept), bits(&by_input[..kept * inputs]));
+            assert!(by_input[kept * inputs..].iter().all(|&g| g == 0.0));
+            for (some, all) in some.gradients().iter().zip(all.gradients()) {
+                // Sums are cut at other rows.
+                assert!(
+                    (some - all).abs() <= 1e-4 * (1.0 + all.abs()),
+                    "{spec}: {some} {all}"
+                );
+            }
+        }
+    }
+}
+
 /// A network must not hide that something went wrong before it.
 #[test]
 fn not_a_number_goes_through() {

@@ -6,22 +6,26 @@
 
 mod build;
 mod grounding;
+mod inputs;
 mod parameters;
 mod stored;
 mod unit;
 mod vectors;
 
-use logltn::theory::PredicateId;
+use std::sync::Arc;
+
+use logltn::theory::{PredicateId, SortId};
 use logltn::vector::Real;
 use logltn::{ArgumentShape, Diagnostic, Diagnostics, Engine, Request};
 use logltn_nn::Tensor;
 
-use crate::project::{NumberTable, Project};
+use crate::project::{NetworkField, NumberTable, Project};
 use crate::random::Random;
 use build::{Builder, Symbol};
 pub use grounding::Grounding;
+use inputs::Sources;
 pub use parameters::Parameters;
-use unit::{BoxPlace, Piece, Unit, containment, containment_gradient};
+use unit::{Piece, Unit, containment_gradient};
 use vectors::SortVectors;
 
 /// What stands behind a predicate.
@@ -70,32 +74,61 @@ const INITIAL: u64 = 1;
 impl Model {
     /// The model that a manifest describes, with random weights.
     pub fn new(project: &Project, seed: u64) -> Result<Model, Diagnostics> {
-        let mut model = Model {
+        let mut model =
+            Model::without_networks(project, seed, |sort| project.network_fields(sort))?;
+        for i in 0..project.theory().predicates.len() {
+            let behind = model.build(project, PredicateId(i as u32))?;
+            model.behind.push(behind);
+        }
+        model.sort_units();
+        Ok(model)
+    }
+
+    /// What is wrong with the networks of a manifest, those of all predicates, without reading any features: what
+    /// [`Model::new`] would say of each.
+    pub fn problems(project: &Project) -> Diagnostics {
+        let sketch = Model::without_networks(project, 0, |sort| Ok(project.sketched_fields(sort)));
+        let mut model = match sketch {
+            Ok(model) => model,
+            Err(errors) => return errors,
+        };
+        let mut found = Diagnostics::new();
+        for i in 0..project.theory().predicates.len() {
+            if let Err(errors) = model.build(project, PredicateId(i as u32)) {
+                found.extend(errors);
+            }
+        }
+        found
+    }
+
+    fn without_networks(
+        project: &Project,
+        seed: u64,
+        fields: impl Fn(SortId) -> Result<Arc<[NetworkField]>, Diagnostics>,
+    ) -> Result<Model, Diagnostics> {
+        let mut random = Random::new(seed, INITIAL);
+        let mut learnable = Vec::new();
+        let vectors = vectors::read(project, fields, &mut learnable, &mut random)?;
+        Ok(Model {
             units: Vec::new(),
-            vectors: Vec::new(),
-            learnable: Vec::new(),
+            vectors,
+            learnable,
             behind: Vec::new(),
             feeds: Vec::new(),
             order: Vec::new(),
             symbols: Vec::new(),
             trunks: Vec::new(),
             unchanged: false,
-            seed: 0,
-        };
-        let mut random = Random::new(seed, INITIAL);
-        model.vectors = vectors::read(project, &mut model.learnable, &mut random)?;
-        model.seed = random.bits();
-        for (i, predicate) in project.theory().predicates.iter().enumerate() {
-            // A predicate whose arguments are functions' values is built when a request shows its shape.
-            let behind = if predicate.arguments.iter().any(is_vector) {
-                Behind::Host
-            } else {
-                Builder::new(project, &mut model).behind(PredicateId(i as u32))?
-            };
-            model.behind.push(behind);
+            seed: random.bits(),
+        })
+    }
+
+    fn build(&mut self, project: &Project, predicate: PredicateId) -> Result<Behind, Diagnostics> {
+        // A predicate whose arguments are functions' values is built when a request shows its shape.
+        match project.theory()[predicate].arguments.iter().any(is_vector) {
+            true => Ok(Behind::Host),
+            false => Builder::new(project, self).behind(predicate),
         }
-        model.sort_units();
-        Ok(model)
     }
 
     /// Puts a network of the caller's own behind a predicate that the manifest leaves to the host.
@@ -233,12 +266,26 @@ impl Model {
         networks.for_each(|network| network.set_step(step));
     }
 
-    /// Takes the gradients of all requests of the engine, after its backward pass.
+    /// Takes the gradients of all requests of the engine, after its backward pass: the gradients by all parameters
+    /// are then those of this step, whatever they were before.
     pub fn backward(&mut self, engine: &Engine<f32>) {
-        for unit in &mut self.units {
-            let length = unit.rows() * unit.output_width;
+        for index in 0..self.units.len() {
+            let has_twins = self.has_twins(index);
+            let unit = &mut self.units[index];
+            if has_twins {
+                unit.network.zero_gradients();
+            }
+            let length = unit.rows_that_learn() * unit.output_width;
             unit.by_outputs.clear();
             unit.by_outputs.resize(length, 0.0);
+        }
+        for table in &mut self.learnable {
+            table.gradients.fill(0.0);
+        }
+        for behind in &mut self.behind {
+            if let Behind::Grounding(grounding) = behind {
+                grounding.visit_parameters(&mut |_, _, gradients| gradients.fill(0.0));
+            }
         }
         for (index, request) in engine.requests().iter().enumerate() {
             let gradient = engine.gradient(index);
@@ -254,6 +301,11 @@ impl Model {
         for at in (0..self.order.len()).rev() {
             self.backward_unit(self.order[at]);
         }
+    }
+
+    /// Whether other units use the parameters of this one.
+    fn has_twins(&self, unit: usize) -> bool {
+        self.units.iter().any(|u| u.twin_of == Some(unit))
     }
 
     /// The numbers of a predicate on rows of individuals, without training anything.
@@ -321,12 +373,40 @@ impl Model {
     }
 
     fn ask_among_units(&mut self) {
+        for unit in &mut self.units {
+            let pieces = unit.feeds.iter_mut().flat_map(|f| &mut f.pieces);
+            for piece in pieces {
+                if let Piece::Unit { rows, .. } = piece {
+                    rows.clear();
+                }
+            }
+        }
+        // What a gradient can come back to is asked first, so that it lies together.
+        self.ask_others(true);
+        for feed in self.units.iter_mut().flat_map(|u| &mut u.feeds) {
+            feed.learning = feed.rows;
+        }
+        self.ask_others(false);
+        for unit in &mut self.units {
+            let mut start = 0;
+            for feed in &mut unit.feeds {
+                feed.start = start;
+                start += feed.rows;
+            }
+        }
+    }
+
+    /// Asks what units want of others and have not asked yet: all of it, or only what a gradient can come back to.
+    fn ask_others(&mut self, only_learning: bool) {
         let mut tuple = Vec::new();
         for at in (0..self.order.len()).rev() {
             let unit = self.order[at];
             for feed in 0..self.units[unit].feeds.len() {
                 for piece in 0..self.units[unit].feeds[feed].pieces.len() {
                     let own = &mut self.units[unit].feeds[feed];
+                    if only_learning && own.pieces[piece].stops() {
+                        continue;
+                    }
                     let Piece::Unit {
                         unit: other,
                         feed: other_feed,
@@ -339,8 +419,7 @@ impl Model {
                     };
                     let (other, other_feed, places) = (*other, *other_feed, places.clone());
                     let mut found = std::mem::take(rows);
-                    found.clear();
-                    for row in 0..self.units[unit].feeds[feed].rows {
+                    for row in found.len()..self.units[unit].feeds[feed].rows {
                         let from = self.units[unit].feeds[feed].tuple(row);
                         tuple.clear();
                         tuple.extend(places.iter().map(|&p| from[p]));
@@ -354,13 +433,6 @@ impl Model {
                 }
             }
         }
-        for unit in &mut self.units {
-            let mut start = 0;
-            for feed in &mut unit.feeds {
-                feed.start = start;
-                start += feed.rows;
-            }
-        }
     }
 
     /// Runs every unit on its rows.
@@ -372,15 +444,15 @@ impl Model {
                 let twin = &mut self.units[index].network;
                 twin.parameters_mut().copy_from_slice(&parameters);
             }
-            let mut unit = std::mem::take(&mut self.units[index].inputs);
+            let mut inputs = std::mem::take(&mut self.units[index].inputs);
             if !(self.unchanged && self.units[index].reads_data_only) {
-                self.put_inputs_together(index, &mut unit);
+                self.sources().put_together(index, &mut inputs);
             }
             let this = &mut self.units[index];
-            this.inputs = unit;
-            let rows = this.rows();
+            this.inputs = inputs;
+            let (rows, learning) = (this.rows(), this.rows_that_learn());
             let outputs = match purpose {
-                Purpose::Training => this.network.forward(&this.inputs, rows),
+                Purpose::Training => this.network.forward_keeping(&this.inputs, rows, learning),
                 Purpose::Looking => this.network.forward_only(&this.inputs, rows),
             };
             this.outputs.clear();
@@ -388,60 +460,27 @@ impl Model {
         }
     }
 
-    fn put_inputs_together(&self, index: usize, inputs: &mut Vec<f32>) {
-        let unit = &self.units[index];
-        inputs.resize(unit.rows() * unit.input_width, 0.0);
-        for feed in &unit.feeds {
-            let mut offset = 0;
-            for piece in &feed.pieces {
-                let width = piece.width();
-                for row in 0..feed.rows {
-                    let from = (feed.start + row) * unit.input_width + offset;
-                    let out = &mut inputs[from..from + width];
-                    let tuple = feed.tuple(row);
-                    match piece {
-                        Piece::Vector {
-                            place, sort, from, ..
-                        } => self.vectors[*sort].read(tuple[*place], *from, out, &self.learnable),
-                        Piece::Containment { boxes, .. } => {
-                            let [a, b] = boxes.map(|place| self.corners(place, tuple));
-                            out[0] = containment(a, b);
-                        }
-                        Piece::Unit {
-                            unit, feed, rows, ..
-                        } => {
-                            let other = &self.units[*unit];
-                            let row = other.feeds[*feed].start + rows[row] as usize;
-                            out.copy_from_slice(&other.outputs[row * width..(row + 1) * width]);
-                        }
-                    }
-                }
-                offset += width;
-            }
+    fn sources(&self) -> Sources<'_> {
+        Sources {
+            units: &self.units,
+            vectors: &self.vectors,
+            learnable: &self.learnable,
         }
-    }
-
-    /// The box of one of a row's individuals.
-    fn corners(&self, place: BoxPlace, tuple: &[u32]) -> [f32; 4] {
-        let mut corners = [0.0; 4];
-        let vectors = &self.vectors[place.sort];
-        let individual = tuple[place.place];
-        vectors.read(individual, place.from, &mut corners, &self.learnable);
-        corners
     }
 
     fn backward_unit(&mut self, index: usize) {
         let mut by_inputs = std::mem::take(&mut self.units[index].by_inputs);
+        // The gradients of twins may be there already.
+        let has_twins = self.has_twins(index);
         let unit = &mut self.units[index];
-        if unit.twin_of.is_some() {
-            unit.network.zero_gradients();
-        }
-        if unit.passes_gradient {
-            by_inputs.resize(unit.rows() * unit.input_width, 0.0);
-            unit.network
-                .backward(&unit.by_outputs, Some(&mut by_inputs));
+        let by = unit.passes_gradient.then(|| {
+            by_inputs.resize(unit.rows_that_learn() * unit.input_width, 0.0);
+            by_inputs.as_mut_slice()
+        });
+        if has_twins {
+            unit.network.backward(&unit.by_outputs, by);
         } else {
-            unit.network.backward(&unit.by_outputs, None);
+            unit.network.backward_anew(&unit.by_outputs, by);
         }
         if let Some(original) = unit.twin_of {
             let found = unit.network.gradients().to_vec();
@@ -475,7 +514,7 @@ impl Model {
                 stop: false,
                 ..
             } => {
-                for row in 0..own.rows {
+                for row in 0..own.learning {
                     let individual = own.tuple(row)[*place];
                     let vectors = &self.vectors[*sort];
                     let Some((table, learnt)) = vectors.learnt(individual) else {
@@ -494,7 +533,7 @@ impl Model {
                 stop: false,
                 ..
             } => {
-                let starts: Vec<(usize, usize)> = (rows.iter().enumerate())
+                let starts: Vec<(usize, usize)> = (rows[..own.learning].iter().enumerate())
                     .map(|(row, &theirs)| (place_of(row), theirs as usize))
                     .collect();
                 let (other, other_feed) = (*other, *other_feed);
@@ -508,9 +547,9 @@ impl Model {
                 }
             }
             Piece::Containment { boxes, stop: false } => {
-                for row in 0..own.rows {
+                for row in 0..own.learning {
                     let tuple = own.tuple(row);
-                    let [a, b] = boxes.map(|place| self.corners(place, tuple));
+                    let [a, b] = boxes.map(|place| self.sources().corners(place, tuple));
                     let by = by[place_of(row)];
                     for (slopes, place) in containment_gradient(a, b).iter().zip(boxes) {
                         let vectors = &self.vectors[place.sort];
@@ -547,7 +586,7 @@ impl Model {
         }
     }
 
-    /// Shows the gradients of every block, in the same order: to be measured, clipped or set to 0.
+    /// Shows the gradients of every block, in the same order: to be measured or clipped.
     pub fn visit_gradients(&mut self, visit: &mut dyn FnMut(&mut [f32])) {
         for unit in self.units.iter_mut().filter(|u| u.twin_of.is_none()) {
             visit(unit.network.gradients_mut());

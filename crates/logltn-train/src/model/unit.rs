@@ -32,6 +32,12 @@ impl Unit {
     pub fn rows(&self) -> usize {
         self.feeds.last().map_or(0, |f| f.start + f.rows)
     }
+
+    /// Up to which row a gradient can come back.
+    pub fn rows_that_learn(&self) -> usize {
+        let mut learning = self.feeds.iter().filter(|f| f.learning > 0);
+        learning.next_back().map_or(0, |f| f.start + f.learning)
+    }
 }
 
 /// Rows whose inputs are put together in one way.
@@ -42,6 +48,8 @@ pub(super) struct Feed {
     pub arity: usize,
     pub pieces: Vec<Piece>,
     pub rows: usize,
+    /// To how many of them, the first ones, a gradient can come back. The others are only read with `stop`.
+    pub learning: usize,
     /// The individuals of each row.
     pub tuples: Vec<u32>,
     /// The number of its first row among those of the unit.
@@ -52,6 +60,7 @@ pub(super) struct Feed {
 impl Feed {
     pub fn clear(&mut self) {
         self.rows = 0;
+        self.learning = 0;
         self.tuples.clear();
         self.numbers.clear();
     }
@@ -123,6 +132,15 @@ impl Piece {
         match self {
             Piece::Vector { width, .. } | Piece::Unit { width, .. } => *width,
             Piece::Containment { .. } => 1,
+        }
+    }
+
+    /// Whether no gradient flows back.
+    pub fn stops(&self) -> bool {
+        match self {
+            Piece::Vector { stop, .. }
+            | Piece::Containment { stop, .. }
+            | Piece::Unit { stop, .. } => *stop,
         }
     }
 

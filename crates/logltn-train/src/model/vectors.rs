@@ -77,9 +77,10 @@ impl SortVectors {
     }
 }
 
-/// The vectors of every sort, and the learnable tables that they need.
+/// The vectors of every sort, and the learnable tables that they need; `fields` gives the features of a sort.
 pub(super) fn read(
     project: &Project,
+    fields: impl Fn(SortId) -> Result<Arc<[NetworkField]>, Diagnostics>,
     learnable: &mut Vec<Parameters>,
     random: &mut Random,
 ) -> Result<Vec<SortVectors>, Diagnostics> {
@@ -89,7 +90,7 @@ pub(super) fn read(
         let id = SortId(i as u32);
         let mut vectors = SortVectors {
             size: project.data.size(id),
-            fields: project.network_fields(id)?,
+            fields: fields(id)?,
             ..SortVectors::default()
         };
         vectors.width = vectors.fields.iter().map(|f| f.width).sum();

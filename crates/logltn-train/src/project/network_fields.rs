@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use logltn::Diagnostics;
 use logltn::theory::SortId;
 
-use super::Project;
+use super::{FieldShape, Project};
 use crate::data::{Field, Values};
 
 /// One field of the features of a sort's individuals.
@@ -55,6 +55,17 @@ impl NetworkField {
         }
     }
 
+    /// A field of which only the shape is known. It must not be copied from.
+    fn sketch(field: &FieldShape, from: usize) -> NetworkField {
+        NetworkField {
+            name: field.name.clone(),
+            width: field.shape.iter().product(),
+            shape: field.shape.clone(),
+            from,
+            numbers: Numbers::Floats(Vec::new()),
+        }
+    }
+
     /// Copies numbers `start..start + out.len()` of all individuals' numbers in this field.
     pub fn copy(&self, start: usize, out: &mut [f32]) {
         match &self.numbers {
@@ -92,17 +103,32 @@ impl Project {
         if let Some(fields) = read.get(&sort) {
             return Ok(Arc::clone(fields));
         }
-        let mut from = 0;
-        let fields: Arc<[NetworkField]> = (self.features_of(sort)?.into_iter())
-            .map(|field| {
-                let field = NetworkField::new(field, from);
-                from += field.width;
-                field
-            })
-            .collect();
+        let fields = one_after_the_other(self.features_of(sort)?, NetworkField::new);
         read.insert(sort, Arc::clone(&fields));
         Ok(fields)
     }
+
+    /// The same without any numbers: what can be said of networks before features are read.
+    pub(crate) fn sketched_fields(&self, sort: SortId) -> Arc<[NetworkField]> {
+        let fields = self
+            .feature_file(sort)
+            .into_iter()
+            .flat_map(|file| &file.fields);
+        one_after_the_other(fields, NetworkField::sketch)
+    }
+}
+
+fn one_after_the_other<F>(
+    fields: impl IntoIterator<Item = F>,
+    make: impl Fn(F, usize) -> NetworkField,
+) -> Arc<[NetworkField]> {
+    let mut from = 0;
+    let made = fields.into_iter().map(|field| {
+        let field = make(field, from);
+        from += field.width;
+        field
+    });
+    made.collect()
 }
 
 #[cfg(test)]

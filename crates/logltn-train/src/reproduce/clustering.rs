@@ -7,8 +7,9 @@ use logltn::theory::PredicateId;
 use logltn::{Diagnostic, Diagnostics};
 
 use super::curves::curves;
-use super::jobs::{Finding, Found, Progress};
+use super::jobs::{Found, Progress};
 use super::record::{Job, RunRecord};
+use super::training::{train, trainer};
 use super::{CONFIGURATIONS, DataKind, Experiment, Metric, Options, common_settings, load, places};
 use crate::data::{CsvFile, read_bytes};
 use crate::manifest::By;
@@ -16,7 +17,6 @@ use crate::metrics::adjusted_rand_index;
 use crate::project::{Features, Project};
 use crate::report::{LinesOptions, ScatterPanel, lines_png, panels_png, pca_2d};
 use crate::standin::files::clustering_project;
-use crate::train::{TrainOptions, Trainer};
 
 const STEPS: u64 = 1000;
 /// How often the curve has a point.
@@ -193,28 +193,16 @@ impl Experiment for Clustering {
         let loaded = self.loaded()?;
         let mut project = loaded.project.clone();
         (job.configuration).configure(&mut project, By::Step, self.alpha_end);
-        let options = TrainOptions {
-            seed: Some(job.seed),
-            ..TrainOptions::default()
-        };
-        let mut trainer = Trainer::new(project, &options)?;
-        let mut finding = Finding::default();
+        let mut trainer = trainer(project, job)?;
         let everybody: Vec<u32> = (0..loaded.labels.len() as u32).collect();
-        while !trainer.is_done() {
-            let step = trainer.step()?;
-            finding.sat = step.sat;
-            if step.step % EVERY == 0 || trainer.is_done() {
-                let logits = (trainer.model_mut()).predict(loaded.predicate, &everybody, 1)?;
-                finding.classes = logits.chunks_exact(CLUSTERS).map(largest).collect();
-                let ari = adjusted_rand_index(&finding.classes, &loaded.labels)
-                    .map_err(|error| Diagnostic::error(error.to_string()))?;
-                finding.note(ARI, step.step as f64, ari);
-            }
-            if progress.step() && !trainer.is_done() {
-                return Ok(None);
-            }
-        }
-        Ok(Some(finding))
+        train(&mut trainer, EVERY, progress, |trainer, step, finding| {
+            let logits = (trainer.model_mut()).predict(loaded.predicate, &everybody, 1)?;
+            finding.classes = logits.chunks_exact(CLUSTERS).map(largest).collect();
+            let ari = adjusted_rand_index(&finding.classes, &loaded.labels)
+                .map_err(|error| Diagnostic::error(error.to_string()))?;
+            finding.note(ARI, step as f64, ari);
+            Ok(())
+        })
     }
 
     fn draw(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use logltn::{Diagnostic, Diagnostics};
 
@@ -21,6 +21,8 @@ pub(super) struct Finding {
     pub sat: f64,
     pub curves: BTreeMap<String, Vec<(f64, f64)>>,
     pub classes: Vec<usize>,
+    /// How long the steps took, without what was measured between them.
+    pub training: Duration,
 }
 
 impl Finding {

@@ -8,14 +8,15 @@ use logltn::{Diagnostic, Diagnostics};
 
 use super::clustering::largest;
 use super::curves::curves;
-use super::jobs::{Finding, Found, Progress};
+use super::jobs::{Found, Progress};
 use super::mnist::{self, DIGITS, Digits};
 use super::record::{Job, RunRecord};
+use super::training::{train, trainer};
 use super::{CONFIGURATIONS, DataKind, Experiment, Metric, Options, common_settings, load, places};
 use crate::manifest::By;
 use crate::project::Project;
 use crate::report::{LinesOptions, lines_png};
-use crate::train::{TrainOptions, Trainer};
+use crate::train::Trainer;
 
 const SAMPLES: [usize; 2] = [1_500, 15_000];
 const EPOCHS: u64 = 20;
@@ -208,26 +209,18 @@ impl Experiment for MnistAdd {
             .ok_or_else(|| Diagnostic::error("the images were not read"))?;
         let mut project = loaded.project.clone();
         (job.configuration).configure(&mut project, By::Epoch, self.alpha_end);
-        let options = TrainOptions {
-            seed: Some(job.seed),
-            ..TrainOptions::default()
-        };
-        let mut trainer = Trainer::new(project, &options)?;
+        let mut trainer = trainer(project, job)?;
         let per_epoch = trainer.steps_per_epoch();
-        let mut finding = Finding::default();
-        while !trainer.is_done() {
-            let step = trainer.step()?;
-            finding.sat = step.sat;
-            if step.step % per_epoch == 0 {
-                let accuracy = loaded.accuracy(&mut trainer)?;
-                let epoch = step.step / per_epoch;
-                finding.note(ACCURACY, epoch as f64, accuracy);
-            }
-            if progress.step() && !trainer.is_done() {
-                return Ok(None);
-            }
-        }
-        Ok(Some(finding))
+        train(
+            &mut trainer,
+            per_epoch,
+            progress,
+            |trainer, step, finding| {
+                let accuracy = loaded.accuracy(trainer)?;
+                finding.note(ACCURACY, (step / per_epoch) as f64, accuracy);
+                Ok(())
+            },
+        )
     }
 
     fn draw(

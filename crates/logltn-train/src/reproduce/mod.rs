@@ -28,6 +28,7 @@ mod places;
 mod published;
 mod record;
 mod table;
+mod training;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -124,12 +125,15 @@ pub struct Options {
     pub undecided: bool,
     /// Addition of N digits: numbers of digits; 1, 2, 4, 8 and 15 if empty.
     pub digits: Vec<usize>,
-    /// PASCAL-Part: `whole_to_parts` as in the authors' released code, where partOf's arguments are reversed.
+    /// PASCAL-Part: as in the authors' released code, where partOf's arguments are reversed in `whole_to_parts` and the
+    /// type network is moved twice in a step. Where α ends is [`Options::alpha_end`], here as elsewhere.
     pub released: bool,
     /// PASCAL-Part: train on the examples alone, without any of the 57 rules.
     pub examples_only: bool,
     /// PASCAL-Part: the noise of simulated features, instead of the calibrated one.
     pub noise: Option<f64>,
+    /// PASCAL-Part: simulated features that are never below 0, as a detector's are after its last ReLU.
+    pub rectified: bool,
     /// PASCAL-Part: use so many training pictures and a third as many test pictures, instead of all.
     pub pictures: Option<usize>,
 }
@@ -153,6 +157,7 @@ impl Default for Options {
             released: false,
             examples_only: false,
             noise: None,
+            rectified: false,
             pictures: None,
         }
     }

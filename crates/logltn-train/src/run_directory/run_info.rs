@@ -31,6 +31,8 @@ pub struct RunInfo {
     pub reason: String,
     /// The axioms, in the order of the records.
     pub axioms: Vec<AxiomInfo>,
+    /// Size and checksum of each data file that something is learnt from, by its path in the manifest.
+    pub data: BTreeMap<String, String>,
 }
 
 /// How far a run got.

@@ -4,6 +4,7 @@
 //! directory, and can be interrupted at any moment.
 
 mod batches;
+mod data_files;
 mod evaluate_run;
 mod measure;
 mod optimise;
@@ -211,6 +212,13 @@ impl Trainer {
         Ok(())
     }
 
+    /// From now on each step moves the parameters of this predicate's network twice, by the same gradient.
+    ///
+    /// That is what an optimiser does that was given them twice, as the paper's authors' released code does.
+    pub(crate) fn move_twice(&mut self, predicate: &str) {
+        self.optimise.move_twice(predicate);
+    }
+
     /// Where all randomness comes from.
     pub fn seed(&self) -> u64 {
         self.seed
@@ -275,6 +283,12 @@ impl Trainer {
     /// # Errors
     /// If a loss or a gradient is not finite: the parameters are then still those before the step.
     pub fn step(&mut self) -> Result<Step, Diagnostics> {
+        // Once into the pool of threads, and not again for every part of the work: coming from outside takes sleeping
+        // and waking each time.
+        rayon::scope(|_| self.step_in_pool())
+    }
+
+    fn step_in_pool(&mut self) -> Result<Step, Diagnostics> {
         let parameters = self.parameters();
         let (by_step, by_epoch) = self.progress();
         let learning_rate = self
@@ -313,8 +327,6 @@ impl Trainer {
             ))
             .into());
         }
-        self.model
-            .visit_gradients(&mut |gradients| gradients.fill(0.0));
         self.model.backward(&phase.engine);
         let gradient_norm = Optimise::clip(&mut self.model, self.train.clip_norm);
         if !gradient_norm.is_finite() || !loss.is_finite() {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use logltn::Span;
 
-use super::Trainer;
-use crate::manifest::{Grounding, Individuals, MetricTruth, Spanned};
+use super::{Trainer, data_files};
+use crate::manifest::Spanned;
 
 impl Trainer {
     /// The text of a manifest that does what this training does when it stands in a run directory, beside
@@ -21,30 +21,11 @@ impl Trainer {
             let resolved = std::fs::canonicalize(&resolved).unwrap_or(resolved);
             places.push((path.span, resolved));
         };
-        for sort in manifest.sorts.values() {
-            match &sort.individuals {
-                Some(Individuals::Features(path) | Individuals::LabelFile(path)) => absolute(path),
-                Some(Individuals::Names(_)) | None => {}
-            }
-            if let Some(labels) = &sort.labels {
-                absolute(&labels.file);
-            }
+        for file in data_files::learnt_from(manifest) {
+            absolute(file);
         }
-        manifest.tables.values().for_each(|t| absolute(&t.rows));
-        for predicate in manifest.predicates.values() {
-            match &predicate.grounding {
-                Grounding::Logits { file, .. }
-                | Grounding::Truth(file)
-                | Grounding::LogTruth(file) => {
-                    absolute(file);
-                }
-                Grounding::Network { .. } | Grounding::Host { .. } => {}
-            }
-        }
-        for metric in manifest.evaluate.iter().flat_map(|e| &e.metrics) {
-            if let MetricTruth::Rows { file, .. } = &metric.truth {
-                absolute(file);
-            }
+        for file in data_files::measured_against(manifest) {
+            absolute(file);
         }
         // From the end, so that earlier places stay where they are.
         places.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));

@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime};
 
 use logltn::{Diagnostic, Diagnostics};
 
-use super::{Trainer, unchanged};
+use super::{Trainer, data_files, unchanged};
 use crate::run_directory::{
     AxiomInfo, MetricsLog, RunDirectory, RunInfo, RunStatus, StepRecord, utc_time,
 };
@@ -91,6 +91,10 @@ pub fn run(
         if let Ok(before) = std::fs::read_to_string(directory.file("theory.ltn")) {
             unchanged::theory(&before, trainer.project().theory().source.text())?;
         }
+        if let Ok(before) = directory.info() {
+            let now = data_files::fingerprints(&trainer.project().manifest);
+            data_files::unchanged(&before.data, &now)?;
+        }
         trainer.restore(&checkpoint)?;
         after = Some(trainer.done());
     }
@@ -141,6 +145,7 @@ fn describe(trainer: &Trainer, options: &RunOptions) -> RunInfo {
         started: now.clone(),
         updated: now,
         status: RunStatus::Running,
+        data: data_files::fingerprints(&trainer.project().manifest),
         axioms: (trainer.axioms().iter())
             .map(|(name, weight)| AxiomInfo {
                 name: name.clone(),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::conjuncts;
 use super::evaluate::{Cell, GuardError, Scope};
 use super::linear::Linear;
-use super::neighbours::Neighbours;
+use super::near_pairs::NearPoints;
 use super::planner::Planner;
 use super::table_index::{RowsByKey, cell_code};
 use crate::theory::*;
@@ -48,8 +48,10 @@ pub(super) enum Step<'a> {
     /// The points that can be within a distance of a known one; a check of the condition itself follows.
     Near {
         id: VarId,
-        index: Rc<Neighbours>,
+        index: Rc<NearPoints>,
         from: &'a Term,
+        /// Whether the known one is of the same sort, and so in the index itself.
+        among: bool,
         distance: &'a Value,
     },
     /// Goes on only if the condition holds.
@@ -198,11 +200,15 @@ impl<'a> Join<'a> {
                 id,
                 index,
                 from,
+                among,
                 distance,
             } => {
                 let distance = scope.number(distance, env)?.to_f64();
                 let candidates = match scope.features_of(from, env) {
-                    Some(point) => index.candidates(point, distance),
+                    Some(point) => {
+                        let own = among.then(|| scope.individual(from, env));
+                        index.candidates(own, point, distance)
+                    }
                     None => return Ok(true),
                 };
                 for candidate in candidates {

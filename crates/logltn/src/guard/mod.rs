@@ -7,6 +7,7 @@ mod bounds;
 mod evaluate;
 mod join;
 mod linear;
+mod near_pairs;
 mod neighbours;
 mod planner;
 mod table_index;

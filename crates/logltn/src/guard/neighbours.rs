@@ -10,7 +10,7 @@
 //! allowed for. Whether a candidate passes is for the guard itself to say, so that an index never changes a decision.
 
 /// Points that are compared together.
-const LANES: usize = 32;
+pub(super) const LANES: usize = 32;
 /// The most directions. More would make the tree no better: it has fewer levels than that.
 const MAX_DIRECTIONS: usize = 16;
 /// Points from which the directions are learnt.
@@ -47,10 +47,19 @@ pub struct Neighbours {
 
 /// The blocks `first..end`; a node with several has children, the first right behind it.
 #[derive(Clone, Copy, Debug)]
-struct Node {
-    first: u32,
-    end: u32,
-    second_child: u32,
+pub(super) struct Node {
+    pub first: u32,
+    pub end: u32,
+    pub second_child: u32,
+}
+
+/// What squared distances in the index's own scale are compared with.
+pub(super) enum SearchLimit {
+    /// No point is within a negative distance.
+    Nothing,
+    Square(f32),
+    /// Too large for single precision.
+    Everything,
 }
 
 impl Neighbours {
@@ -160,23 +169,64 @@ impl Neighbours {
         let coordinates = &mut coordinates[..k];
         let length = self.project(point, coordinates);
         let mut found = Vec::new();
+        match self.limit(distance, length) {
+            SearchLimit::Nothing => {}
+            SearchLimit::Square(limit) if coordinates.iter().all(|x| x.is_finite()) => {
+                self.search(coordinates, limit, &mut found);
+            }
+            _ => found.extend(self.points.iter().filter(|p| **p != u32::MAX)),
+        }
+        found.sort_unstable();
+        found
+    }
+
+    /// Above which a squared distance from a point of this length is too far for certain.
+    pub(super) fn limit(&self, distance: f64, length: f64) -> SearchLimit {
         if distance < 0.0 {
-            return found;
+            return SearchLimit::Nothing;
         }
         // Each coordinate is rounded by half a unit of its last place, that of the longest is 1; sums of squares and
         // the guard's own distance are rounded as well, relative to what they are.
         let rounding = 4.0 * f64::from(f32::EPSILON) * (length + 1.0);
         let limit = (distance * self.scale + rounding) * 1.00001;
-        let limit = (limit * limit) as f32;
-        if !limit.is_finite() || !coordinates.iter().all(|x| x.is_finite()) {
-            let points = self.points.iter().filter(|p| **p != u32::MAX);
-            found.extend(points.copied());
-            found.sort_unstable();
-            return found;
+        match (limit * limit) as f32 {
+            limit if limit.is_finite() => SearchLimit::Square(limit),
+            _ => SearchLimit::Everything,
         }
-        self.search(coordinates, limit, &mut found);
-        found.sort_unstable();
-        found
+    }
+
+    /// How many points there are.
+    pub(super) fn len(&self) -> usize {
+        // Only the last block has lanes to spare.
+        let spare = self.points.iter().rev().take_while(|p| **p == u32::MAX);
+        self.points.len() - spare.count()
+    }
+
+    pub(super) fn blocks(&self) -> usize {
+        self.points.len() / LANES
+    }
+
+    /// By direction.
+    pub(super) fn coordinates_of(&self, block: usize) -> &[[f32; LANES]] {
+        let k = self.dimensions();
+        &self.coordinates[block * k..(block + 1) * k]
+    }
+
+    /// The numbers of a block's points, without lanes to spare.
+    pub(super) fn points_of(&self, block: usize) -> &[u32] {
+        let points = &self.points[block * LANES..(block + 1) * LANES];
+        let count = points.iter().position(|p| *p == u32::MAX);
+        &points[..count.unwrap_or(LANES)]
+    }
+
+    pub(super) fn node(&self, at: u32) -> Node {
+        self.nodes[at as usize]
+    }
+
+    /// A node's least and greatest coordinate in each direction.
+    pub(super) fn box_of(&self, node: u32) -> &[(f32, f32)] {
+        let k = self.dimensions();
+        &self.boxes[node as usize * k..(node as usize + 1) * k]
     }
 
     fn search(&self, point: &[f32], limit: f32, found: &mut Vec<u32>) {
@@ -201,8 +251,7 @@ impl Neighbours {
         let mut open = vec![0_u32];
         while let Some(at) = open.pop() {
             let node = self.nodes[at as usize];
-            let bounds = &self.boxes[at as usize * k..(at as usize + 1) * k];
-            if distance_to_box(point, bounds) > limit {
+            if distance_to_box(point, self.box_of(at)) > limit {
                 continue;
             }
             if node.end - node.first > 1 {

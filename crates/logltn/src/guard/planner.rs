@@ -213,6 +213,7 @@ impl<'a> Planner<'a> {
                         id: missing[0],
                         index,
                         from,
+                        among: self.scope.sort_of(from) == sort,
                         distance,
                     });
                     // The condition stays open: it is checked now that all is bound.

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bounds::{self, Bounds};
 use super::evaluate::real_code;
+use super::near_pairs::NearPoints;
 use super::neighbours::Neighbours;
 use crate::data::{ColumnData, Data};
 use crate::theory::{SortId, TableId};
@@ -25,7 +26,7 @@ pub(crate) struct TableIndexes {
     by_columns: RefCell<FxHashMap<ByColumns, Rc<RowsByKey>>>,
     members: RefCell<FxHashMap<TableId, Rc<Members>>>,
     bounds: OnceCell<(Bounds, Bounds)>,
-    neighbours: RefCell<FxHashMap<SortId, Option<Rc<Neighbours>>>>,
+    neighbours: RefCell<FxHashMap<SortId, Option<Rc<NearPoints>>>>,
 }
 
 /// A cell as the 64 bits by which it is looked up.
@@ -59,13 +60,13 @@ impl TableIndexes {
     }
 
     /// The points of a sort by where they are; `None` if it has no features that can be indexed.
-    pub(super) fn neighbours(&self, data: &Data, sort: SortId) -> Option<Rc<Neighbours>> {
+    pub(super) fn neighbours(&self, data: &Data, sort: SortId) -> Option<Rc<NearPoints>> {
         if let Some(known) = self.neighbours.borrow().get(&sort) {
             return known.clone();
         }
         let features = data.sorts[sort.index()].features.as_ref();
         let index = features.and_then(|(width, values)| Neighbours::new(*width, values));
-        let index = index.map(Rc::new);
+        let index = index.map(NearPoints::new).map(Rc::new);
         self.neighbours.borrow_mut().insert(sort, index.clone());
         index
     }

@@ -47,6 +47,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     found.extend(plan.warnings().clone());
     warnings::nothing_left(&project, &plan, &mut found);
     warnings::one_sided(&project, &mut found);
+    warnings::networks(&project, &mut found);
     if arguments.json {
         let document = document::document(&project, &plan, arguments.plan, &found);
         return console::print_json(&document);

@@ -1,6 +1,7 @@
 //! Warnings about theories that are more easily satisfied than was meant.
 
 use logltn::{Diagnostic, Diagnostics, OutputKind, Plan};
+use logltn_train::model::Model;
 use logltn_train::project::Project;
 
 /// Warns of predicates that can satisfy all axioms by being true (or false) of everything. Not of a softmax,
@@ -32,6 +33,14 @@ pub fn one_sided(project: &Project, found: &mut Diagnostics) {
             .at(&theory.source, predicate.span, "")
             .help(format!("add an axiom that says where `{name}` is {other}")),
         );
+    }
+}
+
+/// Warns of networks that cannot be built. Not an error, since theory, data and plan can be looked at without them, but
+/// better known now than when training begins.
+pub fn networks(project: &Project, found: &mut Diagnostics) {
+    for error in Model::problems(project) {
+        found.push(error.into_warning().note("`logltn train` refuses this"));
     }
 }
 

@@ -8,21 +8,21 @@ mod theory;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use logltn::{Diagnostic, Diagnostics};
 
 use super::clustering::largest;
 use super::curves::curves;
-use super::jobs::{Finding, Found, Progress};
+use super::jobs::{Found, Progress};
 use super::mnist::{self, DIGITS};
 use super::published::others;
 use super::record::{Job, RunRecord};
+use super::training::{train, trainer};
 use super::{
     CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, Task, load, places,
 };
 use crate::report::{LinesOptions, Series, lines_png};
-use crate::train::{TrainOptions, Trainer};
+use crate::train::Trainer;
 pub use theory::addition_theory;
 
 /// Numbers of digits of the published figures, and one between.
@@ -290,32 +290,25 @@ impl Experiment for MultiAdd {
         let digits = self.digits_of(job)?;
         // Read anew for each run: all images of all numbers of digits at once would take gigabytes.
         let project = load(&self.work.join(manifest_name(job.configuration, digits)))?;
-        let options = TrainOptions {
-            seed: Some(job.seed),
-            ..TrainOptions::default()
-        };
-        let mut trainer = Trainer::new(project, &options)?;
+        let mut trainer = trainer(project, job)?;
         let per_epoch = trainer.steps_per_epoch();
-        let mut finding = Finding::default();
-        let mut training = Duration::ZERO;
-        while !trainer.is_done() {
-            let begun = Instant::now();
-            let step = trainer.step()?;
-            training += begun.elapsed();
-            finding.sat = step.sat;
-            if step.step % per_epoch == 0 {
-                let [whole, single] = self.accuracy(&mut trainer, digits)?;
-                let epoch = (step.step / per_epoch) as f64;
+        let found = train(
+            &mut trainer,
+            per_epoch,
+            progress,
+            |trainer, step, finding| {
+                let [whole, single] = self.accuracy(trainer, digits)?;
+                let epoch = (step / per_epoch) as f64;
                 finding.note(ACCURACY, epoch, whole);
                 finding.note(DIGIT_ACCURACY, epoch, single);
-            }
-            if progress.step() && !trainer.is_done() {
-                return Ok(None);
-            }
-        }
-        let minutes = training.as_secs_f64() / 60.0;
-        finding.metrics.insert(MINUTES.name.to_string(), minutes);
-        Ok(Some(finding))
+                Ok(())
+            },
+        )?;
+        Ok(found.map(|mut finding| {
+            let minutes = finding.training.as_secs_f64() / 60.0;
+            finding.metrics.insert(MINUTES.name.to_string(), minutes);
+            finding
+        }))
     }
 
     fn draw(

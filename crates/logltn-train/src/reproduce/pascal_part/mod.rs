@@ -13,8 +13,9 @@ use logltn::theory::PredicateId;
 use logltn::{ColumnData, Diagnostic, Diagnostics};
 
 use super::curves::curves;
-use super::jobs::{Finding, Found, Progress};
+use super::jobs::{Found, Progress};
 use super::record::{Job, RunRecord};
+use super::training::{train, trainer};
 use super::{
     CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, common_settings, load,
     places,
@@ -23,9 +24,9 @@ use crate::manifest::By;
 use crate::project::Project;
 use crate::report::{LinesOptions, Series, line_panels_png};
 use crate::standin::SceneBox;
-use crate::train::{TrainOptions, Trainer};
 use annotations::Annotations;
 use measures::{Measures, TestSet};
+use project::Look;
 use split::{Pairs, Split};
 
 const STEPS: u64 = 1000;
@@ -98,7 +99,7 @@ pub(super) struct PascalPart {
     settings: BTreeMap<String, String>,
     options: Options,
     steps: u64,
-    noise: f64,
+    look: Look,
     loaded: Option<Loaded>,
 }
 
@@ -116,11 +117,7 @@ struct Loaded {
 impl PascalPart {
     pub fn new(options: &Options) -> Result<PascalPart, Diagnostics> {
         let place = find(options.data.as_deref())?;
-        let noise = options.noise.unwrap_or(NOISE);
-        if !(noise >= 0.0 && noise.is_finite()) {
-            let message = format!("`--noise {noise}` is not a positive number");
-            return Err(Diagnostic::error(message).into());
-        }
+        let look = look(options, &place)?;
         if options.pictures == Some(0) {
             return Err(Diagnostic::error("`--pictures 0`: nothing to learn from").into());
         }
@@ -134,7 +131,8 @@ impl PascalPart {
         };
         set("annotations", annotations.into());
         if !matches!(place, Place::Hdf5(_)) {
-            set("noise", noise.to_string());
+            set("noise", look.noise.to_string());
+            set("rectified", look.rectified.to_string());
         }
         let all = "all".to_string();
         set("pictures", options.pictures.map_or(all, |n| n.to_string()));
@@ -144,12 +142,14 @@ impl PascalPart {
             (false, false) => "paper's",
         };
         set("axioms", axioms.into());
+        let moved = if options.released { "twice" } else { "once" };
+        set("type_network_moved", format!("{moved} a step"));
         Ok(PascalPart {
             place,
             settings,
             options: options.clone(),
             steps,
-            noise,
+            look,
             loaded: None,
         })
     }
@@ -175,7 +175,7 @@ impl PascalPart {
             }
             Place::Nowhere => Annotations::made_up(self.options.pictures),
         };
-        let features = project::simulated(&annotations, WIDTH, self.noise);
+        let features = project::simulated(&annotations, WIDTH, self.look);
         Ok((annotations, features, WIDTH))
     }
 
@@ -257,6 +257,26 @@ fn find(data: Option<&Path>) -> Result<Place, Diagnostics> {
         Some(folder) => Place::Annotations(folder),
         None => Place::Nowhere,
     })
+}
+
+/// What simulated features are to look like, if the options make sense.
+fn look(options: &Options, place: &Place) -> Result<Look, Diagnostics> {
+    let simulates = options.noise.is_some() || options.rectified;
+    if let (Place::Hdf5(folder), true) = (place, simulates) {
+        let message = "`--noise` and `--rectified` are for simulated features";
+        let note = format!("there are real ones in {}", folder.display());
+        return Err(Diagnostic::error(message)
+            .note(note)
+            .help("leave the flags out, or name another folder with `--data`")
+            .into());
+    }
+    let noise = options.noise.unwrap_or(NOISE);
+    if !(noise >= 0.0 && noise.is_finite()) {
+        let message = format!("`--noise {noise}` is not a positive number");
+        return Err(Diagnostic::error(message).into());
+    }
+    let rectified = options.rectified;
+    Ok(Look { noise, rectified })
 }
 
 fn kind(place: &Place) -> DataKind {
@@ -349,27 +369,24 @@ impl Experiment for PascalPart {
         let mut project = loaded.project.clone();
         (job.configuration).configure(&mut project, By::Step, self.options.alpha_end);
         loaded.set_tables(&mut project, job.seed, self.steps)?;
-        let options = TrainOptions {
-            seed: Some(job.seed),
-            ..TrainOptions::default()
-        };
-        let mut trainer = Trainer::new(project, &options)?;
-        let mut finding = Finding::default();
-        let scale = loaded.test.pairs() as f64 / loaded.sample.pairs().max(1) as f64;
-        while !trainer.is_done() {
-            let step = trainer.step()?;
-            finding.sat = step.sat;
-            if step.step % EVERY == 0 || trainer.is_done() {
-                let mut found = loaded.sample.measure(&mut trainer, loaded.predicates)?;
-                found.violations *= scale;
-                for (metric, value) in METRICS.iter().zip(figures(found)) {
-                    finding.note(*metric, step.step as f64, value);
-                }
-            }
-            if progress.step() && !trainer.is_done() {
-                return Ok(None);
-            }
+        let mut trainer = trainer(project, job)?;
+        if self.options.released {
+            // There the list of weights to be trained has those of the type network twice: as its own, and among those
+            // of partOf, whose network contains it.
+            trainer.move_twice("type");
         }
+        let scale = loaded.test.pairs() as f64 / loaded.sample.pairs().max(1) as f64;
+        let found = train(&mut trainer, EVERY, progress, |trainer, step, finding| {
+            let mut found = loaded.sample.measure(trainer, loaded.predicates)?;
+            found.violations *= scale;
+            for (metric, value) in METRICS.iter().zip(figures(found)) {
+                finding.note(*metric, step as f64, value);
+            }
+            Ok(())
+        })?;
+        let Some(mut finding) = found else {
+            return Ok(None);
+        };
         let found = loaded.test.measure(&mut trainer, loaded.predicates)?;
         for (metric, value) in METRICS.iter().zip(figures(found)) {
             finding.metrics.insert(metric.name.to_string(), value);

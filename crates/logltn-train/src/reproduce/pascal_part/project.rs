@@ -109,8 +109,17 @@ pub(super) fn tables(train: &[SceneBox], split: &Split) -> Vec<(String, String)>
     ]
 }
 
+/// What simulated features look like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Look {
+    /// The noise around a type's prototype.
+    pub noise: f64,
+    /// Whether those below 0 are 0. A detector's are, after its last layer, a ReLU.
+    pub rectified: bool,
+}
+
 /// Simulated features of all boxes, those for training first.
-pub(super) fn simulated(annotations: &Annotations, width: usize, noise: f64) -> Vec<f32> {
+pub(super) fn simulated(annotations: &Annotations, width: usize, look: Look) -> Vec<f32> {
     let boxes: Vec<SceneBox> = (annotations.train.iter().chain(&annotations.test))
         .cloned()
         .collect();
@@ -118,7 +127,11 @@ pub(super) fn simulated(annotations: &Annotations, width: usize, noise: f64) -> 
     (features.par_chunks_mut(BLOCK * width).enumerate()).for_each(|(block, out)| {
         let from = block * BLOCK;
         let own = &boxes[from..from + out.len() / width];
-        out.copy_from_slice(&simulated_features(block as u64, own, width, noise));
+        out.copy_from_slice(&simulated_features(block as u64, own, width, look.noise));
+        if look.rectified {
+            out.iter_mut()
+                .for_each(|feature| *feature = feature.max(0.0));
+        }
     });
     features
 }

@@ -1,0 +1,86 @@
+//! The inputs of a unit's rows, put together from vectors, boxes and the outputs of other units.
+
+use rayon::prelude::*;
+
+use super::parameters::Parameters;
+use super::unit::{BoxPlace, Feed, Piece, Unit, containment};
+use super::vectors::SortVectors;
+
+/// Fewer numbers than this are put together by one thread.
+const PARALLEL_NUMBERS: usize = 1 << 16;
+
+/// The rows that a thread takes at once.
+const ROWS: usize = 16;
+
+/// Where inputs come from.
+#[derive(Clone, Copy)]
+pub(super) struct Sources<'a> {
+    pub units: &'a [Unit],
+    pub vectors: &'a [SortVectors],
+    pub learnable: &'a [Parameters],
+}
+
+impl Sources<'_> {
+    /// The inputs of all rows of a unit.
+    pub fn put_together(self, unit: usize, inputs: &mut Vec<f32>) {
+        let unit = &self.units[unit];
+        let width = unit.input_width;
+        inputs.resize(unit.rows() * width, 0.0);
+        if width == 0 {
+            return;
+        }
+        for feed in &unit.feeds {
+            let inputs = &mut inputs[feed.start * width..(feed.start + feed.rows) * width];
+            if inputs.len() < PARALLEL_NUMBERS {
+                self.put_rows_together(feed, width, 0, inputs);
+                continue;
+            }
+            inputs
+                .par_chunks_mut(ROWS * width)
+                .enumerate()
+                .for_each(|(i, inputs)| self.put_rows_together(feed, width, i * ROWS, inputs));
+        }
+    }
+
+    /// The inputs of some rows of a feed, from row `first` on.
+    fn put_rows_together(self, feed: &Feed, width: usize, first: usize, inputs: &mut [f32]) {
+        for (i, inputs) in inputs.chunks_exact_mut(width).enumerate() {
+            let mut rest = inputs;
+            for piece in &feed.pieces {
+                let (out, others) = rest.split_at_mut(piece.width());
+                self.put(feed, first + i, piece, out);
+                rest = others;
+            }
+        }
+    }
+
+    /// One piece of a row's inputs.
+    fn put(self, feed: &Feed, row: usize, piece: &Piece, out: &mut [f32]) {
+        let tuple = feed.tuple(row);
+        match piece {
+            Piece::Vector {
+                place, sort, from, ..
+            } => self.vectors[*sort].read(tuple[*place], *from, out, self.learnable),
+            Piece::Containment { boxes, .. } => {
+                let [a, b] = boxes.map(|place| self.corners(place, tuple));
+                out[0] = containment(a, b);
+            }
+            Piece::Unit {
+                unit, feed, rows, ..
+            } => {
+                let other = &self.units[*unit];
+                let row = other.feeds[*feed].start + rows[row] as usize;
+                out.copy_from_slice(&other.outputs[row * out.len()..(row + 1) * out.len()]);
+            }
+        }
+    }
+
+    /// The box of one of a row's individuals.
+    pub fn corners(self, place: BoxPlace, tuple: &[u32]) -> [f32; 4] {
+        let mut corners = [0.0; 4];
+        let vectors = &self.vectors[place.sort];
+        let individual = tuple[place.place];
+        vectors.read(individual, place.from, &mut corners, self.learnable);
+        corners
+    }
+}

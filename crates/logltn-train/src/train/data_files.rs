@@ -1,0 +1,120 @@
+//! The files that a manifest names, and whether they still hold what they held when a run began.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use flate2::CrcReader;
+use logltn::{Diagnostic, Diagnostics};
+
+use crate::manifest::{Grounding, Individuals, Manifest, MetricTruth, Spanned};
+
+/// The files that something is learnt from.
+pub(super) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
+    let mut files = Vec::new();
+    for sort in manifest.sorts.values() {
+        match &sort.individuals {
+            Some(Individuals::Features(path) | Individuals::LabelFile(path)) => files.push(path),
+            Some(Individuals::Names(_)) | None => {}
+        }
+    }
+    files.extend(manifest.tables.values().map(|table| &table.rows));
+    for predicate in manifest.predicates.values() {
+        match &predicate.grounding {
+            Grounding::Logits { file, .. } | Grounding::Truth(file) | Grounding::LogTruth(file) => {
+                files.push(file)
+            }
+            Grounding::Network { .. } | Grounding::Host { .. } => {}
+        }
+    }
+    files
+}
+
+/// The files that are only measured against.
+pub(super) fn measured_against(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
+    let labels = (manifest.sorts.values()).filter_map(|sort| Some(&sort.labels.as_ref()?.file));
+    let metrics = manifest.evaluate.iter().flat_map(|e| &e.metrics);
+    let rows = metrics.filter_map(|metric| match &metric.truth {
+        MetricTruth::Rows { file, .. } => Some(file),
+        MetricTruth::Table(_) | MetricTruth::Labels(_) => None,
+    });
+    labels.chain(rows).collect()
+}
+
+/// Size and checksum of each file that something is learnt from, by its path as the manifest has it.
+///
+/// A file that cannot be read any more has none: that is for those to say who want its contents.
+pub(super) fn fingerprints(manifest: &Manifest) -> BTreeMap<String, String> {
+    (learnt_from(manifest).into_iter())
+        .filter_map(|file| {
+            let print = fingerprint(&manifest.resolve(file)).ok()?;
+            Some((file.value.display().to_string(), print))
+        })
+        .collect()
+}
+
+/// A checksum that sees every slip; nobody need fear forgers here.
+fn fingerprint(path: &Path) -> io::Result<String> {
+    let mut file = CrcReader::new(File::open(path)?);
+    let bytes = io::copy(&mut file, &mut io::sink())?;
+    Ok(format!("{bytes} bytes, CRC-32 {:08x}", file.crc().sum()))
+}
+
+/// Compares the files of a run's beginning with those of now.
+///
+/// # Errors
+/// With each file that holds something else. Files that only one side knows are the manifest's affair.
+pub(super) fn unchanged(
+    before: &BTreeMap<String, String>,
+    now: &BTreeMap<String, String>,
+) -> Result<(), Diagnostics> {
+    let mut errors = Diagnostics::new();
+    for (path, was) in before {
+        if let Some(is) = now.get(path)
+            && is != was
+        {
+            errors.push(
+                Diagnostic::error(format!(
+                    "the run is of another training: the file `{path}` holds something else now"
+                ))
+                .note(format!("it was {was} when the run began and is {is} now"))
+                .help(
+                    "resume with the data that the run began with, or start anew in another folder",
+                ),
+            );
+        }
+    }
+    match errors.has_errors() {
+        true => Err(errors),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fingerprint, unchanged};
+
+    #[test]
+    fn one_bit_is_enough() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("points.csv");
+        let mut prints = Vec::new();
+        for text in ["a,b\n1,2\n", "a,b\n1,3\n", "a,b\n1,2\n"] {
+            std::fs::write(&path, text).unwrap();
+            prints.push([("points.csv".to_string(), fingerprint(&path).unwrap())].into());
+        }
+        assert!(unchanged(&prints[0], &prints[2]).is_ok());
+        let errors = unchanged(&prints[0], &prints[1]).unwrap_err();
+        assert_eq!(errors.error_count(), 1);
+        assert!(errors.to_string().contains("`points.csv`"), "{errors}");
+    }
+
+    #[test]
+    fn a_file_that_one_side_does_not_know_says_nothing() {
+        let one = [("a.csv".to_string(), "1 bytes".to_string())].into();
+        let other = [("b.csv".to_string(), "2 bytes".to_string())].into();
+        assert!(unchanged(&one, &other).is_ok());
+        assert!(unchanged(&Default::default(), &one).is_ok());
+    }
+}
