@@ -340,9 +340,15 @@ fn another_training_cannot_be_resumed() {
     folder.write("points.csv", changed.as_bytes());
     let run = folder.run(&["train", "m.toml", "--out", "run", "--resume"]);
     assert_ne!(run.status, 0);
-    let message = "the file `points.csv` holds something else now";
-    assert!(run.stderr.contains(message), "{}", run.stderr);
+    for file in ["points.csv`", "holds something else now"] {
+        assert!(run.stderr.contains(file), "{}", run.stderr);
+    }
     assert_eq!(checkpoint(), before);
+    // Nor by way of the run's own manifest.
+    let run = folder.run(&["train", "run/manifest.toml", "--out", "run", "--resume"]);
+    assert_ne!(run.status, 0);
+    let message = "holds something else now";
+    assert!(run.stderr.contains(message), "{}", run.stderr);
     folder.write("points.csv", points.as_bytes());
     succeeds(&folder.run(&["train", "m.toml", "--out", "run", "--resume"]));
 }

@@ -309,3 +309,84 @@ fn the_plan_says_so() {
     assert!(!shown("(forall x: A. P(x) -> Q(x)) or Q(0)", "logltn"));
     assert!(!shown("forall x: A. P(x) -> Q(x)", "lukasiewicz"));
 }
+
+/// `forall x, y: A. …` over so many individuals, every predicate with an output of its own kind.
+fn pairs<T: Real>(formula: &str, individuals: usize, output: Output, fusing: Fusing) -> Engine<T> {
+    let text =
+        format!("sort A  predicate P(A)  predicate Q(A)  axiom a: forall x, y: A. {formula}");
+    let theory = Theory::parse(Source::new("pairs.ltn", text)).expect("a theory");
+    let mut data = Data::new(&theory);
+    data.set_size("A", individuals).expect("a size");
+    let semantics = Semantics::named("logltn").expect("a semantics");
+    let plan = Plan::new(&data, &[output, output], &semantics).expect("a plan");
+    let mut engine = Engine::new(plan);
+    engine.set_fusing(fusing);
+    engine
+}
+
+#[test]
+fn norms_do_not_remember_evaluations() {
+    let mut engine: Engine<f64> = pairs("P(x) -> Q(y)", 20, Output::sigmoid(), Fusing::Always);
+    for i in 0..2 {
+        let numbers = engine.numbers_mut(i).iter_mut().enumerate();
+        numbers.for_each(|(j, x)| *x = (i + j) as f64 / 7.0 - 1.0);
+    }
+    let parameters = Parameters::default();
+    engine.evaluate_with_gradients(&parameters).expect("a loss");
+    let first = engine.axiom_gradient_norms(&parameters);
+    for _ in 0..2 {
+        engine.evaluate(&parameters).expect("a loss");
+        let again = engine.axiom_gradient_norms(&parameters);
+        assert_eq!(first, again);
+    }
+}
+
+/// The log of a truth of exactly 1 is a rounding error above 0, which a huge α makes a huge exponent.
+#[test]
+fn exponentials_that_are_infinite_are_left_out() {
+    let parameters = Parameters {
+        alpha: 1e9,
+        ..Parameters::default()
+    };
+    let run = |fusing| {
+        let mut engine: Engine<f32> = pairs("P(x) or Q(y)", 3, Output::truth(), fusing);
+        for i in 0..2 {
+            engine.numbers_mut(i).fill(1.0);
+        }
+        let loss = (engine.evaluate_with_gradients(&parameters))
+            .expect("a loss")
+            .loss;
+        (loss, engine.gradient(0).to_vec())
+    };
+    let (one_go, nodes) = (run(Fusing::Always), run(Fusing::Never));
+    assert!(near(one_go.0, nodes.0, 1e-6), "{one_go:?} {nodes:?}");
+    for (a, b) in one_go.1.iter().zip(&nodes.1) {
+        assert!(
+            near(f64::from(*a), f64::from(*b), 1e-5),
+            "{one_go:?} {nodes:?}"
+        );
+    }
+}
+
+/// Where nearly all exponentials are too small, node by node is quicker: then that is what is done, to the last bit, and
+/// in the step after it the clause is back.
+#[test]
+fn small_exponentials_go_node_by_node_for_that_step_only() {
+    let steps = |fusing| -> Vec<(f64, Vec<f32>)> {
+        let mut engine: Engine<f32> = pairs("P(x) or Q(y)", 40, Output::sigmoid(), fusing);
+        let mut step = |logit: f32| {
+            for i in 0..2 {
+                let numbers = engine.numbers_mut(i).iter_mut().enumerate();
+                numbers.for_each(|(j, x)| *x = logit + (i + j) as f32 / 70.0);
+            }
+            let evaluation = engine.evaluate_with_gradients(&Parameters::default());
+            let loss = evaluation.expect("a loss").loss;
+            (loss, engine.gradient(0).to_vec())
+        };
+        [-0.5, -200.0, -0.5].map(&mut step).to_vec()
+    };
+    let chosen = steps(Fusing::WhereCheaper);
+    assert_eq!(chosen[0], steps(Fusing::Always)[0]);
+    assert_eq!(chosen[1], steps(Fusing::Never)[1]);
+    assert_eq!(chosen[2], chosen[0]);
+}

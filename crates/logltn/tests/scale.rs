@@ -135,6 +135,12 @@ fn what_does_not_fit_into_memory_is_refused() {
         PlanOptions::default().memory,
     );
     assert!(answers.contains("too many bindings"), "{answers}");
+    // Neither, but nobody can count to that.
+    let counted = refused(
+        "sort K = 0..65535  predicate P(K)  axiom a: forall a, b, c, d: K. P(a) or P(b) or P(c) or P(d)",
+        PlanOptions::default().memory,
+    );
+    assert!(counted.contains("2⁶⁴ bindings or more"), "{counted}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub struct RunInfo {
     pub reason: String,
     /// The axioms, in the order of the records.
     pub axioms: Vec<AxiomInfo>,
-    /// Size and checksum of each data file that something is learnt from, by its path in the manifest.
+    /// Size and checksum of each data file that something is learnt from, by its whole path.
     pub data: BTreeMap<String, String>,
 }
 

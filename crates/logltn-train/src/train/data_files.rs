@@ -42,14 +42,16 @@ pub(super) fn measured_against(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
     labels.chain(rows).collect()
 }
 
-/// Size and checksum of each file that something is learnt from, by its path as the manifest has it.
+/// Size and checksum of each file that something is learnt from, by its whole path.
 ///
 /// A file that cannot be read any more has none: that is for those to say who want its contents.
 pub(super) fn fingerprints(manifest: &Manifest) -> BTreeMap<String, String> {
     (learnt_from(manifest).into_iter())
         .filter_map(|file| {
-            let print = fingerprint(&manifest.resolve(file)).ok()?;
-            Some((file.value.display().to_string(), print))
+            // As in the resolved manifest: the run's own copy of it may be what a run is resumed with.
+            let path = std::fs::canonicalize(manifest.resolve(file)).ok()?;
+            let print = fingerprint(&path).ok()?;
+            Some((path.display().to_string(), print))
         })
         .collect()
 }

@@ -53,6 +53,8 @@ pub struct Engine<T: Real> {
     fusing: Fusing,
     /// Whether the p-means' powers let small clauses have them now.
     tame_powers: bool,
+    /// By request, plain and negated: which share of its exponentials is too small, if somebody asked.
+    small_shares: Vec<Option<f64>>,
     /// For a table's derivatives by small clauses.
     scratch: Vec<T>,
     lanes: Vec<LaneWork<T>>,
@@ -149,6 +151,7 @@ impl<T: Real> Engine<T> {
                 program,
                 root,
                 fused: None,
+                too_small: false,
             })
             .collect();
         let active = Active::new(&plan, &execs);
@@ -177,6 +180,7 @@ impl<T: Real> Engine<T> {
             gradients: vec![Vec::new(); count],
             fusing: Fusing::default(),
             tame_powers: true,
+            small_shares: Vec::new(),
             scratch: Vec::new(),
             lanes: Vec::new(),
             totals: Vec::with_capacity(parts.len()),
@@ -330,7 +334,7 @@ impl<T: Real> Engine<T> {
                 let mut run = Run::new(&shared, part.program, part.root.node, &mut work.lane);
                 if let Some(fused) = part.fused {
                     let (start, end) = (item.start, item.end);
-                    let partial = run.clause(fused, tables, start, end, gradients, sums);
+                    let partial = run.clause(fused, tables, start, end, sums);
                     work.found.push((partial, 0));
                     continue;
                 }
@@ -458,6 +462,9 @@ impl<T: Real> Engine<T> {
             self.ground.literals[i].forward(kind, space, negated, request.width, &self.numbers[i]);
         }
         let exponentials = clause::wants_exponentials(&self.ground.plan.semantics);
+        if exponentials && self.look_for_small_exponentials(parameters.alpha) {
+            self.assign_lanes();
+        }
         let alpha = exponentials.then(|| T::from_f64(parameters.alpha));
         self.ground.tables.fill(&self.ground.literals, alpha);
     }

@@ -76,6 +76,8 @@ pub(super) struct Lane<T> {
     pub(super) class_values: Vec<T>,
     /// Of a small clause: runs of bindings with values still to be computed.
     pub(super) left_out: Vec<(u32, u32)>,
+    /// For those: the exponentials of one of them, relative to the greatest.
+    pub(super) exponentials: Vec<f64>,
     /// Going through a quantifier again for its derivatives, where nothing is counted.
     pub(super) again: bool,
     /// By elimination of the program.

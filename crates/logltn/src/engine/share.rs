@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::Engine;
-use super::clause::{Fused, Fusing, Sums, Tables};
+use super::clause::{Fused, Fusing, Sums, Tables, least_log};
 use super::exec::{ExecComponent, Root};
 use super::run::{Lane, Partial};
 use crate::plan::program::NodeKind;
@@ -16,6 +16,8 @@ pub(super) struct Part {
     pub root: Root,
     /// As a small clause, if it is evaluated as one in this batch.
     pub fused: Option<Fused>,
+    /// Whether too many of its exponentials are too small in this step for it to be worth that.
+    pub too_small: bool,
 }
 
 /// Some bindings of a part's root quantifier.
@@ -73,11 +75,51 @@ impl<T: Real> Engine<T> {
             }
             self.parts[at].fused = Some(fused);
         }
-        self.ground.tables.lay_out();
-        if !self.ground.tables.is_numbered() {
+        let clauses = self.parts.iter().filter(|p| p.fused.is_some()).count();
+        let numbers = self.ground.tables.numbers();
+        // Each clause has derivatives of its own by all of them.
+        let bytes = clauses
+            .saturating_mul(numbers)
+            .saturating_mul(std::mem::size_of::<T>());
+        if numbers <= u32::MAX as usize && bytes <= MAX_LANE_BYTES {
+            self.ground.tables.lay_out();
+        } else {
             self.ground.tables = Tables::default();
             self.parts.iter_mut().for_each(|part| part.fused = None);
         }
+    }
+
+    /// Looks for small clauses whose exponentials are mostly too small, by the literals of this step and nothing else, so
+    /// that a resumed training does the same; tells if there is a change.
+    pub(super) fn look_for_small_exponentials(&mut self, alpha: f64) -> bool {
+        if self.fusing != Fusing::WhereCheaper {
+            return false;
+        }
+        let least: T = least_log(alpha);
+        self.small_shares.clear();
+        self.small_shares.resize(2 * self.requests.len(), None);
+        let mut changed = false;
+        for part in &mut self.parts {
+            let Some(clause) = part.root.clause else {
+                continue;
+            };
+            let clause = &self.ground.execs[part.program].clauses[clause];
+            let too_small = clause.is_mostly_too_small(|literal| {
+                let literals = &self.ground.literals[literal.request];
+                let at = 2 * literal.request + usize::from(literal.negated);
+                *self.small_shares[at].get_or_insert_with(|| {
+                    let logs = match literal.negated {
+                        true => &literals.negative,
+                        false => &literals.positive,
+                    };
+                    let small = logs.iter().filter(|&&log| log < least).count();
+                    small as f64 / logs.len().max(1) as f64
+                })
+            });
+            changed |= too_small != part.too_small;
+            part.too_small = too_small;
+        }
+        changed
     }
 
     fn fused(&self, part: &Part) -> Option<Fused> {
@@ -86,7 +128,9 @@ impl<T: Real> Engine<T> {
         let bindings = self.bindings(part.program, clause.level);
         let wanted = match self.fusing {
             Fusing::Always => true,
-            Fusing::WhereCheaper => clause.is_worth_it(bindings, |r| self.numbers[r].len()),
+            Fusing::WhereCheaper => {
+                !part.too_small && clause.is_worth_it(bindings, |r| self.numbers[r].len())
+            }
             Fusing::Never => false,
         };
         (wanted && clause.is_possible(self.tame_powers)).then_some(fused)

@@ -242,6 +242,13 @@ impl Builder<'_> {
         let outer = self.level;
         let level = self.program.levels.len();
         let (in_scope, components) = self.components(binding, guard, level)?;
+        let bindings = components.iter().try_fold(1_u64, |n, c| {
+            let component = &self.components[c.component];
+            n.checked_mul((component.len() / component.keys().max(1)) as u64)
+        });
+        if bindings.is_none() {
+            return Err(self.too_many_bindings(formula.span));
+        }
         self.program.levels.push(Level {
             parent: outer,
             components,

@@ -51,6 +51,12 @@ impl Builder<'_> {
         Ok(())
     }
 
+    pub(super) fn too_many_bindings(&self, span: Span) -> Diagnostic {
+        Diagnostic::error("this quantifier has 2⁶⁴ bindings or more, which nobody can go through")
+            .at(&self.theory().source, span, "")
+            .help("use fewer variables, or guards that tie them to each other")
+    }
+
     pub(super) fn too_much(&self, span: Span) -> Diagnostic {
         let size = |bytes: u128| shown(usize::try_from(bytes).unwrap_or(usize::MAX));
         Diagnostic::error(format!(

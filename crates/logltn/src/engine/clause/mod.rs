@@ -80,6 +80,14 @@ impl ExecClause {
         matches!(self.form, Form::LogExp { .. } | Form::ExistsClass { .. })
     }
 
+    /// Whether so many of its exponentials are too small that going node by node would be quicker; `shares` gives the
+    /// share of the small ones for the literals of a request, plain or negated. As if literals knew nothing of each other.
+    pub fn is_mostly_too_small(&self, shares: impl FnMut(&ClauseLiteral) -> f64) -> bool {
+        // A row of classes has one that is not small.
+        matches!(self.form, Form::LogExp { .. })
+            && self.literals.iter().map(shares).product::<f64>() > 0.25
+    }
+
     /// Whether it may be evaluated in one go now.
     pub fn is_possible(&self, tame_powers: bool) -> bool {
         match self.form {
@@ -109,6 +117,11 @@ impl ExecClause {
     }
 }
 
+/// The logs below which exponentials may be too small for a number of their own.
+pub(super) fn least_log<T: Real>(alpha: f64) -> T {
+    T::from_f64(LogSum::<T>::new().least.to_f64().ln() / alpha)
+}
+
 /// Whether small clauses want exponentials in this semantics.
 pub(super) fn wants_exponentials(semantics: &Semantics) -> bool {
     matches!(semantics.or, Or::LogMeanExp | Or::LogSumExp)
@@ -122,17 +135,15 @@ impl<T: Real> Run<'_, '_, T> {
         tables: &Tables<T>,
         start: u64,
         end: u64,
-        gradients: bool,
         sums: &mut Sums<T>,
     ) -> Partial {
         self.make_room();
         let clause = &self.exec.clauses[fused.clause];
         sums.by_number.resize(tables.values.len(), T::ZERO);
         sums.by_literal.clear();
-        if gradients {
-            for &entry in &fused.tables[..clause.literals.len()] {
-                sums.by_number[tables.entries[entry].range()].fill(T::ZERO);
-            }
+        // Also without gradients: the loops add to them all the same.
+        for &entry in &fused.tables[..clause.literals.len()] {
+            sums.by_number[tables.entries[entry].range()].fill(T::ZERO);
         }
         let (mut total, mut count) = (0.0, 0_u64);
         let mut cursor = self.root_cursor(clause.level, start, end);
@@ -270,6 +281,7 @@ impl<T: Real> Run<'_, '_, T> {
         if sums.by_literal.is_empty() {
             sums.by_literal.resize(tables.values.len(), T::ZERO);
         }
+        let mut exponentials = std::mem::take(&mut self.lane.exponentials);
         let Lane {
             places, left_out, ..
         } = &*self.lane;
@@ -288,7 +300,7 @@ impl<T: Real> Run<'_, '_, T> {
                     let at = |k: usize| place(k, binding, class);
                     let mut sum = T::ZERO;
                     (0..n).for_each(|k| sum += tables.values[at(k)]);
-                    if sum >= least {
+                    if sum >= least && sum.is_finite() {
                         continue;
                     }
                     let log = |k: usize| {
@@ -299,15 +311,17 @@ impl<T: Real> Run<'_, '_, T> {
                         alpha * self.literal(&clause.literals[literal], place).to_f64()
                     };
                     let greatest = (0..n).map(log).fold(f64::NEG_INFINITY, f64::max);
-                    let exps = |k: usize| (log(k) - greatest).exp();
-                    let sum: f64 = (0..n).map(exps).sum();
+                    exponentials.clear();
+                    exponentials.extend((0..n).map(|k| (log(k) - greatest).exp()));
+                    let sum: f64 = exponentials.iter().sum();
                     total += greatest + sum.ln();
-                    for k in 0..n {
-                        sums.by_literal[at(k)] += T::from_f64(exps(k) / sum);
+                    for (k, e) in exponentials.iter().enumerate() {
+                        sums.by_literal[at(k)] += T::from_f64(e / sum);
                     }
                 }
             }
         }
+        self.lane.exponentials = exponentials;
         total
     }
 
@@ -415,7 +429,13 @@ pub(super) fn finish<'s, T: Real>(
         let exponentials = clause.wants_exponentials();
         for (sum, &e) in scratch.iter_mut().zip(&tables.values[entry.range()]) {
             // In this order: a small exponential times the factor may be no number any more.
-            *sum = if exponentials { *sum * e } else { *sum } * factor;
+            // An exponential that is ∞ has no sum but 0, and 0·∞ is no number.
+            let by = if exponentials && *sum != T::ZERO {
+                *sum * e
+            } else {
+                *sum
+            };
+            *sum = by * factor;
         }
         for sums in lanes.clone().filter(|s| !s.by_literal.is_empty()) {
             let sums = &sums.by_literal[entry.range()];

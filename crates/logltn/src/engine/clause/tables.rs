@@ -128,9 +128,9 @@ impl<T: Real> Tables<T> {
         self.values.resize(base, T::ZERO);
     }
 
-    /// Whether every place has a number of 32 bits.
-    pub fn is_numbered(&self) -> bool {
-        self.values.len() <= u32::MAX as usize
+    /// How many numbers they hold once there is room for them.
+    pub fn numbers(&self) -> usize {
+        self.entries.iter().map(|e| e.range().len()).sum()
     }
 
     /// Takes over the literals of this step; with `alpha`, their exponentials.
