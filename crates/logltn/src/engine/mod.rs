@@ -30,12 +30,12 @@ use crate::vector::Real;
 use active::Active;
 use aggregate::AggregatorSettings;
 pub use clause::Fusing;
-use clause::Tables;
+use clause::{Exponentials, Tables};
 use exec::Exec;
 use literals::Literals;
 use merge::{find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
 use run::{Partial, Run, Shared};
-use share::{LaneWork, Part, each_lane};
+use share::{Fit, LaneWork, Part, each_lane};
 
 /// Runs a [`Plan`], in `f32` for training or in `f64`.
 ///
@@ -53,8 +53,8 @@ pub struct Engine<T: Real> {
     fusing: Fusing,
     /// Whether the p-means' powers let small clauses have them now.
     tame_powers: bool,
-    /// By request, plain and negated: which share of its exponentials is too small, if somebody asked.
-    small_shares: Vec<Option<f64>>,
+    /// By request, plain and negated, if a small clause reads it.
+    exponentials: Vec<Option<Exponentials>>,
     /// For a table's derivatives by small clauses.
     scratch: Vec<T>,
     lanes: Vec<LaneWork<T>>,
@@ -151,7 +151,7 @@ impl<T: Real> Engine<T> {
                 program,
                 root,
                 fused: None,
-                too_small: false,
+                fit: Fit::default(),
             })
             .collect();
         let active = Active::new(&plan, &execs);
@@ -180,7 +180,7 @@ impl<T: Real> Engine<T> {
             gradients: vec![Vec::new(); count],
             fusing: Fusing::default(),
             tame_powers: true,
-            small_shares: Vec::new(),
+            exponentials: Vec::new(),
             scratch: Vec::new(),
             lanes: Vec::new(),
             totals: Vec::with_capacity(parts.len()),
@@ -462,7 +462,7 @@ impl<T: Real> Engine<T> {
             self.ground.literals[i].forward(kind, space, negated, request.width, &self.numbers[i]);
         }
         let exponentials = clause::wants_exponentials(&self.ground.plan.semantics);
-        if exponentials && self.look_for_small_exponentials(parameters.alpha) {
+        if exponentials && self.look_at_exponentials(parameters.alpha) {
             self.assign_lanes();
         }
         let alpha = exponentials.then(|| T::from_f64(parameters.alpha));

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::Engine;
-use super::clause::{Fused, Fusing, Sums, Tables, least_log};
+use super::clause::{Exponentials, Fused, Fusing, Sums, Tables};
 use super::exec::{ExecComponent, Root};
 use super::run::{Lane, Partial};
 use crate::plan::program::NodeKind;
@@ -16,8 +16,19 @@ pub(super) struct Part {
     pub root: Root,
     /// As a small clause, if it is evaluated as one in this batch.
     pub fused: Option<Fused>,
-    /// Whether too many of its exponentials are too small in this step for it to be worth that.
-    pub too_small: bool,
+    /// Whether its exponentials in this step let it be one.
+    pub fit: Fit,
+}
+
+/// How well a part's exponentials suit an evaluation in one go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Fit {
+    #[default]
+    Good,
+    /// Many are too small, and would have to be computed one by one.
+    Slow,
+    /// Some are infinite.
+    Wrong,
 }
 
 /// Some bindings of a part's root quantifier.
@@ -89,35 +100,32 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    /// Looks for small clauses whose exponentials are mostly too small, by the literals of this step and nothing else, so
-    /// that a resumed training does the same; tells if there is a change.
-    pub(super) fn look_for_small_exponentials(&mut self, alpha: f64) -> bool {
-        if self.fusing != Fusing::WhereCheaper {
-            return false;
-        }
-        let least: T = least_log(alpha);
-        self.small_shares.clear();
-        self.small_shares.resize(2 * self.requests.len(), None);
+    /// Looks which small clauses have exponentials that forbid to evaluate them in one go, by the literals of this step
+    /// and nothing else, so that a resumed training does the same; tells if there is a change.
+    pub(super) fn look_at_exponentials(&mut self, alpha: f64) -> bool {
+        self.exponentials.clear();
+        self.exponentials.resize(2 * self.requests.len(), None);
         let mut changed = false;
         for part in &mut self.parts {
             let Some(clause) = part.root.clause else {
                 continue;
             };
             let clause = &self.ground.execs[part.program].clauses[clause];
-            let too_small = clause.is_mostly_too_small(|literal| {
+            let found = clause.exponentials(|literal| {
                 let literals = &self.ground.literals[literal.request];
                 let at = 2 * literal.request + usize::from(literal.negated);
-                *self.small_shares[at].get_or_insert_with(|| {
-                    let logs = match literal.negated {
-                        true => &literals.negative,
-                        false => &literals.positive,
-                    };
-                    let small = logs.iter().filter(|&&log| log < least).count();
-                    small as f64 / logs.len().max(1) as f64
+                *self.exponentials[at].get_or_insert_with(|| match literal.negated {
+                    true => Exponentials::of(&literals.negative, alpha),
+                    false => Exponentials::of(&literals.positive, alpha),
                 })
             });
-            changed |= too_small != part.too_small;
-            part.too_small = too_small;
+            let fit = match (found.infinite, found.small > Exponentials::MOST_SMALL) {
+                (true, _) => Fit::Wrong,
+                (false, true) => Fit::Slow,
+                (false, false) => Fit::Good,
+            };
+            changed |= fit != part.fit;
+            part.fit = fit;
         }
         changed
     }
@@ -127,9 +135,9 @@ impl<T: Real> Engine<T> {
         let clause = &self.ground.execs[part.program].clauses[fused.clause];
         let bindings = self.bindings(part.program, clause.level);
         let wanted = match self.fusing {
-            Fusing::Always => true,
+            Fusing::Always => part.fit != Fit::Wrong,
             Fusing::WhereCheaper => {
-                !part.too_small && clause.is_worth_it(bindings, |r| self.numbers[r].len())
+                part.fit == Fit::Good && clause.is_worth_it(bindings, |r| self.numbers[r].len())
             }
             Fusing::Never => false,
         };

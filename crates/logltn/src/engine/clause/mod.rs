@@ -80,12 +80,19 @@ impl ExecClause {
         matches!(self.form, Form::LogExp { .. } | Form::ExistsClass { .. })
     }
 
-    /// Whether so many of its exponentials are too small that going node by node would be quicker; `shares` gives the
-    /// share of the small ones for the literals of a request, plain or negated. As if literals knew nothing of each other.
-    pub fn is_mostly_too_small(&self, shares: impl FnMut(&ClauseLiteral) -> f64) -> bool {
-        // A row of classes has one that is not small.
-        matches!(self.form, Form::LogExp { .. })
-            && self.literals.iter().map(shares).product::<f64>() > 0.25
+    /// What its exponentials are like in this step, by those of its literals' requests, plain or negated.
+    pub fn exponentials(&self, mut of: impl FnMut(&ClauseLiteral) -> Exponentials) -> Exponentials {
+        let mut all = Exponentials::default();
+        if self.wants_exponentials() {
+            // As if literals knew nothing of each other; a row of classes has one that is not small.
+            all.small = f64::from(u8::from(matches!(self.form, Form::LogExp { .. })));
+            for literal in &self.literals {
+                let of = of(literal);
+                all.small *= of.small;
+                all.infinite |= of.infinite;
+            }
+        }
+        all
     }
 
     /// Whether it may be evaluated in one go now.
@@ -117,9 +124,38 @@ impl ExecClause {
     }
 }
 
-/// The logs below which exponentials may be too small for a number of their own.
-pub(super) fn least_log<T: Real>(alpha: f64) -> T {
-    T::from_f64(LogSum::<T>::new().least.to_f64().ln() / alpha)
+/// What exp(α·log) is like for many logs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Exponentials {
+    /// The share of those that may be too small for a number of their own.
+    pub small: f64,
+    /// Whether some of them, or sums of them, are beyond all numbers: of logs above 0, which rounding makes of a truth
+    /// of exactly 1, times a huge α.
+    pub infinite: bool,
+}
+
+impl Exponentials {
+    /// More small ones than this, and going node by node is quicker.
+    pub const MOST_SMALL: f64 = 0.25;
+
+    pub fn of<T: Real>(logs: &[T], alpha: f64) -> Exponentials {
+        let least = T::from_f64(LogSum::<T>::new().least.to_f64().ln() / alpha);
+        // Even a million of them make a number.
+        let greatest = T::from_f64((T::EXP_MAX.to_f64() - 14.0) / alpha);
+        let (mut small, mut great) = (0_usize, 0_u32);
+        for logs in logs.chunks(1 << 16) {
+            let mut few = 0_u32;
+            for &log in logs {
+                few += u32::from(log < least);
+                great |= u32::from(log > greatest);
+            }
+            small += few as usize;
+        }
+        Exponentials {
+            small: small as f64 / logs.len().max(1) as f64,
+            infinite: great > 0,
+        }
+    }
 }
 
 /// Whether small clauses want exponentials in this semantics.
@@ -300,7 +336,7 @@ impl<T: Real> Run<'_, '_, T> {
                     let at = |k: usize| place(k, binding, class);
                     let mut sum = T::ZERO;
                     (0..n).for_each(|k| sum += tables.values[at(k)]);
-                    if sum >= least && sum.is_finite() {
+                    if sum >= least {
                         continue;
                     }
                     let log = |k: usize| {
@@ -429,13 +465,7 @@ pub(super) fn finish<'s, T: Real>(
         let exponentials = clause.wants_exponentials();
         for (sum, &e) in scratch.iter_mut().zip(&tables.values[entry.range()]) {
             // In this order: a small exponential times the factor may be no number any more.
-            // An exponential that is ∞ has no sum but 0, and 0·∞ is no number.
-            let by = if exponentials && *sum != T::ZERO {
-                *sum * e
-            } else {
-                *sum
-            };
-            *sum = by * factor;
+            *sum = if exponentials { *sum * e } else { *sum } * factor;
         }
         for sums in lanes.clone().filter(|s| !s.by_literal.is_empty()) {
             let sums = &sums.by_literal[entry.range()];

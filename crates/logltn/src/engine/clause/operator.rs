@@ -76,14 +76,8 @@ impl<T: Real, const N: usize> Operator<T, N> for LogSum<T> {
         for &x in &x[1..] {
             sum += x;
         }
-        // Neither too small nor ∞ (a log above 0, or just above it times a huge α).
-        let enough = (sum >= self.least) & (sum < T::INFINITY);
-        let seen = if enough { sum } else { T::ZERO };
-        total.least = if seen < total.least {
-            seen
-        } else {
-            total.least
-        };
+        let enough = sum >= self.least;
+        total.least = if sum < total.least { sum } else { total.least };
         // Left out: 1 has no logarithm, and is divided by without harm.
         let sum = if enough { sum } else { T::ONE };
         total.add_log(sum);
