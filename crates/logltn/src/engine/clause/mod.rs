@@ -6,7 +6,8 @@
 //! In log space the tables hold exp(α·literal). Then log(eᵅᵃ + eᵅᵇ) needs no exponential for each binding, its
 //! derivatives are those exponentials over their sum, and logarithms are added up as a product of mantissas.
 //!
-//! Where both exponentials are too small for that, the log of their sum is computed in log space as everywhere else.
+//! Where both exponentials are too small for that, the log of their sum is computed in log space as everywhere else; where
+//! most are, or some are infinite, the clause goes node by node in that step ([`Exponentials`]).
 
 mod exec;
 mod kernel;
