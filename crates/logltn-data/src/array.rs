@@ -39,7 +39,7 @@ impl Values {
 /// says in row-major order, and neither NaN nor infinity among them.
 ///
 /// ```
-/// use logltn_train::data::{Array, Values};
+/// use logltn_data::{Array, Values};
 /// let pictures = Array { shape: vec![3, 2, 2], values: Values::U8((0..12).collect()) };
 /// assert_eq!((pictures.rows(), pictures.row_width()), (3, 4));
 /// assert_eq!(pictures.to_f32()[4..8], [4.0, 5.0, 6.0, 7.0]);

@@ -14,7 +14,7 @@ use super::records::Records;
 /// or labels. Blanks around cells do not count.
 ///
 /// ```
-/// use logltn_train::data::CsvFile;
+/// use logltn_data::CsvFile;
 /// let file = CsvFile::parse(b"x,label\n1.5,cat\n2,dog\n", "points.csv")?;
 /// assert_eq!(file.columns(), ["x", "label"]);
 /// assert_eq!(file.reals(file.column_index("x")?)?, [1.5, 2.0]);
@@ -52,7 +52,7 @@ impl CsvFile {
 
     /// Reads a file even if some rows are not as long as the header, so that its other mistakes can be found in
     /// the same go. The rows that are as they should be are [`CsvFile::whole_rows`].
-    pub(crate) fn read_as_far_as_possible(path: &Path, problems: &mut Problems) -> Option<CsvFile> {
+    pub fn read_as_far_as_possible(path: &Path, problems: &mut Problems) -> Option<CsvFile> {
         match read_bytes(path) {
             Ok(bytes) => {
                 let name = path.display().to_string();
@@ -111,7 +111,7 @@ impl CsvFile {
     }
 
     /// The rows that are as long as the header: all of them, unless the file was read as far as possible.
-    pub(crate) fn whole_rows(&self) -> impl Iterator<Item = usize> {
+    pub fn whole_rows(&self) -> impl Iterator<Item = usize> {
         let width = self.columns.len();
         (0..self.rows()).filter(move |row| self.records.width(row + 1) == width)
     }
@@ -177,12 +177,12 @@ impl CsvFile {
     }
 
     /// A column as integers; what is wrong is added to `problems`.
-    pub(crate) fn ints_into(&self, column: usize, problems: &mut Problems) -> Vec<i64> {
+    pub fn ints_into(&self, column: usize, problems: &mut Problems) -> Vec<i64> {
         self.column_into(column, integer, problems)
     }
 
     /// A column as finite numbers; what is wrong is added to `problems`.
-    pub(crate) fn reals_into(&self, column: usize, problems: &mut Problems) -> Vec<f64> {
+    pub fn reals_into(&self, column: usize, problems: &mut Problems) -> Vec<f64> {
         self.column_into(column, real, problems)
     }
 

@@ -23,7 +23,7 @@ pub fn read_idx(path: &Path) -> Result<Array, Diagnostics> {
 /// Reads the bytes of an IDX file, gzipped or not; `name` stands for the file in messages.
 ///
 /// ```
-/// use logltn_train::data::{Values, parse_idx};
+/// use logltn_data::{Values, parse_idx};
 /// let array = parse_idx(b"\0\0\x08\x01\0\0\0\x02\x07\x09", "labels-idx1-ubyte")?;
 /// assert_eq!(array.values, Values::U8(vec![7, 9]));
 /// # Ok::<(), logltn::Diagnostics>(())

@@ -23,7 +23,7 @@ pub fn read_individuals(path: &Path, sort_name: &str) -> Result<Vec<String>, Dia
 /// `label`, `labels`, `name`, `individual`, `individuals`, in upper or lower case.
 ///
 /// ```
-/// use logltn_train::data::parse_individuals;
+/// use logltn_data::parse_individuals;
 /// assert_eq!(parse_individuals(b"ann\nbob\n", "people.csv", "Person")?, ["ann", "bob"]);
 /// assert_eq!(parse_individuals(b"person\nann\nbob\n", "people.csv", "Person")?, ["ann", "bob"]);
 /// # Ok::<(), logltn::Diagnostics>(())

@@ -3,6 +3,23 @@
 //! The readers check what they read, so that what comes out of them is finite and of the shape it
 //! claims, and a file that is wrong is refused with its name, the place in it, and what was expected
 //! there. Each has a form that takes bytes, for those who have them from elsewhere.
+//!
+//! ```
+//! use logltn_data::{CsvFile, Values, parse_fields};
+//!
+//! let fields = parse_fields(b"x,y\n1,2\n3,4\n5,6\n", "points.csv")?;
+//! assert_eq!(fields[0].array.shape, [3, 2]);
+//! assert_eq!(fields[0].array.values, Values::F64(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+//!
+//! // Columns of text and numbers, by name.
+//! let people = CsvFile::parse(b"name,age\nann,30\nbob,3o\n", "people.csv")?;
+//! assert_eq!(people.labels(people.column_index("name")?)?, ["ann", "bob"]);
+//!
+//! // What is wrong, and where.
+//! let wrong = people.ints(people.column_index("age")?).unwrap_err();
+//! assert!(wrong.to_string().contains("people.csv, row 2 (line 3), column `age`"), "{wrong}");
+//! # Ok::<(), logltn::Diagnostics>(())
+//! ```
 
 mod array;
 mod csv;
@@ -12,7 +29,7 @@ mod idx;
 mod individuals;
 mod npy;
 mod npz;
-pub(crate) mod problems;
+pub mod problems;
 mod records;
 mod safetensors;
 mod sniff;
@@ -50,7 +67,7 @@ enum Format {
 ///
 /// ```
 /// use std::path::Path;
-/// let wrong = logltn_train::data::read_fields(Path::new("no-such-file.csv")).unwrap_err();
+/// let wrong = logltn_data::read_fields(Path::new("no-such-file.csv")).unwrap_err();
 /// assert!(wrong.to_string().contains("there is no such file"));
 /// ```
 pub fn read_fields(path: &Path) -> Result<Vec<Field>, Diagnostics> {
@@ -66,7 +83,7 @@ pub fn read_fields(path: &Path) -> Result<Vec<Field>, Diagnostics> {
 /// Reads the bytes of a file in any format; `name` tells the format, as in [`read_fields`].
 ///
 /// ```
-/// use logltn_train::data::parse_fields;
+/// use logltn_data::parse_fields;
 /// let fields = parse_fields(b"x,y\n1,2\n3,4\n5,6\n", "points.csv")?;
 /// assert_eq!(fields[0].array.shape, [3, 2]);
 /// let wrong = parse_fields(b"", "features.mat").unwrap_err();

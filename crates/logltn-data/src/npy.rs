@@ -26,7 +26,7 @@ pub fn read_npy(path: &Path) -> Result<Array, Diagnostics> {
 /// Reads the bytes of an `.npy` file; `name` stands for the file in messages.
 ///
 /// ```
-/// use logltn_train::data::{Values, parse_npy};
+/// use logltn_data::{Values, parse_npy};
 /// let mut bytes = b"\x93NUMPY\x01\x00\x36\x00".to_vec();
 /// bytes.extend(b"{'descr': '|u1', 'fortran_order': False, 'shape': (3,)}");
 /// bytes[8] = (bytes.len() - 10) as u8;

@@ -7,19 +7,19 @@ const MOST_SHOWN: usize = 10;
 
 /// The problems of one file, of which only the first few are worded.
 #[derive(Default)]
-pub(crate) struct Problems {
+pub struct Problems {
     shown: Vec<Diagnostic>,
     more: usize,
 }
 
 impl Problems {
     /// Nothing wrong yet.
-    pub(crate) fn new() -> Problems {
+    pub fn new() -> Problems {
         Problems::default()
     }
 
     /// Adds one. The message is only made if it will be shown: there may be millions.
-    pub(crate) fn push(&mut self, problem: impl FnOnce() -> Diagnostic) {
+    pub fn push(&mut self, problem: impl FnOnce() -> Diagnostic) {
         if self.shown.len() < MOST_SHOWN {
             self.shown.push(problem());
         } else {
@@ -28,19 +28,19 @@ impl Problems {
     }
 
     /// Adds all that was found by a part of the reader.
-    pub(crate) fn extend(&mut self, problems: Diagnostics) {
+    pub fn extend(&mut self, problems: Diagnostics) {
         for problem in problems {
             self.push(|| problem);
         }
     }
 
     /// Whether there is nothing wrong.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.shown.is_empty()
     }
 
     /// Adds a fact to the first message: one that is about the file rather than one of its cells.
-    pub(crate) fn note_first(&mut self, text: impl Into<String>) {
+    pub fn note_first(&mut self, text: impl Into<String>) {
         if !self.shown.is_empty() {
             let first = self.shown.remove(0).note(text);
             self.shown.insert(0, first);
@@ -48,7 +48,7 @@ impl Problems {
     }
 
     /// `value` if nothing is wrong.
-    pub(crate) fn finish<T>(mut self, value: T) -> Result<T, Diagnostics> {
+    pub fn finish<T>(mut self, value: T) -> Result<T, Diagnostics> {
         if self.shown.is_empty() {
             return Ok(value);
         }
@@ -67,12 +67,12 @@ impl Problems {
 }
 
 /// One error that ends the reading of a file.
-pub(crate) fn fatal<T>(problem: Diagnostic) -> Result<T, Diagnostics> {
+pub fn fatal<T>(problem: Diagnostic) -> Result<T, Diagnostics> {
     Err(problem.into())
 }
 
 /// A piece of a file as it can stand in a message: on one line, in backticks, not too long.
-pub(crate) fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     const MOST_CHARACTERS: usize = 40;
     if text.is_empty() {
         return "an empty cell".to_string();
@@ -94,7 +94,7 @@ pub(crate) fn shown(text: &str) -> String {
 }
 
 /// `1 row`, `2 rows`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
+pub fn counted(count: usize, noun: &str) -> String {
     if count == 1 {
         format!("1 {noun}")
     } else {

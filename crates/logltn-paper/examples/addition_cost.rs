@@ -1,6 +1,6 @@
 //! What a training row of N-digit addition costs, for N from 1 to 15: the logic alone, and the whole step.
 //!
-//! `cargo run --release -p logltn-train --example addition_cost -- [FOLDER [STEPS [THREADS]]]` prints a table and writes
+//! `cargo run --release -p logltn-paper --example addition_cost -- [FOLDER [STEPS [THREADS]]]` prints a table and writes
 //! `addition-cost.png` and `addition-cost.csv` to FOLDER. Theory, network and batches are those of
 //! `logltn reproduce multi-add`; images and sums are made up, as times do not depend on them.
 
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use logltn::{Diagnostic, Diagnostics, Engine, Parameters, Plan};
+use logltn_paper::{addition_batch, addition_manifest, addition_theory};
+use logltn_report::{LinesOptions, Series, lines_png};
 use logltn_train::project::Project;
-use logltn_train::report::{LinesOptions, Series, lines_png};
-use logltn_train::reproduce::{addition_batch, addition_manifest, addition_theory};
 use logltn_train::train::{TrainOptions, Trainer};
 use tempfile::TempDir;
 

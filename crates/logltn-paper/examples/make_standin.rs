@@ -1,13 +1,13 @@
-//! Writes the data files of `theories/`: `cargo run -p logltn-train --example make_standin`.
+//! Writes the data files of `theories/`: `cargo run -p logltn-paper --example make_standin`.
 //!
-//! They are made from figures and a seed (see `logltn_train::standin`); only the sums of MNISTAdd read real data, the
+//! They are made from figures and a seed (see `logltn_paper::standin`); only the sums of MNISTAdd read real data, the
 //! labels in `data/mnist`.
 
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use logltn_train::standin::files::theory_files;
+use logltn_paper::standin::files::theory_files;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

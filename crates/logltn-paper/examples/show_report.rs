@@ -1,16 +1,16 @@
 //! Makes a report, the other kinds of pictures and TensorBoard events from a simulated run, to look at:
-//! `cargo run -p logltn-train --example show_report -- DIR [STEPS AXIOMS]`.
+//! `cargo run -p logltn-paper --example show_report -- DIR [STEPS AXIOMS]`.
 
 use std::f64::consts::TAU;
 use std::path::Path;
 
 use logltn::Diagnostics;
-use logltn_train::report::{
+use logltn_paper::standin::{CLUSTERING_DIMENSIONS, clustering_points};
+use logltn_report::{
     LinesOptions, Picture, Report, RunSummary, ScatterPanel, Series, lines_png, panels_png, pca_2d,
     scatter_png,
 };
 use logltn_train::run_directory::StepRecord;
-use logltn_train::standin::{CLUSTERING_DIMENSIONS, clustering_points};
 use logltn_train::tensorboard::EventWriter;
 
 fn main() -> Result<(), Diagnostics> {
@@ -162,7 +162,7 @@ fn clusters(dir: &Path) -> Result<Picture, Diagnostics> {
     )?;
     Ok(Picture {
         title: "The points by their first two principal components".into(),
-        png: logltn_train::data::read_bytes(&path)?,
+        png: logltn_data::read_bytes(&path)?,
     })
 }
 

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 use logltn::theory::PredicateId;
 use logltn::{Diagnostic, Diagnostics};
+use logltn_data::{CsvFile, read_bytes};
+use logltn_report::{LinesOptions, ScatterPanel, lines_png, panels_png, pca_2d};
+use logltn_train::manifest::By;
+use logltn_train::metrics::adjusted_rand_index;
+use logltn_train::project::{Features, Project};
 
 use super::curves::curves;
 use super::jobs::{Found, Progress};
 use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
 use super::{CONFIGURATIONS, DataKind, Experiment, Metric, Options, common_settings, load, places};
-use crate::data::{CsvFile, read_bytes};
-use crate::manifest::By;
-use crate::metrics::adjusted_rand_index;
-use crate::project::{Features, Project};
-use crate::report::{LinesOptions, ScatterPanel, lines_png, panels_png, pca_2d};
 use crate::standin::files::clustering_project;
 
 const STEPS: u64 = 1000;

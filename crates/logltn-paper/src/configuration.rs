@@ -1,10 +1,10 @@
 //! The paper's seven configurations of operators.
 
 use logltn::{Diagnostic, Semantics, did_you_mean};
+use logltn_train::manifest::{By, Curve, Schedule, Schedules};
+use logltn_train::project::Project;
 
 use super::multi_add::CEILING;
-use crate::manifest::{By, Curve, Schedule, Schedules};
-use crate::project::Project;
 
 /// A row of the paper's tables: a semantics and its p_forall.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,7 +52,7 @@ impl Configuration {
     /// The configuration of that name.
     ///
     /// ```
-    /// use logltn_train::reproduce::Configuration;
+    /// use logltn_paper::Configuration;
     /// assert_eq!(Configuration::named("stable-6")?.p_forall, Some(6.0));
     /// let error = Configuration::named("stabel-6").unwrap_err();
     /// assert!(error.help_text().unwrap().contains("did you mean `stable-6`?"));

@@ -1,8 +1,9 @@
 //! How a metric went during training: the mean over runs, a line for each configuration.
 
+use logltn_report::Series;
+
 use super::record::{Job, RunRecord};
 use super::{Configuration, Metric};
-use crate::report::Series;
 
 /// A line for each of the configurations that has runs on so much data.
 pub(super) fn curves(

@@ -2,10 +2,24 @@
 //!
 //! A task is an [`Experiment`]: how to get its data, how to do one run, what to draw. Everything else is common: runs
 //! go in parallel, each leaves a small file when it is done, and a table that was interrupted goes on from those files.
+//! Where the real data are not at hand, [`standin`] makes some like them.
+//!
+//! ```
+//! use logltn_paper::{CONFIGURATIONS, Task, published};
+//!
+//! let tasks = Task::ALL.map(Task::name);
+//! assert_eq!(tasks, ["clustering", "mnist-add", "multi-add", "pascal-part"]);
+//! for configuration in CONFIGURATIONS {
+//!     let paper = published(Task::Clustering, configuration.name, None, "ari").unwrap();
+//!     println!("{:20} {} ± {}", configuration.title, paper.mean, paper.sd);
+//! }
+//! ```
+//!
+//! A whole table, which takes minutes or hours, is one call:
 //!
 //! ```no_run
 //! use std::sync::atomic::AtomicBool;
-//! use logltn_train::reproduce::{Options, Quiet, Reproduced, Task, reproduce};
+//! use logltn_paper::{Options, Quiet, Reproduced, Task, reproduce};
 //!
 //! let options = Options { runs: Some(2), ..Options::default() };
 //! if let Reproduced::Finished(table) = reproduce(Task::Clustering, &options, &AtomicBool::new(false), &Quiet)? {
@@ -27,6 +41,7 @@ mod pascal_part;
 mod places;
 mod published;
 mod record;
+pub mod standin;
 mod table;
 mod training;
 
@@ -37,6 +52,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use logltn::{Diagnostic, Diagnostics};
+use logltn_train::project::Project;
 
 use experiment::Experiment;
 
@@ -61,6 +77,14 @@ pub enum Task {
 }
 
 impl Task {
+    /// All of them.
+    pub const ALL: [Task; 4] = [
+        Task::Clustering,
+        Task::MnistAdd,
+        Task::MultiAdd,
+        Task::PascalPart,
+    ];
+
     /// As on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -316,9 +340,9 @@ fn common_settings(options: &Options, data: DataKind) -> BTreeMap<String, String
 }
 
 /// A project that was just written, which must be right.
-fn load(manifest: &Path) -> Result<crate::project::Project, Diagnostics> {
+fn load(manifest: &Path) -> Result<Project, Diagnostics> {
     let mut found = Diagnostics::new();
-    match crate::project::Project::load(manifest, &mut found) {
+    match Project::load(manifest, &mut found) {
         Some(project) => Ok(project),
         None if found.has_errors() => Err(found),
         None => Err(Diagnostic::error(format!("{}: cannot be read", manifest.display())).into()),

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use logltn::{Diagnostic, Diagnostics};
+use logltn_data::{Array, Values, read_idx};
 
 use super::{Options, places};
-use crate::data::{Array, Values, read_idx};
 
 /// How many digits there are.
 pub(super) const DIGITS: usize = 10;

@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 
 use logltn::theory::PredicateId;
 use logltn::{Diagnostic, Diagnostics};
+use logltn_report::{LinesOptions, lines_png};
+use logltn_train::manifest::By;
+use logltn_train::project::Project;
+use logltn_train::train::Trainer;
 
 use super::clustering::largest;
 use super::curves::curves;
@@ -13,10 +17,6 @@ use super::mnist::{self, DIGITS, Digits};
 use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
 use super::{CONFIGURATIONS, DataKind, Experiment, Metric, Options, common_settings, load, places};
-use crate::manifest::By;
-use crate::project::Project;
-use crate::report::{LinesOptions, lines_png};
-use crate::train::Trainer;
 
 const SAMPLES: [usize; 2] = [1_500, 15_000];
 const EPOCHS: u64 = 20;
@@ -172,7 +172,7 @@ impl Experiment for MnistAdd {
                 let [a, b, c, d] = [0, 1, 2, 3].map(|k| k * samples + i);
                 rows += &format!("{a},{b},{c},{d},{sum}\n");
             }
-            let theory = include_str!("../../../../theories/mnist_add.ltn");
+            let theory = include_str!("../../../theories/mnist_add.ltn");
             let manifest_name = format!("mnist_add-{samples}.toml");
             places::write_files(
                 folder,

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use logltn::Diagnostics;
+use logltn_data::read_bytes;
+use logltn_report::base64;
 
 use super::{Section, Table, places};
-use crate::data::read_bytes;
-use crate::report::base64;
 
 /// Writes them. The pictures, which are in the folder, become part of the page.
 pub(super) fn write(

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use logltn::{Diagnostic, Diagnostics};
-
-use crate::run_directory::write_atomically;
+use logltn_train::run_directory::write_atomically;
 
 /// The folder `name` of data, such as `tcga`: in the folder the user names, or in `../shared/data` if they name none;
 /// else in `data` of the current folder, of those above it, or of those above the program, where a clone has what it

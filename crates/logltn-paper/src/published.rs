@@ -157,7 +157,7 @@ const PASCAL_PART: [(&str, [Published; 3]); 4] = [
 /// What the paper reports for a configuration, if it does.
 ///
 /// ```
-/// use logltn_train::reproduce::{Task, published};
+/// use logltn_paper::{Task, published};
 /// assert_eq!(published(Task::Clustering, "logltn", None, "ari").unwrap().mean, 0.71);
 /// assert_eq!(published(Task::MnistAdd, "logltn", Some(15_000), "accuracy").unwrap().mean, 95.61);
 /// assert_eq!(published(Task::MnistAdd, "logltn", Some(500), "accuracy"), None);

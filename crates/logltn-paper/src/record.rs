@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use logltn::{Diagnostic, Diagnostics};
+use logltn_train::run_directory::write_atomically;
 use serde::{Deserialize, Serialize};
 
 use super::Configuration;
-use crate::run_directory::write_atomically;
 
 /// A run to be done.
 #[derive(Clone, Copy, Debug, PartialEq)]

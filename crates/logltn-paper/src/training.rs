@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use logltn::Diagnostics;
+use logltn_train::project::Project;
+use logltn_train::train::{TrainOptions, Trainer};
 
 use super::jobs::{Finding, Found, Progress};
 use super::record::Job;
-use crate::project::Project;
-use crate::train::{TrainOptions, Trainer};
 
 /// A training with the job's seed.
 pub(super) fn trainer(project: Project, job: &Job) -> Result<Trainer, Diagnostics> {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use logltn_train::reproduce::{
+use logltn_paper::{
     Configuration, Job, Options, Quiet, Reproduced, RunRecord, Table, Task, Watch, reproduce,
 };
 use tempfile::TempDir;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use logltn_train::standin::files::theory_files;
-use logltn_train::standin::ontology::{TYPES, type_id};
+use logltn_paper::standin::files::theory_files;
+use logltn_paper::standin::ontology::{TYPES, type_id};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -55,7 +55,7 @@ fn committed_files_are_what_the_generator_makes() {
     for (path, bytes) in &made {
         assert!(
             committed(path) == *bytes,
-            "theories/{path} differs: run `cargo run -p logltn-train --example make_standin`"
+            "theories/{path} differs: run `cargo run -p logltn-paper --example make_standin`"
         );
     }
     // Nothing else may lie in the data folders: it would be a file that no one can make again.

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use tiny_skia::PathBuilder;
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-static REGULAR: &[u8] = include_bytes!("../../fonts/Inter-Regular.otf");
-static BOLD: &[u8] = include_bytes!("../../fonts/Inter-SemiBold.otf");
+static REGULAR: &[u8] = include_bytes!("../fonts/Inter-Regular.otf");
+static BOLD: &[u8] = include_bytes!("../fonts/Inter-SemiBold.otf");
 
 fn face(bold: bool) -> Option<&'static Face<'static>> {
     static FACES: OnceLock<[Option<Face<'static>>; 2]> = OnceLock::new();

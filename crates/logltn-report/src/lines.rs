@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use logltn::Diagnostic;
+use logltn_train::run_directory::write_atomically;
 
 use super::bitmap;
 use super::chart::{Chart, Curve};
 use super::drawing::Drawing;
-use crate::run_directory::write_atomically;
 
 /// A named curve.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,7 +38,7 @@ pub struct LinesOptions {
 /// Writes a plot of curves.
 ///
 /// ```
-/// use logltn_train::report::{LinesOptions, Series, lines_png};
+/// use logltn_report::{LinesOptions, Series, lines_png};
 /// let folder = tempfile::tempdir().unwrap();
 /// let path = folder.path().join("times.png");
 /// let series = Series { name: "logltn".into(), points: vec![(1.0, 2.0), (10.0, 20.0), (100.0, 210.0)] };

@@ -8,7 +8,7 @@ use logltn::Diagnostic;
 /// always give the same picture. With one dimension the second coordinate is 0.
 ///
 /// ```
-/// use logltn_train::report::pca_2d;
+/// use logltn_report::pca_2d;
 /// // On a line in three dimensions: all of the spread is in the first component.
 /// let points = pca_2d(&[0.0, 0.0, 5.0, 3.0, 4.0, 5.0, 6.0, 8.0, 5.0], 3)?;
 /// assert!((points[2].0 - points[0].0 - 10.0).abs() < 1e-9);

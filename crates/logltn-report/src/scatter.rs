@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use logltn::Diagnostic;
+use logltn_train::run_directory::write_atomically;
 
 use super::axis::Axis;
 use super::bitmap;
@@ -10,7 +11,6 @@ use super::chart::{Frame, axes, widest_mark};
 use super::drawing::{Anchor, Drawing, Marker, Shape};
 use super::font;
 use super::palette::{self, INK};
-use crate::run_directory::write_atomically;
 
 /// One panel of a scatter plot.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,7 +60,7 @@ impl ScatterPanel {
 /// Writes a scatter plot: each of `points` in the colour of its class.
 ///
 /// ```
-/// use logltn_train::report::scatter_png;
+/// use logltn_report::scatter_png;
 /// let folder = tempfile::tempdir().unwrap();
 /// let path = folder.path().join("points.png");
 /// scatter_png(&[(0.0, 1.0), (2.0, 3.0)], &[0, 1], &["a".into(), "b".into()], "Two points", &path)?;

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use logltn::{Diagnostic, Diagnostics};
+use logltn_data::read_bytes;
+use logltn_train::run_directory::{RunDirectory, StepRecord, write_atomically};
 
 use super::thinning::Thinned;
-use crate::data::read_bytes;
-use crate::run_directory::{RunDirectory, StepRecord, write_atomically};
 
 /// How many stretches a curve of the whole run has: about one for every pixel and a half of a chart.
 const STRETCHES: usize = 512;
@@ -47,7 +47,7 @@ pub struct RunSummary {
 /// A run, thinned to what a page can show. Made from a [`RunSummary`], or record by record.
 ///
 /// ```
-/// use logltn_train::report::{Report, RunSummary};
+/// use logltn_report::{Report, RunSummary};
 /// use logltn_train::run_directory::StepRecord;
 /// let mut report = Report::new(&RunSummary {
 ///     title: "clustering".into(),

@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use logltn_train::run_directory::{AxiomInfo, RunDirectory, RunInfo, RunStatus, StepRecord};
+
 use super::html::number;
 use super::*;
-use crate::run_directory::{AxiomInfo, RunDirectory, RunInfo, RunStatus, StepRecord};
 
 fn summary(steps: u64, axioms: usize) -> RunSummary {
     RunSummary {

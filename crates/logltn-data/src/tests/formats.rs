@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use safetensors::tensor::Dtype;
 
 use super::writers::{f32s, f64s, gzip, idx, npy, npy_with_header, npz, safetensors};
-use crate::data::{
+use crate::{
     Array, CsvFile, Field, Values, parse_fields, parse_idx, parse_individuals, parse_npy,
     parse_npz, parse_safetensors,
 };

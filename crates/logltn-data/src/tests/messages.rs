@@ -6,7 +6,7 @@ use safetensors::tensor::Dtype;
 use super::writers::{
     f32s, f64s, gzip, idx, npy, npy_with_header, npz, safetensors, safetensors_with_header,
 };
-use crate::data::{CsvFile, parse_fields, parse_individuals};
+use crate::{CsvFile, parse_fields, parse_individuals};
 
 fn fields(bytes: &[u8], name: &str) -> String {
     parse_fields(bytes, name).unwrap_err().to_string()

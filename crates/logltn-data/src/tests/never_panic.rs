@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use safetensors::tensor::Dtype;
 
 use super::writers::{f32s, f64s, gzip, idx, npy, npz, safetensors};
-use crate::data::{Array, CsvFile, Field, Values, parse_fields, parse_individuals};
+use crate::{Array, CsvFile, Field, Values, parse_fields, parse_individuals};
 
 /// What [`Array`] promises.
 fn check(array: &Array) {

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use logltn::{Diagnostic, Diagnostics};
+use logltn_report::{LinesOptions, Series, lines_png};
+use logltn_train::train::Trainer;
 
 use super::clustering::largest;
 use super::curves::curves;
@@ -21,8 +23,6 @@ use super::training::{train, trainer};
 use super::{
     CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, Task, load, places,
 };
-use crate::report::{LinesOptions, Series, lines_png};
-use crate::train::Trainer;
 pub use theory::addition_theory;
 
 /// Numbers of digits of the published figures, and one between.

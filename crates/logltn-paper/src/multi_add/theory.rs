@@ -8,7 +8,7 @@ use super::super::mnist::Digits;
 /// variables, so that each equation is about one column of digits. Digit 0 is the least significant one.
 ///
 /// ```
-/// use logltn_train::reproduce::addition_theory;
+/// use logltn_paper::addition_theory;
 /// assert_eq!(
 ///     addition_theory(2),
 ///     "\

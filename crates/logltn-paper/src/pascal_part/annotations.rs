@@ -5,9 +5,9 @@ use std::path::Path;
 
 use flate2::read::GzDecoder;
 use logltn::{Diagnostic, Diagnostics, did_you_mean};
+use logltn_data::{CsvFile, read_bytes};
 use rustc_hash::FxHashMap;
 
-use crate::data::{CsvFile, read_bytes};
 use crate::standin::ontology::{TYPES, type_id};
 use crate::standin::{SceneBox, pascal_part_scenes};
 

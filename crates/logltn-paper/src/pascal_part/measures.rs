@@ -2,13 +2,13 @@
 
 use logltn::theory::PredicateId;
 use logltn::{Diagnostic, Diagnostics};
+use logltn_train::metrics::{average_precision, balanced_accuracy};
+use logltn_train::train::Trainer;
 
 use super::split::Pairs;
-use crate::metrics::{average_precision, balanced_accuracy};
-use crate::reproduce::clustering::largest;
+use crate::clustering::largest;
 use crate::standin::SceneBox;
 use crate::standin::ontology::{TYPES, pairs as ontology_pairs};
-use crate::train::Trainer;
 
 /// Pairs that are asked about at once.
 const BLOCK: usize = 1 << 16;
@@ -90,7 +90,8 @@ impl TestSet {
 
     /// The figures of these types and these logits of pairs.
     fn count(&self, predicted: &[usize], logits: &[f32]) -> Result<Measures, Diagnostics> {
-        let wrong = |error: crate::metrics::MetricError| Diagnostic::error(error.to_string());
+        let wrong =
+            |error: logltn_train::metrics::MetricError| Diagnostic::error(error.to_string());
         let scores: Vec<f64> = logits.iter().map(|&x| f64::from(x)).collect();
         let percent = 100.0;
         // A logit above 0 is a truth above 0.5.

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 use logltn::theory::PredicateId;
 use logltn::{ColumnData, Diagnostic, Diagnostics};
+use logltn_report::{LinesOptions, Series, line_panels_png};
+use logltn_train::manifest::By;
+use logltn_train::project::Project;
 
 use super::curves::curves;
 use super::jobs::{Found, Progress};
@@ -20,9 +23,6 @@ use super::{
     CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, common_settings, load,
     places,
 };
-use crate::manifest::By;
-use crate::project::Project;
-use crate::report::{LinesOptions, Series, line_panels_png};
 use crate::standin::SceneBox;
 use annotations::Annotations;
 use measures::{Measures, TestSet};

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::random::Random;
+use logltn_train::random::Random;
+
 use crate::standin::SceneBox;
 
 /// The share of labels that is given away.

@@ -1,7 +1,8 @@
 //! The clustering task's stand-in: each class is a normal distribution with the real class's mean and covariance.
 
+use logltn_train::random::Random;
+
 use super::clustering_figures::CLASSES;
-use crate::random::Random;
 
 /// How many numbers describe a point.
 pub const CLUSTERING_DIMENSIONS: usize = 16;
@@ -31,7 +32,7 @@ pub struct ClusteringStandIn {
 /// The real classes have heavier tails and less regular shapes than these normal distributions.
 ///
 /// ```
-/// let points = logltn_train::standin::clustering_points(0);
+/// let points = logltn_paper::standin::clustering_points(0);
 /// assert_eq!(points.labels.len(), 801);
 /// assert_eq!(points.labels.iter().filter(|&&class| class == "COAD").count(), 78);
 /// ```

@@ -1,9 +1,10 @@
 //! The data files beside the paper's theories, as bytes: what `theories/` holds is what this makes, and a test sees to
-//! it. `cargo run -p logltn-train --example make_standin` writes them.
+//! it. `cargo run -p logltn-paper --example make_standin` writes them.
 
 use std::io::{self, Read};
 
 use flate2::read::GzDecoder;
+use logltn_train::random::Random;
 use safetensors::tensor::{Dtype, TensorView};
 
 use super::ontology::{TYPES, pairs};
@@ -11,7 +12,6 @@ use super::{
     CLUSTERING_DIMENSIONS, DEFAULT_NOISE, SceneBox, clustering_points, pascal_part_scenes,
     simulated_features,
 };
-use crate::random::Random;
 
 /// Everything is made from this seed.
 const SEED: u64 = 0;

@@ -10,11 +10,11 @@
 //! | clustering | [`clustering_points`]: 801 points of 16 numbers in five classes |
 //! | PASCAL-Part | [`pascal_part_scenes`]: pictures full of boxes; [`simulated_features`]: what a detector would say of them |
 //!
-//! The same seed gives the same bits on every platform (the private module `random` says how), so the files that
+//! The same seed gives the same bits on every platform ([`logltn_train::random`] says how), so the files that
 //! [`files`] makes from them can be compared byte by byte.
 //!
 //! ```
-//! use logltn_train::standin::{clustering_points, pascal_part_scenes, simulated_features};
+//! use logltn_paper::standin::{clustering_points, pascal_part_scenes, simulated_features};
 //!
 //! let clustering = clustering_points(0);
 //! assert_eq!(clustering.features.len(), 801 * 16);

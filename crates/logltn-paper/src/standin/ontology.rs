@@ -61,7 +61,7 @@ pub const ONTOLOGY: [Whole; 20] = [
 /// The number of a type, if there is one of that name.
 ///
 /// ```
-/// use logltn_train::standin::ontology::type_id;
+/// use logltn_paper::standin::ontology::type_id;
 /// assert_eq!(type_id("background"), Some(0));
 /// assert_eq!(type_id("unicorn"), None);
 /// ```
@@ -72,7 +72,7 @@ pub fn type_id(name: &str) -> Option<usize> {
 /// Whether a type, by number, can be part of another.
 ///
 /// ```
-/// use logltn_train::standin::ontology::{is_part, type_id};
+/// use logltn_paper::standin::ontology::{is_part, type_id};
 /// let (cap, bottle) = (type_id("cap").unwrap(), type_id("bottle").unwrap());
 /// assert!(is_part(cap, bottle));
 /// assert!(!is_part(bottle, cap));

@@ -1,8 +1,9 @@
 //! The PASCAL-Part task's stand-in: pictures of wholes with their parts, box by box.
 
+use logltn_train::random::{Random, exp};
+
 use super::ontology::type_id;
 use super::pascal_part_figures::{PICTURE_SIZES, REPEATED_TYPE, WHOLES, WHOLES_PER_PICTURE};
-use crate::random::{Random, exp};
 
 /// The dataset drops boxes with a side below this many pixels, so none is made.
 const SMALLEST_SIDE: u32 = 6;
@@ -88,7 +89,7 @@ pub struct Scenes {
 /// inside its whole. What depends on what beyond that (an eye needs a head) is not modelled.
 ///
 /// ```
-/// use logltn_train::standin::pascal_part_scenes;
+/// use logltn_paper::standin::pascal_part_scenes;
 ///
 /// let scenes = pascal_part_scenes(0, 10);
 /// let last = scenes.boxes.last().unwrap();

@@ -5,9 +5,10 @@
 //! of one whole (a part of several wholes has a mixture of theirs). A box's features are its type's prototype plus
 //! noise, whose size decides how hard the task is.
 
+use logltn_train::random::Random;
+
 use super::ontology::{Kind, ONTOLOGY, TYPES};
 use super::pascal_part::SceneBox;
-use crate::random::Random;
 
 /// The noise of the committed stand-in, for its 64 numbers per box; wider features need more to be as hard.
 ///
@@ -27,7 +28,7 @@ const SHARED: f64 = 0.5;
 /// coordinate; the prototypes' coordinates have about standard deviation 1.
 ///
 /// ```
-/// use logltn_train::standin::{pascal_part_scenes, simulated_features};
+/// use logltn_paper::standin::{pascal_part_scenes, simulated_features};
 ///
 /// let boxes = pascal_part_scenes(0, 2).boxes;
 /// let exact = simulated_features(0, &boxes, 8, 0.0);

@@ -4,11 +4,11 @@
 //! directory, and can be interrupted at any moment.
 
 mod batches;
+mod classified;
 mod data_files;
 mod evaluate_run;
 mod measure;
 mod optimise;
-mod pictures;
 mod resolved;
 mod run;
 mod state;
@@ -20,6 +20,7 @@ use crate::manifest::{By, Length, Phase as PhaseSpec, Train};
 use crate::model::{Grounding, Model};
 use crate::project::Project;
 use batches::TableBatches;
+pub use classified::Classified;
 pub use evaluate_run::evaluate_run;
 use measure::Measure;
 use optimise::Optimise;
