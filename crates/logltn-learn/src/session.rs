@@ -1,82 +1,46 @@
-//! Training: batches, schedules, phases, an optimiser, and everything needed to stop and go on.
-//!
-//! [`Trainer`] does one step at a time and knows nothing of files; [`run`] drives it, keeps a run
-//! directory, and can be interrupted at any moment.
+//! A training that goes on step by step, in memory.
 
-mod batches;
-mod classified;
-mod data_files;
-mod evaluate_run;
-mod measure;
-mod optimise;
-mod resolved;
-mod run;
-mod state;
-mod unchanged;
+use std::sync::Arc;
 
-use logltn::{Diagnostic, Diagnostics, Engine, Parameters, Plan, Semantics};
+use logltn::theory::{ArgumentSort, PredicateId};
+use logltn::{
+    Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics, Source, did_you_mean,
+};
 
-use crate::manifest::{By, Length, Phase as PhaseSpec, Train};
+use crate::batches::{self, TableBatches};
+use crate::builder::Builder;
+use crate::evaluate::Evaluated;
+use crate::knowledge::{Ground, KnowledgeBase};
+use crate::measure::{self, Measure};
 use crate::model::{Grounding, Model};
-use crate::project::Project;
-use batches::TableBatches;
-pub use classified::Classified;
-pub use evaluate_run::evaluate_run;
-use measure::Measure;
-use optimise::Optimise;
-pub use run::{Outcome, RunOptions, Watch, run};
+use crate::optimise::Optimise;
+use crate::training::{Length, Training};
 
-/// What may be said on a command line instead of in the manifest.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TrainOptions {
-    /// Where all randomness comes from.
-    pub seed: Option<u64>,
-    /// How many steps, in a single phase of all axioms.
-    pub steps: Option<u64>,
-    /// The semantics.
-    pub semantics: Option<Semantics>,
-}
-
-/// A training that goes on step by step.
-///
-/// ```no_run
-/// use std::path::Path;
-/// use logltn::Diagnostics;
-/// use logltn_train::project::Project;
-/// use logltn_train::train::{TrainOptions, Trainer};
-///
-/// let mut found = Diagnostics::new();
-/// let project = Project::load(Path::new("theories/clustering.toml"), &mut found).ok_or(found)?;
-/// let mut trainer = Trainer::new(project, &TrainOptions::default())?;
-/// while !trainer.is_done() {
-///     let step = trainer.step()?;
-///     println!("{} {}", step.step, step.loss);
-/// }
-/// println!("{:?}", trainer.measure()?);
-/// # Ok::<(), Diagnostics>(())
-/// ```
-pub struct Trainer {
-    project: Project,
-    model: Model,
+/// A theory with its data, its networks and its training, one step at a time; and the questions that it can be asked
+/// at any moment. The crate's page has an example.
+pub struct Session {
+    pub(crate) knowledge: KnowledgeBase,
+    pub(crate) training: Training,
+    pub(crate) model: Model,
     phases: Vec<Phase>,
+    /// The plan of all axioms.
+    whole: Arc<Plan>,
+    pub(crate) warnings: Diagnostics,
     /// The phase that the model is attached to.
-    attached: Option<usize>,
-    batches: Vec<TableBatches>,
-    optimise: Optimise,
-    train: Train,
-    seed: u64,
-    semantics: Semantics,
+    pub(crate) attached: Option<usize>,
+    pub(crate) batches: Vec<TableBatches>,
+    pub(crate) optimise: Optimise,
     /// Steps done.
-    done: u64,
-    total: u64,
+    pub(crate) done: u64,
+    pub(crate) total: u64,
     steps_per_epoch: u64,
     measures: Vec<Measure>,
     axioms: Vec<(String, f64)>,
     /// α, p and p_forall of the last step.
     last_parameters: Parameters,
     /// For early stopping: the best value so far and how many evaluations ago it was.
-    best: Option<(f64, u64)>,
-    stopped_early: bool,
+    pub(crate) best: Option<(f64, u64)>,
+    pub(crate) stopped_early: bool,
 }
 
 struct Phase {
@@ -96,7 +60,7 @@ pub struct Step {
     pub loss: f64,
     /// All axioms together.
     pub sat: f64,
-    /// The truth of each axiom of the project; NaN for those that the phase leaves out.
+    /// The truth of each axiom of the theory; NaN for those that the phase leaves out.
     pub axioms: Vec<f64>,
     /// The norm of the gradient by all parameters, before clipping.
     pub gradient_norm: f64,
@@ -104,65 +68,73 @@ pub struct Step {
     pub parameters: Parameters,
 }
 
-impl Trainer {
-    /// Plans a project's training and draws the initial weights.
-    pub fn new(project: Project, options: &TrainOptions) -> Result<Trainer, Diagnostics> {
-        let mut train = match &project.manifest.train {
-            Some(train) => train.value.clone(),
-            None => Train::default(),
+impl Session {
+    /// Begins to put a session together, from the text of a theory.
+    pub fn builder(theory: impl Into<String>) -> Builder {
+        Builder::new(Source::new("theory", theory.into()))
+    }
+
+    /// Plans a training and draws the initial weights.
+    ///
+    /// # Errors
+    /// If something is missing, or does not fit.
+    pub fn new(knowledge: KnowledgeBase, training: Training) -> Result<Session, Diagnostics> {
+        if training.phases.is_empty() {
+            let error = Diagnostic::error("the training has no end: there are no steps to be done");
+            return Err(error.help("say how many steps, epochs or phases").into());
+        }
+        // All mistakes at once.
+        let mut found = Diagnostics::new();
+        let mut checked = |errors: Diagnostics| found.extend(errors);
+        // One plan for all phases that have all axioms; as a rule there is one phase, and it does.
+        let whole = Plan::new(&knowledge.data, &knowledge.outputs, &training.semantics)
+            .map_err(&mut checked);
+        let model = Model::new(&knowledge, training.seed).map_err(&mut checked);
+        let measures = measure::of(&knowledge, &training.metrics).map_err(&mut checked);
+        let (Ok(whole), Ok(mut model), Ok(measures)) = (whole, model, measures) else {
+            return Err(found);
         };
-        if let Some(steps) = options.steps {
-            train.phases = vec![PhaseSpec {
-                span: logltn::Span::default(),
-                length: Length::Steps(steps),
-                axioms: None,
-            }];
-        }
-        if train.phases.is_empty() {
-            return Err(
-                Diagnostic::error("the manifest does not say how long to train")
-                    .help(
-                        "write `steps = 1000` or `epochs = 20` under `[train]`, or give `--steps`",
-                    )
-                    .into(),
-            );
-        }
-        let seed = options.seed.unwrap_or(train.seed);
-        let semantics = options.semantics.unwrap_or(project.manifest.semantics);
-        let batches = batches::of(&project, seed);
+        let whole = Arc::new(whole);
+        let axioms: Vec<(String, f64)> = (whole.axioms().iter())
+            .map(|a| (a.name.clone(), a.weight))
+            .collect();
+        let batches = batches::of(&knowledge.data, &training.batches, training.seed);
         let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
             .max()
             .unwrap_or(1);
-        let all = Plan::new(&project.data, &project.outputs, &semantics)?;
-        let axioms: Vec<(String, f64)> = (all.axioms().iter())
-            .map(|a| (a.name.clone(), a.weight))
-            .collect();
         let mut phases = Vec::new();
         let mut end: u64 = 0;
-        for spec in &train.phases {
+        for spec in &training.phases {
             let steps = match spec.length {
                 Length::Steps(steps) => steps,
                 Length::Epochs(epochs) => epochs.saturating_mul(steps_per_epoch),
             };
             end = end.saturating_add(steps);
-            phases.push(phase(&project, &semantics, spec, &axioms, end)?);
+            let plan = match &spec.axioms {
+                None => Arc::clone(&whole),
+                Some(names) => Arc::new(plan_of(&knowledge, &training.semantics, names)?),
+            };
+            phases.push(phase(plan, &axioms, end));
         }
-        let mut model = Model::new(&project, seed)?;
-        // Shapes that only a later phase asks for get their networks now: the parameters never change.
+        // Shapes that only a later phase asks for, or an evaluation, get their networks now: the parameters never
+        // change.
         for phase in &phases {
-            model.attach(&project, &phase.engine)?;
+            model.attach(&knowledge, &phase.engine)?;
         }
-        Ok(Trainer {
-            optimise: Optimise::new(train.optimizer, &mut model),
-            measures: measure::read(&project)?,
-            project,
+        if training.phases.iter().all(|phase| phase.axioms.is_some()) {
+            model.attach(&knowledge, &Engine::<f32>::new(Arc::clone(&whole)))?;
+        }
+        Ok(Session {
+            optimise: Optimise::new(training.optimizer, &mut model),
+            measures,
+            warnings: whole.warnings().clone(),
+            whole,
+            knowledge,
+            training,
             model,
             phases,
             attached: None,
             batches,
-            train,
-            seed,
-            semantics,
             done: 0,
             total: end,
             steps_per_epoch,
@@ -173,12 +145,17 @@ impl Trainer {
         })
     }
 
-    /// The project.
-    pub fn project(&self) -> &Project {
-        &self.project
+    /// What is probably not as it was meant.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
     }
 
-    /// The model as it is.
+    /// The theory, its data, and what stands behind its symbols.
+    pub fn knowledge(&self) -> &KnowledgeBase {
+        &self.knowledge
+    }
+
+    /// The networks and learnable vectors as they are.
     pub fn model_mut(&mut self) -> &mut Model {
         &mut self.model
     }
@@ -192,15 +169,7 @@ impl Trainer {
         predicate: &str,
         grounding: Box<dyn Grounding>,
     ) -> Result<(), Diagnostics> {
-        let theory = self.project.theory();
-        let Some(id) = theory.predicate(predicate) else {
-            let names = theory.predicates.iter().map(|p| p.name.as_str());
-            return Err(
-                Diagnostic::error(format!("the theory has no predicate `{predicate}`"))
-                    .maybe_help(logltn::did_you_mean(predicate, names))
-                    .into(),
-            );
-        };
+        let id = self.predicate(predicate)?;
         if self.done > 0 {
             return Err(Diagnostic::error(format!(
                 "`{predicate}` cannot be grounded in the middle of a training"
@@ -209,25 +178,36 @@ impl Trainer {
             .into());
         }
         self.model.ground(id, grounding);
-        self.optimise = Optimise::new(self.train.optimizer, &mut self.model);
+        self.attached = None;
+        self.optimise = Optimise::new(self.training.optimizer, &mut self.model);
         Ok(())
+    }
+
+    fn predicate(&self, name: &str) -> Result<PredicateId, Diagnostics> {
+        let theory = self.knowledge.theory();
+        theory.predicate(name).ok_or_else(|| {
+            let names = theory.predicates.iter().map(|p| p.name.as_str());
+            Diagnostic::error(format!("the theory has no predicate `{name}`"))
+                .maybe_help(did_you_mean(name, names))
+                .into()
+        })
     }
 
     /// From now on each step moves the parameters of this predicate's network twice, by the same gradient.
     ///
     /// That is what an optimiser does that was given them twice, as the paper's authors' released code does.
-    pub(crate) fn move_twice(&mut self, predicate: &str) {
+    pub fn move_twice(&mut self, predicate: &str) {
         self.optimise.move_twice(predicate);
     }
 
     /// Where all randomness comes from.
     pub fn seed(&self) -> u64 {
-        self.seed
+        self.training.seed
     }
 
     /// The semantics that is trained with.
     pub fn semantics(&self) -> &Semantics {
-        &self.semantics
+        &self.training.semantics
     }
 
     /// The names and weights of all axioms, families written out.
@@ -263,7 +243,13 @@ impl Trainer {
     /// α, p and p_forall of the next step.
     pub fn parameters(&self) -> Parameters {
         let (by_step, by_epoch) = self.progress();
-        self.project.manifest.schedule.at(by_step, by_epoch)
+        self.training.schedule.at(by_step, by_epoch)
+    }
+
+    /// The phase that the next step is in.
+    fn phase(&self) -> usize {
+        let now = self.phases.iter().position(|p| self.done < p.end);
+        now.unwrap_or(self.phases.len() - 1)
     }
 
     /// From 0 at the first step to 1 at the last; the same by epochs.
@@ -292,20 +278,12 @@ impl Trainer {
     fn step_in_pool(&mut self) -> Result<Step, Diagnostics> {
         let parameters = self.parameters();
         let (by_step, by_epoch) = self.progress();
-        let learning_rate = self
-            .train
-            .learning_rate
-            .at(match self.train.learning_rate.by {
-                By::Step => by_step,
-                By::Epoch => by_epoch,
-            });
-        let at = (self.phases.iter())
-            .position(|p| self.done < p.end)
-            .unwrap_or(self.phases.len() - 1);
+        let learning_rate = self.training.learning_rate.now(by_step, by_epoch);
+        let at = self.phase();
         let phase = &mut self.phases[at];
         let moved = self.attached != Some(at);
         if moved {
-            self.model.attach(&self.project, &phase.engine)?;
+            self.model.attach(&self.knowledge, &phase.engine)?;
             self.attached = Some(at);
         }
         let batches = self.batches.iter_mut().map(|b| (b.table, b.next()));
@@ -329,7 +307,7 @@ impl Trainer {
             .into());
         }
         self.model.backward(&phase.engine);
-        let gradient_norm = Optimise::clip(&mut self.model, self.train.clip_norm);
+        let gradient_norm = Optimise::clip(&mut self.model, self.training.clip_norm);
         if !gradient_norm.is_finite() || !loss.is_finite() {
             return Err(self.not_finite(step, loss, at, &parameters));
         }
@@ -376,11 +354,8 @@ impl Trainer {
         });
         let what = match culprit {
             Some(name) => {
-                // A block of the host's goes by its predicate's number.
-                let predicates = &self.project.theory().predicates;
-                let number = name.strip_prefix("host.").and_then(|n| n.split('.').next());
-                let predicate = number.and_then(|n| predicates.get(n.parse::<usize>().ok()?));
-                let name = predicate.map_or(name.as_str(), |p| p.name.as_str());
+                let host = name.strip_prefix("host.").and_then(|n| n.split('.').next());
+                let name = host.unwrap_or(&name);
                 format!("the gradient of the network of `{name}` is not finite")
             }
             None => format!("the loss is {loss}"),
@@ -401,7 +376,7 @@ impl Trainer {
         let phase = &mut self.phases[at];
         let norms = phase.engine.axiom_gradient_norms(&parameters);
         let total: f64 = norms.iter().sum();
-        let theory = self.project.theory();
+        let theory = self.knowledge.theory();
         for (norm, axiom) in norms.iter().zip(phase.engine.plan().axioms()) {
             let warning = if *norm == 0.0 && axiom.weight > 0.0 && axiom.groundings > 0 {
                 Diagnostic::warning(format!(
@@ -429,7 +404,7 @@ impl Trainer {
         for measure in &mut self.measures {
             values.push((
                 measure.label.clone(),
-                measure.measure(&self.project, &mut self.model)?,
+                measure.measure(&self.knowledge, &mut self.model)?,
             ));
         }
         // Measuring has used the networks' rows.
@@ -439,17 +414,17 @@ impl Trainer {
 
     /// Whether the metrics are due after the step just done.
     pub fn measure_is_due(&self) -> bool {
-        let every = (self.project.manifest.evaluate.as_ref()).and_then(|e| e.every);
+        let every = self.training.measure_every;
         !self.measures.is_empty()
             && (self.is_done() || every.is_some_and(|n| self.done.is_multiple_of(n.max(1))))
     }
 
     /// Takes note of metrics for early stopping.
     pub fn note_metrics(&mut self, values: &[(String, f64)]) {
-        let Some(early) = &self.train.early_stop else {
+        let Some(early) = &self.training.early_stop else {
             return;
         };
-        let wanted = &early.metric.value;
+        let wanted = &early.metric;
         let is_it = |name: &str| name == wanted || name.split('(').next() == Some(wanted.as_str());
         let Some((_, value)) = values.iter().find(|(name, _)| is_it(name)) else {
             return;
@@ -463,39 +438,89 @@ impl Trainer {
         }
     }
 
-    /// How many steps lie between two checkpoints.
-    pub fn checkpoint_every(&self) -> u64 {
-        self.train.checkpoint_every.unwrap_or(100).max(1)
+    /// The truth of each axiom and of all together as they are now, in double precision, tables with batches looked at
+    /// whole.
+    ///
+    /// # Errors
+    /// If a predicate has nothing behind it.
+    pub fn evaluate(&mut self, parameters: &Parameters) -> Result<Evaluated, Diagnostics> {
+        let mut engine = Engine::<f64>::new(Arc::clone(&self.whole));
+        self.model.attach(&self.knowledge, &engine)?;
+        self.attached = None;
+        self.model.evaluate(&mut engine)?;
+        let numbers = self.knowledge.predicates.iter().map(|ground| match ground {
+            Ground::Numbers(numbers) => Some(&**numbers),
+            Ground::Network(_) | Ground::Host => None,
+        });
+        Evaluated::of(&mut engine, parameters, Some(numbers))
+    }
+
+    /// What a predicate says of some rows of individuals, `arity` of them to a row: its numbers (logits of a network),
+    /// for each row one, or one for each class. The argument that picks the class is left out.
+    ///
+    /// # Errors
+    /// If there is no such predicate or individual, or if it can be asked about the rows of the axioms only.
+    pub fn predict(&mut self, predicate: &str, rows: &[u32]) -> Result<Vec<f32>, Diagnostics> {
+        let id = self.predicate(predicate)?;
+        let KnowledgeBase { data, outputs, .. } = &self.knowledge;
+        let arguments = &data.theory()[id].arguments;
+        let arguments = &arguments[..arguments.len() - usize::from(outputs[id.index()].per_class)];
+        let arity = arguments.len();
+        if !rows.len().is_multiple_of(arity.max(1)) {
+            return Err(Diagnostic::error(format!(
+                "`{predicate}` takes {arity} individuals to a row, which {} individuals do not make",
+                rows.len()
+            ))
+            .into());
+        }
+        for (i, &individual) in rows.iter().enumerate() {
+            if let Some(ArgumentSort::Sort(sort)) = arguments.get(i % arity.max(1))
+                && individual as usize >= data.size(*sort)
+            {
+                return Err(Diagnostic::error(format!(
+                    "row {}: sort `{}` has no individual {individual}",
+                    i / arity,
+                    data.theory()[*sort].name
+                ))
+                .into());
+            }
+        }
+        self.model.predict(id, rows, arity)
+    }
+
+    /// What the axioms of the current phase ask for, in the current batch: for each request the rows of individuals
+    /// that a predicate is needed at, each once.
+    pub fn requests(&self) -> &[Request] {
+        self.phases[self.phase()].engine.requests()
     }
 }
 
-fn phase(
-    project: &Project,
+/// The plan of some axioms.
+fn plan_of(
+    knowledge: &KnowledgeBase,
     semantics: &Semantics,
-    spec: &PhaseSpec,
-    axioms: &[(String, f64)],
-    end: u64,
-) -> Result<Phase, Diagnostics> {
-    let named = |name: &str| match &spec.axioms {
-        None => true,
-        Some(names) => names.iter().any(|n| n.value == name),
-    };
+    names: &[String],
+) -> Result<Plan, Diagnostics> {
+    let named = |name: &str| names.iter().any(|n| n == name);
     let family = |name: &str| name.split('[').next().unwrap_or(name).to_string();
-    let member_named = |axiom: &str| match &spec.axioms {
-        None => true,
-        Some(names) => names.iter().any(|n| family(&n.value) == axiom),
-    };
-    let data = project.data.with_axioms(|axiom| member_named(&axiom.name));
-    let mut plan = Plan::new(&data, &project.outputs, semantics)?;
+    let member_named = |axiom: &str| names.iter().any(|n| family(n) == axiom);
+    let data = knowledge
+        .data
+        .with_axioms(|axiom| member_named(&axiom.name));
+    let mut plan = Plan::new(&data, &knowledge.outputs, semantics)?;
     plan.retain_axioms(|axiom| named(&axiom.name) || named(&family(&axiom.name)));
+    Ok(plan)
+}
+
+fn phase(plan: Arc<Plan>, axioms: &[(String, f64)], end: u64) -> Phase {
     let places = (plan.axioms().iter())
         .filter_map(|a| axioms.iter().position(|(name, _)| *name == a.name))
         .collect();
-    Ok(Phase {
+    Phase {
         engine: Engine::new(plan),
         end,
         axioms: places,
-    })
+    }
 }
 
 fn at_step(errors: Diagnostics, step: u64) -> Diagnostics {

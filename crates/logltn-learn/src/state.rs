@@ -1,56 +1,86 @@
-//! The whole state of a training as a checkpoint, and back.
+//! The whole state of a training, by name.
+
+use std::collections::BTreeMap;
 
 use logltn::{Diagnostic, Diagnostics};
 
-use super::Trainer;
-use crate::run_directory::Checkpoint;
+use crate::session::Session;
 
-impl Trainer {
-    /// The trained parameters alone. Its bytes depend on the inputs and the seed only.
-    pub fn weights(&mut self) -> Checkpoint {
-        let mut checkpoint = Checkpoint::default();
-        self.model.store(&mut checkpoint);
-        checkpoint
+/// A tensor's name, its shape, and its numbers in row-major order.
+pub type NamedTensor = (String, Vec<usize>, Vec<f32>);
+
+/// What a training has learnt and where it stands: numbers and facts by name, to be kept wherever the program likes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// Parameters, and what the optimiser remembers of them.
+    pub tensors: Vec<NamedTensor>,
+    /// The rest: how many steps are done, where each table's batches are.
+    pub facts: BTreeMap<String, String>,
+}
+
+impl State {
+    /// The tensor of a name: its shape and its numbers.
+    pub fn tensor(&self, name: &str) -> Option<(&[usize], &[f32])> {
+        (self.tensors.iter())
+            .find(|(known, _, _)| known == name)
+            .map(|(_, shape, values)| (shape.as_slice(), values.as_slice()))
+    }
+
+    fn fact(&self, name: &str) -> &str {
+        self.facts.get(name).map_or("", String::as_str)
+    }
+}
+
+impl Session {
+    /// The trained parameters alone. They depend on the inputs and the seed only.
+    pub fn weights(&mut self) -> State {
+        let mut state = State::default();
+        self.model.store(&mut state);
+        state
     }
 
     /// Everything that the rest of the training depends on.
-    pub fn checkpoint(&mut self) -> Checkpoint {
-        let mut checkpoint = Checkpoint::default();
-        self.model.store(&mut checkpoint);
-        let mut optimiser_steps = Vec::new();
-        for (i, state) in self.optimise.states().enumerate() {
-            optimiser_steps.push(state.steps.to_string());
-            for (what, values) in [("first", &state.first), ("second", &state.second)] {
+    pub fn state(&mut self) -> State {
+        let mut state = self.weights();
+        let mut facts: Vec<(String, String)> = Vec::new();
+        for (name, optimiser) in self.optimise.states() {
+            facts.push((
+                format!("optimiser.{name}.steps"),
+                optimiser.steps.to_string(),
+            ));
+            for (what, values) in [("first", &optimiser.first), ("second", &optimiser.second)] {
                 if !values.is_empty() {
-                    let name = format!("optimiser.{i}.{what}");
-                    checkpoint
+                    let name = format!("optimiser.{name}.{what}");
+                    state
                         .tensors
                         .push((name, vec![values.len()], values.clone()));
                 }
             }
         }
-        let batches: Vec<String> = (self.batches.iter())
-            .map(|b| format!("{}:{}", b.state().0, b.state().1))
-            .collect();
-        let mut put = |key: &str, value: String| checkpoint.meta.insert(key.to_string(), value);
+        for batches in &self.batches {
+            let (drawn, at) = batches.state();
+            let name = &self.knowledge.theory()[batches.table].name;
+            facts.push((format!("batches.{name}"), format!("{drawn}:{at}")));
+        }
+        let mut put = |key: &str, value: String| facts.push((key.to_string(), value));
         put("step", self.done.to_string());
         put("steps", self.total.to_string());
-        put("seed", self.seed.to_string());
-        put("semantics", self.semantics.to_string());
-        put("optimiser_steps", optimiser_steps.join(","));
-        put("batches", batches.join(","));
+        put("seed", self.training.seed.to_string());
+        put("semantics", self.training.semantics.to_string());
         put("stopped_early", self.stopped_early.to_string());
         if let Some((value, ago)) = self.best {
             put("best", format!("{}:{ago}", value.to_bits()));
         }
-        checkpoint
+        state.facts = facts.into_iter().collect();
+        state
     }
 
-    /// Takes up a training where its checkpoint was made.
+    /// Takes up a training where its state was taken: it goes on with the same bits.
     ///
     /// # Errors
-    /// If the checkpoint is of another training: another seed, semantics, number of steps, or other networks.
-    pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Diagnostics> {
+    /// If the state is of another training: another seed, semantics, number of steps, or other networks. The session
+    /// is then as it was.
+    pub fn restore(&mut self, state: &State) -> Result<(), Diagnostics> {
         let other = |what: String| {
             Diagnostics::from(
                 Diagnostic::error(format!("the checkpoint is of another training: {what}")).help(
@@ -58,86 +88,81 @@ impl Trainer {
                 ),
             )
         };
-        let meta = |key: &str| checkpoint.meta.get(key).map_or("", String::as_str);
-        if meta("seed") != self.seed.to_string() {
-            return Err(other(format!(
-                "its seed is {}, not {}",
-                meta("seed"),
-                self.seed
-            )));
-        }
-        if meta("semantics") != self.semantics.to_string() {
-            return Err(other(format!(
-                "its semantics is {}, not {}",
-                meta("semantics"),
-                self.semantics
-            )));
+        let training = &self.training;
+        for (name, what, now) in [
+            ("seed", "its seed is", training.seed.to_string()),
+            (
+                "semantics",
+                "its semantics is",
+                training.semantics.to_string(),
+            ),
+        ] {
+            if state.fact(name) != now {
+                return Err(other(format!("{what} {}, not {now}", state.fact(name))));
+            }
         }
         // Schedules depend on it.
-        if meta("steps") != self.total.to_string() {
-            return Err(other(format!(
-                "it has {} steps, not {}",
-                meta("steps"),
-                self.total
-            )));
+        if state.fact("steps") != self.total.to_string() {
+            let (steps, total) = (state.fact("steps"), self.total);
+            return Err(other(format!("it has {steps} steps, not {total}")));
         }
         let damaged = || {
             Diagnostics::from(Diagnostic::error(
                 "the checkpoint's record of the training is damaged",
             ))
         };
-        let numbers = |key: &str| -> Option<Vec<u64>> {
-            let parts = meta(key).split(',').filter(|p| !p.is_empty());
-            parts.map(|p| p.parse().ok()).collect()
-        };
         let pair = |text: &str| -> Option<(u64, u64)> {
             let (a, b) = text.split_once(':')?;
             Some((a.parse().ok()?, b.parse().ok()?))
         };
-        let done: u64 = meta("step").parse().map_err(|_| damaged())?;
-        let steps = numbers("optimiser_steps").ok_or_else(damaged)?;
-        let batches: Option<Vec<(u64, u64)>> = (meta("batches").split(','))
-            .filter(|p| !p.is_empty())
-            .map(pair)
-            .collect();
-        let batches = batches.ok_or_else(damaged)?;
-        if batches.len() != self.batches.len() || steps.len() != self.optimise.states().count() {
-            return Err(other("it has other tables or other networks".to_string()));
+        let done: u64 = state.fact("step").parse().map_err(|_| damaged())?;
+        let fact = |name: String| {
+            let found = state.facts.get(&name);
+            found.ok_or_else(|| other("it has other tables or other networks".to_string()))
+        };
+        let mut batches = Vec::new();
+        for table in &self.batches {
+            let name = &self.knowledge.theory()[table.table].name;
+            let at = fact(format!("batches.{name}"))?;
+            batches.push(pair(at).ok_or_else(damaged)?);
         }
-        self.restore_parameters(checkpoint)?;
-        for (i, (state, steps)) in self.optimise.states_mut().zip(steps).enumerate() {
-            state.steps = steps;
-            for (what, values) in [("first", &mut state.first), ("second", &mut state.second)] {
+        let mut optimisers = Vec::new();
+        for (name, now) in self.optimise.states() {
+            let steps = fact(format!("optimiser.{name}.steps"))?;
+            let mut then = now.clone();
+            then.steps = steps.parse().map_err(|_| damaged())?;
+            for (what, values) in [("first", &mut then.first), ("second", &mut then.second)] {
                 if values.is_empty() {
                     continue;
                 }
-                match checkpoint.tensor(&format!("optimiser.{i}.{what}")) {
+                match state.tensor(&format!("optimiser.{name}.{what}")) {
                     Some((_, stored)) if stored.len() == values.len() => {
                         values.copy_from_slice(stored);
                     }
                     _ => return Err(other("its optimiser is another one".to_string())),
                 }
             }
+            optimisers.push(then);
+        }
+        self.restore_weights(state)?;
+        for (now, then) in self.optimise.states_mut().zip(optimisers) {
+            *now = then;
         }
         for (batches, state) in self.batches.iter_mut().zip(batches) {
-            batches.resume(self.seed, state);
+            batches.resume(self.training.seed, state);
         }
-        self.best = checkpoint.meta.get("best").and_then(|text| {
-            let (value, ago) = pair(text)?;
-            Some((f64::from_bits(value), ago))
-        });
-        self.stopped_early = meta("stopped_early") == "true";
+        self.best = pair(state.fact("best")).map(|(value, ago)| (f64::from_bits(value), ago));
+        self.stopped_early = state.fact("stopped_early") == "true";
         self.done = done;
-        self.attached = None;
         Ok(())
     }
 
-    /// Puts trained parameters back.
+    /// Puts trained parameters back, and leaves all else as it is.
     ///
     /// # Errors
-    /// If they are of other networks.
-    pub fn restore_parameters(&mut self, checkpoint: &Checkpoint) -> Result<(), Diagnostics> {
-        self.model.restore(checkpoint)?;
+    /// If they are of other networks. The parameters are then as they were.
+    pub fn restore_weights(&mut self, weights: &State) -> Result<(), Diagnostics> {
+        self.model.restore(weights)?;
         self.attached = None;
         Ok(())
     }
