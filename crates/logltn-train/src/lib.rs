@@ -118,10 +118,7 @@
 //! ```
 
 pub mod manifest;
-pub mod metrics;
-pub mod model;
 pub mod project;
-pub mod random;
 pub mod run_directory;
 pub mod tensorboard;
 pub mod train;

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use logltn::Diagnostic;
+use logltn_learn::{InputExpr, Spanned};
 
-use super::input::InputExpr;
 use super::network::{MAX_WIDTH, Network, NetworkRef};
 use super::reader::{Item, Problems, at_most_one};
-use super::spanned::{Section, Spanned};
+use super::Section;
 
 /// How a predicate is grounded.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,68 @@
+//! The little expressions inside strings of a manifest: `stop(type(x))`, `dist(Point, Point)`.
+
+use logltn::{Diagnostic, Span};
+use logltn_learn::{InputExpr, Spanned, Unexpected, parse_distance};
+
+use super::reader::{Item, Problems};
+
+/// The text of a TOML string, and where it stands in the file.
+struct Phrase<'i> {
+    item: &'i Item<'i>,
+    text: String,
+    /// Where the text starts in the file; `None` if escapes make the offsets differ.
+    origin: Option<usize>,
+}
+
+impl<'i> Phrase<'i> {
+    fn read(item: &'i Item<'i>, problems: &mut Problems<'_>, what: &str) -> Option<Phrase<'i>> {
+        let text = item.string(problems, what)?.value;
+        let raw = problems.source.slice(item.span);
+        let quotes = ["\"\"\"", "'''", "\"", "'"];
+        let inner = quotes.iter().find_map(|q| {
+            let inner = raw.strip_prefix(q)?.strip_suffix(q)?;
+            (inner == text).then_some(q.len())
+        });
+        let origin = inner.map(|quote| item.span.start as usize + quote);
+        Some(Phrase { item, text, origin })
+    }
+
+    /// The place in the file of bytes of the text.
+    fn place(&self, span: Span) -> Span {
+        match self.origin {
+            Some(origin) => Span::new(origin + span.start as usize, origin + span.end as usize),
+            None => self.item.span,
+        }
+    }
+
+    fn check<T>(&self, problems: &mut Problems<'_>, read: Result<T, Unexpected>) -> Option<T> {
+        read.map_err(|wrong| {
+            let message = format!("`{}`: {}", self.item.path, wrong.message);
+            let error = Diagnostic::error(message);
+            problems.push(self.place(wrong.span), &wrong.label, error);
+        })
+        .ok()
+    }
+}
+
+/// One string of `inputs`.
+pub(super) fn read_input(
+    item: &Item<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Spanned<InputExpr>> {
+    let what = "an input such as \"x\" or \"x.position\", as a string";
+    let phrase = Phrase::read(item, problems, what)?;
+    let mut expr = phrase.check(problems, InputExpr::parse(&phrase.text))?;
+    expr.move_spans(&|span| phrase.place(span));
+    let whole = phrase.place(Span::new(0, phrase.text.len()));
+    Some(Spanned::new(expr, whole))
+}
+
+/// `dist(Point, Point)`: the two sorts.
+pub(super) fn read_distance(
+    item: &Item<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<[Spanned<String>; 2]> {
+    let phrase = Phrase::read(item, problems, "\"dist(S, S)\" for a sort S, as a string")?;
+    let sorts = phrase.check(problems, parse_distance(&phrase.text))?;
+    Some(sorts.map(|sort| Spanned::new(sort.value, phrase.place(sort.span))))
+}

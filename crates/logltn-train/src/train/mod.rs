@@ -1,0 +1,134 @@
+//! Training a manifest: a session, with a run directory that can be interrupted at any moment.
+
+mod classified;
+mod data_files;
+mod evaluate_run;
+mod resolved;
+mod run;
+mod unchanged;
+
+use std::ops::{Deref, DerefMut};
+
+use logltn::{Diagnostic, Diagnostics, Semantics};
+use logltn_learn::{EarlyStop, Length, Phase, Session, Training};
+
+use crate::manifest::Train;
+use crate::project::Project;
+pub use classified::Classified;
+pub use evaluate_run::evaluate_run;
+pub use run::{Outcome, RunOptions, Watch, run};
+
+/// What may be said on a command line instead of in the manifest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TrainOptions {
+    /// Where all randomness comes from.
+    pub seed: Option<u64>,
+    /// How many steps, in a single phase of all axioms.
+    pub steps: Option<u64>,
+    /// The semantics.
+    pub semantics: Option<Semantics>,
+}
+
+/// The [`Session`] of a manifest, which it can be used as.
+///
+/// ```no_run
+/// use std::path::Path;
+/// use logltn::Diagnostics;
+/// use logltn_train::project::Project;
+/// use logltn_train::train::{TrainOptions, Trainer};
+///
+/// let mut found = Diagnostics::new();
+/// let project = Project::load(Path::new("theories/clustering.toml"), &mut found).ok_or(found)?;
+/// let mut trainer = Trainer::new(project, &TrainOptions::default())?;
+/// while !trainer.is_done() {
+///     let step = trainer.step()?;
+///     println!("{} {}", step.step, step.loss);
+/// }
+/// println!("{:?}", trainer.measure()?);
+/// # Ok::<(), Diagnostics>(())
+/// ```
+pub struct Trainer {
+    project: Project,
+    session: Session,
+}
+
+impl Trainer {
+    /// Plans a project's training and draws the initial weights.
+    pub fn new(project: Project, options: &TrainOptions) -> Result<Trainer, Diagnostics> {
+        let training = training(&project, options)?;
+        let session = Session::new(project.knowledge()?, training)?;
+        Ok(Trainer { project, session })
+    }
+
+    /// The project.
+    pub fn project(&self) -> &Project {
+        &self.project
+    }
+
+    /// How many steps lie between two checkpoints.
+    pub fn checkpoint_every(&self) -> u64 {
+        let train = self.project.manifest.train.as_ref();
+        train.and_then(|t| t.checkpoint_every).unwrap_or(100).max(1)
+    }
+}
+
+impl Deref for Trainer {
+    type Target = Session;
+    fn deref(&self) -> &Session {
+        &self.session
+    }
+}
+
+impl DerefMut for Trainer {
+    fn deref_mut(&mut self) -> &mut Session {
+        &mut self.session
+    }
+}
+
+/// How to train, as the manifest and the options say.
+fn training(project: &Project, options: &TrainOptions) -> Result<Training, Diagnostics> {
+    let manifest = &project.manifest;
+    let train = match &manifest.train {
+        Some(train) => train.value.clone(),
+        None => Train::default(),
+    };
+    let phases: Vec<Phase> = match options.steps {
+        Some(steps) => vec![Phase {
+            length: Length::Steps(steps),
+            axioms: None,
+        }],
+        None => (train.phases.iter())
+            .map(|phase| Phase {
+                length: phase.length,
+                axioms: (phase.axioms.as_ref())
+                    .map(|axioms| axioms.iter().map(|a| a.value.clone()).collect()),
+            })
+            .collect(),
+    };
+    if phases.is_empty() {
+        return Err(
+            Diagnostic::error("the manifest does not say how long to train")
+                .help("write `steps = 1000` or `epochs = 20` under `[train]`, or give `--steps`")
+                .into(),
+        );
+    }
+    let tables = manifest.tables.iter();
+    Ok(Training {
+        semantics: options.semantics.unwrap_or(manifest.semantics),
+        schedule: manifest.schedule,
+        phases,
+        optimizer: train.optimizer,
+        learning_rate: train.learning_rate.value,
+        clip_norm: train.clip_norm,
+        seed: options.seed.unwrap_or(train.seed),
+        batches: tables
+            .filter_map(|(name, table)| Some((name.clone(), table.batch?.value)))
+            .collect(),
+        metrics: project.metrics()?,
+        measure_every: manifest.evaluate.as_ref().and_then(|e| e.every),
+        early_stop: train.early_stop.map(|early| EarlyStop {
+            metric: early.metric.value,
+            patience: early.patience,
+        }),
+    })
+}
