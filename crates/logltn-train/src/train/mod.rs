@@ -216,7 +216,7 @@ impl Trainer {
     /// From now on each step moves the parameters of this predicate's network twice, by the same gradient.
     ///
     /// That is what an optimiser does that was given them twice, as the paper's authors' released code does.
-    pub(crate) fn move_twice(&mut self, predicate: &str) {
+    pub fn move_twice(&mut self, predicate: &str) {
         self.optimise.move_twice(predicate);
     }
 
