@@ -208,7 +208,7 @@ impl CsvFile {
     }
 
     /// Reads a file of numbers; what is wrong with its rows and with its cells is said in one go.
-    pub(crate) fn parse_matrix(bytes: &[u8], name: &str) -> Result<(CsvFile, Array), Diagnostics> {
+    pub fn parse_matrix(bytes: &[u8], name: &str) -> Result<(CsvFile, Array), Diagnostics> {
         let mut problems = Problems::new();
         let read = CsvFile::parse_as_far_as_possible(bytes, name, &mut problems).map(|file| {
             let array = file.matrix_into(&mut problems);

@@ -3,7 +3,7 @@
 //! The integers come from PCG64, started from an explicit state so that no seeding convention of a library matters.
 //! From there on only `+ - * /`, `sqrt` and comparisons of `f64` are used, which IEEE 754 defines to the last bit and
 //! Rust neither reorders nor fuses. `f64::ln`, `exp`, `sin` and `cos` are *not* used: they come from the platform's
-//! mathematical library, and libraries differ in the last digit. Hence [`ln`] and [`exp`] below, and the polar form of
+//! mathematical library, and libraries differ in the last digit. Hence `ln` and [`exp`] below, and the polar form of
 //! Box and Muller's method, which needs no sine. (The one exception known is 32-bit x86 without SSE2, which Rust does
 //! not count among its main targets.)
 

@@ -5,23 +5,30 @@ use std::path::{Path, PathBuf};
 use logltn::{Diagnostic, Diagnostics};
 use logltn_train::run_directory::write_atomically;
 
-/// The folder `name` of data, such as `tcga`: in the folder the user names, or in `../shared/data` if they name none;
-/// else in `data` of the current folder, of those above it, or of those above the program, where a clone has what it
-/// ships.
+/// Names the folder of the data where `--data` does not.
+const VARIABLE: &str = "LOGLTN_DATA";
+
+/// The folder `name` of data, such as `tcga`: in the folder that `--data` or [`VARIABLE`] names; else in `data` of the
+/// current folder, of those above it, or of those above the program, where a clone has what it ships.
 ///
 /// # Errors
-/// If the user names a folder that is not there.
+/// If a folder is named that is not there.
 pub(super) fn find(
     given: Option<&Path>,
     name: &str,
     files: &[&str],
 ) -> Result<Option<PathBuf>, Diagnostic> {
-    if let Some(given) = given
-        && !given.is_dir()
+    let variable = std::env::var_os(VARIABLE).map(PathBuf::from);
+    let (named, by) = match given {
+        Some(given) => (Some(given), "--data"),
+        None => (variable.as_deref(), VARIABLE),
+    };
+    if let Some(named) = named
+        && !named.is_dir()
     {
-        let message = format!("{}: there is no such folder", given.display());
+        let message = format!("{}: there is no such folder", named.display());
         return Err(Diagnostic::error(message).help(format!(
-            "`--data` names the folder that holds the folder `{name}`"
+            "`{by}` names the folder that holds the folder `{name}`"
         )));
     }
     let whole = |folder: &PathBuf| files.iter().all(|file| folder.join(file).is_file());
@@ -29,8 +36,7 @@ pub(super) fn find(
         let folders = path.ancestors().map(|a| a.join("data").join(name));
         folders.collect()
     };
-    let named = given.unwrap_or(Path::new("../shared/data"));
-    let mut candidates = vec![named.join(name)];
+    let mut candidates: Vec<PathBuf> = named.map(|n| n.join(name)).into_iter().collect();
     candidates.extend(std::env::current_dir().map(above).unwrap_or_default());
     candidates.extend(std::env::current_exe().map(above).unwrap_or_default());
     Ok(candidates.into_iter().find(whole))
