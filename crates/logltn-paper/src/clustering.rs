@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use logltn::theory::PredicateId;
 use logltn::{Diagnostic, Diagnostics};
 use logltn_data::{CsvFile, read_bytes};
+use logltn_learn::By;
+use logltn_learn::metrics::adjusted_rand_index;
 use logltn_report::{LinesOptions, ScatterPanel, lines_png, panels_png, pca_2d};
-use logltn_train::manifest::By;
-use logltn_train::metrics::adjusted_rand_index;
 use logltn_train::project::{Features, Project};
 
 use super::curves::curves;

@@ -1,7 +1,7 @@
 //! The paper's seven configurations of operators.
 
 use logltn::{Diagnostic, Semantics, did_you_mean};
-use logltn_train::manifest::{By, Curve, Schedule, Schedules};
+use logltn_learn::{By, Curve, Schedule, Schedules};
 use logltn_train::project::Project;
 
 use super::multi_add::CEILING;

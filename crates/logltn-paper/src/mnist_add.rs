@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use logltn::theory::PredicateId;
 use logltn::{Diagnostic, Diagnostics};
+use logltn_learn::By;
 use logltn_report::{LinesOptions, lines_png};
-use logltn_train::manifest::By;
 use logltn_train::project::Project;
 use logltn_train::train::Trainer;
 

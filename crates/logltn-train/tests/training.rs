@@ -4,8 +4,8 @@ mod common;
 
 use common::Folder;
 use logltn::{Diagnostics, Request};
-use logltn_train::model::Grounding;
-use logltn_train::train::{Step, Trainer};
+use logltn_learn::{Grounding, Step};
+use logltn_train::train::Trainer;
 
 const POINTS: &str = "a,b\n0.5,-1\n1.25,0.75\n-0.5,0.25\n0.1,1.5\n-1,-0.5\n";
 
@@ -366,7 +366,7 @@ fn a_restored_training_goes_on_with_the_same_bits() {
         for _ in 0..at {
             first.step().expect("a step");
         }
-        let checkpoint = first.checkpoint();
+        let checkpoint = first.state();
         let mut second = folder.trainer();
         second.restore(&checkpoint).expect("the same training");
         assert_eq!(second.done(), at);

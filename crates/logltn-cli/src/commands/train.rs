@@ -168,7 +168,7 @@ fn make_up_report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<(),
         return Ok(());
     }
     if let Some(weights) = directory.weights()? {
-        trainer.restore_parameters(&weights)?;
+        trainer.restore_weights(&weights)?;
         draw(trainer, directory)?;
         from_run_directory(directory.path())?.write(directory.path())?;
     }

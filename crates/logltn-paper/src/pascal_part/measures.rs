@@ -2,7 +2,7 @@
 
 use logltn::theory::PredicateId;
 use logltn::{Diagnostic, Diagnostics};
-use logltn_train::metrics::{average_precision, balanced_accuracy};
+use logltn_learn::metrics::{average_precision, balanced_accuracy};
 use logltn_train::train::Trainer;
 
 use super::split::Pairs;
@@ -91,7 +91,7 @@ impl TestSet {
     /// The figures of these types and these logits of pairs.
     fn count(&self, predicted: &[usize], logits: &[f32]) -> Result<Measures, Diagnostics> {
         let wrong =
-            |error: logltn_train::metrics::MetricError| Diagnostic::error(error.to_string());
+            |error: logltn_learn::metrics::MetricError| Diagnostic::error(error.to_string());
         let scores: Vec<f64> = logits.iter().map(|&x| f64::from(x)).collect();
         let percent = 100.0;
         // A logit above 0 is a truth above 0.5.

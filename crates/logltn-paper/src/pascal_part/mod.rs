@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use logltn::theory::PredicateId;
 use logltn::{ColumnData, Diagnostic, Diagnostics};
+use logltn_learn::By;
 use logltn_report::{LinesOptions, Series, line_panels_png};
-use logltn_train::manifest::By;
 use logltn_train::project::Project;
 
 use super::curves::curves;

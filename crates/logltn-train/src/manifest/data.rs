@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use logltn::{Diagnostic, Number};
 use logltn_learn::Spanned;
 
-use super::phrase::read_distance;
 use super::network::MAX_WIDTH;
+use super::phrase::read_distance;
 use super::reader::{Item, Problems, at_most_one};
 use super::symbols::flatten;
 

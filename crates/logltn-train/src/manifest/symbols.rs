@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use logltn::Diagnostic;
 use logltn_learn::{InputExpr, Spanned};
 
+use super::Section;
 use super::network::{MAX_WIDTH, Network, NetworkRef};
 use super::reader::{Item, Problems, at_most_one};
-use super::Section;
 
 /// How a predicate is grounded.
 #[derive(Clone, Debug, PartialEq)]

@@ -30,11 +30,11 @@ mod theory_file;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use logltn_learn::{Distance, distances};
 use logltn::theory::{ColumnSort, SortId, SortKind};
 use logltn::{ColumnData, Data, Diagnostic, Diagnostics, Output, Theory};
 use logltn_data::problems::Problems;
 use logltn_data::{CsvFile, Field, read_fields};
+use logltn_learn::{Distance, distances};
 
 use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
 

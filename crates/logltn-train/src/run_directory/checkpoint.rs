@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use logltn::{Diagnostic, Diagnostics};
-use logltn_learn::{NamedTensor, State};
 use logltn_data::parse_safetensors;
+use logltn_learn::{NamedTensor, State};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -32,54 +32,54 @@ use serde_json::{Map, Value, json};
 /// If there are no tensors, two of one name, one whose shape does not fit its numbers, or one with a number that is
 /// not finite: what [`decode`] would refuse must not replace a checkpoint that can be read.
 pub fn encode(state: &State) -> Result<Vec<u8>, Diagnostics> {
-        let mut tensors: Vec<&NamedTensor> = state.tensors.iter().collect();
-        tensors.sort_by(|a, b| a.0.cmp(&b.0));
-        check(&tensors)?;
+    let mut tensors: Vec<&NamedTensor> = state.tensors.iter().collect();
+    tensors.sort_by(|a, b| a.0.cmp(&b.0));
+    check(&tensors)?;
 
-        // `serde_json::Map` keeps its keys sorted.
-        let mut header = Map::new();
-        if !state.facts.is_empty() {
-            header.insert("__metadata__".into(), json!(state.facts));
-        }
-        let mut end = 0;
-        for (name, shape, values) in &tensors {
-            let begin = end;
-            end += size_of_val(values.as_slice());
-            header.insert(
-                name.clone(),
-                json!({ "dtype": "F32", "shape": shape, "data_offsets": [begin, end] }),
-            );
-        }
-        let mut header = Value::Object(header).to_string();
-        // The numbers start at a multiple of eight bytes, for readers that map the file into memory.
-        header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
-
-        let mut bytes = Vec::with_capacity(8 + header.len() + end);
-        bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(header.as_bytes());
-        for (_, _, values) in &tensors {
-            bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-        }
-        Ok(bytes)
+    // `serde_json::Map` keeps its keys sorted.
+    let mut header = Map::new();
+    if !state.facts.is_empty() {
+        header.insert("__metadata__".into(), json!(state.facts));
     }
+    let mut end = 0;
+    for (name, shape, values) in &tensors {
+        let begin = end;
+        end += size_of_val(values.as_slice());
+        header.insert(
+            name.clone(),
+            json!({ "dtype": "F32", "shape": shape, "data_offsets": [begin, end] }),
+        );
+    }
+    let mut header = Value::Object(header).to_string();
+    // The numbers start at a multiple of eight bytes, for readers that map the file into memory.
+    header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
+
+    let mut bytes = Vec::with_capacity(8 + header.len() + end);
+    bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(header.as_bytes());
+    for (_, _, values) in &tensors {
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    }
+    Ok(bytes)
+}
 
 /// Reads the bytes of a file; `name` stands for it in messages. The tensors come in the order of their names.
 ///
 /// # Errors
 /// If they are not those of a whole safetensors file.
 pub fn decode(bytes: &[u8], name: &str) -> Result<State, Diagnostics> {
-        let tensors = parse_safetensors(bytes, name)?
-            .into_iter()
-            .map(|field| {
-                let values = field.array.to_f32();
-                (field.name.unwrap_or_default(), field.array.shape, values)
-            })
-            .collect();
-        Ok(State {
-            tensors,
-            facts: metadata(bytes, name)?,
+    let tensors = parse_safetensors(bytes, name)?
+        .into_iter()
+        .map(|field| {
+            let values = field.array.to_f32();
+            (field.name.unwrap_or_default(), field.array.shape, values)
         })
-    }
+        .collect();
+    Ok(State {
+        tensors,
+        facts: metadata(bytes, name)?,
+    })
+}
 fn check(sorted: &[&NamedTensor]) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
     let mut wrong = |text: String| problems.push(Diagnostic::error(text));

@@ -54,10 +54,7 @@ impl Trainer {
                 predicate: predicate.name.clone(),
                 sort: self.project.theory()[sort].name.clone(),
                 features,
-                class: logits
-                    .chunks_exact(classes)
-                    .map(largest)
-                    .collect(),
+                class: logits.chunks_exact(classes).map(largest).collect(),
                 class_names: (0..classes)
                     .map(|c| self.project.theory()[class].individual_name(c))
                     .collect(),
