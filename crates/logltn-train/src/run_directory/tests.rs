@@ -171,7 +171,7 @@ fn other_programs_can_read_a_checkpoint() {
     assert_eq!(a.data()[4..8], 1.0f32.to_le_bytes());
     let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
     let expected: HashMap<String, String> = checkpoint(3).facts.into_iter().collect();
-    assert_eq!(header.factsdata(), &Some(expected));
+    assert_eq!(header.metadata(), &Some(expected));
 }
 
 #[test]
