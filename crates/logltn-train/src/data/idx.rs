@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 
 use super::array::Array;
 use super::elements::{ByteOrder, Element, Layout};
@@ -59,7 +59,7 @@ fn parse(mut reader: impl Read, packed: Option<usize>, name: &str) -> Result<Arr
         0x0e => Element::F64,
         other => {
             return fatal(
-                Diagnostic::error(format!(
+                Diagnostic::error(Code::WrongFormat, format!(
                     "{name}: not an IDX file: its third byte is 0x{other:02x}, which is no type of IDX"
                 ))
                 .note("types are 0x08, 0x09, 0x0b, 0x0c, 0x0d and 0x0e"),
@@ -75,8 +75,11 @@ fn parse(mut reader: impl Read, packed: Option<usize>, name: &str) -> Result<Arr
         .collect();
     if shape.len() < usize::from(dimensions) {
         return fatal(
-            Diagnostic::error(format!("{name}: the file is cut short, within its header"))
-                .help("copy or download the file again"),
+            Diagnostic::error(
+                Code::FileCutShort,
+                format!("{name}: the file is cut short, within its header"),
+            )
+            .help("copy or download the file again"),
         );
     }
     let layout = Layout {
@@ -104,13 +107,22 @@ fn not_idx(name: &str, start: &[u8], gzipped: bool, more: &[u8]) -> Diagnostic {
             help
         }
     });
-    Diagnostic::error(format!("{name}: not an IDX file: {inside}{found}")).maybe_help(help)
+    Diagnostic::error(
+        Code::WrongFormat,
+        format!("{name}: not an IDX file: {inside}{found}"),
+    )
+    .maybe_help(help)
 }
 
 fn gzip_error(name: &str, error: &std::io::Error) -> Diagnostic {
-    let what = match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => "the gzip file is cut short".to_string(),
-        _ => format!("the gzip file is damaged: {error}"),
+    let (code, what) = match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => {
+            (Code::FileCutShort, "the gzip file is cut short".to_string())
+        }
+        _ => (
+            Code::FileDamaged,
+            format!("the gzip file is damaged: {error}"),
+        ),
     };
-    Diagnostic::error(format!("{name}: {what}")).help("copy or download the file again")
+    Diagnostic::error(code, format!("{name}: {what}")).help("copy or download the file again")
 }

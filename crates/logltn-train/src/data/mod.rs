@@ -22,7 +22,7 @@ mod tests;
 
 use std::path::Path;
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 
 pub use array::{Array, Field, Values};
 pub use csv::CsvFile;
@@ -112,11 +112,11 @@ impl Format {
         match (format, unpacked) {
             (Some(Format::Idx), _) | (None, Some(_)) => Ok(Format::Idx),
             (Some(format), None) => Ok(format),
-            (Some(_), Some(_)) => Err(Diagnostic::error(format!(
+            (Some(_), Some(_)) => Err(Diagnostic::error(Code::UnknownFormat, format!(
                 "{name}: only IDX files may be gzipped"
             ))
             .help("unpack it with `gunzip`")),
-            (None, None) => Err(Diagnostic::error(format!(
+            (None, None) => Err(Diagnostic::error(Code::UnknownFormat, format!(
                 "{name}: the name does not tell the format of the file"
             ))
             .note(

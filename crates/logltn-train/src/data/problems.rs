@@ -110,7 +110,7 @@ mod tests {
     fn says_ten_and_counts_the_rest() {
         let mut problems = Problems::new();
         for i in 0..25 {
-            problems.push(|| Diagnostic::error(format!("problem {i}")));
+            problems.push(|| Diagnostic::error(logltn::Code::FileDamaged, format!("problem {i}")));
         }
         let Err(all) = problems.finish(()) else {
             panic!("there were problems");

@@ -50,7 +50,10 @@ impl Trainer {
             let folder = directory.file("pictures");
             let path = folder.join(format!("{}.png", predicate.name));
             std::fs::create_dir_all(&folder).map_err(|error| {
-                logltn::Diagnostic::error(format!("{}: {error}", folder.display()))
+                logltn::Diagnostic::error(
+                    logltn::Code::CannotWrite,
+                    format!("{}: {error}", folder.display()),
+                )
             })?;
             let title = format!(
                 "{}: {} in two principal components",
