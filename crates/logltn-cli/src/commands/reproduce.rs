@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use logltn::Diagnostics;
-use logltn_train::reproduce::{
+use logltn_paper::{
     Configuration, Job, Options, Reproduced, RunRecord, Table, Task, Watch, reproduce,
 };
 
