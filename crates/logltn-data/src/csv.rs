@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use logltn::{Diagnostic, Diagnostics, did_you_mean};
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics, did_you_mean};
 use rustc_hash::FxHashMap;
 
 use super::array::{Array, Values};
@@ -33,6 +33,7 @@ pub struct CsvFile {
 
 /// How a cell failed to be what its column should hold.
 struct Wrong {
+    code: Code,
     what: String,
     help: Option<&'static str>,
 }
@@ -158,8 +159,11 @@ impl CsvFile {
         if self.columns.len() > MOST_LISTED {
             list.push(format!("… and {} more", self.columns.len() - MOST_LISTED));
         }
-        let error = Diagnostic::error(format!("{}: there is no column {}", self.name, shown(name)))
-            .note(format!("its columns are {}", list.join(", ")));
+        let error = Diagnostic::error(
+            Code::UnknownColumn,
+            format!("{}: there is no column {}", self.name, shown(name)),
+        )
+        .note(format!("its columns are {}", list.join(", ")));
         if self.header_is_numbers() {
             return Err(error.note(NUMERIC_HEADER));
         }
@@ -191,6 +195,7 @@ impl CsvFile {
         self.column(column, |cell| {
             if cell.is_empty() {
                 Err(Wrong {
+                    code: Code::EmptyValue,
                     what: "expected a label, found an empty cell".to_string(),
                     help: None,
                 })
@@ -221,10 +226,10 @@ impl CsvFile {
         let nothing_yet = problems.is_empty();
         if self.rows() == 0 {
             problems.push(|| {
-                Diagnostic::error(format!(
-                    "{}: the file has a header line but no rows",
-                    self.name
-                ))
+                Diagnostic::error(
+                    Code::EmptyFile,
+                    format!("{}: the file has a header line but no rows", self.name),
+                )
             });
         }
         let mut values = Vec::with_capacity(self.rows() * self.columns.len());
@@ -276,8 +281,11 @@ impl CsvFile {
     }
 
     fn wrong_cell(&self, row: usize, column: usize, wrong: Wrong) -> Diagnostic {
-        Diagnostic::error(format!("{}: {}", self.place(row, column), wrong.what))
-            .maybe_help(wrong.help.map(str::to_string))
+        Diagnostic::error(
+            wrong.code,
+            format!("{}: {}", self.place(row, column), wrong.what),
+        )
+        .maybe_help(wrong.help.map(str::to_string))
     }
 
     fn column_in_words(&self, column: usize) -> String {
@@ -314,8 +322,11 @@ impl CsvFile {
                         shown(column)
                     )
                 };
-                Diagnostic::error(format!("{name}, header (line {line}): {what}"))
-                    .help("give every column a name of its own")
+                Diagnostic::error(
+                    Code::DuplicateName,
+                    format!("{name}, header (line {line}): {what}"),
+                )
+                .help("give every column a name of its own")
             });
         }
     }
@@ -329,12 +340,15 @@ impl CsvFile {
             }
             problems.push(|| {
                 let line = self.records.line(row + 1);
-                let error = Diagnostic::error(format!(
-                    "{}, row {} (line {line}): expected {} as in the header, found {found}",
-                    self.name,
-                    row + 1,
-                    counted(width, "cell")
-                ));
+                let error = Diagnostic::error(
+                    Code::MalformedCsv,
+                    format!(
+                        "{}, row {} (line {line}): expected {} as in the header, found {found}",
+                        self.name,
+                        row + 1,
+                        counted(width, "cell")
+                    ),
+                );
                 self.explain_width(error, row, found)
             });
         }
@@ -345,10 +359,13 @@ impl CsvFile {
     fn check_blank_lines(&self, problems: &mut Problems) {
         if let (1, Some(line)) = (self.columns.len(), self.records.blank_line()) {
             problems.push(|| {
-                Diagnostic::error(format!(
-                    "{}, line {line}: expected a row, found a blank line",
-                    self.name
-                ))
+                Diagnostic::error(
+                    Code::MalformedCsv,
+                    format!(
+                        "{}, line {line}: expected a row, found a blank line",
+                        self.name
+                    ),
+                )
                 .help("remove the line, or write `\"\"` for an empty cell")
             });
         }
@@ -371,7 +388,7 @@ impl CsvFile {
 /// What was read, if there were no problems. (Where nothing was read, there were.)
 fn all_or_problems<T>(read: Option<T>, problems: Problems, name: &str) -> Result<T, Diagnostics> {
     let read = problems.finish(read)?;
-    read.ok_or_else(|| Diagnostic::error(format!("{name}: cannot be read")).into())
+    read.ok_or_else(|| Diagnostic::error(Code::Internal, format!("{name}: cannot be read")).into())
 }
 
 const NUMERIC_HEADER: &str = "the header line consists of numbers: every CSV file starts with a line \
@@ -382,10 +399,12 @@ fn integer(cell: &str) -> Result<i64, Wrong> {
         use std::num::IntErrorKind::{NegOverflow, PosOverflow};
         match error.kind() {
             PosOverflow | NegOverflow => Wrong {
+                code: Code::NumberTooLarge,
                 what: format!("the integer {} does not fit into 64 bits", shown(cell)),
                 help: None,
             },
             _ => Wrong {
+                code: Code::MalformedNumber,
                 what: format!("expected an integer, found {}", shown(cell)),
                 help: cell
                     .parse::<f64>()
@@ -400,14 +419,17 @@ fn real(cell: &str) -> Result<f64, Wrong> {
     match cell.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
         Ok(_) if cell.contains(|c: char| c.is_ascii_digit()) => Err(Wrong {
+            code: Code::NumberTooLarge,
             what: format!("the number {} is too large", shown(cell)),
             help: Some("the largest number is about 1.8e308"),
         }),
         Ok(_) => Err(Wrong {
+            code: Code::NotFinite,
             what: format!("expected a finite number, found {}", shown(cell)),
             help: None,
         }),
         Err(_) => Err(Wrong {
+            code: Code::MalformedNumber,
             what: format!("expected a number, found {}", shown(cell)),
             help: (cell.contains(',') && cell.replace(',', ".").parse::<f64>().is_ok())
                 .then_some("write the decimal point as a dot"),

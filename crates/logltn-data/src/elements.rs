@@ -1,6 +1,6 @@
 //! From the bytes of a binary file to checked numbers: what npy, safetensors and IDX have in common.
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
 use super::array::{Array, Values};
 use super::problems::{Problems, counted, fatal};
@@ -60,29 +60,38 @@ impl Layout {
         let shape = &self.shape;
         if shape.is_empty() {
             return fatal(
-                Diagnostic::error(format!(
-                    "{place}: expected rows of numbers, found a single number (shape `[]`)"
-                ))
+                Diagnostic::error(
+                    Code::WrongShape,
+                    format!(
+                        "{place}: expected rows of numbers, found a single number (shape `[]`)"
+                    ),
+                )
                 .help("give it one dimension per row index, for example with `numpy.atleast_1d`"),
             );
         }
         if shape.len() > MOST_DIMENSIONS {
-            return fatal(Diagnostic::error(format!(
-                "{place}: the array has {} dimensions; more than {MOST_DIMENSIONS} cannot be read",
-                shape.len()
-            )));
+            return fatal(Diagnostic::error(
+                Code::WrongShape,
+                format!(
+                    "{place}: the array has {} dimensions; more than {MOST_DIMENSIONS} cannot be read",
+                    shape.len()
+                ),
+            ));
         }
         if shape.contains(&0) {
-            return fatal(Diagnostic::error(format!(
-                "{place}: the array is empty (shape `{shape:?}`); at least one row with one number is \
+            return fatal(Diagnostic::error(
+                Code::WrongShape,
+                format!(
+                    "{place}: the array is empty (shape `{shape:?}`); at least one row with one number is \
                  needed"
-            )));
+                ),
+            ));
         }
         shape
             .iter()
             .try_fold(self.element.size(), |bytes, &n| bytes.checked_mul(n))
             .ok_or_else(|| {
-                Diagnostic::error(format!(
+                Diagnostic::error(Code::FileDamaged, format!(
                     "{place}: the header claims an array of shape `{shape:?}`, which is more than any \
                      file can hold"
                 ))
@@ -104,11 +113,14 @@ impl Layout {
             return Ok(());
         }
         fatal(
-            Diagnostic::error(format!(
-                "{place}: the header claims shape `{:?}`, {expected} bytes of numbers, which a \
+            Diagnostic::error(
+                Code::FileDamaged,
+                format!(
+                    "{place}: the header claims shape `{:?}`, {expected} bytes of numbers, which a \
                  compressed file of {packed} bytes cannot hold",
-                self.shape
-            ))
+                    self.shape
+                ),
+            )
             .help("the file is damaged or cut short: copy or download it again"),
         )
     }
@@ -128,13 +140,16 @@ impl Layout {
         let values = decode(bytes, self.element, self.order, |index, what| {
             problems.push(|| {
                 let place = element_place(place, &self.shape, index);
-                Diagnostic::error(format!("{place}: {what}"))
+                Diagnostic::error(Code::ValueOutOfRange, format!("{place}: {what}"))
             });
         });
         check_finite(&values, |index, found| {
             problems.push(|| {
                 let place = element_place(place, &self.shape, index);
-                Diagnostic::error(format!("{place}: expected a finite number, found {found}"))
+                Diagnostic::error(
+                    Code::NotFinite,
+                    format!("{place}: expected a finite number, found {found}"),
+                )
             });
         });
         problems.finish(Array {
@@ -159,13 +174,17 @@ fn check_length(
         counted(expected, "byte")
     );
     fatal(if found < expected {
-        Diagnostic::error(format!(
-            "{place}: the file is cut short: {claim}, but only {found} are there"
-        ))
+        Diagnostic::error(
+            Code::FileCutShort,
+            format!("{place}: the file is cut short: {claim}, but only {found} are there"),
+        )
         .help("copy or download the file again")
     } else {
-        Diagnostic::error(format!("{place}: {claim}, but more bytes follow"))
-            .help("the header or the numbers are damaged: write the file again")
+        Diagnostic::error(
+            Code::FileDamaged,
+            format!("{place}: {claim}, but more bytes follow"),
+        )
+        .help("the header or the numbers are damaged: write the file again")
     })
 }
 
@@ -340,11 +359,14 @@ pub(super) fn check_same_rows<'a>(
     let mut problems = Problems::new();
     for (other_name, other) in fields.filter(|(_, a)| a.rows() != first.rows()) {
         problems.push(|| {
-            Diagnostic::error(format!(
-                "{name}: field `{first_name}` has {}, field `{other_name}` has {}",
-                counted(first.rows(), "row"),
-                counted(other.rows(), "row")
-            ))
+            Diagnostic::error(
+                Code::SizesDisagree,
+                format!(
+                    "{name}: field `{first_name}` has {}, field `{other_name}` has {}",
+                    counted(first.rows(), "row"),
+                    counted(other.rows(), "row")
+                ),
+            )
             .note("row i of every field belongs to the same individual")
             .help("make the first dimension of all fields the same")
         });

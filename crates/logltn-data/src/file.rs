@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use logltn::{Diagnostic, Diagnostics, nearest};
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics, nearest};
 
 use super::problems::fatal;
 
@@ -16,10 +16,10 @@ use super::problems::fatal;
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostics> {
     if path.is_dir() {
         return fatal(
-            Diagnostic::error(format!(
-                "{}: expected a file, found a folder",
-                path.display()
-            ))
+            Diagnostic::error(
+                Code::NotAFile,
+                format!("{}: expected a file, found a folder", path.display()),
+            )
             .maybe_help(a_file_inside(path)),
         );
     }
@@ -38,18 +38,25 @@ fn explain(path: &Path, error: &io::Error) -> Diagnostic {
                 Some(parent) => parent,
                 None => Path::new("."),
             };
-            let error = Diagnostic::error(format!("{shown}: there is no such file"));
+            let error = Diagnostic::error(
+                Code::FileNotFound,
+                format!("{shown}: there is no such file"),
+            );
             if folder.is_dir() {
                 error.maybe_help(near_file(folder, path))
             } else {
                 error.note(format!("there is no folder `{}` either", folder.display()))
             }
         }
-        io::ErrorKind::PermissionDenied => {
-            Diagnostic::error(format!("{shown}: the file may not be read: {error}"))
-                .help("change its permissions, for example with `chmod +r`")
-        }
-        _ => Diagnostic::error(format!("{shown}: the file cannot be read: {error}")),
+        io::ErrorKind::PermissionDenied => Diagnostic::error(
+            Code::FileUnreadable,
+            format!("{shown}: the file may not be read: {error}"),
+        )
+        .help("change its permissions, for example with `chmod +r`"),
+        _ => Diagnostic::error(
+            Code::FileUnreadable,
+            format!("{shown}: the file cannot be read: {error}"),
+        ),
     }
 }
 

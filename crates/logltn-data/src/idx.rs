@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
-use logltn::{Diagnostic, Diagnostics};
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
 use super::array::Array;
 use super::elements::{ByteOrder, Element, Layout};
@@ -26,7 +26,7 @@ pub fn read_idx(path: &Path) -> Result<Array, Diagnostics> {
 /// use logltn_data::{Values, parse_idx};
 /// let array = parse_idx(b"\0\0\x08\x01\0\0\0\x02\x07\x09", "labels-idx1-ubyte")?;
 /// assert_eq!(array.values, Values::U8(vec![7, 9]));
-/// # Ok::<(), logltn::Diagnostics>(())
+/// # Ok::<(), logltn_diagnostics::Diagnostics>(())
 /// ```
 pub fn parse_idx(bytes: &[u8], name: &str) -> Result<Array, Diagnostics> {
     if bytes.starts_with(GZIP_MAGIC) {
@@ -59,7 +59,7 @@ fn parse(mut reader: impl Read, packed: Option<usize>, name: &str) -> Result<Arr
         0x0e => Element::F64,
         other => {
             return fatal(
-                Diagnostic::error(format!(
+                Diagnostic::error(Code::WrongFormat, format!(
                     "{name}: not an IDX file: its third byte is 0x{other:02x}, which is no type of IDX"
                 ))
                 .note("types are 0x08, 0x09, 0x0b, 0x0c, 0x0d and 0x0e"),
@@ -75,8 +75,11 @@ fn parse(mut reader: impl Read, packed: Option<usize>, name: &str) -> Result<Arr
         .collect();
     if shape.len() < usize::from(dimensions) {
         return fatal(
-            Diagnostic::error(format!("{name}: the file is cut short, within its header"))
-                .help("copy or download the file again"),
+            Diagnostic::error(
+                Code::FileCutShort,
+                format!("{name}: the file is cut short, within its header"),
+            )
+            .help("copy or download the file again"),
         );
     }
     let layout = Layout {
@@ -104,13 +107,22 @@ fn not_idx(name: &str, start: &[u8], gzipped: bool, more: &[u8]) -> Diagnostic {
             help
         }
     });
-    Diagnostic::error(format!("{name}: not an IDX file: {inside}{found}")).maybe_help(help)
+    Diagnostic::error(
+        Code::WrongFormat,
+        format!("{name}: not an IDX file: {inside}{found}"),
+    )
+    .maybe_help(help)
 }
 
 fn gzip_error(name: &str, error: &std::io::Error) -> Diagnostic {
-    let what = match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => "the gzip file is cut short".to_string(),
-        _ => format!("the gzip file is damaged: {error}"),
+    let (code, what) = match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => {
+            (Code::FileCutShort, "the gzip file is cut short".to_string())
+        }
+        _ => (
+            Code::FileDamaged,
+            format!("the gzip file is damaged: {error}"),
+        ),
     };
-    Diagnostic::error(format!("{name}: {what}")).help("copy or download the file again")
+    Diagnostic::error(code, format!("{name}: {what}")).help("copy or download the file again")
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 use rustc_hash::FxHashMap;
 
 use super::file::read_bytes;
@@ -26,7 +26,7 @@ pub fn read_individuals(path: &Path, sort_name: &str) -> Result<Vec<String>, Dia
 /// use logltn_data::parse_individuals;
 /// assert_eq!(parse_individuals(b"ann\nbob\n", "people.csv", "Person")?, ["ann", "bob"]);
 /// assert_eq!(parse_individuals(b"person\nann\nbob\n", "people.csv", "Person")?, ["ann", "bob"]);
-/// # Ok::<(), logltn::Diagnostics>(())
+/// # Ok::<(), logltn_diagnostics::Diagnostics>(())
 /// ```
 pub fn parse_individuals(
     bytes: &[u8],
@@ -42,10 +42,13 @@ pub fn parse_individuals(
         let width = records.width(record);
         if width != 1 {
             problems.push(|| {
-                Diagnostic::error(format!(
-                    "{name}, line {line}: expected one label, found {}",
-                    counted(width, "column")
-                ))
+                Diagnostic::error(
+                    Code::MalformedCsv,
+                    format!(
+                        "{name}, line {line}: expected one label, found {}",
+                        counted(width, "column")
+                    ),
+                )
                 .help("write one label per line; a label that contains a comma must be in quotes")
             });
             continue;
@@ -64,18 +67,22 @@ pub fn parse_individuals(
                 labels.push(label.to_string());
             }
             Some(first) => problems.push(|| {
-                Diagnostic::error(format!(
-                    "{name}: the label {} is on line {first} and again on line {line}",
-                    shown(label)
-                ))
+                Diagnostic::error(
+                    Code::DuplicateName,
+                    format!(
+                        "{name}: the label {} is on line {first} and again on line {line}",
+                        shown(label)
+                    ),
+                )
                 .help("every individual needs a label of its own: remove one of the lines")
             }),
         }
     }
     if labels.is_empty() && problems.is_empty() {
-        return fatal(Diagnostic::error(format!(
-            "{name}: the file holds no labels for the sort `{sort_name}`"
-        )));
+        return fatal(Diagnostic::error(
+            Code::EmptyFile,
+            format!("{name}: the file holds no labels for the sort `{sort_name}`"),
+        ));
     }
     problems.finish(labels)
 }

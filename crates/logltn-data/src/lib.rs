@@ -18,7 +18,7 @@
 //! // What is wrong, and where.
 //! let wrong = people.ints(people.column_index("age")?).unwrap_err();
 //! assert!(wrong.to_string().contains("people.csv, row 2 (line 3), column `age`"), "{wrong}");
-//! # Ok::<(), logltn::Diagnostics>(())
+//! # Ok::<(), logltn_diagnostics::Diagnostics>(())
 //! ```
 
 mod array;
@@ -39,7 +39,7 @@ mod tests;
 
 use std::path::Path;
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
 pub use array::{Array, Field, Values};
 pub use csv::CsvFile;
@@ -88,7 +88,7 @@ pub fn read_fields(path: &Path) -> Result<Vec<Field>, Diagnostics> {
 /// assert_eq!(fields[0].array.shape, [3, 2]);
 /// let wrong = parse_fields(b"", "features.mat").unwrap_err();
 /// assert!(wrong.to_string().contains("the formats are"));
-/// # Ok::<(), logltn::Diagnostics>(())
+/// # Ok::<(), logltn_diagnostics::Diagnostics>(())
 /// ```
 pub fn parse_fields(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics> {
     parse(bytes, name, Format::of(name)?)
@@ -129,11 +129,11 @@ impl Format {
         match (format, unpacked) {
             (Some(Format::Idx), _) | (None, Some(_)) => Ok(Format::Idx),
             (Some(format), None) => Ok(format),
-            (Some(_), Some(_)) => Err(Diagnostic::error(format!(
+            (Some(_), Some(_)) => Err(Diagnostic::error(Code::UnknownFormat, format!(
                 "{name}: only IDX files may be gzipped"
             ))
             .help("unpack it with `gunzip`")),
-            (None, None) => Err(Diagnostic::error(format!(
+            (None, None) => Err(Diagnostic::error(Code::UnknownFormat, format!(
                 "{name}: the name does not tell the format of the file"
             ))
             .note(

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
 use super::array::Array;
 use super::elements::{ByteOrder, Element, Layout};
@@ -32,7 +32,7 @@ pub fn read_npy(path: &Path) -> Result<Array, Diagnostics> {
 /// bytes[8] = (bytes.len() - 10) as u8;
 /// bytes.extend([5, 6, 7]);
 /// assert_eq!(parse_npy(&bytes, "a.npy")?.values, Values::U8(vec![5, 6, 7]));
-/// # Ok::<(), logltn::Diagnostics>(())
+/// # Ok::<(), logltn_diagnostics::Diagnostics>(())
 /// ```
 pub fn parse_npy(bytes: &[u8], name: &str) -> Result<Array, Diagnostics> {
     let header = header(bytes, name)?;
@@ -66,25 +66,32 @@ pub(super) fn header(bytes: &[u8], place: &str) -> Result<Header, Diagnostics> {
     if !bytes.starts_with(MAGIC) {
         let (found, help) = sniff::found(bytes, MAGIC.len());
         return fatal(
-            Diagnostic::error(format!("{place}: not a NumPy array (npy): {found}"))
-                .maybe_help(help),
+            Diagnostic::error(
+                Code::WrongFormat,
+                format!("{place}: not a NumPy array (npy): {found}"),
+            )
+            .maybe_help(help),
         );
     }
     if let Some(&version) = bytes.get(MAGIC.len())
         && !(1..=3).contains(&version)
     {
-        return fatal(Diagnostic::error(format!(
-            "{place}: npy format version {version} is not known; versions 1 to 3 are"
-        )));
+        return fatal(Diagnostic::error(
+            Code::WrongFormat,
+            format!("{place}: npy format version {version} is not known; versions 1 to 3 are"),
+        ));
     }
     let cut_short = || {
-        Diagnostic::error(format!("{place}: the file is cut short, within its header"))
-            .help("copy or download the file again")
+        Diagnostic::error(
+            Code::FileCutShort,
+            format!("{place}: the file is cut short, within its header"),
+        )
+        .help("copy or download the file again")
     };
     let end = header_length(bytes).ok_or_else(cut_short)?;
     if end > LONGEST_HEADER {
         return fatal(
-            Diagnostic::error(format!(
+            Diagnostic::error(Code::FileDamaged, format!(
                 "{place}: the file claims a header of {end} bytes; more than {LONGEST_HEADER} cannot \
                  be right"
             ))
@@ -117,7 +124,7 @@ enum Wrong {
 impl Wrong {
     fn explain(self, place: &str, text: &[u8]) -> Diagnostic {
         match self {
-            Wrong::Syntax(expected) => Diagnostic::error(format!(
+            Wrong::Syntax(expected) => Diagnostic::error(Code::FileDamaged, format!(
                 "{place}: the npy header cannot be understood: expected {expected}"
             ))
             .note(format!(
@@ -125,13 +132,13 @@ impl Wrong {
                 shown(String::from_utf8_lossy(text).trim_end())
             )),
             Wrong::Missing(key) => {
-                Diagnostic::error(format!("{place}: the npy header does not say `{key}`"))
+                Diagnostic::error(Code::FileDamaged, format!("{place}: the npy header does not say `{key}`"))
             }
-            Wrong::Structured => Diagnostic::error(format!(
+            Wrong::Structured => Diagnostic::error(Code::UnsupportedElements, format!(
                 "{place}: expected an array of numbers, found a structured array (named columns)"
             ))
             .help("save each column as an array of its own, with `numpy.savez`"),
-            Wrong::Element(descr) => Diagnostic::error(format!(
+            Wrong::Element(descr) => Diagnostic::error(Code::UnsupportedElements, format!(
                 "{place}: elements of type {} ({}) cannot be read",
                 shown(&descr),
                 kind_in_words(&descr)

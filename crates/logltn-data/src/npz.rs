@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 use zip::ZipArchive;
 
 use super::array::{Array, Field};
@@ -23,15 +23,25 @@ pub fn parse_npz(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics> {
     if !bytes.starts_with(b"PK") {
         let (found, help) = sniff::found(bytes, 4);
         return fatal(
-            Diagnostic::error(format!("{name}: not an npz archive: {found}")).maybe_help(help),
+            Diagnostic::error(
+                Code::WrongFormat,
+                format!("{name}: not an npz archive: {found}"),
+            )
+            .maybe_help(help),
         );
     }
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
-        Diagnostic::error(format!("{name}: the zip archive cannot be read: {error}"))
-            .help("copy or download the file again")
+        Diagnostic::error(
+            Code::FileDamaged,
+            format!("{name}: the zip archive cannot be read: {error}"),
+        )
+        .help("copy or download the file again")
     })?;
     if archive.is_empty() {
-        return fatal(Diagnostic::error(format!("{name}: the archive is empty")));
+        return fatal(Diagnostic::error(
+            Code::EmptyFile,
+            format!("{name}: the archive is empty"),
+        ));
     }
     let mut problems = Problems::new();
     let mut fields = Vec::new();
@@ -56,10 +66,13 @@ fn member(
     };
     let Some(field) = listed.strip_suffix(".npy") else {
         return fatal(
-            Diagnostic::error(format!(
-                "{name}: the archive holds {}, which is not an npy array",
-                shown(&listed)
-            ))
+            Diagnostic::error(
+                Code::UnsupportedElements,
+                format!(
+                    "{name}: the archive holds {}, which is not an npy array",
+                    shown(&listed)
+                ),
+            )
             .help("an npz archive holds `.npy` files only"),
         );
     };
@@ -75,8 +88,11 @@ fn member(
 }
 
 fn damaged(place: &str, error: &dyn std::fmt::Display) -> Diagnostic {
-    Diagnostic::error(format!("{place}: the archive is damaged here: {error}"))
-        .help("copy or download the file again")
+    Diagnostic::error(
+        Code::FileDamaged,
+        format!("{place}: the archive is damaged here: {error}"),
+    )
+    .help("copy or download the file again")
 }
 
 /// Unpacks no more than the npy header promises: a small archive can unpack to any size.

@@ -1,6 +1,6 @@
 //! How the readers word what is wrong with a file, and how much of it they say.
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn_diagnostics::{Diagnostic, Diagnostics};
 
 /// A file with the wrong format has something wrong in every row; this many messages make the point.
 const MOST_SHOWN: usize = 10;
@@ -110,7 +110,12 @@ mod tests {
     fn says_ten_and_counts_the_rest() {
         let mut problems = Problems::new();
         for i in 0..25 {
-            problems.push(|| Diagnostic::error(format!("problem {i}")));
+            problems.push(|| {
+                Diagnostic::error(
+                    logltn_diagnostics::Code::FileDamaged,
+                    format!("problem {i}"),
+                )
+            });
         }
         let Err(all) = problems.finish(()) else {
             panic!("there were problems");

@@ -1,7 +1,7 @@
 //! Lines of comma-separated cells, before anything is known about what they mean.
 
 use csv::{ByteRecord, ReaderBuilder};
-use logltn::{Diagnostic, Diagnostics};
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
 use super::problems::fatal;
 use super::sniff;
@@ -81,7 +81,10 @@ impl Records {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
-                    return fatal(Diagnostic::error(format!("{name}: {error}")));
+                    return fatal(Diagnostic::error(
+                        Code::MalformedCsv,
+                        format!("{name}: {error}"),
+                    ));
                 }
             }
             let ended = lines.to(position);
@@ -92,14 +95,18 @@ impl Records {
             records.push(&record, lines.line);
         }
         if records.len() == 0 {
-            return fatal(Diagnostic::error(format!("{name}: the file is empty")));
+            return fatal(Diagnostic::error(
+                Code::EmptyFile,
+                format!("{name}: the file is empty"),
+            ));
         }
         if ends_inside_quotes(&text[last_start..]) {
             let line = lines.line;
             return fatal(
-                Diagnostic::error(format!(
-                    "{name}, line {line}: a quote is opened but never closed"
-                ))
+                Diagnostic::error(
+                    Code::MalformedCsv,
+                    format!("{name}, line {line}: a quote is opened but never closed"),
+                )
                 .help("close it with `\"`, or write `\"\"` for a quote within quotes"),
             );
         }
@@ -170,7 +177,13 @@ fn utf8<'a>(bytes: &'a [u8], name: &str) -> Result<&'a str, Diagnostics> {
             "save the file as UTF-8 (it may be in Latin-1 or Windows-1252)",
         ),
     };
-    fatal(Diagnostic::error(format!("{name}: expected text in UTF-8: {found}")).help(help))
+    fatal(
+        Diagnostic::error(
+            Code::NotUtf8,
+            format!("{name}: expected text in UTF-8: {found}"),
+        )
+        .help(help),
+    )
 }
 
 /// Whether the last record of a text, which starts where `text` does, is within a quoted cell when the

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 use serde::Deserialize;
 
 use super::array::Field;
@@ -59,7 +59,11 @@ pub fn parse_safetensors(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnos
 fn split<'a>(bytes: &'a [u8], name: &str) -> Result<(&'a [u8], &'a [u8]), Diagnostics> {
     let not_safetensors = || {
         let (found, help) = sniff::found(bytes, LENGTH_BYTES + 1);
-        Diagnostic::error(format!("{name}: not a safetensors file: {found}")).maybe_help(help)
+        Diagnostic::error(
+            Code::WrongFormat,
+            format!("{name}: not a safetensors file: {found}"),
+        )
+        .maybe_help(help)
     };
     let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() else {
         return fatal(not_safetensors());
@@ -69,7 +73,7 @@ fn split<'a>(bytes: &'a [u8], name: &str) -> Result<(&'a [u8], &'a [u8]), Diagno
         return fatal(not_safetensors());
     }
     rest.split_at_checked(length as usize).ok_or_else(|| {
-        Diagnostic::error(format!(
+        Diagnostic::error(Code::FileCutShort, format!(
             "{name}: the file is cut short: its header should have {length} bytes, but only {} are \
              there",
             rest.len()
@@ -82,9 +86,10 @@ fn split<'a>(bytes: &'a [u8], name: &str) -> Result<(&'a [u8], &'a [u8]), Diagno
 fn tensors(header: &[u8], name: &str) -> Result<BTreeMap<String, Entry>, Diagnostics> {
     let header: BTreeMap<String, serde_json::Value> =
         serde_json::from_slice(header).map_err(|error| {
-            Diagnostic::error(format!(
-                "{name}: the safetensors header is not JSON: {error}"
-            ))
+            Diagnostic::error(
+                Code::FileDamaged,
+                format!("{name}: the safetensors header is not JSON: {error}"),
+            )
             .help("the file is damaged: write it again")
         })?;
     let mut problems = Problems::new();
@@ -95,15 +100,23 @@ fn tensors(header: &[u8], name: &str) -> Result<BTreeMap<String, Entry>, Diagnos
                 tensors.insert(tensor, entry);
             }
             Err(error) => problems.push(|| {
-                Diagnostic::error(format!(
-                    "{name}, tensor {}: the header cannot be understood: {error}",
-                    shown(&tensor)
-                ))
+                Diagnostic::error(
+                    Code::FileDamaged,
+                    format!(
+                        "{name}, tensor {}: the header cannot be understood: {error}",
+                        shown(&tensor)
+                    ),
+                )
             }),
         }
     }
     if tensors.is_empty() && problems.is_empty() {
-        problems.push(|| Diagnostic::error(format!("{name}: the file holds no tensors")));
+        problems.push(|| {
+            Diagnostic::error(
+                Code::EmptyFile,
+                format!("{name}: the file holds no tensors"),
+            )
+        });
     }
     problems.finish(tensors)
 }
@@ -134,10 +147,10 @@ impl Entry {
             "F64" => Element::F64,
             other => {
                 return fatal(
-                    Diagnostic::error(format!(
-                        "{place}: elements of type {} cannot be read",
-                        shown(other)
-                    ))
+                    Diagnostic::error(
+                        Code::UnsupportedElements,
+                        format!("{place}: elements of type {} cannot be read", shown(other)),
+                    )
                     .help("convert the tensor first, for example to `F32`"),
                 );
             }
@@ -160,7 +173,7 @@ impl Entry {
         let (begin, end) = self.data_offsets;
         if end.checked_sub(begin) != Some(expected) {
             return fatal(
-                Diagnostic::error(format!(
+                Diagnostic::error(Code::FileDamaged, format!(
                     "{place}: its shape `{:?}` takes {} of `{}`, but the header says that they are \
                      the bytes {begin} to {end}",
                     self.shape,
@@ -171,7 +184,7 @@ impl Entry {
             );
         }
         data.get(begin..end).ok_or_else(|| {
-            Diagnostic::error(format!(
+            Diagnostic::error(Code::FileCutShort, format!(
                 "{place}: the file is cut short: its numbers should be the bytes {begin} to {end} \
                  after the header, but only {} follow it",
                 counted(data.len(), "byte")
@@ -199,20 +212,24 @@ fn check_cover(
     let mut before = "";
     let gap = |from: usize, to: usize, problems: &mut Problems| {
         problems.push(|| {
-            Diagnostic::error(format!(
-                "{name}: the bytes {from} to {to} after the header belong to no tensor"
-            ))
+            Diagnostic::error(
+                Code::FileDamaged,
+                format!("{name}: the bytes {from} to {to} after the header belong to no tensor"),
+            )
             .help("the file is damaged: write it again")
         });
     };
     for (begin, end, tensor) in spans {
         if begin < covered {
             problems.push(|| {
-                Diagnostic::error(format!(
-                    "{name}: the tensors {} and {} overlap",
-                    shown(before),
-                    shown(tensor)
-                ))
+                Diagnostic::error(
+                    Code::FileDamaged,
+                    format!(
+                        "{name}: the tensors {} and {} overlap",
+                        shown(before),
+                        shown(tensor)
+                    ),
+                )
                 .help("the file is damaged: write it again")
             });
         } else if begin > covered {

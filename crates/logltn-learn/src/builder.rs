@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use logltn::theory::{ArgumentSort, SortId};
 use logltn::{
-    ColumnData, ConstantData, Data, Diagnostic, Diagnostics, Labels, Number, Output, OutputKind,
-    Semantics, Source, Theory, did_you_mean,
+    Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, Labels, Number, Output,
+    OutputKind, Semantics, Source, Theory, did_you_mean,
 };
 
 use crate::distances::distances;
@@ -312,8 +312,8 @@ struct Grounder {
 }
 
 impl Grounder {
-    fn wrong(&mut self, message: String) {
-        self.found.push(Diagnostic::error(message));
+    fn wrong(&mut self, code: Code, message: String) {
+        self.found.push(Diagnostic::error(code, message));
     }
 
     fn check(&mut self, set: Result<(), Diagnostics>) {
@@ -322,8 +322,13 @@ impl Grounder {
         }
     }
 
-    fn unknown<'n>(&mut self, kind: &str, name: &str, known: impl IntoIterator<Item = &'n str>) {
-        let error = Diagnostic::error(format!("the theory has no {kind} `{name}`"));
+    fn unknown<'n>(
+        &mut self,
+        (code, kind): (Code, &str),
+        name: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) {
+        let error = Diagnostic::error(code, format!("the theory has no {kind} `{name}`"));
         let help = did_you_mean(name, known);
         self.found.push(error.maybe_help(help));
     }
@@ -362,7 +367,7 @@ impl Grounder {
             Param::Number(number) => *number,
             Param::Percentile { percent, of } => match percentile_of(*percent, of, sorts) {
                 Ok(value) => Number::from(value),
-                Err(what) => return self.wrong(format!("param `{name}`: {what}")),
+                Err((code, what)) => return self.wrong(code, format!("param `{name}`: {what}")),
             },
         };
         let set = self.knowledge.data.set_param(name, value);
@@ -387,7 +392,7 @@ impl Grounder {
                 let what = format!(
                     "constant `{name}` is a vector of {width}, but the individuals of sort `{sort}` have {others} numbers"
                 );
-                return self.wrong(what);
+                return self.wrong(Code::DifferentWidths, what);
             }
             self.knowledge.learnable_constants[at] = Some(width);
         }
@@ -412,7 +417,11 @@ impl Grounder {
         let theory = self.knowledge.data.theory();
         let Some(id) = theory.predicate(&name) else {
             let known: Vec<String> = theory.predicates.iter().map(|p| p.name.clone()).collect();
-            self.unknown("predicate", &name, known.iter().map(String::as_str));
+            self.unknown(
+                (Code::UnknownPredicate, "predicate"),
+                &name,
+                known.iter().map(String::as_str),
+            );
             return None;
         };
         let arity = theory[id].arguments.len();
@@ -439,7 +448,11 @@ impl Grounder {
             }
             None => {
                 let known: Vec<String> = functions.iter().map(|f| f.name.clone()).collect();
-                self.unknown("function", name, known.iter().map(String::as_str));
+                self.unknown(
+                    (Code::UnknownFunction, "function"),
+                    name,
+                    known.iter().map(String::as_str),
+                );
             }
         }
     }
@@ -449,9 +462,10 @@ impl Grounder {
             && args.len() != arity
         {
             let given = args.len();
-            self.wrong(format!(
-                "`{name}` has {arity} arguments in the theory, but {given} in `args`"
-            ));
+            self.wrong(
+                Code::WrongNumberOfArguments,
+                format!("`{name}` has {arity} arguments in the theory, but {given} in `args`"),
+            );
         }
     }
 
@@ -466,7 +480,7 @@ impl Grounder {
             })
             .collect();
         let Some(mut sizes) = sizes else {
-            self.wrong(format!(
+            self.wrong(Code::VectorArgument, format!(
                 "predicate `{name}` cannot be given by numbers: it has an argument that is a vector"
             ));
             return None;
@@ -474,7 +488,7 @@ impl Grounder {
         let all = sizes.iter().try_fold(1, |n: usize, &m| n.checked_mul(m));
         if all != Some(values.len()) {
             let tuples = all.map_or("more than can be held".to_string(), |n| n.to_string());
-            self.wrong(format!(
+            self.wrong(Code::WrongShape, format!(
                 "predicate `{name}` needs a number for each tuple of individuals, {tuples}, not {}",
                 values.len()
             ));
@@ -487,9 +501,10 @@ impl Grounder {
         };
         if let Some(at) = values.iter().position(|x| !fits(x)) {
             let (kind, value) = (output.kind, values[at]);
-            self.wrong(format!(
-                "predicate `{name}`: number {at} is {value}, which cannot be its {kind:?}"
-            ));
+            self.wrong(
+                Code::ValueOutOfRange,
+                format!("predicate `{name}`: number {at} is {value}, which cannot be its {kind:?}"),
+            );
             return None;
         }
         let columns = match output.per_class {
@@ -504,30 +519,37 @@ impl Grounder {
     }
 }
 
-fn percentile_of(percent: f64, of: &str, sorts: &[(String, Individuals)]) -> Result<f64, String> {
+fn percentile_of(
+    percent: f64,
+    of: &str,
+    sorts: &[(String, Individuals)],
+) -> Result<f64, (Code, String)> {
     if !(0.0..=100.0).contains(&percent) {
-        return Err(format!("{percent} is not between 0 and 100"));
+        let what = format!("{percent} is not between 0 and 100");
+        return Err((Code::ValueOutOfRange, what));
     }
-    let [first, second] =
-        parse_distance(of).map_err(|wrong| format!("`{of}`: {}", wrong.message))?;
+    let [first, second] = parse_distance(of).map_err(|wrong| {
+        (
+            Code::MalformedExpression,
+            format!("`{of}`: {}", wrong.message),
+        )
+    })?;
     let points = |sort: &str| {
         let given = sorts.iter().find(|(name, _)| name == sort);
         let given = given.filter(|(_, individuals)| individuals.has_features());
-        let given = given.ok_or_else(|| format!("sort `{sort}` has no features"))?;
-        Ok::<_, String>(given.1.points())
+        let nothing = || (Code::NoFeatures, format!("sort `{sort}` has no features"));
+        given.map(|(_, given)| given.points()).ok_or_else(nothing)
     };
     let (a, b) = (points(&first)?, points(&second)?);
     if a.0 != b.0 {
-        return Err(format!(
-            "there is no distance between {} numbers and {}",
-            a.0, b.0
-        ));
+        let what = format!("there is no distance between {} numbers and {}", a.0, b.0);
+        return Err((Code::DifferentWidths, what));
     }
     let [a, b] = [&a, &b].map(|(width, values)| Points {
         width: *width,
         values,
     });
     let other = (first.value != second.value).then_some(b);
-    percentile(a, other, percent)
-        .ok_or_else(|| "there are no distances, or some are too large for a number".to_string())
+    let nothing = "there are no distances, or some are too large for a number";
+    percentile(a, other, percent).ok_or_else(|| (Code::NotFinite, nothing.to_string()))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use logltn::Diagnostic;
+use logltn::{Code, Diagnostic};
 
 use crate::field::Field;
 
@@ -101,33 +101,44 @@ impl Individuals {
 
     /// How many there are, or what is wrong with them.
     pub(crate) fn size(&self, sort: &str) -> Result<usize, Diagnostic> {
-        let wrong = |what: String| Err(Diagnostic::error(format!("sort `{sort}`: {what}")));
+        let wrong =
+            |code, what: String| Err(Diagnostic::error(code, format!("sort `{sort}`: {what}")));
         if self.learnable.is_some() && self.has_features() {
-            return wrong("its individuals have features, or are learnable, not both".to_string());
+            return wrong(
+                Code::ConflictingKeys,
+                "its individuals have features, or are learnable, not both".to_string(),
+            );
         }
         let mut size = self.size;
         for feature in &self.features {
             let (width, numbers) = (feature.width(), feature.values.len());
             if width == 0 || !numbers.is_multiple_of(width) {
-                return wrong(format!(
-                    "{numbers} numbers are no rows of {:?}",
-                    feature.shape
-                ));
+                return wrong(
+                    Code::WrongShape,
+                    format!("{numbers} numbers are no rows of {:?}", feature.shape),
+                );
             }
             let rows = numbers / width;
             if let Some(size) = size.filter(|size| *size != rows) {
-                return wrong(format!(
-                    "{size} individuals in one place and {rows} in another"
-                ));
+                return wrong(
+                    Code::SizesDisagree,
+                    format!("{size} individuals in one place and {rows} in another"),
+                );
             }
             if let Some(at) = feature.values.not_finite() {
-                return wrong(format!("number {at} of its features is not finite"));
+                return wrong(
+                    Code::NotFinite,
+                    format!("number {at} of its features is not finite"),
+                );
             }
             size = Some(rows);
         }
         match size {
             Some(size) => Ok(size),
-            None => wrong("how many individuals does it have?".to_string()),
+            None => wrong(
+                Code::MissingData,
+                "how many individuals does it have?".to_string(),
+            ),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use logltn::theory::{ArgumentSort, PredicateId, SortKind, TableId};
 use logltn::{
-    ColumnData, Data, Diagnostic, Diagnostics, Engine, Output, OutputKind, Parameters, Plan,
+    Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Output, OutputKind, Parameters, Plan,
     Semantics,
 };
 use rustc_hash::FxHashMap;
@@ -161,14 +161,13 @@ pub(crate) fn of(
 
 impl Measure {
     fn new(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Measure, Diagnostics> {
-        let wrong =
-            |message: String| Diagnostics::from(metric.place.mark(Diagnostic::error(message)));
+        let wrong = |code, message: String| {
+            Diagnostics::from(metric.place.mark(Diagnostic::error(code, message)))
+        };
         let theory = knowledge.theory();
         let predicate = theory.predicate(&metric.predicate).ok_or_else(|| {
-            wrong(format!(
-                "the theory has no predicate `{}`",
-                metric.predicate
-            ))
+            let what = format!("the theory has no predicate `{}`", metric.predicate);
+            wrong(Code::UnknownPredicate, what)
         })?;
         let output = knowledge.outputs[predicate.index()];
         let arguments = &theory[predicate].arguments;
@@ -186,28 +185,40 @@ impl Measure {
         }
         let ranks = metric.kind.ranks();
         if !ranks && !output.per_class {
-            return Err(wrong(format!(
-                "`{}` needs a predicate that picks one of several classes, which `{}` does not",
-                metric.kind.name(),
-                theory[predicate].name
-            )));
+            return Err(wrong(
+                Code::MetricDoesNotFit,
+                format!(
+                    "`{}` needs a predicate that picks one of several classes, which `{}` does not",
+                    metric.kind.name(),
+                    theory[predicate].name
+                ),
+            ));
         }
         match &metric.known {
             Known::Labels { sort, labels } => {
-                let id = theory
-                    .sort(sort)
-                    .ok_or_else(|| wrong(format!("the theory has no sort `{sort}`")))?;
+                let id = theory.sort(sort).ok_or_else(|| {
+                    wrong(
+                        Code::UnknownSort,
+                        format!("the theory has no sort `{sort}`"),
+                    )
+                })?;
                 if measure.arity != 1 || arguments[0] != ArgumentSort::Sort(id) || ranks {
-                    return Err(wrong(format!(
-                        "labels of sort `{sort}` can be compared with a predicate `P({sort}, class)` only"
-                    )));
+                    return Err(wrong(
+                        Code::MetricDoesNotFit,
+                        format!(
+                            "labels of sort `{sort}` can be compared with a predicate `P({sort}, class)` only"
+                        ),
+                    ));
                 }
                 let size = knowledge.data.size(id);
                 if labels.len() != size {
-                    return Err(wrong(format!(
-                        "expected {size} labels, one for each individual of sort `{sort}`, found {}",
-                        labels.len()
-                    )));
+                    return Err(wrong(
+                        Code::SizesDisagree,
+                        format!(
+                            "expected {size} labels, one for each individual of sort `{sort}`, found {}",
+                            labels.len()
+                        ),
+                    ));
                 }
                 measure.tuples = (0..labels.len() as u32).collect();
                 let classes = classes_of_labels(knowledge, arguments.last(), labels);
@@ -219,8 +230,12 @@ impl Measure {
             }
             Known::Table(table) => {
                 let rows = (theory.table(table)).and_then(|id| knowledge.data.table(id));
-                let rows =
-                    rows.ok_or_else(|| wrong(format!("the theory has no table `{table}`")))?;
+                let rows = rows.ok_or_else(|| {
+                    wrong(
+                        Code::UnknownTable,
+                        format!("the theory has no table `{table}`"),
+                    )
+                })?;
                 measure.take_columns(knowledge, &rows.columns, table)?;
             }
         }
@@ -234,10 +249,13 @@ impl Measure {
         name: &str,
     ) -> Result<(), Diagnostics> {
         let wrong = || {
-            Diagnostics::from(Diagnostic::error(format!(
-                "{name}: its columns are not the arguments of the predicate that `{}` measures",
-                self.label
-            )))
+            Diagnostics::from(Diagnostic::error(
+                Code::WrongSort,
+                format!(
+                    "{name}: its columns are not the arguments of the predicate that `{}` measures",
+                    self.label
+                ),
+            ))
         };
         let (arguments, answer) = columns.split_at(self.arity.min(columns.len()));
         let rows = columns.first().map_or(0, ColumnData::len);
@@ -311,7 +329,11 @@ impl Measure {
             Answer::Rows(_) => Ok(f64::NAN),
         };
         value.map_err(|error: MetricError| {
-            Diagnostic::error(format!("`{}` cannot be computed: {error}", self.label)).into()
+            Diagnostic::error(
+                Code::MetricUndefined,
+                format!("`{}` cannot be computed: {error}", self.label),
+            )
+            .into()
         })
     }
 }
@@ -359,8 +381,8 @@ fn classes_of_labels(
 impl RowCheck {
     fn new(knowledge: &KnowledgeBase, metric: &Metric) -> Result<RowCheck, Diagnostics> {
         let theory = knowledge.theory();
-        let wrong = |message: &str| {
-            Diagnostics::from(metric.place.mark(Diagnostic::error(message).help(
+        let wrong = |code, message: &str| {
+            Diagnostics::from(metric.place.mark(Diagnostic::error(code, message).help(
                 "write `table = \"…\"`, and `rows = \"…\"` for other rows than the table's own",
             )))
         };
@@ -369,13 +391,14 @@ impl RowCheck {
             Known::RowsOf { table, columns } => (table, Some(columns)),
             Known::Labels { .. } | Known::Rows(_) => {
                 return Err(wrong(
+                    Code::MissingKey,
                     "`row_accuracy` needs a table whose rows are to be right",
                 ));
             }
         };
         let id = theory
             .table(table)
-            .ok_or_else(|| wrong("the theory has no such table"))?;
+            .ok_or_else(|| wrong(Code::UnknownTable, "the theory has no such table"))?;
         // Only axioms that say something of each of its rows.
         let mut data: Data = knowledge.data.with_axioms(|axiom| {
             use logltn::theory::{Binding, FormulaKind, Quantifier};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{
-    Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics, Source, did_you_mean,
+    Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics, Source,
+    did_you_mean,
 };
 
 use crate::batches::{self, TableBatches};
@@ -80,7 +81,10 @@ impl Session {
     /// If something is missing, or does not fit.
     pub fn new(knowledge: KnowledgeBase, training: Training) -> Result<Session, Diagnostics> {
         if training.phases.is_empty() {
-            let error = Diagnostic::error("the training has no end: there are no steps to be done");
+            let error = Diagnostic::error(
+                Code::NoTrainingLength,
+                "the training has no end: there are no steps to be done",
+            );
             return Err(error.help("say how many steps, epochs or phases").into());
         }
         // All mistakes at once.
@@ -171,9 +175,10 @@ impl Session {
     ) -> Result<(), Diagnostics> {
         let id = self.predicate(predicate)?;
         if self.done > 0 {
-            return Err(Diagnostic::error(format!(
-                "`{predicate}` cannot be grounded in the middle of a training"
-            ))
+            return Err(Diagnostic::error(
+                Code::TrainingHasBegun,
+                format!("`{predicate}` cannot be grounded in the middle of a training"),
+            )
             .help("call `ground` before the first step")
             .into());
         }
@@ -187,9 +192,12 @@ impl Session {
         let theory = self.knowledge.theory();
         theory.predicate(name).ok_or_else(|| {
             let names = theory.predicates.iter().map(|p| p.name.as_str());
-            Diagnostic::error(format!("the theory has no predicate `{name}`"))
-                .maybe_help(did_you_mean(name, names))
-                .into()
+            Diagnostic::error(
+                Code::UnknownPredicate,
+                format!("the theory has no predicate `{name}`"),
+            )
+            .maybe_help(did_you_mean(name, names))
+            .into()
         })
     }
 
@@ -300,10 +308,13 @@ impl Session {
         }
         let (loss, sat) = (value.loss, value.sat);
         if let Some(bad) = axioms.iter().position(|a| a.is_infinite()) {
-            return Err(Diagnostic::error(format!(
-                "step {step}: axiom `{}` has the truth {}",
-                self.axioms[bad].0, axioms[bad]
-            ))
+            return Err(Diagnostic::error(
+                Code::TrainingDiverged,
+                format!(
+                    "step {step}: axiom `{}` has the truth {}",
+                    self.axioms[bad].0, axioms[bad]
+                ),
+            )
             .into());
         }
         self.model.backward(&phase.engine);
@@ -360,7 +371,7 @@ impl Session {
             }
             None => format!("the loss is {loss}"),
         };
-        Diagnostic::error(format!("step {step}: {what}{axiom}"))
+        Diagnostic::error(Code::TrainingDiverged, format!("step {step}: {what}{axiom}"))
             .help("a smaller `learning_rate`, or `clip_norm` under `[train]`, keeps networks from running away")
             .into()
     }
@@ -379,13 +390,16 @@ impl Session {
         let theory = self.knowledge.theory();
         for (norm, axiom) in norms.iter().zip(phase.engine.plan().axioms()) {
             let warning = if *norm == 0.0 && axiom.weight > 0.0 && axiom.groundings > 0 {
-                Diagnostic::warning(format!(
-                    "step {}: the gradient of axiom `{}` vanishes",
-                    self.done, axiom.name
-                ))
+                Diagnostic::warning(
+                    Code::VanishingGradient,
+                    format!(
+                        "step {}: the gradient of axiom `{}` vanishes",
+                        self.done, axiom.name
+                    ),
+                )
                 .help("it is satisfied for good, or its operators let nothing through")
             } else if norms.len() > 1 && *norm > 100.0 * (total - norm) {
-                Diagnostic::warning(format!(
+                Diagnostic::warning(Code::DominatingGradient, format!(
                     "step {}: the gradient of axiom `{}` is more than 100 times that of all others together",
                     self.done, axiom.name
                 ))
@@ -467,7 +481,7 @@ impl Session {
         let arguments = &arguments[..arguments.len() - usize::from(outputs[id.index()].per_class)];
         let arity = arguments.len();
         if !rows.len().is_multiple_of(arity.max(1)) {
-            return Err(Diagnostic::error(format!(
+            return Err(Diagnostic::error(Code::WrongShape, format!(
                 "`{predicate}` takes {arity} individuals to a row, which {} individuals do not make",
                 rows.len()
             ))
@@ -477,11 +491,14 @@ impl Session {
             if let Some(ArgumentSort::Sort(sort)) = arguments.get(i % arity.max(1))
                 && individual as usize >= data.size(*sort)
             {
-                return Err(Diagnostic::error(format!(
-                    "row {}: sort `{}` has no individual {individual}",
-                    i / arity,
-                    data.theory()[*sort].name
-                ))
+                return Err(Diagnostic::error(
+                    Code::IndividualOutOfRange,
+                    format!(
+                        "row {}: sort `{}` has no individual {individual}",
+                        i / arity,
+                        data.theory()[*sort].name
+                    ),
+                )
                 .into());
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 
 use crate::session::Session;
 
@@ -83,9 +83,11 @@ impl Session {
     pub fn restore(&mut self, state: &State) -> Result<(), Diagnostics> {
         let other = |what: String| {
             Diagnostics::from(
-                Diagnostic::error(format!("the checkpoint is of another training: {what}")).help(
-                    "resume with the same manifest and flags, or start anew in another folder",
-                ),
+                Diagnostic::error(
+                    Code::RunDiffers,
+                    format!("the checkpoint is of another training: {what}"),
+                )
+                .help("resume with the same manifest and flags, or start anew in another folder"),
             )
         };
         let training = &self.training;
@@ -108,6 +110,7 @@ impl Session {
         }
         let damaged = || {
             Diagnostics::from(Diagnostic::error(
+                Code::CheckpointDamaged,
                 "the checkpoint's record of the training is damaged",
             ))
         };

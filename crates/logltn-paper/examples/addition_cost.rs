@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use logltn::{Diagnostic, Diagnostics, Engine, Parameters, Plan};
+use logltn::{Code, Diagnostic, Diagnostics, Engine, Parameters, Plan};
 use logltn_paper::{addition_batch, addition_manifest, addition_theory};
 use logltn_report::{LinesOptions, Series, lines_png};
 use logltn_train::project::Project;
@@ -33,7 +33,7 @@ fn main() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let done = match pool {
         Ok(pool) => pool.install(|| all(&folder, steps, threads)),
-        Err(error) => Err(Diagnostic::error(error.to_string()).into()),
+        Err(error) => Err(Diagnostic::error(Code::NoThreads, error.to_string()).into()),
     };
     if let Err(errors) = done {
         eprintln!("{errors}");
@@ -55,8 +55,9 @@ fn per_row(seconds: &mut [f64], rows: usize) -> [f64; 2] {
 }
 
 fn all(folder: &Path, steps: usize, threads: usize) -> Result<(), Diagnostics> {
-    let failed =
-        |error: std::io::Error| Diagnostic::error(format!("{}: {error}", folder.display()));
+    let failed = |error: std::io::Error| {
+        Diagnostic::error(Code::CannotWrite, format!("{}: {error}", folder.display()))
+    };
     std::fs::create_dir_all(folder).map_err(failed)?;
     println!("{steps} steps on {threads} thread(s); microseconds per row: fastest (median)");
     println!(" N  rows/step      logic alone         whole step        logic/step");
@@ -122,8 +123,12 @@ fn measure(digits: usize, steps: usize, times: &mut Times) -> Result<(), Diagnos
     let rows = addition_batch(digits);
     let count = BATCHES * rows;
     let plan = Plan::new(&project.data, &project.outputs, &project.manifest.semantics)?;
-    let table = (project.theory().table("sums"))
-        .ok_or_else(|| Diagnostic::error("the theory of addition has no table of sums"))?;
+    let table = (project.theory().table("sums")).ok_or_else(|| {
+        Diagnostic::error(
+            Code::Internal,
+            "the theory of addition has no table of sums",
+        )
+    })?;
     let mut engine = Engine::<f32>::new(plan);
     for step in 0..steps {
         let first = step * rows % count;
@@ -153,7 +158,9 @@ fn measure(digits: usize, steps: usize, times: &mut Times) -> Result<(), Diagnos
 
 /// Made-up images and sums, in files as the experiment has them.
 fn project(digits: usize) -> Result<(TempDir, Project), Diagnostics> {
-    let failed = |error: std::io::Error| Diagnostic::error(format!("a temporary folder: {error}"));
+    let failed = |error: std::io::Error| {
+        Diagnostic::error(Code::CannotWrite, format!("a temporary folder: {error}"))
+    };
     let folder = tempfile::tempdir().map_err(failed)?;
     let count = BATCHES * addition_batch(digits);
     let images = 2 * digits * count;

@@ -26,8 +26,12 @@ fn main() -> Result<(), Diagnostics> {
     };
     let (steps, axioms) = (number(1000), number(3));
     let dir = Path::new(&dir);
-    std::fs::create_dir_all(dir)
-        .map_err(|error| logltn::Diagnostic::error(format!("{}: {error}", dir.display())))?;
+    std::fs::create_dir_all(dir).map_err(|error| {
+        logltn::Diagnostic::error(
+            logltn::Code::CannotWrite,
+            format!("{}: {error}", dir.display()),
+        )
+    })?;
     let clusters = clusters(dir)?;
     times(dir)?;
     let mut names: Vec<String> = vec!["covered".into(), "inhabited".into(), "smooth".into()];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use logltn::theory::PredicateId;
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::{CsvFile, read_bytes};
 use logltn_learn::By;
 use logltn_learn::metrics::adjusted_rand_index;
@@ -54,9 +54,10 @@ impl Clustering {
     pub fn new(options: &Options) -> Result<Clustering, Diagnostics> {
         let percentile = options.percentile;
         if !(percentile > 0.0 && percentile < 100.0) {
-            return Err(Diagnostic::error(format!(
-                "`--percentile {percentile}` is not between 0 and 100"
-            ))
+            return Err(Diagnostic::error(
+                Code::ValueOutOfRange,
+                format!("`--percentile {percentile}` is not between 0 and 100"),
+            )
             .help("the paper has 2.5, its authors' released code 5")
             .into());
         }
@@ -102,7 +103,8 @@ learning_rate = 0.002
     }
 
     fn loaded(&self) -> Result<&Loaded, Diagnostics> {
-        let missing = || Diagnostic::error("the clustering data were not read").into();
+        let missing =
+            || Diagnostic::error(Code::Internal, "the clustering data were not read").into();
         self.loaded.as_ref().ok_or_else(missing)
     }
 }
@@ -174,7 +176,11 @@ impl Experiment for Clustering {
         let project = load(&folder.join("clustering.toml"))?;
         let theory = project.theory();
         let (Some(sort), Some(predicate)) = (theory.sort("Point"), theory.predicate("C")) else {
-            return Err(Diagnostic::error("the clustering theory has no `Point` or no `C`").into());
+            return Err(Diagnostic::error(
+                Code::Internal,
+                "the clustering theory has no `Point` or no `C`",
+            )
+            .into());
         };
         let features = Features::of(&project.features_of(sort)?);
         let file = CsvFile::read(&folder.join("labels.csv"))?;
@@ -199,7 +205,7 @@ impl Experiment for Clustering {
             let logits = (trainer.model_mut()).predict(loaded.predicate, &everybody, 1)?;
             finding.classes = logits.chunks_exact(CLUSTERS).map(largest).collect();
             let ari = adjusted_rand_index(&finding.classes, &loaded.labels)
-                .map_err(|error| Diagnostic::error(error.to_string()))?;
+                .map_err(|error| Diagnostic::error(Code::MetricUndefined, error.to_string()))?;
             finding.note(ARI, step as f64, ari);
             Ok(())
         })

@@ -1,6 +1,6 @@
 //! The paper's seven configurations of operators.
 
-use logltn::{Diagnostic, Semantics, did_you_mean};
+use logltn::{Code, Diagnostic, Semantics, did_you_mean};
 use logltn_learn::{By, Curve, Schedule, Schedules};
 use logltn_train::project::Project;
 
@@ -73,7 +73,11 @@ impl Configuration {
                 Some(help) => format!("{help} There are {all}"),
                 None => format!("there are {all}"),
             };
-            Diagnostic::error(format!("there is no configuration `{name}`")).help(help)
+            Diagnostic::error(
+                Code::UnknownConfiguration,
+                format!("there is no configuration `{name}`"),
+            )
+            .help(help)
         })
     }
 

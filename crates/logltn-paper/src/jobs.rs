@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 
 use super::record::{Job, RunRecord};
 use super::{Experiment, Metric, Watch};
@@ -67,8 +67,9 @@ pub(super) fn run_all(
     let errors = Mutex::new(Diagnostics::new());
     let work = || {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool =
-            pool.map_err(|error| Diagnostic::error(format!("cannot start threads: {error}")))?;
+        let pool = pool.map_err(|error| {
+            Diagnostic::error(Code::NoThreads, format!("cannot start threads: {error}"))
+        })?;
         loop {
             let halted = stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
             let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) else {

@@ -51,7 +51,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_train::project::Project;
 
 use experiment::Experiment;
@@ -307,7 +307,9 @@ fn jobs_of(
         let names: Vec<String> = all.iter().map(|c| format!("`{}`", c.name)).collect();
         let message = format!("{task} has no configuration `{}`", strange.name);
         let help = format!("it has {}", names.join(", "));
-        return Err(Diagnostic::error(message).help(help).into());
+        return Err(Diagnostic::error(Code::UnknownConfiguration, message)
+            .help(help)
+            .into());
     }
     let configurations = match options.configurations.is_empty() {
         true => all,
@@ -345,6 +347,10 @@ fn load(manifest: &Path) -> Result<Project, Diagnostics> {
     match Project::load(manifest, &mut found) {
         Some(project) => Ok(project),
         None if found.has_errors() => Err(found),
-        None => Err(Diagnostic::error(format!("{}: cannot be read", manifest.display())).into()),
+        None => Err(Diagnostic::error(
+            Code::FileUnreadable,
+            format!("{}: cannot be read", manifest.display()),
+        )
+        .into()),
     }
 }

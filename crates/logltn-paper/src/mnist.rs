@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::{Array, Values, read_idx};
 
 use super::{Options, places};
@@ -23,7 +23,7 @@ const FILES: [&str; 4] = [
 /// If it is nowhere.
 pub(super) fn find(options: &Options) -> Result<PathBuf, Diagnostics> {
     places::find(options.data.as_deref(), "mnist", &FILES)?.ok_or_else(|| {
-        Diagnostic::error("MNIST is nowhere to be found")
+        Diagnostic::error(Code::FileNotFound, "MNIST is nowhere to be found")
             .note(format!("its files are {}", FILES.map(|f| format!("`{f}`")).join(", ")))
             .help("run this in a clone of the repository, which has them in data/mnist, or name with `--data DIR` a folder that has them in DIR/mnist")
             .into()
@@ -49,7 +49,7 @@ pub(super) fn read(folder: &Path) -> Result<[Digits; 2], Diagnostics> {
             "{}: training and test images differ in size",
             folder.display()
         );
-        return Err(Diagnostic::error(message).into());
+        return Err(Diagnostic::error(Code::DifferentWidths, message).into());
     }
     Ok([train, test])
 }
@@ -61,7 +61,7 @@ impl Digits {
         let (_, labels) = bytes_of(read_idx(&path(labels))?, &path(labels))?;
         let &[count, height, width] = &shape[..] else {
             let message = format!("{}: not pictures", folder.display());
-            return Err(Diagnostic::error(message).into());
+            return Err(Diagnostic::error(Code::WrongShape, message).into());
         };
         if count != labels.len() || labels.iter().any(|&l| usize::from(l) >= DIGITS) {
             let message = format!(
@@ -69,7 +69,7 @@ impl Digits {
                 folder.display(),
                 labels.len()
             );
-            return Err(Diagnostic::error(message).into());
+            return Err(Diagnostic::error(Code::SizesDisagree, message).into());
         }
         Ok(Digits {
             images,
@@ -86,7 +86,11 @@ impl Digits {
 fn bytes_of(array: Array, path: &Path) -> Result<(Vec<usize>, Vec<u8>), Diagnostics> {
     match array.values {
         Values::U8(bytes) => Ok((array.shape, bytes)),
-        _ => Err(Diagnostic::error(format!("{}: does not hold bytes", path.display())).into()),
+        _ => Err(Diagnostic::error(
+            Code::UnsupportedElements,
+            format!("{}: does not hold bytes", path.display()),
+        )
+        .into()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use logltn::theory::PredicateId;
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_learn::By;
 use logltn_report::{LinesOptions, lines_png};
 use logltn_train::project::Project;
@@ -62,7 +62,11 @@ impl MnistAdd {
         samples.sort_unstable();
         samples.dedup();
         if samples.first() == Some(&0) {
-            return Err(Diagnostic::error("`--samples 0`: nothing to learn from").into());
+            return Err(Diagnostic::error(
+                Code::ValueOutOfRange,
+                "`--samples 0`: nothing to learn from",
+            )
+            .into());
         }
         let epochs = options.epochs.unwrap_or(EPOCHS);
         let mut settings = common_settings(options, DataKind::Real);
@@ -94,11 +98,12 @@ impl Digits {
         if there >= count {
             return Ok(());
         }
-        Err(
-            Diagnostic::error(format!("{what} need {count} images, but there are {there}"))
-                .help(format!("at most {} are possible", there / OPERANDS))
-                .into(),
+        Err(Diagnostic::error(
+            Code::NotEnoughData,
+            format!("{what} need {count} images, but there are {there}"),
         )
+        .help(format!("at most {} are possible", there / OPERANDS))
+        .into())
     }
 }
 
@@ -190,8 +195,9 @@ impl Experiment for MnistAdd {
                 ],
             )?;
             let project = load(&folder.join(manifest_name))?;
-            let predicate = (project.theory().predicate("digit"))
-                .ok_or_else(|| Diagnostic::error("the theory of MNISTAdd has no `digit`"))?;
+            let predicate = (project.theory().predicate("digit")).ok_or_else(|| {
+                Diagnostic::error(Code::Internal, "the theory of MNISTAdd has no `digit`")
+            })?;
             let first = (OPERANDS * samples) as u32;
             let loaded = Loaded {
                 project,
@@ -206,7 +212,7 @@ impl Experiment for MnistAdd {
 
     fn run(&self, job: &Job, progress: &Progress<'_>) -> Found {
         let loaded = (self.loaded.get(&job.samples.unwrap_or(0)))
-            .ok_or_else(|| Diagnostic::error("the images were not read"))?;
+            .ok_or_else(|| Diagnostic::error(Code::Internal, "the images were not read"))?;
         let mut project = loaded.project.clone();
         (job.configuration).configure(&mut project, By::Epoch, self.alpha_end);
         let mut trainer = trainer(project, job)?;

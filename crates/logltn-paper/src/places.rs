@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_train::run_directory::write_atomically;
 
 /// Names the folder of the data where `--data` does not.
@@ -27,7 +27,7 @@ pub(super) fn find(
         && !named.is_dir()
     {
         let message = format!("{}: there is no such folder", named.display());
-        return Err(Diagnostic::error(message).help(format!(
+        return Err(Diagnostic::error(Code::FileNotFound, message).help(format!(
             "`{by}` names the folder that holds the folder `{name}`"
         )));
     }
@@ -46,7 +46,7 @@ pub(super) fn find(
 pub(super) fn make_folder(path: &Path) -> Result<(), Diagnostics> {
     std::fs::create_dir_all(path).map_err(|error| {
         let message = format!("{}: the folder cannot be made: {error}", path.display());
-        Diagnostic::error(message)
+        Diagnostic::error(Code::CannotWrite, message)
             .help("choose another folder with `--out`")
             .into()
     })

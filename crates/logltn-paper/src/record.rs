@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_train::run_directory::write_atomically;
 use serde::{Deserialize, Serialize};
 
@@ -91,12 +91,15 @@ impl Job {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
                 let message = format!("{}: cannot be read: {error}", path.display());
-                return Err(Diagnostic::error(message).into());
+                return Err(Diagnostic::error(Code::FileUnreadable, message).into());
             }
         };
         let record: RunRecord = serde_json::from_str(&text).map_err(|error| {
-            Diagnostic::error(format!("{}: not a finished run: {error}", path.display()))
-                .help("remove the file, and the run is done again")
+            Diagnostic::error(
+                Code::RunDamaged,
+                format!("{}: not a finished run: {error}", path.display()),
+            )
+            .help("remove the file, and the run is done again")
         })?;
         let mut differences: Vec<String> = (settings.iter())
             .filter(|(key, value)| record.settings.get(*key) != Some(*value))
@@ -115,7 +118,10 @@ impl Job {
             return Ok(Some(record));
         }
         let message = format!("{}: a run of another table", path.display());
-        let error = (differences.into_iter()).fold(Diagnostic::error(message), Diagnostic::note);
+        let error = (differences.into_iter()).fold(
+            Diagnostic::error(Code::RunDiffers, message),
+            Diagnostic::note,
+        );
         Err(error
             .help("choose another folder with `--out`, or remove this one")
             .into())
@@ -123,8 +129,9 @@ impl Job {
 
     /// Keeps a record.
     pub(super) fn keep(&self, folder: &Path, record: &RunRecord) -> Result<(), Diagnostics> {
-        let text = serde_json::to_string(record)
-            .map_err(|error| Diagnostic::error(format!("{}: {error}", self.title())))?;
+        let text = serde_json::to_string(record).map_err(|error| {
+            Diagnostic::error(Code::CannotWrite, format!("{}: {error}", self.title()))
+        })?;
         Ok(write_atomically(&self.file(folder), text.as_bytes())?)
     }
 }

@@ -5,7 +5,7 @@ use tiny_skia::{
     Transform,
 };
 
-use logltn::Diagnostic;
+use logltn::{Code, Diagnostic};
 
 use super::drawing::{Anchor, Drawing, Marker, Point, Shape};
 use super::font;
@@ -19,18 +19,22 @@ pub(super) fn png(drawing: &Drawing) -> Result<Vec<u8>, Diagnostic> {
     let size = |pixels: f64| (pixels as f32 * SCALE).ceil() as u32;
     let (width, height) = (size(drawing.width), size(drawing.height));
     let mut pixmap = Pixmap::new(width, height).ok_or_else(|| {
-        Diagnostic::error(format!(
-            "a picture of {width} × {height} pixels cannot be made"
-        ))
+        Diagnostic::error(
+            Code::PictureFailed,
+            format!("a picture of {width} × {height} pixels cannot be made"),
+        )
     })?;
     let Colour(red, green, blue) = BACKGROUND;
     pixmap.fill(Color::from_rgba8(red, green, blue, 255));
     for shape in &drawing.shapes {
         draw(&mut pixmap, shape);
     }
-    pixmap
-        .encode_png()
-        .map_err(|error| Diagnostic::error(format!("the picture cannot be encoded: {error}")))
+    pixmap.encode_png().map_err(|error| {
+        Diagnostic::error(
+            Code::PictureFailed,
+            format!("the picture cannot be encoded: {error}"),
+        )
+    })
 }
 
 fn paint(colour: Colour, opacity: f64) -> Paint<'static> {

@@ -1,6 +1,6 @@
 //! Points of many dimensions seen from where they spread most.
 
-use logltn::Diagnostic;
+use logltn::{Code, Diagnostic};
 
 /// The first two principal components of `points`, given row by row, `width` numbers each.
 ///
@@ -20,18 +20,21 @@ use logltn::Diagnostic;
 /// If the numbers are not rows of `width`, or one of them is not finite.
 pub fn pca_2d(points: &[f64], width: usize) -> Result<Vec<(f64, f64)>, Diagnostic> {
     if width == 0 || !points.len().is_multiple_of(width) {
-        return Err(Diagnostic::error(format!(
-            "{} numbers are not rows of {width}",
-            points.len()
-        )));
+        return Err(Diagnostic::error(
+            Code::WrongShape,
+            format!("{} numbers are not rows of {width}", points.len()),
+        ));
     }
     if let Some(at) = points.iter().position(|value| !value.is_finite()) {
-        return Err(Diagnostic::error(format!(
-            "row {}, column {}: expected a finite number, found {}",
-            at / width,
-            at % width,
-            points[at]
-        )));
+        return Err(Diagnostic::error(
+            Code::NotFinite,
+            format!(
+                "row {}, column {}: expected a finite number, found {}",
+                at / width,
+                at % width,
+                points[at]
+            ),
+        ));
     }
     let rows = points.len() / width;
     if rows == 0 {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use logltn::Diagnostic;
+use logltn::{Code, Diagnostic};
 use logltn_train::run_directory::write_atomically;
 
 use super::axis::Axis;
@@ -34,12 +34,15 @@ impl ScatterPanel {
         if self.points.len() == self.class.len() {
             return Ok(());
         }
-        Err(Diagnostic::error(format!(
-            "panel `{}`: there are {} points, but classes of {}",
-            self.title,
-            self.points.len(),
-            self.class.len()
-        )))
+        Err(Diagnostic::error(
+            Code::SizesDisagree,
+            format!(
+                "panel `{}`: there are {} points, but classes of {}",
+                self.title,
+                self.points.len(),
+                self.class.len()
+            ),
+        ))
     }
 
     /// The classes that occur, with their names.

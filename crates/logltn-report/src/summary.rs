@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::read_bytes;
 use logltn_train::run_directory::{RunDirectory, StepRecord, write_atomically};
 
@@ -149,10 +149,10 @@ impl Report {
     pub fn write(&self, dir: &Path) -> Result<PathBuf, Diagnostics> {
         let plots = dir.join("plots");
         fs::create_dir_all(&plots).map_err(|error| {
-            Diagnostic::error(format!(
-                "{}: the folder cannot be made: {error}",
-                plots.display()
-            ))
+            Diagnostic::error(
+                Code::CannotWrite,
+                format!("{}: the folder cannot be made: {error}", plots.display()),
+            )
         })?;
         for (name, png) in self.plots()? {
             write_atomically(&plots.join(format!("{name}.png")), &png)?;

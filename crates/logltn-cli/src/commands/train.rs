@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use logltn::{Diagnostic, Diagnostics, Semantics};
+use logltn::{Code, Diagnostic, Diagnostics, Semantics};
 use logltn_report::{from_run_directory, pca_2d, scatter_png};
 use logltn_train::project::Project;
 use logltn_train::run_directory::{RunDirectory, StepRecord};
@@ -181,8 +181,9 @@ fn draw(trainer: &mut Trainer, directory: &RunDirectory) -> Result<Vec<PathBuf>,
     let mut drawn = Vec::new();
     for found in trainer.classified()? {
         let points = pca_2d(&found.features.values, found.features.width)?;
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| Diagnostic::error(format!("{}: {error}", folder.display())))?;
+        std::fs::create_dir_all(&folder).map_err(|error| {
+            Diagnostic::error(Code::CannotWrite, format!("{}: {error}", folder.display()))
+        })?;
         let title = format!(
             "{}: {} in two principal components",
             found.predicate, found.sort

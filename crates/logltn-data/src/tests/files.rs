@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use super::writers::{f32s, gzip, idx, npy};
 use crate::{CsvFile, Values, read_bytes, read_fields, read_idx, read_individuals, read_npy};
 
-fn message<T: std::fmt::Debug>(result: Result<T, logltn::Diagnostics>, folder: &Path) -> String {
+fn message<T: std::fmt::Debug>(
+    result: Result<T, logltn_diagnostics::Diagnostics>,
+    folder: &Path,
+) -> String {
     let text = result.unwrap_err().to_string();
     text.replace(&folder.display().to_string(), "DIR")
 }

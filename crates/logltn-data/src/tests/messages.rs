@@ -1,6 +1,6 @@
 //! The words of the readers, each next to the file that earns them.
 
-use logltn::Diagnostics;
+use logltn_diagnostics::Diagnostics;
 use safetensors::tensor::Dtype;
 
 use super::writers::{

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
-use logltn::{ArgumentShape, Diagnostic, Diagnostics, Source};
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Source};
 use logltn_nn::{LayerSpec, NetworkSpec, Shape};
 
 use super::Model;
@@ -77,10 +77,13 @@ impl<'a> Builder<'a> {
         }
         let entry = (symbol, shape.clone());
         if self.under_way.contains(&entry) {
-            return Err(Diagnostic::error(format!(
-                "the inputs of `{}` depend on itself",
-                self.symbol_name(symbol)
-            ))
+            return Err(Diagnostic::error(
+                Code::NetworkReadsItself,
+                format!(
+                    "the inputs of `{}` depend on itself",
+                    self.symbol_name(symbol)
+                ),
+            )
             .into());
         }
         self.under_way.push(entry);
@@ -147,8 +150,12 @@ impl<'a> Builder<'a> {
         let behind = self.network_of(symbol)?;
         let place = &behind.place;
         let wrong = |error: Diagnostic| Diagnostics::from(place.mark(error));
-        let network = (self.knowledge.network(&behind.network))
-            .ok_or_else(|| wrong(Diagnostic::error("this network is not declared")))?;
+        let network = (self.knowledge.network(&behind.network)).ok_or_else(|| {
+            wrong(Diagnostic::error(
+                Code::UnknownNetwork,
+                "this network is not declared",
+            ))
+        })?;
         let args = match &behind.args {
             Some(args) => args.clone(),
             None => (0..shape.len()).map(|i| format!("{i}")).collect(), // which nobody can write
@@ -159,7 +166,7 @@ impl<'a> Builder<'a> {
         let name = self.symbol_name(symbol);
         if width == 0 {
             return Err(wrong(
-                Diagnostic::error(format!(
+                Diagnostic::error(Code::NetworkWithoutInput, format!(
                     "the network of `{name}` has nothing to read: none of its arguments has features"
                 ))
                 .help("give the sorts of its arguments `features` or `learnable`"),
@@ -274,7 +281,7 @@ impl<'a> Builder<'a> {
             ^ (self.model.units.len() as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let network = logltn_nn::Network::new(&spec, seed).map_err(|error| {
             let what = format!("the network of `{name}` cannot be built: {error}");
-            place.mark(Diagnostic::error(what))
+            place.mark(Diagnostic::error(Code::InvalidLayers, what))
         })?;
         self.model.units.push(Unit {
             name,
@@ -296,10 +303,13 @@ impl<'a> Builder<'a> {
     fn add_feed(&mut self, unit: usize, feed: Feed, place: &Place) -> Result<usize, Diagnostics> {
         let width: usize = feed.pieces.iter().map(Piece::width).sum();
         if width != self.model.units[unit].input_width {
-            let error = Diagnostic::error(format!(
-                "the network of `{}` reads {} numbers in one place and {width} in another",
-                self.model.units[unit].name, self.model.units[unit].input_width
-            ))
+            let error = Diagnostic::error(
+                Code::DifferentWidths,
+                format!(
+                    "the network of `{}` reads {} numbers in one place and {width} in another",
+                    self.model.units[unit].name, self.model.units[unit].input_width
+                ),
+            )
             .help("a network that is shared must read the same number of numbers everywhere");
             return Err(place.mark(error).into());
         }
@@ -360,9 +370,12 @@ impl<'a> Builder<'a> {
         };
         behind.ok_or_else(|| {
             let name = self.symbol_name(symbol);
-            Diagnostic::error(format!("`{name}` has no network to be trained"))
-                .help("give it one: `network = { mlp = [16] }` in a manifest")
-                .into()
+            Diagnostic::error(
+                Code::NotGrounded,
+                format!("`{name}` has no network to be trained"),
+            )
+            .help("give it one: `network = { mlp = [16] }` in a manifest")
+            .into()
         })
     }
 
@@ -386,7 +399,11 @@ impl<'a> Builder<'a> {
             let place = input.place.or(place);
             let expr = InputExpr::parse(&input.text).map_err(|wrong| {
                 let source = Source::new("an input", input.text.as_str());
-                Diagnostic::error(wrong.message).at(&source, wrong.span, wrong.label)
+                Diagnostic::error(Code::MalformedExpression, wrong.message).at(
+                    &source,
+                    wrong.span,
+                    wrong.label,
+                )
             })?;
             pieces.extend(self.input(&expr, args, shape, place, false)?);
         }
@@ -437,13 +454,19 @@ impl<'a> Builder<'a> {
         place: &Place,
         stop: bool,
     ) -> Result<Option<Piece>, Diagnostics> {
-        let wrong = |message: String| Diagnostics::from(place.mark(Diagnostic::error(message)));
+        let wrong =
+            |code, message: String| Diagnostics::from(place.mark(Diagnostic::error(code, message)));
         let position = |name: &str| {
             let found = args
                 .iter()
                 .position(|a| a == name)
                 .filter(|i| *i < shape.len());
-            found.ok_or_else(|| wrong(format!("`{name}` is not an argument that can be read here")))
+            found.ok_or_else(|| {
+                wrong(
+                    Code::UnknownVariable,
+                    format!("`{name}` is not an argument that can be read here"),
+                )
+            })
         };
         match input {
             InputExpr::Features(variable) => {
@@ -457,7 +480,10 @@ impl<'a> Builder<'a> {
                 }
                 match piece {
                     Some(piece) => Ok(Some(piece)),
-                    None => Err(wrong(format!("`{}` has no features", variable.value))),
+                    None => Err(wrong(
+                        Code::NoFeatures,
+                        format!("`{}` has no features", variable.value),
+                    )),
                 }
             }
             InputExpr::Field { variable, field } => {
@@ -500,25 +526,36 @@ impl<'a> Builder<'a> {
                                     ..
                                 }) => (BoxPlace { place, sort, from }, width),
                                 Some(_) => {
-                                    return Err(wrong(format!(
-                                        "`{}` is a function's value here, not a box",
-                                        variable.value
-                                    )));
+                                    return Err(wrong(
+                                        Code::NotABox,
+                                        format!(
+                                            "`{}` is a function's value here, not a box",
+                                            variable.value
+                                        ),
+                                    ));
                                 }
                                 None => {
-                                    return Err(wrong(format!(
-                                        "`{}` has no features",
-                                        variable.value
-                                    )));
+                                    return Err(wrong(
+                                        Code::NoFeatures,
+                                        format!("`{}` has no features", variable.value),
+                                    ));
                                 }
                             }
                         }
-                        _ => return Err(wrong("`containment` takes two boxes".into())),
+                        _ => {
+                            return Err(wrong(
+                                Code::NotABox,
+                                "`containment` takes two boxes".into(),
+                            ));
+                        }
                     };
                     if width != 4 {
-                        return Err(wrong(format!(
-                            "`{side}` has {width} numbers, but a box has four: xmin, ymin, xmax, ymax"
-                        )));
+                        return Err(wrong(
+                            Code::NotABox,
+                            format!(
+                                "`{side}` has {width} numbers, but a box has four: xmin, ymin, xmax, ymax"
+                            ),
+                        ));
                     }
                     boxes.push(corners);
                 }
@@ -545,10 +582,10 @@ impl<'a> Builder<'a> {
                     (Some(id), _) => Symbol::Predicate(id),
                     (None, Some(at)) => Symbol::Function(FunctionId(at as u32)),
                     (None, None) => {
-                        return Err(wrong(format!(
-                            "the theory has no predicate or function `{}`",
-                            symbol.value
-                        )));
+                        return Err(wrong(
+                            Code::UnknownPredicate,
+                            format!("the theory has no predicate or function `{}`", symbol.value),
+                        ));
                     }
                 };
                 let (unit, feed) = self.feed(symbol, inner)?;
@@ -571,9 +608,13 @@ impl<'a> Builder<'a> {
         field: &Spanned<String>,
         place: &Place,
     ) -> Result<BoxPlace, Diagnostics> {
-        let wrong = |message: String| Diagnostics::from(place.mark(Diagnostic::error(message)));
+        let wrong =
+            |code, message: String| Diagnostics::from(place.mark(Diagnostic::error(code, message)));
         let ArgumentShape::Individual(sort) = &shape[argument] else {
-            return Err(wrong("a function's value has no fields".into()));
+            return Err(wrong(
+                Code::UnknownField,
+                "a function's value has no fields".into(),
+            ));
         };
         let sort = sort.index();
         match self.model.vectors[sort].field(&field.value) {
@@ -582,11 +623,14 @@ impl<'a> Builder<'a> {
                 sort,
                 from,
             }),
-            None => Err(wrong(format!(
-                "the features of sort `{}` have no field `{}`",
-                self.knowledge.theory().sorts[sort].name,
-                field.value
-            ))),
+            None => Err(wrong(
+                Code::UnknownField,
+                format!(
+                    "the features of sort `{}` have no field `{}`",
+                    self.knowledge.theory().sorts[sort].name,
+                    field.value
+                ),
+            )),
         }
     }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use logltn::theory::PredicateId;
 use logltn::vector::Real;
-use logltn::{ArgumentShape, Diagnostic, Diagnostics, Engine, Request};
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Request};
 use logltn_nn::Tensor;
 
 use crate::knowledge::{Ground, KnowledgeBase};
@@ -246,11 +246,12 @@ impl Model {
             }
             Behind::Unit { .. } | Behind::Host => {
                 let name = &engine.plan().data().theory()[request.predicate].name;
-                Err(
-                    Diagnostic::error(format!("nothing stands behind predicate `{name}`"))
-                        .help("give it a network or numbers, or `ground` it")
-                        .into(),
+                Err(Diagnostic::error(
+                    Code::NotGrounded,
+                    format!("nothing stands behind predicate `{name}`"),
                 )
+                .help("give it a network or numbers, or `ground` it")
+                .into())
             }
         }
     }
@@ -323,6 +324,7 @@ impl Model {
             }
             _ => {
                 return Err(Diagnostic::error(
+                    Code::CannotPredict,
                     "only predicates of individuals, with a network or numbers, can be evaluated on other rows",
                 )
                 .into());

@@ -9,7 +9,7 @@ mod theory;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_report::{LinesOptions, Series, lines_png};
 use logltn_train::train::Trainer;
 
@@ -100,7 +100,7 @@ impl MultiAdd {
         if let Some(&strange) = digits.iter().find(|d| !(1..=MOST_DIGITS).contains(*d)) {
             let message =
                 format!("`--digits {strange}`: numbers have from 1 to {MOST_DIGITS} digits here");
-            return Err(Diagnostic::error(message).into());
+            return Err(Diagnostic::error(Code::ValueOutOfRange, message).into());
         }
         let default = if options.quick { QUICK_EPOCHS } else { EPOCHS };
         let epochs = options.epochs.unwrap_or(default);
@@ -131,15 +131,17 @@ impl MultiAdd {
     }
 
     fn digits_of(&self, job: &Job) -> Result<usize, Diagnostics> {
-        (self.digits(job.samples))
-            .ok_or_else(|| Diagnostic::error("a run without a number of digits").into())
+        (self.digits(job.samples)).ok_or_else(|| {
+            Diagnostic::error(Code::Internal, "a run without a number of digits").into()
+        })
     }
 
     /// How many test sums of a hundred, and digits of a hundred, come out right when each image shows its likeliest
     /// digit.
     fn accuracy(&self, trainer: &mut Trainer, digits: usize) -> Result<[f64; 2], Diagnostics> {
-        let predicate = (trainer.project().theory().predicate("digit"))
-            .ok_or_else(|| Diagnostic::error("the theory of addition has no `digit`"))?;
+        let predicate = (trainer.project().theory().predicate("digit")).ok_or_else(|| {
+            Diagnostic::error(Code::Internal, "the theory of addition has no `digit`")
+        })?;
         let count = sums(self.images[1], digits);
         let used = 2 * digits * count;
         let images: Vec<u32> = (0..used).map(|i| (self.images[0] + i) as u32).collect();
@@ -250,7 +252,7 @@ impl Experiment for MultiAdd {
                     self.place.display(),
                     there.labels.len()
                 );
-                return Err(Diagnostic::error(message).into());
+                return Err(Diagnostic::error(Code::NotEnoughData, message).into());
             }
         }
         self.test_labels = test.labels.iter().map(|&l| usize::from(l)).collect();

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
-use logltn::{Diagnostic, Diagnostics, did_you_mean};
+use logltn::{Code, Diagnostic, Diagnostics, did_you_mean};
 use logltn_data::{CsvFile, read_bytes};
 use rustc_hash::FxHashMap;
 
@@ -90,10 +90,10 @@ pub(super) fn numbered(file: &str, raw: &[Raw]) -> Result<Vec<SceneBox>, Diagnos
         let next = pictures.len();
         pictures.entry(b.picture).or_insert(next);
         if places.insert(b.id, place).is_some() && errors.error_count() < 10 {
-            errors.push(Diagnostic::error(format!(
-                "{file}: there is more than one box {}",
-                b.id
-            )));
+            errors.push(Diagnostic::error(
+                Code::DuplicateName,
+                format!("{file}: there is more than one box {}", b.id),
+            ));
         }
     }
     let mut boxes = Vec::with_capacity(raw.len());
@@ -103,10 +103,13 @@ pub(super) fn numbered(file: &str, raw: &[Raw]) -> Result<Vec<SceneBox>, Diagnos
             && raw[whole].picture != b.picture
             && errors.error_count() < 10
         {
-            errors.push(Diagnostic::error(format!(
-                "{file}: box {} of picture {} is part of box {}, which is in picture {}",
-                b.id, b.picture, b.part_of, raw[whole].picture
-            )));
+            errors.push(Diagnostic::error(
+                Code::InconsistentData,
+                format!(
+                    "{file}: box {} of picture {} is part of box {}, which is in picture {}",
+                    b.id, b.picture, b.part_of, raw[whole].picture
+                ),
+            ));
         }
         let [xmin, ymin, xmax, ymax] = b.edges;
         boxes.push(SceneBox {
@@ -130,7 +133,7 @@ pub(super) fn numbered(file: &str, raw: &[Raw]) -> Result<Vec<SceneBox>, Diagnos
 /// The number of a type.
 pub(super) fn type_named(name: &str) -> Result<usize, Diagnostic> {
     type_id(name).ok_or_else(|| {
-        Diagnostic::error(format!("there is no type `{name}`"))
+        Diagnostic::error(Code::UnknownLabel, format!("there is no type `{name}`"))
             .maybe_help(did_you_mean(name, TYPES))
     })
 }
@@ -140,7 +143,12 @@ fn read_boxes(path: &Path) -> Result<Vec<SceneBox>, Diagnostics> {
     let mut text = Vec::new();
     GzDecoder::new(&read_bytes(path)?[..])
         .read_to_end(&mut text)
-        .map_err(|error| Diagnostic::error(format!("{name}: cannot be unpacked: {error}")))?;
+        .map_err(|error| {
+            Diagnostic::error(
+                Code::FileDamaged,
+                format!("{name}: cannot be unpacked: {error}"),
+            )
+        })?;
     let file = CsvFile::parse(&text, &name)?;
     let ints =
         |column: &str| -> Result<Vec<i64>, Diagnostics> { file.ints(file.column_index(column)?) };
@@ -166,7 +174,7 @@ fn read_boxes(path: &Path) -> Result<Vec<SceneBox>, Diagnostics> {
                 if errors.error_count() < 10 {
                     let message =
                         format!("{}: {} is no pixel", file.place(row, *column), values[row]);
-                    errors.push(Diagnostic::error(message));
+                    errors.push(Diagnostic::error(Code::ValueOutOfRange, message));
                 }
                 0
             });

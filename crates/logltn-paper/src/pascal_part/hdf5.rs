@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use hdf5_pure::{AttrValue, File, Group};
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 
 use super::annotations::{Raw, numbered, type_named};
 use crate::standin::SceneBox;
@@ -32,7 +32,7 @@ pub(super) struct Described {
 pub(super) fn read(path: &Path) -> Result<Described, Diagnostics> {
     let name = path.display().to_string();
     let broken = |error: hdf5_pure::Error| {
-        Diagnostic::error(format!("{name}: cannot be read as HDF5: {error}")).help(
+        Diagnostic::error(Code::FileDamaged, format!("{name}: cannot be read as HDF5: {error}")).help(
             "it should be what `process_output_to_hdf5.py` of https://github.com/sbadredd/semantic-pascal-part writes",
         )
     };
@@ -60,7 +60,7 @@ pub(super) fn read(path: &Path) -> Result<Described, Diagnostics> {
     }
     if found.is_empty() {
         let message = format!("{name}: there are no boxes in it");
-        return Err(Diagnostic::error(message)
+        return Err(Diagnostic::error(Code::EmptyFile, message)
             .help("each box should be a group, named by its number")
             .into());
     }
@@ -77,7 +77,7 @@ pub(super) fn read(path: &Path) -> Result<Described, Diagnostics> {
                 raw.id,
                 numbers.len()
             );
-            return Err(Diagnostic::error(message).into());
+            return Err(Diagnostic::error(Code::DifferentWidths, message).into());
         }
         if features.is_empty() {
             features.reserve(expected * found.len());
@@ -93,7 +93,8 @@ pub(super) fn read(path: &Path) -> Result<Described, Diagnostics> {
 }
 
 fn raw(file: &str, key: &str, group: &Group) -> Result<Raw, Diagnostic> {
-    let wrong = |what: String| Diagnostic::error(format!("{file}: box `{key}`: {what}"));
+    let wrong =
+        |what: String| Diagnostic::error(Code::FileDamaged, format!("{file}: box `{key}`: {what}"));
     let id = (key.parse::<i64>()).map_err(|_| wrong("a box goes by its number".to_string()))?;
     let attributes = (group.attrs()).map_err(|error| wrong(error.to_string()))?;
     let integer = |name: &str| {
@@ -132,7 +133,12 @@ fn raw(file: &str, key: &str, group: &Group) -> Result<Raw, Diagnostic> {
 
 /// The features of one box.
 fn numbers(file: &str, raw: &Raw, group: &Group) -> Result<Vec<f32>, Diagnostic> {
-    let wrong = |what: String| Diagnostic::error(format!("{file}: box `{}`: {what}", raw.id));
+    let wrong = |what: String| {
+        Diagnostic::error(
+            Code::FileDamaged,
+            format!("{file}: box `{}`: {what}", raw.id),
+        )
+    };
     let set = (group.dataset("roi_features"))
         .map_err(|error| wrong(format!("`roi_features`: {error}")))?;
     let shape = set.shape().map_err(|error| wrong(error.to_string()))?;

@@ -1,7 +1,7 @@
 //! How good a model is on the test pictures.
 
 use logltn::theory::PredicateId;
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_learn::metrics::{average_precision, balanced_accuracy};
 use logltn_train::train::Trainer;
 
@@ -90,8 +90,9 @@ impl TestSet {
 
     /// The figures of these types and these logits of pairs.
     fn count(&self, predicted: &[usize], logits: &[f32]) -> Result<Measures, Diagnostics> {
-        let wrong =
-            |error: logltn_learn::metrics::MetricError| Diagnostic::error(error.to_string());
+        let wrong = |error: logltn_learn::metrics::MetricError| {
+            Diagnostic::error(Code::MetricUndefined, error.to_string())
+        };
         let scores: Vec<f64> = logits.iter().map(|&x| f64::from(x)).collect();
         let percent = 100.0;
         // A logit above 0 is a truth above 0.5.

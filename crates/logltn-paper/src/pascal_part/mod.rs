@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use logltn::theory::PredicateId;
-use logltn::{ColumnData, Diagnostic, Diagnostics};
+use logltn::{Code, ColumnData, Diagnostic, Diagnostics};
 use logltn_learn::By;
 use logltn_report::{LinesOptions, Series, line_panels_png};
 use logltn_train::project::Project;
@@ -39,7 +39,7 @@ const CURVES_ON: usize = 24;
 /// Numbers that describe a box.
 const WIDTH: usize = 1024;
 /// The noise of simulated features. With it, 1,000 steps on 5 % of the labels alone give a balanced type accuracy near
-/// the paper's 55 %; docs/experiments.md has the calibration.
+/// the paper's 55 %; docs/notes/pascal-part-features.md has the calibration.
 const NOISE: f64 = 3.8;
 
 const fn metric(name: &'static str, title: &'static str, digits: usize) -> Metric {
@@ -119,7 +119,11 @@ impl PascalPart {
         let place = find(options.data.as_deref())?;
         let look = look(options, &place)?;
         if options.pictures == Some(0) {
-            return Err(Diagnostic::error("`--pictures 0`: nothing to learn from").into());
+            return Err(Diagnostic::error(
+                Code::ValueOutOfRange,
+                "`--pictures 0`: nothing to learn from",
+            )
+            .into());
         }
         let steps = options.steps.unwrap_or(STEPS);
         let mut settings = common_settings(options, kind(&place));
@@ -155,7 +159,7 @@ impl PascalPart {
     }
 
     fn loaded(&self) -> Result<&Loaded, Diagnostics> {
-        let missing = || Diagnostic::error("the boxes were not read").into();
+        let missing = || Diagnostic::error(Code::Internal, "the boxes were not read").into();
         self.loaded.as_ref().ok_or_else(missing)
     }
 
@@ -193,7 +197,7 @@ impl PascalPart {
                 folder.display(),
                 test.width
             );
-            return Err(Diagnostic::error(message).into());
+            return Err(Diagnostic::error(Code::DifferentWidths, message).into());
         }
         let mut annotations = Annotations {
             train: train.boxes,
@@ -248,7 +252,7 @@ fn find(data: Option<&Path>) -> Result<Place, Diagnostics> {
         let [one, other] = [hdf5::FILES[one], hdf5::FILES[other]];
         if let Some(folder) = places::find(data, NAME, &[one])? {
             let message = format!("{}: there is `{one}`, but no `{other}`", folder.display());
-            return Err(Diagnostic::error(message)
+            return Err(Diagnostic::error(Code::FileNotFound, message)
                 .help("both are needed; without either, features are simulated")
                 .into());
         }
@@ -265,7 +269,7 @@ fn look(options: &Options, place: &Place) -> Result<Look, Diagnostics> {
     if let (Place::Hdf5(folder), true) = (place, simulates) {
         let message = "`--noise` and `--rectified` are for simulated features";
         let note = format!("there are real ones in {}", folder.display());
-        return Err(Diagnostic::error(message)
+        return Err(Diagnostic::error(Code::FlagDoesNotApply, message)
             .note(note)
             .help("leave the flags out, or name another folder with `--data`")
             .into());
@@ -273,7 +277,7 @@ fn look(options: &Options, place: &Place) -> Result<Look, Diagnostics> {
     let noise = options.noise.unwrap_or(NOISE);
     if !(noise >= 0.0 && noise.is_finite()) {
         let message = format!("`--noise {noise}` is not a positive number");
-        return Err(Diagnostic::error(message).into());
+        return Err(Diagnostic::error(Code::ValueOutOfRange, message).into());
     }
     let rectified = options.rectified;
     Ok(Look { noise, rectified })
@@ -349,7 +353,7 @@ impl Experiment for PascalPart {
             (theory.predicate("type"), theory.predicate("part_of"))
         else {
             let message = "the theory of PASCAL-Part lacks `type` or `part_of`";
-            return Err(Diagnostic::error(message).into());
+            return Err(Diagnostic::error(Code::Internal, message).into());
         };
         let Annotations { train, test } = annotations;
         let tests = |every: usize| TestSet::new(&test, train.len(), every);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 use rayon::prelude::*;
 use safetensors::Dtype;
 use safetensors::tensor::View;
@@ -178,9 +178,12 @@ pub(super) fn write_boxes(
     });
     let path = folder.join("boxes.safetensors");
     safetensors::serialize_to_file(views, None, &path).map_err(|error| {
-        Diagnostic::error(format!("{}: cannot be written: {error}", path.display()))
-            .help("choose another folder with `--out`")
-            .into()
+        Diagnostic::error(
+            Code::CannotWrite,
+            format!("{}: cannot be written: {error}", path.display()),
+        )
+        .help("choose another folder with `--out`")
+        .into()
     })
 }
 

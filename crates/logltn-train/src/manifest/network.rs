@@ -1,6 +1,6 @@
 //! Networks: `{ mlp = [16, 16], activation = "elu" }`, `{ cnn = "lenet" }`, `{ layers = [...] }`.
 
-use logltn::{Diagnostic, Source, Span};
+use logltn::{Code, Diagnostic, Source, Span};
 
 use logltn_learn::{InputExpr, Place, Spanned};
 use logltn_nn::{Activation, LayerSpec as Layer};
@@ -117,6 +117,7 @@ impl Network {
             );
             if item.is_empty_array() {
                 problems.error(
+                    Code::EmptyValue,
                     item.span,
                     format!("`{}` is empty: a network must read something", item.path),
                 );
@@ -134,8 +135,11 @@ impl Network {
             problems.push(
                 activation.key,
                 "only for `mlp`",
-                Diagnostic::error(format!("`{}` goes with `mlp` only", activation.path))
-                    .help("in `layers`, write activations as layers: [{ dense = 100 }, \"elu\"]"),
+                Diagnostic::error(
+                    Code::ConflictingKeys,
+                    format!("`{}` goes with `mlp` only", activation.path),
+                )
+                .help("in `layers`, write activations as layers: [{ dense = 100 }, \"elu\"]"),
             );
         }
         let body = match (&mlp, &cnn, &layers) {
@@ -148,7 +152,7 @@ impl Network {
                 problems.push(
                     span,
                     "no layers",
-                    Diagnostic::error(format!("`{}` says nothing about layers", item.path))
+                    Diagnostic::error(Code::MissingKey, format!("`{}` says nothing about layers", item.path))
                         .help("give one of `mlp = [16, 16]`, `cnn = \"lenet\"` or `layers = [{ dense = 100 }, \"elu\"]`"),
                 );
                 None
@@ -218,6 +222,7 @@ fn read_layer(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Spanned<La
         let members = conv.items(problems, what)?;
         let [filters, kernel] = members.as_slice() else {
             problems.error(
+                Code::WrongType,
                 conv.span,
                 format!(
                     "`{}`: expected {what}, found {} of them",
@@ -250,7 +255,11 @@ fn read_layer(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Spanned<La
         problems.push(
             item.span,
             "not a layer",
-            Diagnostic::error(format!("`{}` is not a layer", item.path)).note(format!(
+            Diagnostic::error(
+                Code::InvalidLayers,
+                format!("`{}` is not a layer", item.path),
+            )
+            .note(format!(
                 "layers are tables with one of {}, or one of the words {}",
                 quoted_list(["conv", "pool", "dense", "dropout"]),
                 quoted_list(["flatten", "elu", "relu", "tanh", "sigmoid"]),
@@ -275,6 +284,7 @@ fn check_order(layers: &[Spanned<Layer>], problems: &mut Problems<'_>) {
                         layer.span,
                         "needs an image",
                         Diagnostic::error(
+                            Code::InvalidLayers,
                             "a convolution or pooling cannot follow a dense layer or \"flatten\"",
                         )
                         .mark(row, "from here on there is no image"),
@@ -288,9 +298,12 @@ fn check_order(layers: &[Spanned<Layer>], problems: &mut Problems<'_>) {
                     problems.push(
                         layer.span,
                         "needs a row of numbers",
-                        Diagnostic::error("a dense layer cannot read an image")
-                            .mark(image, "this gives an image")
-                            .help(flatten),
+                        Diagnostic::error(
+                            Code::InvalidLayers,
+                            "a dense layer cannot read an image",
+                        )
+                        .mark(image, "this gives an image")
+                        .help(flatten),
                     );
                     return;
                 }
@@ -307,8 +320,11 @@ fn check_order(layers: &[Spanned<Layer>], problems: &mut Problems<'_>) {
         problems.push(
             image,
             "this gives an image",
-            Diagnostic::error("the layers end with an image, which the output layer cannot read")
-                .help("put \"flatten\" at the end"),
+            Diagnostic::error(
+                Code::InvalidLayers,
+                "the layers end with an image, which the output layer cannot read",
+            )
+            .help("put \"flatten\" at the end"),
         );
     }
 }

@@ -1,6 +1,6 @@
 //! The little expressions inside strings of a manifest: `stop(type(x))`, `dist(Point, Point)`.
 
-use logltn::{Diagnostic, Span};
+use logltn::{Code, Diagnostic, Span};
 use logltn_learn::{InputExpr, Spanned, Unexpected, parse_distance};
 
 use super::reader::{Item, Problems};
@@ -37,7 +37,7 @@ impl<'i> Phrase<'i> {
     fn check<T>(&self, problems: &mut Problems<'_>, read: Result<T, Unexpected>) -> Option<T> {
         read.map_err(|wrong| {
             let message = format!("`{}`: {}", self.item.path, wrong.message);
-            let error = Diagnostic::error(message);
+            let error = Diagnostic::error(Code::MalformedExpression, message);
             problems.push(self.place(wrong.span), &wrong.label, error);
         })
         .ok()

@@ -1,7 +1,7 @@
 //! The metrics of a manifest, with the rows that they look at.
 
 use logltn::theory::{ArgumentSort, ColumnSort};
-use logltn::{ColumnData, Diagnostic, Diagnostics};
+use logltn::{Code, ColumnData, Diagnostic, Diagnostics};
 use logltn_data::CsvFile;
 use logltn_learn::{Known, Metric, MetricKind, Place};
 
@@ -33,20 +33,21 @@ impl Project {
 
     fn known(&self, metric: &manifest::Metric) -> Result<Known, Diagnostics> {
         let theory = self.theory();
-        let wrong = |message: String| {
+        let wrong = |code, message: String| {
             let source = &self.manifest.source;
-            Diagnostics::from(Diagnostic::error(message).at(source, metric.span, ""))
+            Diagnostics::from(Diagnostic::error(code, message).at(source, metric.span, ""))
         };
         Ok(match &metric.truth {
             MetricTruth::Labels(sort) => {
-                let id = theory
-                    .sort(&sort.value)
-                    .ok_or_else(|| wrong(format!("the theory has no sort `{}`", sort.value)))?;
+                let id = theory.sort(&sort.value).ok_or_else(|| {
+                    wrong(
+                        Code::UnknownSort,
+                        format!("the theory has no sort `{}`", sort.value),
+                    )
+                })?;
                 let labels = self.labels_of(id)?.ok_or_else(|| {
-                    wrong(format!(
-                        "sort `{}` has no `labels` in the manifest",
-                        sort.value
-                    ))
+                    let what = format!("sort `{}` has no `labels` in the manifest", sort.value);
+                    wrong(Code::NoLabels, what)
                 })?;
                 let sort = sort.value.clone();
                 Known::Labels { sort, labels }
@@ -90,20 +91,26 @@ impl Project {
             } else {
                 "its predicate's arguments, the last of which is the right class"
             };
-            return Err(Diagnostic::error(format!(
-                "{}: expected {count} columns, {what}, found {}",
-                file.name(),
-                file.columns().len()
-            ))
+            return Err(Diagnostic::error(
+                Code::WrongShape,
+                format!(
+                    "{}: expected {count} columns, {what}, found {}",
+                    file.name(),
+                    file.columns().len()
+                ),
+            )
             .into());
         }
         let mut columns = Vec::new();
         for (i, argument) in arguments.iter().enumerate() {
             let ArgumentSort::Sort(sort) = argument else {
-                return Err(Diagnostic::error(format!(
-                    "{}: a predicate of vectors cannot be measured on rows",
-                    file.name()
-                ))
+                return Err(Diagnostic::error(
+                    Code::VectorArgument,
+                    format!(
+                        "{}: a predicate of vectors cannot be measured on rows",
+                        file.name()
+                    ),
+                )
                 .into());
             };
             columns.push(self.read_column(file, i, ColumnSort::Sort(*sort))?);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, Predicate, SortId};
-use logltn::{Data, Diagnostic, Diagnostics, Output, OutputKind, Theory};
+use logltn::{Code, Data, Diagnostic, Diagnostics, Output, OutputKind, Theory};
 use logltn_data::problems::{Problems, counted, shown};
 use logltn_data::{CsvFile, read_bytes, read_fields};
 
@@ -56,11 +56,14 @@ impl Numbers {
             let names: Vec<_> = (fields.iter())
                 .map(|f| format!("`{}`", f.name.as_deref().unwrap_or_default()))
                 .collect();
-            return Err(Diagnostic::error(format!(
-                "{name}: the numbers of a predicate are one array, but the file holds {}: {}",
-                fields.len(),
-                names.join(", ")
-            ))
+            return Err(Diagnostic::error(
+                Code::AmbiguousColumn,
+                format!(
+                    "{name}: the numbers of a predicate are one array, but the file holds {}: {}",
+                    fields.len(),
+                    names.join(", ")
+                ),
+            )
             .help("write a file with that array alone")
             .into());
         };
@@ -108,7 +111,11 @@ impl Numbers {
             if !fits {
                 problems.push(|| {
                     let place = self.place(name, index);
-                    Diagnostic::error(format!("{place}: expected {what}, found {value}")).help(help)
+                    Diagnostic::error(
+                        Code::ValueOutOfRange,
+                        format!("{place}: expected {what}, found {value}"),
+                    )
+                    .help(help)
                 });
             }
         }
@@ -137,7 +144,7 @@ pub(super) fn read(
                 report.push(
                     file.span,
                     "",
-                    Diagnostic::error(format!(
+                    Diagnostic::error(Code::VectorArgument, format!(
                         "predicate `{}` cannot be given by numbers: it has an argument that is a vector, not \
                          one of finitely many individuals",
                         predicate.name
@@ -231,10 +238,13 @@ fn warn_of_order(
     report.push(
         span,
         "read from here",
-        Diagnostic::warning(format!(
-            "{name}: column {} is named {found}, but it is read as {meant}",
-            first + 1
-        ))
+        Diagnostic::warning(
+            Code::SuspiciousColumn,
+            format!(
+                "{name}: column {} is named {found}, but it is read as {meant}",
+                first + 1
+            ),
+        )
         .note(format!(
             "the columns are the individuals of `{}` in their order, whatever the header says",
             theory[sort].name
@@ -288,12 +298,15 @@ impl Shape<'_> {
             counted(rows, "row"),
             counted(columns, "column")
         );
-        let mut error = Diagnostic::error(format!(
-            "{name}: expected {} of {} for predicate `{}`, {found}",
-            counted_or_many(expected_rows, "row"),
-            counted(expected_columns, "column"),
-            self.predicate.name
-        ))
+        let mut error = Diagnostic::error(
+            Code::WrongShape,
+            format!(
+                "{name}: expected {} of {} for predicate `{}`, {found}",
+                counted_or_many(expected_rows, "row"),
+                counted(expected_columns, "column"),
+                self.predicate.name
+            ),
+        )
         .note(self.reason(row_sorts, per_class));
         // The other form, where it is what the file nearly has.
         let all = product(self.sizes);

@@ -26,7 +26,7 @@ pub(super) fn read(manifest: &Manifest, out: &mut Diagnostics) -> Option<Source>
             // A byte-order mark is dropped by the source.
             let start = start - if text.starts_with('\u{feff}') { 3 } else { 0 };
             out.push(
-                logltn::Diagnostic::error("the theory is not UTF-8 text")
+                logltn::Diagnostic::error(logltn::Code::NotUtf8, "the theory is not UTF-8 text")
                     .at(
                         &Source::new(name, text),
                         Span::new(start, start + 3),

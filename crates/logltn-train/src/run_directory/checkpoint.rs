@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::parse_safetensors;
 use logltn_learn::{NamedTensor, State};
 use serde::Deserialize;
@@ -82,7 +82,7 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<State, Diagnostics> {
 }
 fn check(sorted: &[&NamedTensor]) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
-    let mut wrong = |text: String| problems.push(Diagnostic::error(text));
+    let mut wrong = |text: String| problems.push(Diagnostic::error(Code::CheckpointDamaged, text));
     if sorted.is_empty() {
         wrong("the checkpoint holds no tensors".into());
     }
@@ -124,9 +124,10 @@ fn metadata(bytes: &[u8], name: &str) -> Result<BTreeMap<String, String>, Diagno
         .and_then(|(length, rest)| rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?))
         .unwrap_or_default();
     let header: Header = serde_json::from_slice(header).map_err(|error| {
-        Diagnostic::error(format!(
-            "{name}: the metadata in the header cannot be read: {error}"
-        ))
+        Diagnostic::error(
+            Code::CheckpointDamaged,
+            format!("{name}: the metadata in the header cannot be read: {error}"),
+        )
         .help("the file is damaged: write it again")
     })?;
     Ok(header.metadata)

@@ -9,7 +9,7 @@ mod unchanged;
 
 use std::ops::{Deref, DerefMut};
 
-use logltn::{Diagnostic, Diagnostics, Semantics};
+use logltn::{Code, Diagnostic, Diagnostics, Semantics};
 use logltn_learn::{EarlyStop, Length, Phase, Session, Training};
 
 use crate::manifest::Train;
@@ -106,11 +106,12 @@ fn training(project: &Project, options: &TrainOptions) -> Result<Training, Diagn
             .collect(),
     };
     if phases.is_empty() {
-        return Err(
-            Diagnostic::error("the manifest does not say how long to train")
-                .help("write `steps = 1000` or `epochs = 20` under `[train]`, or give `--steps`")
-                .into(),
-        );
+        return Err(Diagnostic::error(
+            Code::NoTrainingLength,
+            "the manifest does not say how long to train",
+        )
+        .help("write `steps = 1000` or `epochs = 20` under `[train]`, or give `--steps`")
+        .into());
     }
     let tables = manifest.tables.iter();
     Ok(Training {

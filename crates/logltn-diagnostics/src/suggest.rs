@@ -3,7 +3,7 @@
 /// The candidate nearest to `name`, if it is near enough to be a slip of the fingers.
 ///
 /// ```
-/// use logltn::nearest;
+/// use logltn_diagnostics::nearest;
 /// assert_eq!(nearest("digti", ["image", "digit"]), Some("digit"));
 /// assert_eq!(nearest("banana", ["image", "digit"]), None);
 /// assert_eq!(nearest("y", ["x"]), None); // every short name is near to every other
@@ -35,7 +35,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// `did you mean `x`?` for the nearest candidate.
 ///
 /// ```
-/// let help = logltn::did_you_mean("Ponit", ["Point", "Cluster"]);
+/// let help = logltn_diagnostics::did_you_mean("Ponit", ["Point", "Cluster"]);
 /// assert_eq!(help.as_deref(), Some("did you mean `Point`?"));
 /// ```
 pub fn did_you_mean<'a>(

@@ -49,7 +49,7 @@ impl fmt::Debug for Span {
 /// point into.
 ///
 /// ```
-/// use logltn::Source;
+/// use logltn_diagnostics::Source;
 /// let source = Source::new("a.ltn", "sort A\nsort B\n");
 /// assert_eq!(source.line_column(12), (2, 6));
 /// ```

@@ -7,6 +7,7 @@ use std::fmt;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
+use crate::code::Code;
 use crate::source::{Source, Span};
 
 /// How bad it is.
@@ -28,9 +29,9 @@ struct Label {
 /// One error or warning: what is wrong, where, and how to fix it.
 ///
 /// ```
-/// use logltn::{Diagnostic, Source, Span};
+/// use logltn_diagnostics::{Code, Diagnostic, Source, Span};
 /// let source = Source::new("a.ltn", "sort Point\nsort Point\n");
-/// let error = Diagnostic::error("sort `Point` is declared twice")
+/// let error = Diagnostic::error(Code::DuplicateName, "sort `Point` is declared twice")
 ///     .at(&source, Span::new(16, 21), "second declaration")
 ///     .mark(Span::new(5, 10), "first declared here")
 ///     .help("remove one of the two");
@@ -41,6 +42,7 @@ struct Label {
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
     severity: Severity,
+    code: Code,
     message: String,
     source: Option<Source>,
     /// The first is where the problem is; the others give context.
@@ -51,9 +53,10 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// An error.
-    pub fn error(message: impl Into<String>) -> Diagnostic {
+    pub fn error(code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: Severity::Error,
+            code,
             message: message.into(),
             source: None,
             labels: Vec::new(),
@@ -63,10 +66,10 @@ impl Diagnostic {
     }
 
     /// A warning.
-    pub fn warning(message: impl Into<String>) -> Diagnostic {
+    pub fn warning(code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: Severity::Warning,
-            ..Diagnostic::error(message)
+            ..Diagnostic::error(code, message)
         }
     }
 
@@ -113,8 +116,8 @@ impl Diagnostic {
     /// The same as a warning: what is a mistake only for those who go on.
     ///
     /// ```
-    /// use logltn::Diagnostic;
-    /// let mild = Diagnostic::error("nothing to read").into_warning();
+    /// use logltn_diagnostics::{Code, Diagnostic};
+    /// let mild = Diagnostic::error(Code::EmptyFile, "nothing to read").into_warning();
     /// assert_eq!(mild.to_string(), "warning: nothing to read");
     /// ```
     pub fn into_warning(mut self) -> Diagnostic {
@@ -125,6 +128,11 @@ impl Diagnostic {
     /// Error or warning.
     pub fn severity(&self) -> Severity {
         self.severity
+    }
+
+    /// The kind of mistake.
+    pub fn code(&self) -> Code {
+        self.code
     }
 
     /// What is wrong, in one line, without the place.
@@ -140,6 +148,21 @@ impl Diagnostic {
     /// How to fix it, if known.
     pub fn help_text(&self) -> Option<&str> {
         self.help.as_deref()
+    }
+
+    /// The name of the text that the problem has a place in.
+    pub fn file(&self) -> Option<&str> {
+        self.place().map(|(file, ..)| file)
+    }
+
+    /// The line of its place, from 1.
+    pub fn line(&self) -> Option<usize> {
+        self.place().map(|(_, line, _)| line)
+    }
+
+    /// The column of its place in characters, from 1.
+    pub fn column(&self) -> Option<usize> {
+        self.place().map(|(.., column)| column)
     }
 
     /// File name, 1-based line and column, where the problem has a place in a text.
@@ -220,7 +243,7 @@ fn clamp_to_characters(text: &str, span: Span, start: usize) -> std::ops::Range<
 /// Text to be quoted in a message: on one line, and not too long.
 ///
 /// A message is read on a terminal, and the whole text is in the excerpt below it anyway.
-pub(crate) fn shortened(text: &str) -> String {
+pub fn shortened(text: &str) -> String {
     const LIMIT: usize = 60;
     // No more than is needed is looked at: the text may be a megabyte.
     let text = text.trim_start();
@@ -292,7 +315,7 @@ impl Diagnostics {
     }
 
     /// Errors before warnings, each from the top of the file to the bottom; what has no place first.
-    pub(crate) fn sort_by_place(&mut self) {
+    pub fn sort_by_place(&mut self) {
         self.list.sort_by_key(|d| {
             let place = d.labels.first().map(|l| l.span.start);
             (d.severity == Severity::Warning, place)
@@ -364,9 +387,9 @@ mod tests {
     fn no_error_is_lost_behind_warnings() {
         let mut found = Diagnostics::new();
         for i in 0..5 {
-            found.push(Diagnostic::warning(format!("warning {i}")));
+            found.push(Diagnostic::warning(Code::NoEffect, format!("warning {i}")));
         }
-        found.push(Diagnostic::error("the error"));
+        found.push(Diagnostic::error(Code::EmptyFile, "the error"));
         let text = found.render(false, 2);
         assert!(text.starts_with("error: the error"), "{text}");
         assert!(text.contains("warning 0") && text.contains("… and 4 more"));
