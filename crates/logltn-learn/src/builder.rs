@@ -19,7 +19,7 @@ use crate::percentile::{Points, percentile};
 use crate::phrase::parse_distance;
 use crate::schedule::Schedule;
 use crate::session::Session;
-use crate::training::{EarlyStop, Length, Optimizer, Phase, Training};
+use crate::training::{Length, Phase, Training};
 
 /// Says what a theory is grounded in and how it is trained; [`Builder::build`] finds whatever is wrong with that.
 pub struct Builder {
@@ -171,9 +171,10 @@ impl Builder {
 
     // --- how it is trained -----------------------------------------------------------------------
 
-    /// All of the training at once, instead of what follows.
-    pub fn training(self, training: Training) -> Builder {
-        Builder { training, ..self }
+    /// Whatever the methods below have no word for: phases, optimiser, early stopping, p.
+    pub fn training(mut self, set: impl FnOnce(&mut Training)) -> Builder {
+        set(&mut self.training);
+        self
     }
 
     /// What the connectives and quantifiers mean.
@@ -188,37 +189,19 @@ impl Builder {
         self
     }
 
-    /// p of pMean.
-    pub fn p(mut self, p: impl Into<Schedule>) -> Builder {
-        self.training.schedule.p = p.into();
-        self
-    }
-
-    /// p of pMeanError.
-    pub fn p_forall(mut self, p_forall: impl Into<Schedule>) -> Builder {
-        self.training.schedule.p_forall = p_forall.into();
-        self
-    }
-
     /// Another phase, of so many steps, in which all axioms count.
     pub fn steps(self, steps: u64) -> Builder {
-        self.phase(Length::Steps(steps), None)
+        self.phase(Length::Steps(steps))
     }
 
     /// Another phase, of so many passes over the largest table with batches.
     pub fn epochs(self, epochs: u64) -> Builder {
-        self.phase(Length::Epochs(epochs), None)
+        self.phase(Length::Epochs(epochs))
     }
 
-    /// Another phase, in which only these axioms count.
-    pub fn phase(mut self, length: Length, axioms: Option<Vec<String>>) -> Builder {
+    fn phase(mut self, length: Length) -> Builder {
+        let axioms = None;
         self.training.phases.push(Phase { length, axioms });
-        self
-    }
-
-    /// How gradients become steps.
-    pub fn optimizer(mut self, optimizer: Optimizer) -> Builder {
-        self.training.optimizer = optimizer;
         self
     }
 
@@ -237,13 +220,6 @@ impl Builder {
     /// Something that [`Session::measure`] measures.
     pub fn metric(mut self, metric: Metric) -> Builder {
         self.training.metrics.push(metric);
-        self
-    }
-
-    /// Stops when the metric of this label has not become better in so many evaluations.
-    pub fn early_stop(mut self, metric: &str, patience: u64) -> Builder {
-        let metric = metric.to_string();
-        self.training.early_stop = Some(EarlyStop { metric, patience });
         self
     }
 
@@ -277,10 +253,10 @@ impl Builder {
         if grounder.found.has_errors() {
             return Err(grounder.found); // what follows would speak of symbols that are not there
         }
-        grounder.sorts(&self.sorts);
         for (name, param) in &self.params {
             grounder.param(name, param, &self.sorts);
         }
+        grounder.sorts(self.sorts);
         for (name, constant) in self.constants {
             grounder.constant(&name, constant);
         }
@@ -333,30 +309,27 @@ impl Grounder {
         self.found.push(error.maybe_help(help));
     }
 
-    fn sorts(&mut self, sorts: &[(String, Individuals)]) {
+    fn sorts(&mut self, sorts: Vec<(String, Individuals)>) {
         let distances = distances(self.knowledge.theory());
         let measured: BTreeSet<SortId> = distances.iter().flat_map(|d| d.sorts).collect();
         for (name, given) in sorts {
-            let size = match given.size(name) {
-                Ok(size) => size,
-                Err(error) => {
-                    self.found.push(error);
-                    continue;
-                }
-            };
-            let set = self.knowledge.data.set_size(name, size);
-            let fits = set.is_ok();
-            self.check(set);
-            let Some(id) = self.knowledge.theory().sort(name).filter(|_| fits) else {
+            let size = given.size(&name).map_err(Diagnostics::from);
+            let set = size.and_then(|size| self.knowledge.data.set_size(&name, size));
+            if let Err(errors) = set {
+                self.found.extend(errors);
+                continue;
+            }
+            let Some(id) = self.knowledge.theory().sort(&name) else {
                 continue;
             };
-            if measured.contains(&id) && given.has_features() {
-                let (width, values) = given.points();
-                let set = self.knowledge.data.set_features(name, width, values);
+            if measured.contains(&id)
+                && let Some((width, values)) = given.points()
+            {
+                let set = self.knowledge.data.set_features(&name, width, values);
                 self.check(set);
             }
             self.knowledge.vectors[id.index()] = Vectors {
-                fields: given.fields(),
+                fields: given.fields.into(),
                 learnable: given.learnable,
             };
         }
@@ -536,9 +509,8 @@ fn percentile_of(
     })?;
     let points = |sort: &str| {
         let given = sorts.iter().find(|(name, _)| name == sort);
-        let given = given.filter(|(_, individuals)| individuals.has_features());
         let nothing = || (Code::NoFeatures, format!("sort `{sort}` has no features"));
-        given.map(|(_, given)| given.points()).ok_or_else(nothing)
+        (given.and_then(|(_, given)| given.points())).ok_or_else(nothing)
     };
     let (a, b) = (points(&first)?, points(&second)?);
     if a.0 != b.0 {

@@ -1,60 +1,61 @@
-//! Features of individuals as networks read them.
+//! Features of individuals.
 
 use std::fmt;
 
-/// One array of a sort's features: as many numbers for each individual.
-///
-/// Cheap to share, not to clone: a session, and the sessions beside it, hold fields by `Arc`.
+/// One array of a sort's features: as many numbers for each individual, one individual after the other.
+#[derive(Clone)]
 pub struct Field {
     /// Its name, for inputs such as `x.position`; `None` if it is all that there is of an individual.
     pub name: Option<String>,
     /// The shape of an individual, for example `[28, 28]`.
     pub shape: Vec<usize>,
-    numbers: Numbers,
+    values: Values,
+    /// What networks and distances see is so many times the value.
+    scale: f32,
 }
 
-/// Bytes stay bytes: a set of pictures is four times larger as floats.
-enum Numbers {
-    Bytes(Vec<u8>, f32),
-    Floats(Vec<f32>),
-    /// Only the shape is known.
-    None,
+/// The numbers of a field.
+#[derive(Clone, Debug)]
+pub enum Values {
+    /// Bytes: pictures, which stay bytes since they are four times larger as floats. Their 0..255 is seen as 0..1; if
+    /// none is above 1, they are truth values and seen as they are.
+    U8(Vec<u8>),
+    /// Single precision.
+    F32(Vec<f32>),
+    /// Double precision, which distances see; networks see single precision.
+    F64(Vec<f64>),
 }
+
+macro_rules! values_from {
+    ($($type:ty, $kind:ident;)*) => {
+        $(impl From<Vec<$type>> for Values {
+            fn from(values: Vec<$type>) -> Values {
+                Values::$kind(values)
+            }
+        })*
+    };
+}
+values_from! { u8, U8; f32, F32; f64, F64; }
 
 impl Field {
-    /// A field of floats, one individual after the other.
-    pub fn floats(name: Option<String>, shape: Vec<usize>, values: Vec<f32>) -> Field {
-        let numbers = Numbers::Floats(values);
-        Field {
-            name,
-            shape,
-            numbers,
-        }
-    }
-
-    /// A field of bytes: pictures, whose 0..255 networks see as 0..1. Bytes of which none is above 1 are truth values
-    /// and stay as they are.
-    pub fn bytes(name: Option<String>, shape: Vec<usize>, values: Vec<u8>) -> Field {
-        let scale = match values.iter().any(|&b| b > 1) {
-            true => 1.0 / 255.0,
-            false => 1.0,
+    /// A field with its numbers.
+    pub fn new(name: Option<String>, shape: Vec<usize>, values: impl Into<Values>) -> Field {
+        let values = values.into();
+        let scale = match &values {
+            Values::U8(bytes) if bytes.iter().any(|&b| b > 1) => 1.0 / 255.0,
+            _ => 1.0,
         };
-        let numbers = Numbers::Bytes(values, scale);
         Field {
             name,
             shape,
-            numbers,
+            values,
+            scale,
         }
     }
 
     /// A field of which only the shape is known: enough to say whether networks fit, not to run them.
     pub fn sketch(name: Option<String>, shape: Vec<usize>) -> Field {
-        let numbers = Numbers::None;
-        Field {
-            name,
-            shape,
-            numbers,
-        }
+        Field::new(name, shape, Values::F32(Vec::new()))
     }
 
     /// How many numbers an individual has.
@@ -64,10 +65,10 @@ impl Field {
 
     /// How many numbers there are in all.
     pub fn len(&self) -> usize {
-        match &self.numbers {
-            Numbers::Bytes(values, _) => values.len(),
-            Numbers::Floats(values) => values.len(),
-            Numbers::None => 0,
+        match &self.values {
+            Values::U8(values) => values.len(),
+            Values::F32(values) => values.len(),
+            Values::F64(values) => values.len(),
         }
     }
 
@@ -76,16 +77,40 @@ impl Field {
         self.len() == 0
     }
 
-    /// Copies numbers `start..start + out.len()` of all individuals' numbers.
-    pub(crate) fn copy(&self, start: usize, out: &mut [f32]) {
-        match &self.numbers {
-            Numbers::Floats(values) => out.copy_from_slice(&values[start..start + out.len()]),
-            Numbers::Bytes(values, scale) => {
-                for (out, &byte) in out.iter_mut().zip(&values[start..]) {
-                    *out = f32::from(byte) * scale;
-                }
+    /// The place of the first number that is not finite.
+    pub(crate) fn not_finite(&self) -> Option<usize> {
+        match &self.values {
+            Values::U8(_) => None,
+            Values::F32(values) => values.iter().position(|x| !x.is_finite()),
+            Values::F64(values) => values.iter().position(|x| !x.is_finite()),
+        }
+    }
+
+    /// All numbers as distances see them.
+    pub(crate) fn to_f64(&self) -> Vec<f64> {
+        match &self.values {
+            Values::U8(bytes) if self.scale != 1.0 => {
+                bytes.iter().map(|&b| f64::from(b) / 255.0).collect()
             }
-            Numbers::None => unreachable!("a sketch of networks never runs"),
+            Values::U8(bytes) => bytes.iter().map(|&b| f64::from(b)).collect(),
+            Values::F32(values) => values.iter().map(|&x| f64::from(x)).collect(),
+            Values::F64(values) => values.clone(),
+        }
+    }
+
+    /// Copies numbers `start..start + out.len()` of all individuals' numbers, as networks see them.
+    pub(crate) fn copy(&self, start: usize, out: &mut [f32]) {
+        let end = start + out.len();
+        match &self.values {
+            Values::F32(values) => out.copy_from_slice(&values[start..end]),
+            Values::F64(values) => {
+                let pairs = out.iter_mut().zip(&values[start..end]);
+                pairs.for_each(|(out, &x)| *out = x as f32);
+            }
+            Values::U8(bytes) => {
+                let pairs = out.iter_mut().zip(&bytes[start..end]);
+                pairs.for_each(|(out, &byte)| *out = f32::from(byte) * self.scale);
+            }
         }
     }
 }
@@ -93,12 +118,7 @@ impl Field {
 impl fmt::Debug for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Millions of numbers help nobody.
-        let Field { name, shape, .. } = self;
-        write!(
-            f,
-            "Field({name:?}, {} × {shape:?})",
-            self.len() / self.width().max(1)
-        )
+        write!(f, "Field({:?}, {:?})", self.name, self.shape)
     }
 }
 
@@ -109,14 +129,14 @@ mod tests {
     #[test]
     fn pictures_are_scaled_and_all_else_is_as_it_is() {
         let mut out = [0.0; 2];
-        let pictures = Field::bytes(None, vec![1, 2], vec![0, 9, 0, 255]);
+        let pictures = Field::new(None, vec![1, 2], vec![0_u8, 9, 0, 255]);
         assert_eq!((pictures.width(), pictures.len()), (2, 4));
         pictures.copy(2, &mut out);
         assert_eq!(out, [0.0, 1.0]);
-        let truths = Field::bytes(None, vec![2], vec![0, 1, 1, 1]);
+        let truths = Field::new(None, vec![2], vec![0_u8, 1, 1, 1]);
         truths.copy(0, &mut out);
         assert_eq!(out, [0.0, 1.0]);
-        let numbers = Field::floats(None, vec![], vec![2.5, -1.0, 7.0]);
+        let numbers = Field::new(None, vec![], vec![2.5, -1.0, 7.0]);
         assert_eq!(numbers.width(), 1);
         numbers.copy(1, &mut out);
         assert_eq!(out, [-1.0, 7.0]);

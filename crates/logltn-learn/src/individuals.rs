@@ -1,10 +1,8 @@
 //! The individuals of a sort, given in memory.
 
-use std::sync::Arc;
-
 use logltn::{Code, Diagnostic};
 
-use crate::field::Field;
+use crate::field::{Field, Values};
 
 /// Who the individuals of a sort are, and what is known of them.
 ///
@@ -19,38 +17,9 @@ use crate::field::Field;
 pub struct Individuals {
     size: Option<usize>,
     pub(crate) names: Vec<String>,
-    features: Vec<Feature>,
+    pub(crate) fields: Vec<Field>,
     pub(crate) learnable: Option<usize>,
 }
-
-#[derive(Clone, Debug)]
-struct Feature {
-    name: Option<String>,
-    shape: Vec<usize>,
-    values: Values,
-}
-
-/// Numbers of features. Bytes are pictures, whose 0..255 become 0..1, unless none is above 1.
-#[derive(Clone, Debug)]
-pub enum Values {
-    /// Bytes.
-    U8(Vec<u8>),
-    /// Single precision.
-    F32(Vec<f32>),
-    /// Double precision, which distances see; networks see single precision.
-    F64(Vec<f64>),
-}
-
-macro_rules! values_from {
-    ($($type:ty, $kind:ident;)*) => {
-        $(impl From<Vec<$type>> for Values {
-            fn from(values: Vec<$type>) -> Values {
-                Values::$kind(values)
-            }
-        })*
-    };
-}
-values_from! { u8, U8; f32, F32; f64, F64; }
 
 impl Individuals {
     /// Individuals with names.
@@ -65,25 +34,21 @@ impl Individuals {
 
     /// Individuals with features: an array of this shape for each, one after the other.
     pub fn features(shape: impl Into<Vec<usize>>, values: impl Into<Values>) -> Individuals {
-        Individuals::default().with(None, shape.into(), values.into())
+        Individuals {
+            fields: vec![Field::new(None, shape.into(), values)],
+            ..Individuals::default()
+        }
     }
 
     /// Another field of features, such as `position` in `x.position`.
     pub fn field(
-        self,
+        mut self,
         name: &str,
         shape: impl Into<Vec<usize>>,
         values: impl Into<Values>,
     ) -> Individuals {
-        self.with(Some(name.to_string()), shape.into(), values.into())
-    }
-
-    fn with(mut self, name: Option<String>, shape: Vec<usize>, values: Values) -> Individuals {
-        self.features.push(Feature {
-            name,
-            shape,
-            values,
-        });
+        let field = Field::new(Some(name.to_string()), shape.into(), values);
+        self.fields.push(field);
         self
     }
 
@@ -95,41 +60,31 @@ impl Individuals {
         }
     }
 
-    pub(crate) fn has_features(&self) -> bool {
-        !self.features.is_empty()
-    }
-
     /// How many there are, or what is wrong with them.
     pub(crate) fn size(&self, sort: &str) -> Result<usize, Diagnostic> {
-        let wrong =
-            |code, what: String| Err(Diagnostic::error(code, format!("sort `{sort}`: {what}")));
-        if self.learnable.is_some() && self.has_features() {
-            return wrong(
-                Code::ConflictingKeys,
-                "its individuals have features, or are learnable, not both".to_string(),
-            );
+        let wrong = |code, what: String| {
+            let message = format!("sort `{sort}`: {what}");
+            Err(Diagnostic::error(code, message))
+        };
+        if self.learnable.is_some() && !self.fields.is_empty() {
+            let what = "its individuals have features, or are learnable, not both";
+            return wrong(Code::ConflictingKeys, what.to_string());
         }
         let mut size = self.size;
-        for feature in &self.features {
-            let (width, numbers) = (feature.width(), feature.values.len());
+        for field in &self.fields {
+            let (width, numbers) = (field.width(), field.len());
             if width == 0 || !numbers.is_multiple_of(width) {
-                return wrong(
-                    Code::WrongShape,
-                    format!("{numbers} numbers are no rows of {:?}", feature.shape),
-                );
+                let what = format!("{numbers} numbers are no rows of {:?}", field.shape);
+                return wrong(Code::WrongShape, what);
             }
             let rows = numbers / width;
             if let Some(size) = size.filter(|size| *size != rows) {
-                return wrong(
-                    Code::SizesDisagree,
-                    format!("{size} individuals in one place and {rows} in another"),
-                );
+                let what = format!("{size} individuals in one place and {rows} in another");
+                return wrong(Code::SizesDisagree, what);
             }
-            if let Some(at) = feature.values.not_finite() {
-                return wrong(
-                    Code::NotFinite,
-                    format!("number {at} of its features is not finite"),
-                );
+            if let Some(at) = field.not_finite() {
+                let what = format!("number {at} of its features is not finite");
+                return wrong(Code::NotFinite, what);
             }
             size = Some(rows);
         }
@@ -142,30 +97,16 @@ impl Individuals {
         }
     }
 
-    /// What distances see: the width, and all numbers of all fields, side by side.
-    pub(crate) fn points(&self) -> (usize, Vec<f64>) {
-        let fields: Vec<(usize, Vec<f64>)> = (self.features.iter())
-            .map(|f| (f.width(), f.values.to_f64()))
+    /// What distances see: the width, and all numbers of all fields, side by side. None without features.
+    pub(crate) fn points(&self) -> Option<(usize, Vec<f64>)> {
+        let all: Vec<(usize, Vec<f64>)> = (self.fields.iter())
+            .map(|field| (field.width(), field.to_f64()))
             .collect();
-        let width = fields.iter().map(|f| f.0).sum();
-        let rows = (fields.first()).map_or(0, |(width, values)| values.len() / width.max(&1));
-        let row = |i: usize| (fields.iter()).flat_map(move |(w, v)| &v[i * w..(i + 1) * w]);
-        (width, (0..rows).flat_map(row).copied().collect())
-    }
-
-    /// What networks see.
-    pub(crate) fn fields(&self) -> Arc<[Field]> {
-        let field = |f: &Feature| {
-            let (name, shape) = (f.name.clone(), f.shape.clone());
-            match &f.values {
-                Values::U8(bytes) => Field::bytes(name, shape, bytes.clone()),
-                Values::F32(floats) => Field::floats(name, shape, floats.clone()),
-                Values::F64(floats) => {
-                    Field::floats(name, shape, floats.iter().map(|&x| x as f32).collect())
-                }
-            }
-        };
-        self.features.iter().map(field).collect()
+        let (width, values) = all.first()?;
+        let rows = values.len().checked_div(*width)?;
+        let row = |i: usize| (all.iter()).flat_map(move |(w, v)| v.iter().skip(i * w).take(*w));
+        let width = all.iter().map(|(width, _)| width).sum();
+        Some((width, (0..rows).flat_map(row).copied().collect()))
     }
 }
 
@@ -181,40 +122,5 @@ impl From<usize> for Individuals {
 impl<const N: usize> From<[&str; N]> for Individuals {
     fn from(names: [&str; N]) -> Individuals {
         Individuals::named(names)
-    }
-}
-
-impl Feature {
-    fn width(&self) -> usize {
-        self.shape.iter().product()
-    }
-}
-
-impl Values {
-    fn len(&self) -> usize {
-        match self {
-            Values::U8(values) => values.len(),
-            Values::F32(values) => values.len(),
-            Values::F64(values) => values.len(),
-        }
-    }
-
-    fn not_finite(&self) -> Option<usize> {
-        match self {
-            Values::U8(_) => None,
-            Values::F32(values) => values.iter().position(|x| !x.is_finite()),
-            Values::F64(values) => values.iter().position(|x| !x.is_finite()),
-        }
-    }
-
-    fn to_f64(&self) -> Vec<f64> {
-        match self {
-            Values::U8(bytes) if bytes.iter().any(|&b| b > 1) => {
-                bytes.iter().map(|&b| f64::from(b) / 255.0).collect()
-            }
-            Values::U8(bytes) => bytes.iter().map(|&b| f64::from(b)).collect(),
-            Values::F32(values) => values.iter().map(|&x| f64::from(x)).collect(),
-            Values::F64(values) => values.clone(),
-        }
     }
 }

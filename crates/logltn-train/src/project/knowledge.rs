@@ -117,8 +117,8 @@ impl Project {
         let fields = self.features_of(sort)?.into_iter().map(|field| {
             let shape = field.array.shape.iter().skip(1).copied().collect();
             match field.array.values {
-                Values::U8(bytes) => Field::bytes(field.name, shape, bytes),
-                _ => Field::floats(field.name, shape, field.array.to_f32()),
+                Values::U8(bytes) => Field::new(field.name, shape, bytes),
+                _ => Field::new(field.name, shape, field.array.to_f32()),
             }
         });
         let fields: Arc<[Field]> = fields.collect();
