@@ -103,7 +103,7 @@ pub use number::{ArithmeticError, Number};
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};
 pub use output::{Output, OutputKind};
 pub use parameters::{ParameterError, Parameters};
-pub use plan::{ArgumentShape, Plan, PlanOptions, PlannedAxiom, Rewrite};
+pub use plan::{ArgumentShape, Pass, Plan, PlanOptions, PlannedAxiom, Rewrite};
 pub use polarity::Polarity;
 pub use resolve::Labels;
 pub use semantics::Semantics;

@@ -30,6 +30,14 @@ impl Cell {
             Cell::Real(x) => x.to_bits(),
         }
     }
+
+    /// The individual; numbers, which the resolver lets in no place for one, count as the first.
+    pub fn individual(self) -> u32 {
+        match self {
+            Cell::Individual(index) => index,
+            Cell::Int(_) | Cell::Real(_) => 0,
+        }
+    }
 }
 
 /// Arithmetic that failed on some binding.
@@ -174,7 +182,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    pub(super) fn sort_of(&self, term: &Term) -> Option<SortId> {
+    pub fn sort_of(&self, term: &Term) -> Option<SortId> {
         match &term.kind {
             TermKind::Variable(id) => match self.variables[id.index()].sort {
                 ColumnSort::Sort(sort) => Some(sort),
@@ -283,7 +291,7 @@ impl<'a> Scope<'a> {
     }
 
     /// An individual of an integer sort is its integer.
-    pub(super) fn integer_of(&self, sort: ColumnSort, index: u32) -> i64 {
+    pub fn integer_of(&self, sort: ColumnSort, index: u32) -> i64 {
         match sort {
             ColumnSort::Sort(id) => match self.theory()[id].kind {
                 SortKind::Range(low, _) => low + i64::from(index),

@@ -13,7 +13,7 @@ mod planner;
 mod table_index;
 
 pub(crate) use evaluate::{Cell, Scope};
-pub(crate) use join::Join;
+pub(crate) use join::{Join, with_names};
 pub(crate) use linear::Linear;
 pub use neighbours::Neighbours;
 pub(crate) use table_index::TableIndexes;
@@ -58,6 +58,25 @@ fn guard_variables(guard: &Guard, found: &mut Vec<VarId>) {
             guard_variables(body, &mut inner);
             let bound = binding.variables();
             found.extend(inner.into_iter().filter(|v| !bound.contains(v)));
+        }
+    }
+}
+
+/// The tables that a guard looks at.
+pub(crate) fn tables(guard: &Guard, found: &mut Vec<TableId>) {
+    match &guard.kind {
+        GuardKind::Compare(..) | GuardKind::Same { .. } => {}
+        GuardKind::Member(table, _) => found.push(*table),
+        GuardKind::Not(inner) => tables(inner, found),
+        GuardKind::And(members) | GuardKind::Or(members) => {
+            members.iter().for_each(|m| tables(m, found));
+        }
+        GuardKind::Exists(binding, guard, body) => {
+            if let Binding::Rows(table, _) = binding {
+                found.push(*table);
+            }
+            guard.iter().for_each(|g| tables(g, found));
+            tables(body, found);
         }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use super::Plan;
 use super::clause::Clause;
 use super::program::*;
+use crate::guard::with_names;
 use crate::output::OutputKind;
 
 /// `12,345,678`
@@ -57,7 +58,7 @@ impl fmt::Display for Plan {
                 write!(f, " of {}", grouped(axiom.groundings_before))?;
             }
             writeln!(f)?;
-            for rewrite in program.rewrites() {
+            for rewrite in &program.rewrites {
                 writeln!(f, "    as written: {}", rewrite.before)?;
                 writeln!(f, "    rewritten:  {}", rewrite.after)?;
                 writeln!(
@@ -244,9 +245,9 @@ impl Plan {
         let component = &self.components[used.component];
         let theory = self.data.theory();
         let count = grouped(component.len() as u128);
-        let names = match used.names.contains(',') {
-            true => format!("({})", used.names),
-            false => used.names.clone(),
+        let names = match used.names.len() {
+            1 => used.names[0].clone(),
+            _ => format!("({})", used.names.join(", ")),
         };
         match &component.source {
             ComponentSource::Sort(sort) => {
@@ -263,21 +264,22 @@ impl Plan {
                 )
             }
             ComponentSource::Guarded { .. } => {
-                let lists = match used.key_names.as_str() {
-                    "" => String::new(),
+                let lists = match used.key_names.as_slice() {
+                    [] => String::new(),
                     keys => format!(
-                        " in {} lists, one for each {keys}",
-                        grouped(component.keys() as u128)
+                        " in {} lists, one for each {}",
+                        grouped(component.keys() as u128),
+                        keys.join(", ")
                     ),
                 };
-                let what = match names.as_str() {
-                    "" => "a condition on outer variables only".to_string(),
-                    names => names.to_string(),
+                let what = match used.names.is_empty() {
+                    true => "a condition on outer variables only".to_string(),
+                    false => names,
                 };
                 format!(
                     "{what}: {count} of {} kept{lists}; {}",
                     grouped(component.candidates),
-                    component.method
+                    with_names(&component.method, &used.names)
                 )
             }
         }
