@@ -75,6 +75,7 @@ mod operators;
 mod output;
 mod parameters;
 mod parser;
+mod parts;
 pub(crate) mod plan;
 mod polarity;
 mod print;

@@ -68,7 +68,12 @@ impl Theory {
 
     /// A value of a guard of this theory as text.
     pub fn show_value(&self, axiom: &Axiom, value: &Value) -> String {
-        self.print(&axiom.variables, |p| p.value(value, Place::Compare))
+        self.value_text(&axiom.variables, value)
+    }
+
+    /// A value of a guard as text, given the axiom's variables.
+    pub(crate) fn value_text(&self, variables: &[Variable], value: &Value) -> String {
+        self.print(variables, |p| p.value(value, Place::Compare))
     }
 
     fn print(&self, variables: &[Variable], print: impl FnOnce(&mut Printer)) -> String {

@@ -111,6 +111,11 @@ impl Request {
         self.rows
     }
 
+    /// The individuals of all rows, one row of [`Request::arity`] after the other.
+    pub fn individuals(&self) -> &[u32] {
+        &self.individuals
+    }
+
     /// The individuals of a row, by their indexes in their sorts.
     pub fn row(&self, row: usize) -> &[u32] {
         &self.individuals[row * self.arity..(row + 1) * self.arity]

@@ -46,6 +46,8 @@ pub(crate) struct GuardError {
     error: ArithmeticError,
     span: Span,
     binding: Vec<(VarId, Cell)>,
+    /// The expression, which may have individuals where the text has the variables of `for`, `all` or `any`.
+    text: String,
 }
 
 /// Everything a guard can look at but the binding.
@@ -206,6 +208,7 @@ impl<'a> Scope<'a> {
             error,
             span: value.span,
             binding: self.binding_of(value, env),
+            text: self.theory().value_text(self.variables, value),
         };
         match &value.kind {
             ValueKind::Int(n) => Ok(Number::Int(*n)),
@@ -351,6 +354,10 @@ impl<'a> Scope<'a> {
         );
         if !error.binding.is_empty() {
             diagnostic = diagnostic.note(format!("for {}", self.show_binding(&error.binding)));
+        }
+        let squeezed = |text: &str| text.replace([' ', '\n', '(', ')'], "");
+        if squeezed(&error.text) != squeezed(self.theory().source.slice(error.span)) {
+            diagnostic = diagnostic.note(format!("here it is `{}`", error.text));
         }
         match error.error {
             ArithmeticError::DivisionByZero => {

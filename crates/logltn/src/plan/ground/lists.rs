@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::list_key::ListKey;
+use super::list_key::{ListKey, place};
 use crate::diagnostic::Diagnostic;
 use crate::guard::{Cell, Join, Scope, conjuncts, free_variables};
 use crate::plan::memory::Account;
@@ -161,14 +161,9 @@ impl Grounder {
         outer.retain(|v| !variables.contains(v));
         let relevant = relevant(around, &outer);
         // In an order that does not depend on the axiom.
-        let place = |v: &VarId| {
-            let place = |b: &&Bound| b.variables.iter().position(|w| w == v);
-            let at = relevant.iter().position(|b| place(b).is_some());
-            at.map(|at| (at, place(&relevant[at])))
-        };
-        outer.sort_by_key(place);
+        outer.sort_by_key(|v| place(&relevant, *v));
         outer.dedup();
-        let key = ListKey::guarded(&scope, &variables, rows_of, conditions, &relevant);
+        let key = ListKey::guarded(&scope, &variables, rows_of, conditions, &outer, &relevant);
         let bound = |component| Bound {
             component,
             variables: variables.clone(),

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::{Kind, Normal};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::guard::{Cell, Join, Scope, conjuncts};
+use crate::guard::{Cell, Join, Scope, conjuncts, tables};
 use crate::nnf::{Layer, Signed};
 use crate::operators::Space;
+use crate::parts::PartMut;
 use crate::plan::distances::check_distances;
 use crate::recursion::deep;
 use crate::semantics::Semantics;
@@ -211,7 +212,9 @@ impl Maker<'_> {
 
     fn literal(&self, predicate: PredicateId, arguments: &[Term], negated: bool) -> Kind {
         let mut arguments = arguments.to_vec();
-        (arguments.iter_mut()).for_each(|a| self.scope.fix_term(&self.fixed, a));
+        for argument in &mut arguments {
+            argument.visit_mut(&mut |part| substitute(&self.scope, &self.fixed, part));
+        }
         Kind::Literal {
             predicate,
             arguments,
@@ -223,7 +226,7 @@ impl Maker<'_> {
         let Some(guard) = guard else { return Ok(None) };
         check_distances(&self.scope, guard)?;
         let mut guard = guard.clone();
-        self.scope.fix_guard(&self.fixed, &mut guard);
+        guard.visit_mut(&mut |part| substitute(&self.scope, &self.fixed, part));
         Ok(Some(Arc::new(guard)))
     }
 
@@ -338,10 +341,31 @@ impl Maker<'_> {
 
     /// A table that the guard looks at and of which a step sees a part only.
     fn changing_table(&self, guard: &Guard) -> Option<TableId> {
-        let mut tables = Vec::new();
-        crate::guard::tables(guard, &mut tables);
         let changes = |t: &TableId| self.scope.data.table(*t).is_some_and(|t| t.batched);
-        tables.into_iter().find(changes)
+        tables(guard).into_iter().find(changes)
+    }
+}
+
+/// An individual in the place of a variable that stands for it.
+fn substitute(scope: &Scope, fixed: &[Option<u32>], part: PartMut) {
+    match part {
+        PartMut::Value(value) => {
+            if let ValueKind::Number(id) = value.kind
+                && let Some(index) = fixed[id.index()]
+            {
+                let sort = scope.variables[id.index()].sort;
+                value.kind = ValueKind::Int(scope.integer_of(sort, index));
+            }
+        }
+        PartMut::Term(term) => {
+            if let TermKind::Variable(id) = term.kind
+                && let Some(index) = fixed[id.index()]
+                && let Some(sort) = scope.sort_of(term)
+            {
+                term.kind = TermKind::Individual(sort, index);
+            }
+        }
+        PartMut::Guard(_) => {}
     }
 }
 

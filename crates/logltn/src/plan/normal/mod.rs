@@ -6,7 +6,6 @@
 //! member's individual leaves other bindings to each. So every variable that is left is bound by a quantifier.
 
 mod make;
-mod substitute;
 
 use std::sync::Arc;
 
