@@ -1,9 +1,10 @@
 //! Narrower quantifiers: each part of a body under only those variables that it reads.
 //!
-//! - `exists x, y. P(x) or Q(y)` is `(exists x. P(x)) or (exists y. Q(y))`, if `or` and `exists` are both
-//!   LogMeanExp or both max;
-//! - `forall x, y. P(x) and Q(y)` is `(forall x. P(x)) and (forall y. Q(y))`, if `forall` is the mean;
-//! - a quantifier whose variables its body does not read is the body, under LogMeanExp, mean, max and min.
+//! - `exists x, y. P(x) or Q(y)` is `(exists x. P(x)) or (exists y. Q(y))`, if `or` and `exists` are the same operator,
+//!   which regroups: LogMeanExp or max;
+//! - `forall x, y. P(x) and Q(y)` is `(forall x. P(x)) and (forall y. Q(y))`, if `forall` is linear and `and` adds: the
+//!   mean;
+//! - a quantifier whose variables its body does not read is the body, if it is idempotent: LogMeanExp, mean, max, min.
 //!
 //! A variable can go only together with those that the guard ties to it, and only if the guard leaves
 //! something: then each binding of the others has as many bindings of it.
@@ -15,7 +16,7 @@ use super::elimination::{Member, flatten, formula_variables};
 use super::program::*;
 use crate::diagnostic::Diagnostic;
 use crate::guard::{Join, conjuncts, free_variables};
-use crate::operators::{Aggregator, And, Or, Space};
+use crate::operators::Space;
 use crate::recursion::deep;
 use crate::source::Span;
 use crate::theory::*;
@@ -96,17 +97,13 @@ impl Builder<'_> {
         } else {
             semantics.exists
         };
-        // The aggregate of equal values is that value, however many there are.
-        let idempotent = matches!(
-            aggregator,
-            Aggregator::Mean | Aggregator::Min | Aggregator::Max | Aggregator::LogMeanExp
-        );
+        let laws = aggregator.laws();
         let Binding::Sorts(variables) = binding else {
             return None;
         };
         let wanted = self.rewrites != Rewrites::Never && semantics.space == Space::Log;
         // Inner quantifiers are counted per binding around them, which would change.
-        if !wanted || !idempotent || has_quantifier(body) {
+        if !wanted || !laws.idempotent || has_quantifier(body) {
             return None;
         }
         let conditions = guard.map(conjuncts).unwrap_or_default();
@@ -116,16 +113,15 @@ impl Builder<'_> {
         if conditions.iter().any(|g| scope.may_fail(g)) || conditions.iter().any(looks_outside) {
             return None;
         }
-        let members = match (forall, aggregator, semantics.or) {
-            (true, Aggregator::Mean, _) if semantics.and == And::Sum => {
-                let mut members = Vec::new();
-                flatten(body, negate, &mut members);
-                members
-            }
-            (false, Aggregator::LogMeanExp, Or::LogMeanExp) | (false, Aggregator::Max, Or::Max) => {
-                disjuncts(body, negate)
-            }
-            _ => vec![(body, negate)],
+        let same_as_or = semantics.or.name() == aggregator.name();
+        let members = if forall && laws.is_linear() && semantics.and.laws().adds {
+            let mut members = Vec::new();
+            flatten(body, negate, &mut members);
+            members
+        } else if !forall && laws.regroups && same_as_or {
+            disjuncts(body, negate)
+        } else {
+            vec![(body, negate)]
         };
         let groups = groups(variables, conditions);
         let mut parts: Vec<(Vec<bool>, Vec<Member>)> = Vec::new();

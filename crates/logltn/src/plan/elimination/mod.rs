@@ -27,7 +27,6 @@ use super::component::KeyIds;
 use super::program::*;
 use crate::diagnostic::Diagnostic;
 use crate::guard::conjuncts;
-use crate::operators::{Aggregator, And, Space};
 use crate::theory::*;
 
 use clique::Cliques;
@@ -69,12 +68,9 @@ impl Builder<'_> {
         negate: bool,
         formula: &Formula,
     ) -> Result<Option<usize>, Diagnostic> {
-        let exact = self.semantics.space == Space::Log
-            && self.semantics.and == And::Sum
-            && matches!(
-                self.semantics.exists,
-                Aggregator::LogMeanExp | Aggregator::LogSumExp | Aggregator::Max
-            );
+        // Only logs add up, so that this is log space.
+        let exact =
+            self.semantics.and.laws().adds && self.semantics.exists.laws().semiring.is_some();
         let Binding::Sorts(variables) = binding else {
             return Ok(None);
         };
