@@ -3,7 +3,7 @@
 
 use super::exec::{Exec, Place};
 use super::run::{FLOOR, Run};
-use crate::operators::Aggregator;
+use crate::operators::Semiring;
 use crate::plan::program::{Elimination, EliminationInput, NodeKind, Program};
 use crate::vector::Real;
 
@@ -62,7 +62,7 @@ impl<T: Real> Work<T> {
     }
 
     /// All steps for all outer bindings.
-    fn forward(&mut self, elimination: &Elimination, aggregator: Aggregator, alpha: T) {
+    fn forward(&mut self, elimination: &Elimination, semiring: Semiring, alpha: T) {
         for (s, step) in elimination.steps.iter().enumerate() {
             let (earlier, rest) = self.steps.split_at_mut(s);
             let work = &mut rest[0];
@@ -104,7 +104,7 @@ impl<T: Real> Work<T> {
                     from = end;
                 }
             }
-            if aggregator == Aggregator::Max {
+            if semiring == Semiring::Greatest {
                 continue;
             }
             T::kernels().exp_scaled_difference(&mut work.combinations, alpha, &self.rivals);
@@ -131,7 +131,7 @@ impl<T: Real> Work<T> {
     }
 
     /// The steps in reverse: from the derivative by each outer binding's value to those by the factors.
-    fn backward(&mut self, elimination: &Elimination, aggregator: Aggregator, by: &[T]) {
+    fn backward(&mut self, elimination: &Elimination, semiring: Semiring, by: &[T]) {
         for work in &mut self.steps[..elimination.steps.len()] {
             work.by_message.clear();
             work.by_message.resize(work.message.len(), T::ZERO);
@@ -160,7 +160,7 @@ impl<T: Real> Work<T> {
                     let end = end as usize;
                     let own = &mut work.combinations[start + from..start + end];
                     let derivative = work.by_message[message + place];
-                    if aggregator == Aggregator::Max {
+                    if semiring == Semiring::Greatest {
                         let largest = work.message[message + place];
                         // The first of those that are equal takes it all.
                         let first = own.iter().position(|x| *x == largest);
@@ -222,7 +222,9 @@ pub(super) fn make_room<T: Real>(works: &mut Vec<Work<T>>, exec: &Exec, program:
 impl<T: Real> Run<'_, '_, T> {
     pub(super) fn forward_elimination(&mut self, node: usize, index: usize) {
         let elimination = &self.shared.plan.programs[self.program].eliminations[index];
-        let exists = self.shared.semantics.exists;
+        let Some(semiring) = self.shared.aggregation(false).laws.semiring else {
+            unreachable!("planned for aggregators only over which the sum distributes");
+        };
         elimination.common.iter().for_each(|m| self.forward(*m));
         let bindings = self.len(node);
         let mut work = std::mem::take(&mut self.lane.eliminations[index]);
@@ -253,7 +255,7 @@ impl<T: Real> Run<'_, '_, T> {
             self.lane.resident[factor.level] = if blocks == 1 { stamp } else { 0 };
         }
         let alpha = self.shared.settings.alpha;
-        work.forward(elimination, exists, alpha);
+        work.forward(elimination, semiring, alpha);
         let mut out = self.take_values(node);
         let mut empty = 0;
         for (binding, out) in out[..bindings].iter_mut().enumerate() {
@@ -264,10 +266,10 @@ impl<T: Real> Run<'_, '_, T> {
                 continue;
             }
             // Divided by the number of bindings; those of variables that nothing reads cancel out.
-            let shift = match exists {
-                Aggregator::LogMeanExp => -elimination.log_counts[key],
-                Aggregator::LogSumExp => elimination.log_unread,
-                _ => 0.0,
+            let shift = match semiring {
+                Semiring::Exponentials { mean: true } => -elimination.log_counts[key],
+                Semiring::Exponentials { mean: false } => elimination.log_unread,
+                Semiring::Greatest => 0.0,
             };
             *out = T::from_f64(shift / self.shared.aggregators.alpha);
             for (step, last) in work.steps.iter().zip(&elimination.last) {
@@ -288,7 +290,9 @@ impl<T: Real> Run<'_, '_, T> {
 
     pub(super) fn backward_elimination(&mut self, node: usize, index: usize) {
         let elimination = &self.shared.plan.programs[self.program].eliminations[index];
-        let exists = self.shared.semantics.exists;
+        let Some(semiring) = self.shared.aggregation(false).laws.semiring else {
+            unreachable!("planned for aggregators only over which the sum distributes");
+        };
         let bindings = self.len(node);
         let mut work = std::mem::take(&mut self.lane.eliminations[index]);
         let mut by = self.take_derivatives(node);
@@ -297,7 +301,7 @@ impl<T: Real> Run<'_, '_, T> {
                 *by = T::ZERO;
             }
         }
-        work.backward(elimination, exists, &by[..bindings]);
+        work.backward(elimination, semiring, &by[..bindings]);
         for &member in &elimination.common {
             let mut own = self.take_derivatives(member);
             own[..bindings].copy_from_slice(&by[..bindings]);

@@ -5,16 +5,9 @@ use std::ops::{Add, AddAssign};
 
 use super::active::Active;
 use super::exec::{Exec, ExecLevel, Place};
+use crate::operators::Segment;
 use crate::plan::Plan;
 use crate::plan::program::ResolveTable;
-
-/// The bindings of one parent within a block.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Segment {
-    pub parent: usize,
-    pub start: usize,
-    pub end: usize,
-}
 
 /// One level's bindings.
 #[derive(Clone, Debug, Default)]

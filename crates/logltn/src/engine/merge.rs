@@ -45,9 +45,8 @@ pub(super) fn merge<T: Real>(
             } else if let (Partial::State(total), Partial::State(more)) =
                 (&mut totals[item.part], partial)
             {
-                let forall = root_is_forall(shared, part);
-                let aggregator = shared.semantics.aggregator(forall);
-                total.merge(aggregator, &shared.aggregators, more);
+                let aggregation = shared.aggregation(root_is_forall(shared, part));
+                aggregation.merge(&shared.aggregators, total, more);
             }
         }
     }
@@ -57,11 +56,10 @@ pub(super) fn merge<T: Real>(
             Partial::Value(value) => *value,
             Partial::State(state) => {
                 let forall = root_is_forall(shared, part);
-                if state.count == 0 && !forall {
+                if state.count == 0.0 && !forall {
                     value.empty_exists += 1;
                 }
-                let aggregator = shared.semantics.aggregator(forall);
-                run::quantifier_value(shared, forall, aggregator, state)
+                run::quantifier_value(shared, forall, state)
             }
         };
     }

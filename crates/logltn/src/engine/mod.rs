@@ -5,9 +5,7 @@
 //! the same to the last bit on any number of threads.
 
 mod active;
-mod aggregate;
 mod clause;
-mod connective;
 mod eliminate;
 mod exec;
 mod lane;
@@ -20,7 +18,7 @@ mod share;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::operators::{And, Loss, Space};
+use crate::operators::Settings;
 use crate::parameters::Parameters;
 use crate::plan::program::NodeKind;
 use crate::plan::{ArgumentShape, Plan};
@@ -28,12 +26,12 @@ use crate::theory::{PredicateId, TableId};
 use crate::vector::Real;
 
 use active::Active;
-use aggregate::AggregatorSettings;
 pub use clause::Fusing;
 use clause::{Exponentials, Tables};
 use exec::Exec;
 use literals::Literals;
 use merge::{find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
+use over_axioms::OverAxioms;
 use run::{Partial, Run, Shared};
 use share::{Fit, LaneWork, Part, each_lane};
 
@@ -62,6 +60,8 @@ pub struct Engine<T: Real> {
     totals: Vec<Partial>,
     /// For a root that is an extreme: the first lane that attains it, by part.
     attained_by: Vec<usize>,
+    over_axioms: OverAxioms,
+    /// Of the loss, by axiom.
     derivatives: Vec<f64>,
     evaluation: Evaluation,
 }
@@ -146,7 +146,7 @@ impl<T: Real> Engine<T> {
     /// An engine for a plan, with every row of every table.
     pub fn new(plan: impl Into<Arc<Plan>>) -> Engine<T> {
         let plan: Arc<Plan> = plan.into();
-        let and_is_sum = plan.semantics.space == Space::Log && plan.semantics.and == And::Sum;
+        let and_is_sum = plan.semantics.and.laws().adds;
         let execs: Vec<Exec> = (0..plan.programs.len())
             .map(|program| Exec::new(&plan, program, and_is_sum))
             .collect();
@@ -172,6 +172,7 @@ impl<T: Real> Engine<T> {
             .collect();
         let count = plan.requests.len();
         let axioms = plan.axioms.len();
+        let over_axioms = OverAxioms::new(plan.axioms.iter().map(|a| a.weight).collect());
         let mut engine = Engine {
             ground: Ground {
                 plan,
@@ -191,6 +192,7 @@ impl<T: Real> Engine<T> {
             totals: Vec::with_capacity(parts.len()),
             attained_by: Vec::with_capacity(parts.len()),
             parts,
+            over_axioms,
             derivatives: vec![0.0; axioms],
             evaluation: Evaluation {
                 axioms: vec![AxiomValue::default(); axioms],
@@ -314,18 +316,17 @@ impl<T: Real> Engine<T> {
             return Err(Diagnostic::error(error.to_string()).into());
         }
         self.check_numbers()?;
-        let settings = AggregatorSettings::new(parameters, &self.ground.plan.semantics);
+        let semantics = self.ground.plan.semantics;
+        let settings = Settings::new(parameters, semantics.stable_eps);
         let tame = clause::powers_are_tame(&settings);
         if tame != self.tame_powers {
             self.tame_powers = tame;
             self.assign_lanes();
         }
         self.forward_literals(parameters);
-        let semantics = self.ground.plan.semantics;
-        let known = gradients && aggregate::is_linear(semantics.over_axioms);
-        if known {
-            self.derive_axioms(parameters);
-        }
+        // Of an aggregation over axioms that is linear the derivatives are known before the truths are.
+        let known = gradients
+            && (self.over_axioms).derive_linear(&semantics, &settings, &mut self.derivatives);
         if gradients {
             self.clear_derivatives();
         }
@@ -359,17 +360,9 @@ impl<T: Real> Engine<T> {
             &mut self.evaluation,
         );
         find_attaining_lanes(&self.lanes, &self.totals, &mut self.attained_by);
-        over_axioms::finish(&shared, &self.ground.plan.axioms, &mut self.evaluation);
+        let derivatives = &mut self.derivatives;
+        (self.over_axioms).finish(&semantics, &settings, &mut self.evaluation, derivatives);
         if gradients {
-            if !known {
-                over_axioms::derive(
-                    &shared.aggregators,
-                    &semantics,
-                    &self.ground.plan.axioms,
-                    &self.evaluation,
-                    &mut self.derivatives,
-                );
-            }
             let (totals, derivatives) = (&self.totals, &self.derivatives);
             let attained_by = &self.attained_by;
             let backward = |lane: usize, work: &mut LaneWork<T>| {
@@ -387,8 +380,8 @@ impl<T: Real> Engine<T> {
             };
             // Often everything went along with the forward pass, and waking other threads would be for nothing.
             let gone_along = |part: &Part| {
-                let linear =
-                    aggregate::is_linear(semantics.aggregator(root_is_forall(&shared, part)));
+                let root = shared.aggregation(root_is_forall(&shared, part));
+                let linear = root.laws.is_linear();
                 part.fused.is_some() || known && linear && root_is_quantifier(&shared, part)
             };
             if !self.parts.iter().all(gone_along) {
@@ -420,23 +413,12 @@ impl<T: Real> Engine<T> {
                     }
                 }
             }
-            let settings = AggregatorSettings::new(parameters, &semantics);
+            let settings = Settings::new(parameters, semantics.stable_eps);
             self.backward_literals(&settings, Some(axiom));
             let squares = (self.gradients.iter().flatten()).map(|g| g.to_f64() * g.to_f64());
             norms.push(squares.sum::<f64>().sqrt());
         }
         norms
-    }
-
-    /// The derivative of the loss by each axiom, where it does not depend on their truth.
-    fn derive_axioms(&mut self, parameters: &Parameters) {
-        over_axioms::derive(
-            &AggregatorSettings::new(parameters, &self.ground.plan.semantics),
-            &self.ground.plan.semantics,
-            &self.ground.plan.axioms,
-            &self.evaluation,
-            &mut self.derivatives,
-        );
     }
 
     /// Forgets the derivatives of the last evaluation.
@@ -476,7 +458,7 @@ impl<T: Real> Engine<T> {
 
     /// Adds up the lanes' derivatives by literals, those of small clauses included (of one axiom, if only that is
     /// asked for), and hands them on to the numbers.
-    fn backward_literals(&mut self, settings: &AggregatorSettings, only: Option<usize>) {
+    fn backward_literals(&mut self, settings: &Settings<f64>, only: Option<usize>) {
         let space = self.ground.plan.semantics.space;
         for (i, request) in self.ground.plan.requests.iter().enumerate() {
             let kind = self.ground.plan.outputs[request.predicate.index()].kind;
@@ -495,7 +477,7 @@ impl<T: Real> Engine<T> {
                 let (Some(fused), Partial::State(total)) = (part.fused, self.totals[at]) else {
                     continue;
                 };
-                if only.is_some_and(|axiom| axiom != part.program) || total.count == 0 {
+                if only.is_some_and(|axiom| axiom != part.program) || total.count == 0.0 {
                     continue;
                 }
                 let clause = &self.ground.execs[part.program].clauses[fused.clause];
@@ -565,13 +547,5 @@ impl<T: Real> Engine<T> {
             .into());
         }
         Ok(())
-    }
-}
-
-/// −sat or 1 − sat.
-fn loss_of(loss: Loss, sat: f64) -> f64 {
-    match loss {
-        Loss::MinusSat => -sat,
-        Loss::OneMinusSat => 1.0 - sat,
     }
 }

@@ -2,7 +2,7 @@
 //! formulas. The engine takes value and derivatives of such a clause in one go (`engine/clause`) instead of node by node.
 
 use super::program::{NodeKind, Program};
-use crate::operators::{Aggregator, And, Implies, Not, Or, Space};
+use crate::operators::{Additive, Affine, Bilinear, Polynomial, Semiring, Space, Summand};
 use crate::semantics::Semantics;
 
 /// The most literals of a small clause.
@@ -14,6 +14,8 @@ pub(crate) struct Clause {
     /// The nodes of the literals, in their order.
     pub literals: Vec<usize>,
     pub form: Form,
+    /// What the quantifier does with the values.
+    pub additive: Additive,
 }
 
 /// What is computed for each binding, and what is done with the values.
@@ -25,84 +27,12 @@ pub(crate) enum Form {
     ExistsClass { mean: bool },
     /// `or` in log space as the greatest literal, added up.
     Max,
-    /// A connective of two truth degrees made of products, then `outer`.
+    /// A connective of two truth degrees made of products, of which something is added up.
     Product {
-        /// What `outer` is applied to.
+        /// The connective, projected as the quantifier wants it.
         of: Bilinear,
-        outer: Outer,
+        summand: Summand,
     },
-}
-
-/// What is done with the numbers q that a [`Bilinear`] gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outer {
-    /// Their mean.
-    Mean,
-    /// Their p-mean.
-    PMean,
-    /// One less their p-mean: q is how far the clause is from true.
-    PMeanError,
-    /// The sum of their logs.
-    Log,
-}
-
-/// constant + first·x + second·y + both·x·y
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Bilinear {
-    pub constant: f64,
-    pub first: f64,
-    pub second: f64,
-    pub both: f64,
-}
-
-/// slope·x + start
-#[derive(Clone, Copy)]
-struct Affine {
-    slope: f64,
-    start: f64,
-}
-
-impl Affine {
-    /// This one after `inner`.
-    fn after(self, inner: Affine) -> Affine {
-        Affine {
-            slope: self.slope * inner.slope,
-            start: self.slope * inner.start + self.start,
-        }
-    }
-}
-
-impl Bilinear {
-    /// This form of `x` and `y` instead of x and y.
-    fn of(self, x: Affine, y: Affine) -> Bilinear {
-        Bilinear {
-            constant: self.constant
-                + self.first * x.start
-                + self.second * y.start
-                + self.both * x.start * y.start,
-            first: (self.first + self.both * y.start) * x.slope,
-            second: (self.second + self.both * x.start) * y.slope,
-            both: self.both * x.slope * y.slope,
-        }
-    }
-
-    fn then(self, outer: Affine) -> Bilinear {
-        Bilinear {
-            constant: outer.slope * self.constant + outer.start,
-            first: outer.slope * self.first,
-            second: outer.slope * self.second,
-            both: outer.slope * self.both,
-        }
-    }
-
-    /// With x and y exchanged.
-    pub fn exchanged(self) -> Bilinear {
-        Bilinear {
-            first: self.second,
-            second: self.first,
-            ..self
-        }
-    }
 }
 
 /// Below this the projections do not keep roots and logarithms away from 0 in single precision.
@@ -114,35 +44,36 @@ impl Clause {
         let NodeKind::Quantifier { forall, body, .. } = program.nodes[quantifier].kind else {
             return None;
         };
-        let aggregator = semantics.aggregator(forall);
-        match semantics.space {
-            Space::Log => log_clause(program, body, aggregator, semantics),
-            Space::Truth => {
-                let outer = match aggregator {
-                    Aggregator::Mean => Outer::Mean,
-                    Aggregator::PMean => Outer::PMean,
-                    Aggregator::PMeanError => Outer::PMeanError,
-                    _ => return None,
-                };
-                product_clause(program, body, outer, semantics)
+        let aggregator = if forall {
+            semantics.forall
+        } else {
+            semantics.exists
+        };
+        let additive = aggregator.laws().additive?;
+        let (literals, form) = match (semantics.space, &program.nodes[body].kind) {
+            (Space::Log, _) => log_clause(program, body, additive, semantics)?,
+            // The logs that the aggregator is about.
+            (Space::Mixed, NodeKind::Log(inner)) => {
+                product_clause(program, *inner, additive, semantics)?
             }
-            Space::Mixed => match program.nodes[body].kind {
-                NodeKind::Log(inner) if forall => {
-                    product_clause(program, inner, Outer::Log, semantics)
-                }
-                _ => None,
-            },
-        }
+            (Space::Mixed, _) => return None,
+            (Space::Truth, _) => product_clause(program, body, additive, semantics)?,
+        };
+        Some(Clause {
+            literals,
+            form,
+            additive,
+        })
     }
 }
 
 fn log_clause(
     program: &Program,
     body: usize,
-    aggregator: Aggregator,
+    additive: Additive,
     semantics: &Semantics,
-) -> Option<Clause> {
-    let linear = matches!(aggregator, Aggregator::Mean | Aggregator::Sum);
+) -> Option<(Vec<usize>, Form)> {
+    let linear = additive.summand == Summand::Itself;
     let NodeKind::Or(members) = &program.nodes[body].kind else {
         return exists_clause(program, body, semantics).filter(|_| linear);
     };
@@ -151,20 +82,19 @@ fn log_clause(
     if !linear || !few || !members.iter().all(literal) {
         return None;
     }
-    let form = match semantics.or {
-        Or::LogMeanExp => Form::LogExp { mean: true },
-        Or::LogSumExp => Form::LogExp { mean: false },
-        Or::Max => Form::Max,
-        _ => return None,
+    let form = match semantics.or.laws().semiring? {
+        Semiring::Exponentials { mean } => Form::LogExp { mean },
+        Semiring::Greatest => Form::Max,
     };
-    Some(Clause {
-        literals: members.clone(),
-        form,
-    })
+    Some((members.clone(), form))
 }
 
 /// An `exists` about one literal. Whether it is over classes is for the engine to see.
-fn exists_clause(program: &Program, body: usize, semantics: &Semantics) -> Option<Clause> {
+fn exists_clause(
+    program: &Program,
+    body: usize,
+    semantics: &Semantics,
+) -> Option<(Vec<usize>, Form)> {
     let NodeKind::Quantifier {
         forall: false,
         body: literal,
@@ -174,130 +104,48 @@ fn exists_clause(program: &Program, body: usize, semantics: &Semantics) -> Optio
         return None;
     };
     // Clauses share tables: all of them hold exponentials, or none.
-    let form = match (semantics.exists, semantics.or) {
-        (Aggregator::LogMeanExp, Or::LogMeanExp | Or::LogSumExp) => {
-            Form::ExistsClass { mean: true }
-        }
-        (Aggregator::LogSumExp, Or::LogMeanExp | Or::LogSumExp) => {
-            Form::ExistsClass { mean: false }
-        }
-        _ => return None,
+    let laws = (semantics.exists.laws(), semantics.or.laws());
+    let (Some(Semiring::Exponentials { mean }), Some(Semiring::Exponentials { .. })) =
+        (laws.0.semiring, laws.1.semiring)
+    else {
+        return None;
     };
-    matches!(program.nodes[literal].kind, NodeKind::Literal { .. }).then(|| Clause {
-        literals: vec![literal],
-        form,
-    })
+    matches!(program.nodes[literal].kind, NodeKind::Literal { .. })
+        .then(|| (vec![literal], Form::ExistsClass { mean }))
 }
 
 fn product_clause(
     program: &Program,
     body: usize,
-    outer: Outer,
+    additive: Additive,
     semantics: &Semantics,
-) -> Option<Clause> {
-    let eps = semantics.stable_eps;
-    if outer != Outer::Mean && eps < LEAST_EPS {
+) -> Option<(Vec<usize>, Form)> {
+    let (eps, summand) = (semantics.stable_eps, additive.summand);
+    if summand != Summand::Itself && eps < LEAST_EPS {
         return None;
     }
-    let away_from_zero = Affine {
-        slope: 1.0 - eps,
-        start: eps,
-    };
-    let away_from_one = Affine {
-        slope: 1.0 - eps,
-        start: 0.0,
-    };
-    let bilinear = |constant, first, second, both| Bilinear {
-        constant,
-        first,
-        second,
-        both,
-    };
-    let (members, projections, value) = match &program.nodes[body].kind {
-        NodeKind::Implies(a, b) if semantics.implies == Implies::Reichenbach => (
-            [*a, *b],
-            [away_from_zero, away_from_one],
-            bilinear(1.0, -1.0, 0.0, 1.0),
-        ),
-        NodeKind::Or(m) if semantics.or == Or::ProbabilisticSum && m.len() == 2 => (
-            [m[0], m[1]],
-            [away_from_one; 2],
-            bilinear(0.0, 1.0, 1.0, -1.0),
-        ),
-        NodeKind::And(m) if semantics.and == And::Product && m.len() == 2 => (
-            [m[0], m[1]],
-            [away_from_zero; 2],
-            bilinear(0.0, 0.0, 0.0, 1.0),
-        ),
+    let (members, polynomial) = match &program.nodes[body].kind {
+        NodeKind::Implies(a, b) => ([*a, *b], semantics.implies.laws().polynomial?),
+        NodeKind::Or(m) if m.len() == 2 => ([m[0], m[1]], semantics.or.laws().polynomial?),
+        NodeKind::And(m) if m.len() == 2 => ([m[0], m[1]], semantics.and.laws().polynomial?),
         _ => return None,
     };
+    let Polynomial { projections, value } = polynomial(eps);
     let (x, first) = degree(program, members[0], semantics)?;
     let (y, second) = degree(program, members[1], semantics)?;
     let value = value.of(projections[0].after(x), projections[1].after(y));
-    let of = value.then(match outer {
-        Outer::Mean => Affine {
-            slope: 1.0,
-            start: 0.0,
-        },
-        Outer::PMean | Outer::Log => away_from_zero,
-        Outer::PMeanError => Affine {
-            slope: eps - 1.0,
-            start: 1.0,
-        },
-    });
-    Some(Clause {
-        literals: vec![first, second],
-        form: Form::Product { of, outer },
-    })
+    let of = value.then((additive.projection)(eps));
+    Some((vec![first, second], Form::Product { of, summand }))
 }
 
 /// A literal, or the negation of one: what it makes of the atom's truth degree.
 fn degree(program: &Program, node: usize, semantics: &Semantics) -> Option<(Affine, usize)> {
-    let plain = Affine {
-        slope: 1.0,
-        start: 0.0,
-    };
     match program.nodes[node].kind {
-        NodeKind::Literal { .. } => Some((plain, node)),
-        NodeKind::Not(a) if semantics.not != Not::Godel => {
-            let (inner, literal) = match program.nodes[a].kind {
-                NodeKind::Literal { .. } => (plain, a),
-                _ => return None,
-            };
-            let negation = Affine {
-                slope: -1.0,
-                start: 1.0,
-            };
-            Some((negation.after(inner), literal))
+        NodeKind::Literal { .. } => Some((Affine::IDENTITY, node)),
+        NodeKind::Not(a) => {
+            let negation = semantics.not.laws().affine?;
+            matches!(program.nodes[a].kind, NodeKind::Literal { .. }).then_some((negation, a))
         }
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn forms_of_forms() {
-        let value =
-            |b: Bilinear, x: f64, y: f64| b.constant + b.first * x + b.second * y + b.both * x * y;
-        let reichenbach = Bilinear {
-            constant: 1.0,
-            first: -1.0,
-            second: 0.0,
-            both: 1.0,
-        };
-        let affine = |slope, start| Affine { slope, start };
-        let (p, q, r) = (affine(0.9, 0.1), affine(-0.8, 0.7), affine(-2.0, 1.0));
-        let composed = reichenbach.of(p, q).then(r);
-        for (x, y) in [(0.0, 0.0), (0.3, 0.9), (1.0, 0.2)] {
-            let (u, v) = (0.9 * x + 0.1, -0.8 * y + 0.7);
-            let expected = -2.0 * (1.0 - u + u * v) + 1.0;
-            assert!((value(composed, x, y) - expected).abs() < 1e-12);
-            assert!((value(composed.exchanged(), y, x) - expected).abs() < 1e-12);
-        }
-        let twice = q.after(p);
-        assert!((twice.slope * 0.5 + twice.start - (-0.8 * (0.9 * 0.5 + 0.1) + 0.7)).abs() < 1e-12);
     }
 }

@@ -1,6 +1,6 @@
-//! What the passes want to know of the operators of a semantics: which rewrites are exact.
+//! Which rewrites are exact, by the laws of a semantics' operators.
 
-use crate::operators::{Aggregator, And, Or, Space};
+use crate::operators::Space;
 use crate::semantics::Semantics;
 
 impl Semantics {
@@ -9,38 +9,27 @@ impl Semantics {
         self.space == Space::Log
     }
 
-    /// Whether the members of a conjunction can be added up apart.
-    pub(crate) fn and_adds_logs(&self) -> bool {
-        self.in_log_space() && self.and == And::Sum
-    }
-
     /// Whether a quantifier gives one value for many equal ones, however many there are.
     pub(super) fn is_idempotent(&self, forall: bool) -> bool {
-        matches!(
-            self.aggregator(forall),
-            Aggregator::Mean | Aggregator::Min | Aggregator::Max | Aggregator::LogMeanExp
-        )
+        match forall {
+            true => self.forall.laws().idempotent,
+            false => self.exists.laws().idempotent,
+        }
     }
 
-    /// `forall V. φ and ψ` is `(forall V. φ) and (forall V. ψ)`, whatever each of them reads of V.
+    /// `forall V. φ and ψ` is `(forall V. φ) and (forall V. ψ)`.
     pub(super) fn forall_splits_over_and(&self) -> bool {
-        self.forall == Aggregator::Mean && self.and == And::Sum
+        self.forall.laws().is_linear() && self.and.laws().adds
     }
 
-    /// `exists V. φ or ψ` is `(exists V. φ) or (exists V. ψ)`, whatever each of them reads of V.
+    /// `exists V. φ or ψ` is `(exists V. φ) or (exists V. ψ)`.
     pub(super) fn exists_splits_over_or(&self) -> bool {
-        matches!(
-            (self.exists, self.or),
-            (Aggregator::LogMeanExp, Or::LogMeanExp) | (Aggregator::Max, Or::Max)
-        )
+        self.exists.laws().regroups && self.or.name() == self.exists.name()
     }
 
-    /// A summand without the variables of an `exists` can be moved out of it.
+    /// A summand without the variables of an `exists` can be moved out of it. Only logs add up, so that this is log
+    /// space.
     pub(super) fn and_distributes_over_exists(&self) -> bool {
-        self.and_adds_logs()
-            && matches!(
-                self.exists,
-                Aggregator::LogMeanExp | Aggregator::LogSumExp | Aggregator::Max
-            )
+        self.and.laws().adds && self.exists.laws().semiring.is_some()
     }
 }

@@ -1,9 +1,10 @@
 //! Narrower quantifiers: each part of a body under only those variables that it reads.
 //!
-//! - `exists x, y. P(x) or Q(y)` is `(exists x. P(x)) or (exists y. Q(y))`, if `or` and `exists` are both
-//!   LogMeanExp or both max;
-//! - `forall x, y. P(x) and Q(y)` is `(forall x. P(x)) and (forall y. Q(y))`, if `forall` is the mean;
-//! - a quantifier whose variables its body does not read is the body, under LogMeanExp, mean, max and min.
+//! - `exists x, y. P(x) or Q(y)` is `(exists x. P(x)) or (exists y. Q(y))`, if `or` and `exists` are the same operator,
+//!   which regroups: LogMeanExp or max;
+//! - `forall x, y. P(x) and Q(y)` is `(forall x. P(x)) and (forall y. Q(y))`, if `forall` is linear and `and` adds: the
+//!   mean;
+//! - a quantifier whose variables its body does not read is the body, if it is idempotent: LogMeanExp, mean, max, min.
 //!
 //! A variable can go only together with those that the guard ties to it, and only if the guard leaves
 //! something: then each binding of the others has as many bindings of it.

@@ -1,7 +1,7 @@
 //! How the lanes go through a small clause, resolved once: which literals, over rows or over places, by which level.
 
 use crate::engine::exec::{Exec, ExecLevel, Place};
-use crate::operators::Aggregator;
+use crate::operators::Additive;
 use crate::plan::Plan;
 use crate::plan::clause::{Clause, Form};
 use crate::plan::program::{ComponentSource, MapValues, NodeKind};
@@ -13,7 +13,8 @@ pub(in crate::engine) struct ExecClause {
     pub literals: Vec<ClauseLiteral>,
     pub form: Form,
     /// Of its quantifier.
-    pub aggregator: Aggregator,
+    pub forall: bool,
+    pub additive: Additive,
     /// The level that lists the bindings; without the classes if the clause goes over rows.
     pub level: usize,
     /// How many classes all literals have in a binding of that level: a row of them, or 1 if the clause goes over
@@ -37,8 +38,11 @@ pub(in crate::engine) struct ClauseLiteral {
 impl ExecClause {
     /// The clause that a root of a program is about, if it is a small one. May add a level to `exec`.
     pub fn new(exec: &mut Exec, plan: &Plan, program: usize, root: usize) -> Option<ExecClause> {
-        let Clause { literals, mut form } =
-            Clause::of(&plan.programs[program], root, &plan.semantics)?;
+        let Clause {
+            literals,
+            mut form,
+            additive,
+        } = Clause::of(&plan.programs[program], root, &plan.semantics)?;
         let NodeKind::Quantifier {
             forall, level: own, ..
         } = exec.nodes[root].kind
@@ -46,7 +50,7 @@ impl ExecClause {
             return None;
         };
         if let Form::ExistsClass { .. } = form {
-            return exists_class(exec, plan, program, root, literals[0], form);
+            return exists_class(exec, plan, program, root, literals[0], form, additive);
         }
         let mut literals: Vec<ClauseLiteral> = (literals.iter())
             .map(|&node| match exec.nodes[node].kind {
@@ -84,7 +88,8 @@ impl ExecClause {
             members: literals.len(),
             literals,
             form,
-            aggregator: plan.semantics.aggregator(forall),
+            forall,
+            additive,
             level,
             classes,
             over_rows,
@@ -101,6 +106,7 @@ fn exists_class(
     root: usize,
     literal: usize,
     form: Form,
+    additive: Additive,
 ) -> Option<ExecClause> {
     let NodeKind::Quantifier {
         forall,
@@ -139,7 +145,8 @@ fn exists_class(
     (members > 0).then(|| ExecClause {
         literals: vec![ClauseLiteral { place, ..row }],
         form,
-        aggregator: plan.semantics.aggregator(forall),
+        forall,
+        additive,
         level: own,
         classes: 1,
         over_rows: false,

@@ -14,11 +14,10 @@ mod kernel;
 mod operator;
 mod tables;
 
-use super::aggregate::{AggregatorSettings, State};
 use super::exec::Place;
 use super::run::{Lane, Partial, Run};
-use crate::operators::{Aggregator, Or};
-use crate::plan::clause::{Form, MOST_LITERALS, Outer};
+use crate::operators::{Semiring, Settings, State, Summand};
+use crate::plan::clause::{Form, MOST_LITERALS};
 use crate::semantics::Semantics;
 use crate::vector::{Power, Real, run_task};
 
@@ -63,7 +62,7 @@ pub(super) struct Sums<T> {
 const WORTH: u64 = 2;
 
 /// Whether the powers of a p-mean stay far from the ends of the range although they are not relative to the greatest.
-pub(super) fn powers_are_tame(settings: &AggregatorSettings) -> bool {
+pub(super) fn powers_are_tame(settings: &Settings<f64>) -> bool {
     settings.p.max(settings.p_forall) * -settings.eps.max(f64::MIN_POSITIVE).ln() <= 60.0
 }
 
@@ -100,10 +99,12 @@ impl ExecClause {
     pub fn is_possible(&self, tame_powers: bool) -> bool {
         match self.form {
             Form::Product {
-                outer: Outer::PMean | Outer::PMeanError,
+                summand: Summand::Power(_),
                 ..
             } => tame_powers,
-            _ => true,
+            Form::Product { .. } | Form::LogExp { .. } | Form::ExistsClass { .. } | Form::Max => {
+                true
+            }
         }
     }
 
@@ -161,7 +162,10 @@ impl Exponentials {
 
 /// Whether small clauses want exponentials in this semantics.
 pub(super) fn wants_exponentials(semantics: &Semantics) -> bool {
-    matches!(semantics.or, Or::LogMeanExp | Or::LogSumExp)
+    matches!(
+        semantics.or.laws().semiring,
+        Some(Semiring::Exponentials { .. })
+    )
 }
 
 impl<T: Real> Run<'_, '_, T> {
@@ -194,25 +198,21 @@ impl<T: Real> Run<'_, '_, T> {
             }
         }
         self.lane.blocks.put_cursor(clause.level, cursor);
-        let mut state = State::new(clause.aggregator);
-        state.count = count;
-        if count > 0 {
-            match clause.form {
-                Form::LogExp { mean } | Form::ExistsClass { mean } => {
-                    let less = match mean {
-                        true => count as f64 * (clause.members as f64).ln(),
-                        false => 0.0,
-                    };
-                    state.a = (total - less) / self.shared.aggregators.alpha;
-                }
-                Form::Product {
-                    outer: Outer::PMean | Outer::PMeanError,
-                    ..
-                } => (state.a, state.b) = (1.0, total),
-                _ => state.a = total,
+        let count = count as f64;
+        let total = match clause.form {
+            Form::LogExp { mean } | Form::ExistsClass { mean } => {
+                let less = match mean {
+                    true => count * (clause.members as f64).ln(),
+                    false => 0.0,
+                };
+                (total - less) / self.shared.aggregators.alpha
             }
-        }
-        Partial::State(state)
+            Form::Product { .. } | Form::Max => total,
+        };
+        Partial::State(match count > 0.0 {
+            true => (clause.additive.state)(total, count),
+            false => (self.shared.aggregation(clause.forall).start)(),
+        })
     }
 
     /// Where the literals of the block's bindings are in the clauses' tables.
@@ -282,22 +282,20 @@ impl<T: Real> Run<'_, '_, T> {
             (Form::Max, 2) => block.run::<_, 2>(Greatest),
             (Form::Max, 3) => block.run::<_, 3>(Greatest),
             (Form::Max, _) => block.run::<_, 4>(Greatest),
-            (Form::Product { of, outer }, _) => {
-                let p = match outer {
-                    Outer::Mean => 1.0,
-                    Outer::PMean => self.shared.aggregators.p,
-                    Outer::PMeanError => self.shared.aggregators.p_forall,
-                    Outer::Log => 0.0,
+            (Form::Product { of, summand }, _) => {
+                let p = match summand {
+                    Summand::Log => None,
+                    Summand::Itself => Some(1.0),
+                    Summand::Power(exponent) => Some(self.shared.aggregators.exponent(exponent)),
                 };
-                if outer == Outer::Log {
-                    block.run::<_, 2>(Product::new(of, Log));
-                } else if p == 1.0 {
-                    block.run::<_, 2>(Product::new(of, Itself));
-                } else if p == 2.0 {
-                    block.run::<_, 2>(Product::new(of, Squared));
-                } else {
-                    let power = Power::new(T::from_f64(p - 1.0));
-                    block.run::<_, 2>(Product::new(of, power));
+                match p {
+                    None => block.run::<_, 2>(Product::new(of, Log)),
+                    Some(1.0) => block.run::<_, 2>(Product::new(of, Itself)),
+                    Some(2.0) => block.run::<_, 2>(Product::new(of, Squared)),
+                    Some(p) => {
+                        let power = Power::new(T::from_f64(p - 1.0));
+                        block.run::<_, 2>(Product::new(of, power));
+                    }
                 }
             }
         }
@@ -417,24 +415,11 @@ impl<T: Real> Block<'_, T> {
 /// The factor of a clause's derivatives that is the same for all bindings, from the derivative of the loss by its axiom.
 pub(super) fn common_factor(
     clause: &ExecClause,
-    settings: &AggregatorSettings,
+    settings: &Settings<f64>,
     total: &State,
     by_axiom: f64,
 ) -> f64 {
-    let count = total.count as f64;
-    let root = |p: f64| (total.b / count).powf(1.0 / p - 1.0) / count;
-    let factor = match clause.form {
-        Form::Product {
-            outer: Outer::PMean,
-            ..
-        } => by_axiom * root(settings.p),
-        Form::Product {
-            outer: Outer::PMeanError,
-            ..
-        } => -by_axiom * root(settings.p_forall),
-        _ if clause.aggregator == Aggregator::Mean => by_axiom / count,
-        _ => by_axiom,
-    };
+    let factor = (clause.additive.slope)(by_axiom, settings, total);
     if factor.is_finite() { factor } else { 0.0 }
 }
 

@@ -1,0 +1,72 @@
+//! The mean: of logs in log space, which is the geometric mean of the truth degrees; of truth degrees in truth space.
+
+use super::aggregate::{self, Aggregate, Block, Slopes, State};
+use super::laws::{Additive, AggregatorLaws, Summand};
+use super::{Affine, Domain, Formula, Operator, Settings};
+use crate::vector::Real;
+
+pub(crate) struct Mean;
+
+impl Operator for Mean {
+    const DOMAIN: Domain = Domain::Either;
+    const FORMULAS: &'static [Formula] = &[
+        Formula {
+            roles: "",
+            of: "logs",
+            is: "1/n Σ v",
+            remarks: "the geometric mean of the truth degrees",
+        },
+        Formula {
+            roles: "",
+            of: "truth degrees",
+            is: "1/n Σ x",
+            remarks: "the arithmetic mean",
+        },
+    ];
+}
+
+impl Aggregate for Mean {
+    const LAWS: AggregatorLaws = AggregatorLaws {
+        idempotent: true,
+        regroups: true,
+        picks_one: false,
+        semiring: None,
+        additive: Some(Additive {
+            summand: Summand::Itself,
+            projection: |_| Affine::IDENTITY,
+            state: |total, count| State {
+                count,
+                ..State::new(total)
+            },
+            slope: |by, _, state| by / state.count,
+        }),
+        of_logs: None,
+    };
+
+    /// `a`: the sum.
+    fn start() -> State {
+        State::new(0.0)
+    }
+
+    fn accumulate<T: Real>(
+        _: &Settings<f64>,
+        block: Block<T>,
+        states: &mut [State],
+        _: &mut [T],
+        _: &mut [T],
+    ) {
+        aggregate::add_up(block, states);
+    }
+
+    fn merge(_: &Settings<f64>, state: &mut State, other: &State) {
+        state.a += other.a;
+    }
+
+    fn value(_: &Settings<f64>, state: &State) -> f64 {
+        state.a / state.count
+    }
+
+    fn slopes<T: Real>(_: &Settings<f64>, block: Block<T>, slopes: Slopes<T>) {
+        aggregate::fill_slopes(block, slopes, |by, state| by / state.count);
+    }
+}
