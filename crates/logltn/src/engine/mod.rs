@@ -7,7 +7,6 @@
 mod active;
 mod clause;
 mod eliminate;
-mod exec;
 mod lane;
 mod literals;
 mod merge;
@@ -20,6 +19,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::operators::Settings;
 use crate::parameters::Parameters;
+use crate::plan::physical::{Node, Physical};
 use crate::plan::program::NodeKind;
 use crate::plan::{ArgumentShape, Plan};
 use crate::theory::{PredicateId, TableId};
@@ -28,7 +28,6 @@ use crate::vector::Real;
 use active::Active;
 pub use clause::Fusing;
 use clause::{Exponentials, Tables};
-use exec::Exec;
 use literals::Literals;
 use merge::{find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
 use over_axioms::OverAxioms;
@@ -70,7 +69,6 @@ pub struct Engine<T: Real> {
 #[derive(Debug)]
 struct Ground<T> {
     plan: Arc<Plan>,
-    execs: Vec<Exec>,
     active: Active,
     literals: Vec<Literals<T>>,
     /// The same for small clauses.
@@ -81,12 +79,11 @@ impl<T: Real> Ground<T> {
     fn shared(&self, parameters: &Parameters) -> Shared<'_, T> {
         let Ground {
             plan,
-            execs,
             active,
             literals,
             ..
         } = self;
-        Shared::new(plan, active, execs, literals, parameters)
+        Shared::new(plan, active, literals, parameters)
     }
 }
 
@@ -146,11 +143,7 @@ impl<T: Real> Engine<T> {
     /// An engine for a plan, with every row of every table.
     pub fn new(plan: impl Into<Arc<Plan>>) -> Engine<T> {
         let plan: Arc<Plan> = plan.into();
-        let and_is_sum = plan.semantics.and.laws().adds;
-        let execs: Vec<Exec> = (0..plan.programs.len())
-            .map(|program| Exec::new(&plan, program, and_is_sum))
-            .collect();
-        let parts: Vec<Part> = (execs.iter().enumerate())
+        let parts: Vec<Part> = (plan.programs.iter().enumerate())
             .flat_map(|(program, exec)| exec.roots.iter().map(move |&root| (program, root)))
             .map(|(program, root)| Part {
                 program,
@@ -159,7 +152,7 @@ impl<T: Real> Engine<T> {
                 fit: Fit::default(),
             })
             .collect();
-        let active = Active::new(&plan, &execs);
+        let active = Active::new(&plan);
         let requests = (plan.requests.iter())
             .map(|r| Request {
                 predicate: r.predicate,
@@ -176,7 +169,6 @@ impl<T: Real> Engine<T> {
         let mut engine = Engine {
             ground: Ground {
                 plan,
-                execs,
                 active,
                 literals: vec![Literals::default(); count],
                 tables: Tables::default(),
@@ -234,9 +226,7 @@ impl<T: Real> Engine<T> {
         for (table, rows) in batches {
             self.restrict(table, rows)?;
         }
-        self.ground
-            .active
-            .number(&self.ground.plan, &self.ground.execs, true);
+        self.ground.active.number(&self.ground.plan, true);
         self.list_rows(true);
         self.assign_lanes();
         Ok(())
@@ -395,8 +385,8 @@ impl<T: Real> Engine<T> {
     /// How much each axiom pulls: the norm of the gradient of its part of the loss by all numbers, after
     /// [`Engine::evaluate_with_gradients`] with the same parameters. Overwrites [`Engine::gradient`].
     pub fn axiom_gradient_norms(&mut self, parameters: &Parameters) -> Vec<f64> {
-        let mut norms = Vec::with_capacity(self.ground.execs.len());
-        for axiom in 0..self.ground.execs.len() {
+        let mut norms = Vec::with_capacity(self.ground.plan.programs.len());
+        for axiom in 0..self.ground.plan.programs.len() {
             let semantics = self.ground.plan.semantics;
             self.clear_derivatives();
             let shared = self.ground.shared(parameters);
@@ -480,7 +470,7 @@ impl<T: Real> Engine<T> {
                 if only.is_some_and(|axiom| axiom != part.program) || total.count == 0.0 {
                     continue;
                 }
-                let clause = &self.ground.execs[part.program].clauses[fused.clause];
+                let clause = &self.ground.plan.programs[part.program].clauses[fused.clause];
                 let derivative = self.derivatives[part.program];
                 let factor = clause::common_factor(clause, settings, &total, derivative);
                 let sums = self.lanes.iter().flat_map(|lane| {
@@ -525,11 +515,12 @@ impl<T: Real> Engine<T> {
             };
             let theory = self.ground.plan.data.theory();
             let request = &self.requests[i];
-            let asks = |exec: &Exec| {
-                let is_it = |n: &exec::ExecNode| matches!(n.kind, NodeKind::Literal { request, .. } if request == i);
+            let asks = |exec: &Physical| {
+                let is_it =
+                    |n: &Node| matches!(n.kind, NodeKind::Literal { request, .. } if request == i);
                 exec.nodes.iter().any(is_it)
             };
-            let axiom = self.ground.execs.iter().position(asks);
+            let axiom = self.ground.plan.programs.iter().position(asks);
             let axiom = axiom.map_or("?", |a| self.ground.plan.axioms[a].name.as_str());
             return Err(Diagnostic::error(format!(
                 "predicate `{}` gave {} in row {}, column {} of its answer",

@@ -4,7 +4,6 @@
 
 use super::active::Active;
 use super::eliminate;
-use super::exec::{Exec, Place};
 use super::lane::{Blocks, Cursor};
 use super::literals::Literals;
 use crate::operators::{
@@ -12,8 +11,8 @@ use crate::operators::{
 };
 use crate::parameters::Parameters;
 use crate::plan::Plan;
-use crate::plan::clause::MOST_LITERALS;
-use crate::plan::program::{NodeKind, Program};
+use crate::plan::physical::{LevelComponent, MOST_LITERALS, Physical, Place};
+use crate::plan::program::NodeKind;
 use crate::recursion::deep;
 use crate::semantics::Semantics;
 use crate::vector::Real;
@@ -25,7 +24,6 @@ pub(super) const FLOOR: f64 = -1e5;
 pub(super) struct Shared<'a, T> {
     pub plan: &'a Plan,
     pub active: &'a Active,
-    pub execs: &'a [Exec],
     pub literals: &'a [Literals<T>],
     pub semantics: &'a Semantics,
     pub and: Connection<T>,
@@ -43,7 +41,6 @@ impl<'a, T: Real> Shared<'a, T> {
     pub fn new(
         plan: &'a Plan,
         active: &'a Active,
-        execs: &'a [Exec],
         literals: &'a [Literals<T>],
         parameters: &Parameters,
     ) -> Shared<'a, T> {
@@ -51,7 +48,6 @@ impl<'a, T: Real> Shared<'a, T> {
         Shared {
             plan,
             active,
-            execs,
             literals,
             semantics,
             and: semantics.and.computation(),
@@ -110,9 +106,9 @@ pub(super) struct Lane<T> {
 
 impl<T: Real> Lane<T> {
     /// Makes room for a program, as [`Blocks::make_room`].
-    pub fn make_room(&mut self, exec: &Exec, program: &Program) {
+    pub fn make_room(&mut self, exec: &Physical) {
         self.blocks.make_room(exec);
-        eliminate::make_room(&mut self.eliminations, exec, program);
+        eliminate::make_room(&mut self.eliminations, exec);
         let levels = exec.levels.len();
         if self.values.len() < levels {
             self.values.resize_with(levels, Vec::new);
@@ -158,7 +154,7 @@ pub(super) fn quantifier_value<T: Real>(shared: &Shared<T>, forall: bool, state:
 pub(super) struct Run<'a, 'l, T> {
     pub shared: &'a Shared<'a, T>,
     pub program: usize,
-    pub exec: &'a Exec,
+    pub exec: &'a Physical,
     /// The part of the axiom at hand: one of its program's roots.
     pub root: usize,
     pub lane: &'l mut Lane<T>,
@@ -183,7 +179,7 @@ impl<'a, 'l, T: Real> Run<'a, 'l, T> {
         Run {
             shared,
             program,
-            exec: &shared.execs[program],
+            exec: &shared.plan.programs[program],
             root,
             lane,
         }
@@ -206,7 +202,7 @@ impl<T: Real> Run<'_, '_, T> {
             return None;
         };
         let components = &self.shared.active.components;
-        let length = |c: &super::exec::ExecComponent| {
+        let length = |c: &LevelComponent| {
             let offsets = &components[c.component].offsets;
             f64::from(offsets[1] - offsets[0])
         };
@@ -287,8 +283,7 @@ impl<T: Real> Run<'_, '_, T> {
     }
 
     pub(super) fn make_room(&mut self) {
-        let program = &self.shared.plan.programs[self.program];
-        self.lane.make_room(self.exec, program);
+        self.lane.make_room(self.exec);
     }
 
     pub(super) fn fill(&mut self, level: usize, cursor: &mut Cursor) -> bool {

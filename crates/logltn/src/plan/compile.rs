@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::eliminate::Eliminate;
 use super::ground::{self, Grounder, Shared};
-use super::lower::places_in_complete_tables;
+use super::lower::{Lower, places_in_complete_tables};
 use super::memory::Account;
 use super::narrow::Narrow;
 use super::normal::{Maker, Member, Normal};
@@ -88,6 +88,13 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
         return Err(found);
     }
     places_in_complete_tables(&mut programs, &mut shared.maps, &shared.requests);
+    let lower = Lower {
+        semantics,
+        components: &shared.lists.components,
+        maps: &shared.maps,
+        requests: &shared.requests,
+    };
+    let programs = programs.into_iter().map(|p| lower.apply(p)).collect();
     Ok(Plan {
         data: Arc::new(data.clone()),
         outputs: outputs.to_vec(),

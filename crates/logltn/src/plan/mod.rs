@@ -1,6 +1,5 @@
 //! The plan: a theory, its data and a semantics, compiled to programs for the engine.
 
-pub(crate) mod clause;
 mod compile;
 mod cost;
 mod distances;
@@ -12,6 +11,7 @@ mod memory;
 mod narrow;
 pub(crate) mod normal;
 mod passes;
+pub(crate) mod physical;
 pub(crate) mod program;
 mod show;
 
@@ -27,8 +27,9 @@ use crate::theory::PredicateId;
 use compile::{Problem, compile};
 use passes::Forms;
 pub use passes::Pass;
+use physical::Physical;
 pub use program::ArgumentShape;
-use program::{Component, Map, Program, RequestPlan};
+use program::{Component, Map, RequestPlan};
 
 /// A theory compiled for some data, some outputs and a semantics.
 ///
@@ -40,7 +41,7 @@ pub struct Plan {
     pub(crate) outputs: Vec<Output>,
     pub(crate) semantics: Semantics,
     pub(crate) axioms: Vec<PlannedAxiom>,
-    pub(crate) programs: Vec<Program>,
+    pub(crate) programs: Vec<Physical>,
     pub(crate) components: Vec<Component>,
     pub(crate) maps: Vec<Map>,
     pub(crate) requests: Vec<RequestPlan>,

@@ -210,6 +210,16 @@ impl Elimination {
         product
     }
 
+    /// About how much work one outer binding is, beside its factors.
+    pub fn cost(&self) -> u64 {
+        let keys = self.counts.len().max(1) as u128;
+        let steps = self.steps.len().max(1) as u128;
+        let inputs: usize = self.steps.iter().map(|s| s.inputs.len()).sum();
+        // Forward and backward, a combination reads or adds to each of its inputs, and has an exponential and its sum.
+        let each = 2 * (inputs as u128 / steps + 2);
+        u64::try_from(each * self.combinations / keys).unwrap_or(u64::MAX / 4)
+    }
+
     pub fn bytes(&self) -> usize {
         let lists = self.steps.iter().flat_map(|s| &s.lists);
         let numbers: usize = lists.map(|l| l.ends.len() + l.places.len()).sum();

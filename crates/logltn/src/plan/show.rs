@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Plan;
-use super::clause::Clause;
+use super::physical::{LevelComponent, Lookup, Physical};
 use super::program::*;
 use crate::guard::with_names;
 use crate::output::OutputKind;
@@ -143,7 +143,7 @@ impl Plan {
         codes.sort_unstable();
         codes.dedup();
         let looked_up = self.programs.iter().flat_map(|p| &p.levels).any(|level| {
-            let is_it = |r: &Resolve| matches!(r.table, ResolveTable::Request(q) if q == request);
+            let is_it = |r: &Lookup| matches!(r.table, ResolveTable::Request(q) if q == request);
             level.resolves.iter().any(is_it)
         });
         if looked_up {
@@ -166,7 +166,7 @@ impl Plan {
     fn node(
         &self,
         f: &mut fmt::Formatter<'_>,
-        program: &Program,
+        program: &Physical,
         node: usize,
         depth: usize,
     ) -> fmt::Result {
@@ -188,8 +188,10 @@ impl Plan {
                 body,
             } => {
                 let word = if *forall { "forall" } else { "exists" };
-                let level = &program.levels[*level];
-                match level.components.as_slice() {
+                let components = &program.levels[*level].components;
+                let mut components: Vec<&LevelComponent> = components.iter().collect();
+                components.sort_by_key(|c| c.position);
+                match components.as_slice() {
                     [only] => writeln!(f, "{indent}{word} {}", self.component_text(only))?,
                     several => {
                         writeln!(f, "{indent}{word}, all combinations of")?;
@@ -198,11 +200,16 @@ impl Plan {
                         }
                     }
                 }
-                if let Some(clause) = self.clause(program, node) {
-                    let count = clause.literals.len();
+                let clause = (program.roots.iter())
+                    .find(|r| r.node == node)
+                    .and_then(|r| r.clause);
+                if let Some(clause) = clause.map(|c| &program.clauses[c])
+                    && clause.literals.len() > 1
+                {
                     writeln!(
                         f,
-                        "{indent}  a clause of {count} literals: value and derivatives in one pass"
+                        "{indent}  a clause of {} literals: value and derivatives in one pass",
+                        clause.literals.len()
                     )?;
                 }
                 self.node(f, program, *body, depth + 1)
@@ -231,17 +238,7 @@ impl Plan {
         }
     }
 
-    /// The small clause that a quantifier outside of all others is about.
-    fn clause(&self, program: &Program, node: usize) -> Option<Clause> {
-        let outside = match &program.nodes[program.root].kind {
-            NodeKind::And(members) => members.contains(&node),
-            _ => program.root == node,
-        };
-        let clause = Clause::of(program, node, &self.semantics)?;
-        (outside && clause.literals.len() > 1).then_some(clause)
-    }
-
-    fn component_text(&self, used: &ComponentUse) -> String {
+    fn component_text(&self, used: &LevelComponent) -> String {
         let component = &self.components[used.component];
         let theory = self.data.theory();
         let count = grouped(component.len() as u128);

@@ -1,11 +1,11 @@
-//! Lowering.
+//! Requests that are answered for every row there can be.
 
-use super::ground::add_entry;
-use super::program::*;
+use crate::plan::ground::add_entry;
+use crate::plan::program::*;
 
 /// Where a request has every row there can be, a row's number is its code, and a literal whose row
 /// several components determine needs no look-up: each adds its part of the place directly.
-pub(super) fn places_in_complete_tables(
+pub(in crate::plan) fn places_in_complete_tables(
     programs: &mut [Program],
     maps: &mut [Map],
     requests: &[RequestPlan],
