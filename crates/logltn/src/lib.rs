@@ -102,7 +102,7 @@ pub use nnf::MAX_NNF_NODES;
 pub use number::{ArithmeticError, Number};
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};
 pub use output::{Output, OutputKind};
-pub use parameters::{ParameterError, Parameters};
+pub use parameters::{AxiomParameters, ParameterError, Parameters};
 pub use plan::{ArgumentShape, Plan, PlanOptions, PlannedAxiom, Rewrite};
 pub use polarity::Polarity;
 pub use resolve::Labels;

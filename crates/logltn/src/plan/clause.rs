@@ -104,14 +104,12 @@ fn exists_clause(
         return None;
     };
     // Clauses share tables: all of them hold exponentials, or none.
-    let laws = (semantics.exists.laws(), semantics.or.laws());
-    let (Some(Semiring::Exponentials { mean }), Some(Semiring::Exponentials { .. })) =
-        (laws.0.semiring, laws.1.semiring)
-    else {
+    let Semiring::Exponentials { mean } = semantics.exists.laws().semiring? else {
         return None;
     };
-    matches!(program.nodes[literal].kind, NodeKind::Literal { .. })
-        .then(|| (vec![literal], Form::ExistsClass { mean }))
+    (semantics.clauses_take_exponentials()
+        && matches!(program.nodes[literal].kind, NodeKind::Literal { .. }))
+    .then(|| (vec![literal], Form::ExistsClass { mean }))
 }
 
 fn product_clause(
