@@ -18,7 +18,7 @@ mod share;
 
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::operators::Settings;
 use crate::parameters::{AxiomParameters, Parameters};
 use crate::plan::program::NodeKind;
@@ -249,15 +249,21 @@ impl<T: Real> Engine<T> {
         let name = &self.ground.plan.data.theory()[table].name;
         let data = self.ground.plan.data.table(table);
         let Some(data) = data.filter(|t| t.batched) else {
-            return Err(Diagnostic::error(format!("table `{name}` is not batched"))
-                .help("say so with `Data::set_batched` before planning")
-                .into());
+            return Err(Diagnostic::error(
+                Code::TableNotBatched,
+                format!("table `{name}` is not batched"),
+            )
+            .help("say so with `Data::set_batched` before planning")
+            .into());
         };
         if let Some(row) = rows.iter().find(|r| **r as usize >= data.rows) {
-            return Err(Diagnostic::error(format!(
-                "row {row} is not in table `{name}`, which has {} rows",
-                data.rows
-            ))
+            return Err(Diagnostic::error(
+                Code::RowOutOfRange,
+                format!(
+                    "row {row} is not in table `{name}`, which has {} rows",
+                    data.rows
+                ),
+            )
             .into());
         }
         self.ground.active.restrict(&self.ground.plan, table, rows);
@@ -316,7 +322,7 @@ impl<T: Real> Engine<T> {
         gradients: bool,
     ) -> Result<&Evaluation, Diagnostics> {
         if let Err(error) = parameters.validate() {
-            return Err(Diagnostic::error(error.to_string()).into());
+            return Err(Diagnostic::error(Code::ParameterOutOfRange, error.to_string()).into());
         }
         self.check_numbers()?;
         let semantics = self.ground.plan.semantics;
@@ -532,13 +538,16 @@ impl<T: Real> Engine<T> {
             };
             let axiom = self.ground.execs.iter().position(asks);
             let axiom = axiom.map_or("?", |a| self.ground.plan.axioms[a].name.as_str());
-            return Err(Diagnostic::error(format!(
-                "predicate `{}` gave {} in row {}, column {} of its answer",
-                theory[request.predicate].name,
-                numbers[at].to_f64(),
-                at / request.width,
-                at % request.width,
-            ))
+            return Err(Diagnostic::error(
+                Code::NotFinite,
+                format!(
+                    "predicate `{}` gave {} in row {}, column {} of its answer",
+                    theory[request.predicate].name,
+                    numbers[at].to_f64(),
+                    at / request.width,
+                    at % request.width,
+                ),
+            )
             .at(
                 &theory.source,
                 self.ground.plan.requests[i].span,

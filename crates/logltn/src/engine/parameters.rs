@@ -1,7 +1,7 @@
 //! What can change between calls without planning again: the weights of axioms, and parameters of their own.
 
 use super::{Engine, clause};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::operators::Settings;
 use crate::parameters::{AxiomParameters, Parameters};
 use crate::vector::Real;
@@ -30,17 +30,23 @@ impl<T: Real> Engine<T> {
         for (axiom, weight) in weights {
             let name = &self.ground.plan.axioms[axiom].name;
             if !(weight.is_finite() && weight >= 0.0) {
-                return Err(Diagnostic::error(format!(
-                    "the weight of axiom `{name}` must be at least 0 and finite, not {weight}"
-                ))
+                return Err(Diagnostic::error(
+                    Code::InvalidWeight,
+                    format!(
+                        "the weight of axiom `{name}` must be at least 0 and finite, not {weight}"
+                    ),
+                )
                 .into());
             }
             changed[axiom] = weight;
         }
         if changed.iter().sum::<f64>() == 0.0 {
-            return Err(Diagnostic::error("the weights of the axioms add up to 0")
-                .help("give at least one axiom a weight above 0")
-                .into());
+            return Err(Diagnostic::error(
+                Code::ZeroWeights,
+                "the weights of the axioms add up to 0",
+            )
+            .help("give at least one axiom a weight above 0")
+            .into());
         }
         over_axioms.weights.copy_from_slice(changed);
         Ok(())
@@ -55,7 +61,8 @@ impl<T: Real> Engine<T> {
     ) -> Result<(), Diagnostics> {
         if let Err(error) = parameters.over(&Parameters::default()).validate() {
             let name = &self.ground.plan.axioms[axiom].name;
-            return Err(Diagnostic::error(format!("axiom `{name}`: {error}")).into());
+            let message = format!("axiom `{name}`: {error}");
+            return Err(Diagnostic::error(Code::ParameterOutOfRange, message).into());
         }
         let other_tables = self.own[axiom].alpha != parameters.alpha;
         self.own[axiom] = parameters;

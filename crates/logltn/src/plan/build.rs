@@ -10,7 +10,7 @@ use super::memory::Account;
 use super::program::*;
 use super::{Plan, PlannedAxiom};
 use crate::data::Data;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::guard::{Cell, Join, TableIndexes, conjuncts};
 use crate::output::{Output, OutputKind};
 use crate::semantics::Semantics;
@@ -110,14 +110,14 @@ pub(super) fn plan(
     }
     if axioms.is_empty() && !builder.warnings.has_errors() {
         builder.warnings.push(
-            Diagnostic::error("there are no axioms to evaluate")
+            Diagnostic::error(Code::NoAxioms, "there are no axioms to evaluate")
                 .help("write at least one: `axiom name: formula`"),
         );
     }
     if axioms.iter().map(|a: &PlannedAxiom| a.weight).sum::<f64>() == 0.0 && !axioms.is_empty() {
         let last = &axioms[axioms.len() - 1];
         builder.warnings.push(
-            Diagnostic::error("the weights of the axioms add up to 0")
+            Diagnostic::error(Code::ZeroWeights, "the weights of the axioms add up to 0")
                 .at(&data.theory().source, last.span, "")
                 .help("give at least one axiom a weight above 0"),
         );
@@ -156,25 +156,32 @@ pub(super) fn plan(
 fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagnostics) {
     let theory = data.theory();
     if let Err(error) = semantics.validate() {
-        out.push(Diagnostic::error(error.to_string()).maybe_help(error.help()));
+        out.push(Diagnostic::error(error.code(), error.to_string()).maybe_help(error.help()));
     }
     if outputs.len() != theory.predicates.len() {
-        out.push(Diagnostic::error(format!(
-            "the theory has {} predicates, but {} outputs were given",
-            theory.predicates.len(),
-            outputs.len()
-        )));
+        out.push(Diagnostic::error(
+            Code::WrongNumberOfOutputs,
+            format!(
+                "the theory has {} predicates, but {} outputs were given",
+                theory.predicates.len(),
+                outputs.len()
+            ),
+        ));
         return;
     }
     for (predicate, output) in theory.predicates.iter().zip(outputs) {
-        let error =
-            |message: String| Diagnostic::error(message).at(&theory.source, predicate.span, "");
+        let error = |code, message: String| {
+            Diagnostic::error(code, message).at(&theory.source, predicate.span, "")
+        };
         if !output.per_class {
             if output.kind == OutputKind::Softmax {
-                out.push(error(format!(
-                    "predicate `{}` is a softmax, so its last argument must pick the class",
-                    predicate.name
-                )));
+                out.push(error(
+                    Code::NoClassArgument,
+                    format!(
+                        "predicate `{}` is a softmax, so its last argument must pick the class",
+                        predicate.name
+                    ),
+                ));
             }
             continue;
         }
@@ -183,10 +190,13 @@ fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagn
                 let classes = data.sorts[sort.index()].size;
                 if output.kind == OutputKind::Softmax && classes == Some(1) {
                     out.push(
-                        error(format!(
-                            "predicate `{}` is a softmax over one class, which is always true",
-                            predicate.name
-                        ))
+                        error(
+                            Code::SoftmaxOfOneClass,
+                            format!(
+                                "predicate `{}` is a softmax over one class, which is always true",
+                                predicate.name
+                            ),
+                        )
                         .help(format!(
                             "give sort `{}` a second individual, or use a sigmoid",
                             theory[*sort].name
@@ -194,10 +204,13 @@ fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagn
                     );
                 }
             }
-            _ => out.push(error(format!(
-                "predicate `{}` has no last argument that could pick a class",
-                predicate.name
-            ))),
+            _ => out.push(error(
+                Code::NoClassArgument,
+                format!(
+                    "predicate `{}` has no last argument that could pick a class",
+                    predicate.name
+                ),
+            )),
         }
     }
 }
@@ -218,7 +231,7 @@ impl<'a> Builder<'a> {
         self.fixed = vec![false; axiom.variables.len()];
         self.env = self.guard_scope().environment();
         if axiom.formula.nnf_is_too_large() {
-            return Err(Diagnostic::error(format!(
+            return Err(Diagnostic::error(Code::FormulaTooLarge, format!(
                 "the equivalences of axiom `{}` are nested too deep: its negation normal form would have more than {} nodes",
                 axiom.name,
                 crate::MAX_NNF_NODES
@@ -235,14 +248,17 @@ impl<'a> Builder<'a> {
         };
         let members = self.bindings(&family.variables, family.guard.as_ref(), "for")?;
         if members.is_empty() {
-            let warning = Diagnostic::warning(format!("family `{}` has no members", axiom.name))
-                .at(&self.theory().source, axiom.name_span, "")
-                .maybe_help(
-                    family
-                        .guard
-                        .as_ref()
-                        .map(|_| "its guard keeps nothing".to_string()),
-                );
+            let warning = Diagnostic::warning(
+                Code::NothingToRangeOver,
+                format!("family `{}` has no members", axiom.name),
+            )
+            .at(&self.theory().source, axiom.name_span, "")
+            .maybe_help(
+                family
+                    .guard
+                    .as_ref()
+                    .map(|_| "its guard keeps nothing".to_string()),
+            );
             self.warnings.push(warning);
         }
         for member in members {
@@ -312,7 +328,7 @@ impl<'a> Builder<'a> {
             };
             let sort = &self.theory()[sort];
             if sort.kind == SortKind::Data && sort.labels.is_empty() {
-                return Err(Diagnostic::error(format!(
+                return Err(Diagnostic::error(Code::MembersAreData, format!(
                     "`{word}` writes out one member per individual, but the individuals of sort `{}` are rows of data",
                     sort.name
                 ))
@@ -323,7 +339,7 @@ impl<'a> Builder<'a> {
         let conditions = guard.map(conjuncts).unwrap_or_default();
         for condition in &conditions {
             if let Some(table) = self.batched_table(condition) {
-                return Err(Diagnostic::error(format!(
+                return Err(Diagnostic::error(Code::GuardVariesWithData, format!(
                     "the guard of `{word}` looks at table `{}`, of which each step sees a part only",
                     self.theory()[table].name
                 ))
@@ -346,9 +362,10 @@ impl<'a> Builder<'a> {
             .map_err(|error| scope.diagnose(&error))?;
         if found.len() > 1_000_000 {
             let span = self.variables[variables[0].index()].span;
-            return Err(Diagnostic::error(format!(
-                "`{word}` writes out more than a million members here"
-            ))
+            return Err(Diagnostic::error(
+                Code::TooManyMembers,
+                format!("`{word}` writes out more than a million members here"),
+            )
             .at(&self.theory().source, span, ""));
         }
         found.sort_unstable();

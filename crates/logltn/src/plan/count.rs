@@ -2,7 +2,7 @@
 
 use super::build::Builder;
 use super::program::*;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::Cell;
 use crate::operators::Space;
 use crate::recursion::deep;
@@ -269,7 +269,7 @@ impl Builder<'_> {
             1 => "once".to_string(),
             n => format!("{n} times"),
         };
-        let mut warning = Diagnostic::warning(format!(
+        let mut warning = Diagnostic::warning(Code::NothingToRangeOver, format!(
             "in axiom `{name}` an `exists` has nothing to choose from, {times}: it counts as false"
         ))
         .at(

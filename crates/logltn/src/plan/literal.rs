@@ -5,7 +5,7 @@ use super::build::Builder;
 use super::component::InScope;
 use super::memory::PER_PLACE;
 use super::program::*;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::Cell;
 use crate::source::Span;
 use crate::theory::*;
@@ -118,10 +118,13 @@ impl Builder<'_> {
         key.1.iter().for_each(|s| self.extents(s, &mut extents));
         let grid = extents.iter().try_fold(1_u64, |n, e| n.checked_mul(*e));
         if grid.is_none() {
-            return Err(Diagnostic::error(format!(
-                "predicate `{}` has more possible arguments than can be numbered",
-                self.theory()[predicate].name
-            ))
+            return Err(Diagnostic::error(
+                Code::TooManyBindings,
+                format!(
+                    "predicate `{}` has more possible arguments than can be numbered",
+                    self.theory()[predicate].name
+                ),
+            )
             .at(&self.theory().source, span, ""));
         }
         let width = match (
@@ -163,10 +166,13 @@ impl Builder<'_> {
         slot: usize,
     ) -> Result<(), Diagnostic> {
         let wrong = |what: &str| {
-            Diagnostic::error(format!(
-                "the last argument of `{}` picks the class, so it cannot be {what}",
-                self.theory()[predicate].name
-            ))
+            Diagnostic::error(
+                Code::ComputedClass,
+                format!(
+                    "the last argument of `{}` picks the class, so it cannot be {what}",
+                    self.theory()[predicate].name
+                ),
+            )
             .at(&self.theory().source, class.span, "")
         };
         if matches!(class.kind, TermKind::Apply(..)) {

@@ -3,7 +3,7 @@
 
 use super::build::Builder;
 use super::program::*;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::operators::Space;
 use crate::recursion::deep;
 use crate::theory::*;
@@ -158,7 +158,7 @@ impl Builder<'_> {
     }
 
     fn misplaced_forall(&self, formula: &Formula) -> Diagnostic {
-        Diagnostic::error(format!(
+        Diagnostic::error(Code::MisplacedForall, format!(
             "`{}` cannot evaluate a `forall` inside another formula",
             self.semantics.name
         ))
@@ -173,10 +173,13 @@ impl Builder<'_> {
             Quantifier::All => "true",
             _ => "false",
         };
-        let warning = Diagnostic::warning(format!(
-            "`{}` has no members here: it counts as {truth}",
-            quantifier.word()
-        ))
+        let warning = Diagnostic::warning(
+            Code::NothingToRangeOver,
+            format!(
+                "`{}` has no members here: it counts as {truth}",
+                quantifier.word()
+            ),
+        )
         .at(
             &self.theory().source,
             formula.span,
@@ -303,7 +306,11 @@ impl Builder<'_> {
                 ),
                 _ => continue,
             };
-            return Err(Diagnostic::error(message).at(&self.theory().source, value.span, ""));
+            let code = match (a, b) {
+                (Some(_), Some(_)) => Code::DifferentWidths,
+                _ => Code::NoFeatures,
+            };
+            return Err(Diagnostic::error(code, message).at(&self.theory().source, value.span, ""));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 use super::build::Builder;
 use super::program::RequestPlan;
 use super::show::bytes as shown;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 use crate::theory::VarId;
 
@@ -52,17 +52,23 @@ impl Builder<'_> {
     }
 
     pub(super) fn too_many_bindings(&self, span: Span) -> Diagnostic {
-        Diagnostic::error("this quantifier has 2⁶⁴ bindings or more, which nobody can go through")
-            .at(&self.theory().source, span, "")
-            .help("use fewer variables, or guards that tie them to each other")
+        Diagnostic::error(
+            Code::TooManyBindings,
+            "this quantifier has 2⁶⁴ bindings or more, which nobody can go through",
+        )
+        .at(&self.theory().source, span, "")
+        .help("use fewer variables, or guards that tie them to each other")
     }
 
     pub(super) fn too_much(&self, span: Span) -> Diagnostic {
         let size = |bytes: u128| shown(usize::try_from(bytes).unwrap_or(usize::MAX));
-        Diagnostic::error(format!(
-            "too many bindings: with these, the plan takes more than the {} it may have",
-            size(self.account.limit)
-        ))
+        Diagnostic::error(
+            Code::TooMuchMemory,
+            format!(
+                "too many bindings: with these, the plan takes more than the {} it may have",
+                size(self.account.limit)
+            ),
+        )
         .at(&self.theory().source, span, "listed one by one")
         .help("a narrower guard, fewer individuals, or fewer variables under one quantifier")
     }
