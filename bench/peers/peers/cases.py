@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[3]
-SHARED_DATA = Path(os.environ.get("LOGLTN_DATA", "/work/shared/data"))
+# Where the user has the real data; a folder that is not there means the stand-in.
+REAL_DATA = Path(os.environ.get("LOGLTN_DATA", ROOT / "data"))
 MNIST = ROOT / "data/mnist"
 
 # The libraries' own default for both of LTN's means; alpha is the middle of the paper's schedule.
@@ -53,7 +54,7 @@ def write_rows(path, header, rows):
 
 def real_points():
     """The paper's gene expression data if it is at hand, else the stand-in."""
-    real = SHARED_DATA / "tcga/pca_16d.csv"
+    real = REAL_DATA / "tcga/pca_16d.csv"
     path = real if real.exists() else ROOT / "theories/clustering/points.csv"
     points = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
     return points[:, -16:].astype(np.float32), "TCGA" if path == real else "stand-in"

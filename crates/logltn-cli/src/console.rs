@@ -69,6 +69,7 @@ fn colours() -> bool {
 #[derive(Serialize)]
 pub struct Message<'a> {
     severity: &'static str,
+    code: &'static str,
     message: &'a str,
     file: Option<&'a str>,
     line: Option<usize>,
@@ -88,6 +89,7 @@ pub fn messages(found: &Diagnostics) -> Vec<Message<'_>> {
                     Severity::Error => "error",
                     Severity::Warning => "warning",
                 },
+                code: d.code().name(),
                 message: d.message(),
                 file: place.map(|(file, ..)| file),
                 line: place.map(|(_, line, _)| line),

@@ -8,7 +8,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use logltn::Diagnostic;
+use logltn::{Code, Diagnostic};
 
 use crate::run_directory::StepRecord;
 
@@ -96,7 +96,10 @@ impl EventWriter {
 }
 
 fn explain(path: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(format!("{}: it cannot be written: {error}", path.display()))
+    Diagnostic::error(
+        Code::CannotWrite,
+        format!("{}: it cannot be written: {error}", path.display()),
+    )
 }
 
 /// The file, cut after the last whole event of a step up to `after`. Every file begins with an event that says its

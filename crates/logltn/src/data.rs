@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::number::Number;
 use crate::suggest::did_you_mean;
 use crate::theory::*;
@@ -129,15 +129,17 @@ impl Data {
     pub fn set_size(&mut self, sort: &str, size: usize) -> Result<(), Diagnostics> {
         let id = self.data_sort(sort)?;
         if size >= u32::MAX as usize {
-            return Err(Diagnostic::error(format!(
-                "sort `{sort}` has {size} individuals: at most 4,294,967,294 are possible"
-            ))
+            return Err(Diagnostic::error(
+                Code::TooManyIndividuals,
+                format!("sort `{sort}` has {size} individuals: at most 4,294,967,294 are possible"),
+            )
             .into());
         }
         match self.sorts[id.index()].size {
-            Some(known) if known != size => Err(Diagnostic::error(format!(
-                "sort `{sort}` has {known} individuals in one place and {size} in another"
-            ))
+            Some(known) if known != size => Err(Diagnostic::error(
+                Code::SizesDisagree,
+                format!("sort `{sort}` has {known} individuals in one place and {size} in another"),
+            )
             .into()),
             _ => {
                 self.sorts[id.index()].size = Some(size);
@@ -155,19 +157,22 @@ impl Data {
     ) -> Result<(), Diagnostics> {
         let id = self.data_sort(sort)?;
         if width == 0 || !values.len().is_multiple_of(width) {
-            return Err(Diagnostic::error(format!(
+            return Err(Diagnostic::error(Code::WrongShape, format!(
                 "the features of sort `{sort}` are {} numbers, not a multiple of the width {width}",
                 values.len()
             ))
             .into());
         }
         if let Some(at) = values.iter().position(|x| !x.is_finite()) {
-            return Err(Diagnostic::error(format!(
-                "feature {} of individual {} of sort `{sort}` is {}",
-                at % width,
-                at / width,
-                values[at]
-            ))
+            return Err(Diagnostic::error(
+                Code::NotFinite,
+                format!(
+                    "feature {} of individual {} of sort `{sort}` is {}",
+                    at % width,
+                    at / width,
+                    values[at]
+                ),
+            )
             .into());
         }
         self.set_size(sort, values.len() / width)?;
@@ -179,15 +184,23 @@ impl Data {
     pub fn set_rows(&mut self, table: &str, columns: Vec<ColumnData>) -> Result<(), Diagnostics> {
         let Some(id) = self.theory.table(table) else {
             let known = self.theory.tables.iter().map(|t| t.name.as_str());
-            return Err(unknown("table", table, did_you_mean(table, known)));
+            return Err(unknown(
+                Code::UnknownTable,
+                "table",
+                table,
+                did_you_mean(table, known),
+            ));
         };
         let declared = &self.theory[id];
         let rows = columns.first().map_or(0, ColumnData::len);
         if columns.len() != declared.columns.len() || columns.iter().any(|c| c.len() != rows) {
-            return Err(Diagnostic::error(format!(
-                "table `{table}` needs {} columns of equal length",
-                declared.columns.len()
-            ))
+            return Err(Diagnostic::error(
+                Code::WrongShape,
+                format!(
+                    "table `{table}` needs {} columns of equal length",
+                    declared.columns.len()
+                ),
+            )
             .into());
         }
         for (data, column) in columns.iter().zip(&declared.columns) {
@@ -198,11 +211,14 @@ impl Data {
                     | (ColumnData::Real(_), ColumnSort::Real)
             );
             if !fits {
-                return Err(Diagnostic::error(format!(
-                    "column `{}` of table `{table}` must hold `{}`",
-                    column.name,
-                    self.theory.column_sort_name(column.sort)
-                ))
+                return Err(Diagnostic::error(
+                    Code::WrongSort,
+                    format!(
+                        "column `{}` of table `{table}` must hold `{}`",
+                        column.name,
+                        self.theory.column_sort_name(column.sort)
+                    ),
+                )
                 .into());
             }
         }
@@ -222,7 +238,7 @@ impl Data {
                 data.batched = true;
                 Ok(())
             }
-            None => Err(unknown("table", table, None)),
+            None => Err(unknown(Code::UnknownTable, "table", table, None)),
         }
     }
 
@@ -230,13 +246,19 @@ impl Data {
     pub fn set_param(&mut self, param: &str, value: impl Into<Number>) -> Result<(), Diagnostics> {
         let Some(at) = self.theory.params.iter().position(|p| p.name == param) else {
             let known = self.theory.params.iter().map(|p| p.name.as_str());
-            return Err(unknown("param", param, did_you_mean(param, known)));
+            return Err(unknown(
+                Code::UnknownParam,
+                "param",
+                param,
+                did_you_mean(param, known),
+            ));
         };
         let value = value.into();
         if !value.to_f64().is_finite() {
-            return Err(Diagnostic::error(format!(
-                "param `{param}` must be finite, but is {value}"
-            ))
+            return Err(Diagnostic::error(
+                Code::NotFinite,
+                format!("param `{param}` must be finite, but is {value}"),
+            )
             .into());
         }
         self.params[at] = Some(value);
@@ -247,7 +269,12 @@ impl Data {
     pub fn set_constant(&mut self, constant: &str, is: ConstantData) -> Result<(), Diagnostics> {
         let Some(at) = (self.theory.constants.iter()).position(|c| c.name == constant) else {
             let known = self.theory.constants.iter().map(|c| c.name.as_str());
-            return Err(unknown("constant", constant, did_you_mean(constant, known)));
+            return Err(unknown(
+                Code::UnknownConstant,
+                "constant",
+                constant,
+                did_you_mean(constant, known),
+            ));
         };
         self.constants[at] = Some(is);
         Ok(())
@@ -258,9 +285,9 @@ impl Data {
     pub fn missing(&self) -> Diagnostics {
         let mut out = Diagnostics::new();
         let theory = &self.theory;
-        let mut report = |kind: &str, name: &str, span, need: &str| {
+        let mut report = |code, kind: &str, name: &str, span, need: &str| {
             out.push(
-                Diagnostic::error(format!("{kind} `{name}` has no {need}")).at(
+                Diagnostic::error(code, format!("{kind} `{name}` has no {need}")).at(
                     &theory.source,
                     span,
                     "",
@@ -269,22 +296,34 @@ impl Data {
         };
         for (sort, data) in theory.sorts.iter().zip(&self.sorts) {
             if data.size.is_none() {
-                report("sort", &sort.name, sort.span, "individuals");
+                report(
+                    Code::MissingData,
+                    "sort",
+                    &sort.name,
+                    sort.span,
+                    "individuals",
+                );
             }
         }
         for (table, data) in theory.tables.iter().zip(&self.tables) {
             if data.is_none() {
-                report("table", &table.name, table.span, "rows");
+                report(Code::MissingData, "table", &table.name, table.span, "rows");
             }
         }
         for (param, data) in theory.params.iter().zip(&self.params) {
             if data.is_none() {
-                report("param", &param.name, param.span, "value");
+                report(Code::MissingData, "param", &param.name, param.span, "value");
             }
         }
         for (constant, data) in theory.constants.iter().zip(&self.constants) {
             if data.is_none() {
-                report("constant", &constant.name, constant.span, "individual");
+                report(
+                    Code::NotGrounded,
+                    "constant",
+                    &constant.name,
+                    constant.span,
+                    "individual",
+                );
             }
         }
         if !out.has_errors() {
@@ -304,7 +343,7 @@ impl Data {
                 };
                 let size = self.size(sort);
                 if let Some(row) = cells.iter().position(|&c| c as usize >= size) {
-                    out.push(Diagnostic::error(format!(
+                    out.push(Diagnostic::error(Code::IndividualOutOfRange, format!(
                         "table `{}`, row {}, column `{}`: index {} is out of range, sort `{}` has {size} individuals",
                         table.name,
                         row + 1,
@@ -321,10 +360,13 @@ impl Data {
                 && *row as usize >= size
             {
                 out.push(
-                    Diagnostic::error(format!(
-                        "constant `{}` is row {row}, but sort `{}` has {size} individuals",
-                        constant.name, theory[constant.sort].name
-                    ))
+                    Diagnostic::error(
+                        Code::IndividualOutOfRange,
+                        format!(
+                            "constant `{}` is row {row}, but sort `{}` has {size} individuals",
+                            constant.name, theory[constant.sort].name
+                        ),
+                    )
                     .at(&theory.source, constant.span, ""),
                 );
             }
@@ -384,13 +426,19 @@ impl Data {
     fn data_sort(&self, name: &str) -> Result<SortId, Diagnostics> {
         match self.theory.sort(name) {
             Some(id) if self.theory[id].kind == SortKind::Data => Ok(id),
-            Some(_) => Err(Diagnostic::error(format!(
-                "sort `{name}` is defined in the theory and takes no data"
-            ))
+            Some(_) => Err(Diagnostic::error(
+                Code::DefinedByTheory,
+                format!("sort `{name}` is defined in the theory and takes no data"),
+            )
             .into()),
             None => {
                 let known = self.theory.sorts.iter().map(|s| s.name.as_str());
-                Err(unknown("sort", name, did_you_mean(name, known)))
+                Err(unknown(
+                    Code::UnknownSort,
+                    "sort",
+                    name,
+                    did_you_mean(name, known),
+                ))
             }
         }
     }
@@ -402,8 +450,8 @@ pub fn euclidean(a: &[f64], b: &[f64]) -> f64 {
     squares.sum::<f64>().sqrt()
 }
 
-fn unknown(kind: &str, name: &str, help: Option<String>) -> Diagnostics {
-    Diagnostic::error(format!("the theory has no {kind} `{name}`"))
+fn unknown(code: Code, kind: &str, name: &str, help: Option<String>) -> Diagnostics {
+    Diagnostic::error(code, format!("the theory has no {kind} `{name}`"))
         .maybe_help(help)
         .into()
 }

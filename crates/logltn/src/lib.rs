@@ -66,7 +66,6 @@
 //! design in `docs/design.md`.
 
 mod data;
-mod diagnostic;
 mod engine;
 mod guard;
 mod nnf;
@@ -84,31 +83,32 @@ mod resolve;
 mod same;
 mod semantics;
 mod semantics_error;
-mod source;
-mod suggest;
 mod syntax;
 pub mod theory;
 mod token;
 
+use logltn_diagnostics as diagnostic;
+use logltn_diagnostics as source;
+use logltn_diagnostics as suggest;
 #[doc(hidden)]
 pub use logltn_vector as vector;
 
 pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
-pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 #[doc(hidden)]
 pub use engine::Fusing;
 pub use engine::{AxiomValue, Engine, Evaluation, Request};
 pub use guard::Neighbours;
+pub use logltn_diagnostics::{
+    Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, nearest,
+};
 pub use nnf::MAX_NNF_NODES;
 pub use number::{ArithmeticError, Number};
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};
 pub use output::{Output, OutputKind};
-pub use parameters::{ParameterError, Parameters};
+pub use parameters::{AxiomParameters, ParameterError, Parameters};
 pub use plan::{ArgumentShape, Pass, Plan, PlanOptions, PlannedAxiom, Rewrite};
 pub use polarity::Polarity;
 pub use resolve::Labels;
 pub use semantics::Semantics;
 pub use semantics_error::SemanticsError;
-pub use source::{Source, Span};
-pub use suggest::{did_you_mean, nearest};
 pub use theory::Theory;

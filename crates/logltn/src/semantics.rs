@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use crate::operators::{self, Aggregator, And, Domain, Implies, Key, Loss, Not, Or, Space};
+use crate::operators::{
+    self, Aggregator, And, Domain, Implies, Key, Loss, Not, Or, Semiring, Space,
+};
 use crate::semantics_error::SemanticsError;
 
 /// The meaning of every connective, quantifier and of the theory as a whole.
@@ -219,6 +221,15 @@ impl Semantics {
     pub(crate) fn aggregator(&self, forall: bool) -> Aggregator {
         let aggregator = if forall { self.forall } else { self.exists };
         aggregator.laws().of_logs.unwrap_or(aggregator)
+    }
+
+    /// Whether small clauses take exp(α·literal) instead of the literals. They share tables, so all of them do or none.
+    pub(crate) fn clauses_take_exponentials(&self) -> bool {
+        let exponentials = |semiring| matches!(semiring, Some(Semiring::Exponentials { .. }));
+        match self.or.laws().semiring {
+            Some(of) => exponentials(Some(of)),
+            None => exponentials(self.exists.laws().semiring),
+        }
     }
 
     /// The same with one operator replaced, both by the names that a manifest uses.

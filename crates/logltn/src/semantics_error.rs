@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::diagnostic::Code;
 use crate::operators::{Key, Space};
 use crate::semantics::Semantics;
 use crate::suggest::did_you_mean;
@@ -53,6 +54,19 @@ pub enum SemanticsError {
 }
 
 impl SemanticsError {
+    /// The kind of mistake.
+    pub fn code(&self) -> Code {
+        match self {
+            SemanticsError::UnknownKey { .. } | SemanticsError::UnknownOperator { .. } => {
+                Code::UnknownOperator
+            }
+            SemanticsError::Mixed { .. }
+            | SemanticsError::NegationNormalForm { .. }
+            | SemanticsError::LossOfLog => Code::OperatorsDoNotMix,
+            SemanticsError::StableEps { .. } => Code::ParameterOutOfRange,
+        }
+    }
+
     /// How to fix it, where there is something to say.
     pub fn help(&self) -> Option<String> {
         match self {

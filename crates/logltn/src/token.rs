@@ -3,7 +3,7 @@
 
 use unicode_ident::{is_xid_continue, is_xid_start};
 
-use crate::diagnostic::{Diagnostic, Diagnostics, shortened};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, shortened};
 use crate::source::{Source, Span};
 
 /// A word with a meaning of its own. Axioms and columns may still be named so: they have namespaces
@@ -245,11 +245,14 @@ pub(crate) fn tokenize(source: &Source, out: &mut Diagnostics) -> Vec<(Token, Sp
             // A run of the same unreadable character is one mistake.
             at += run_length(&text[at..], |d| d == c);
             out.push(
-                Diagnostic::error(format!(
-                    "unexpected character `{}` (U+{:04X})",
-                    readable(c),
-                    c as u32
-                ))
+                Diagnostic::error(
+                    Code::UnexpectedCharacter,
+                    format!(
+                        "unexpected character `{}` (U+{:04X})",
+                        readable(c),
+                        c as u32
+                    ),
+                )
                 .at(source, Span::new(start, at), "not part of the language"),
             );
             Token::Bad
@@ -281,7 +284,7 @@ fn primes(source: &Source, start: usize, end: usize, out: &mut Diagnostics) -> u
     }
     let name = &text[start..end];
     out.push(
-        Diagnostic::error("a name has no primes")
+        Diagnostic::error(Code::UnexpectedCharacter, "a name has no primes")
             .at(source, Span::new(end, end + length), "")
             .help(format!("call it `{}2` or `next_{0}`", shortened(name))),
     );
@@ -305,9 +308,12 @@ fn quoted(source: &Source, at: usize, out: &mut Diagnostics) -> (Token, usize) {
         "a name consists of letters, digits and `_`".to_string()
     };
     out.push(
-        Diagnostic::error("names are written without quotes")
-            .at(source, Span::new(at, at + length), "")
-            .help(help),
+        Diagnostic::error(
+            Code::UnexpectedCharacter,
+            "names are written without quotes",
+        )
+        .at(source, Span::new(at, at + length), "")
+        .help(help),
     );
     (Token::Bad, length)
 }
@@ -338,10 +344,13 @@ fn number(source: &Source, at: usize, out: &mut Diagnostics) -> (Token, usize) {
     if text[length..].starts_with(starts_name) {
         let tail = run_length(&text[length..], is_xid_continue);
         out.push(
-            Diagnostic::error(format!(
-                "`{}` is neither a number nor a name",
-                shortened(&text[..length + tail])
-            ))
+            Diagnostic::error(
+                Code::MalformedNumber,
+                format!(
+                    "`{}` is neither a number nor a name",
+                    shortened(&text[..length + tail])
+                ),
+            )
             .at(source, Span::new(at, at + length + tail), "")
             .help("a name may not start with a digit; a product needs its sign, as in `2*x`"),
         );
@@ -353,8 +362,11 @@ fn number(source: &Source, at: usize, out: &mut Diagnostics) -> (Token, usize) {
             Ok(x) if x.is_finite() => Token::Number(x),
             _ => {
                 out.push(
-                    Diagnostic::error("this number is too large for a 64-bit real")
-                        .at(source, span, ""),
+                    Diagnostic::error(
+                        Code::NumberTooLarge,
+                        "this number is too large for a 64-bit real",
+                    )
+                    .at(source, span, ""),
                 );
                 Token::Number(f64::MAX)
             }
@@ -364,9 +376,12 @@ fn number(source: &Source, at: usize, out: &mut Diagnostics) -> (Token, usize) {
             Ok(n) if n <= i64::MAX as u64 + 1 => Token::Integer(n),
             _ => {
                 out.push(
-                    Diagnostic::error("this integer is too large: integers are 64-bit")
-                        .at(source, span, "")
-                        .help(format!("a real can be larger: `{}.0`", shortened(literal))),
+                    Diagnostic::error(
+                        Code::NumberTooLarge,
+                        "this integer is too large: integers are 64-bit",
+                    )
+                    .at(source, span, "")
+                    .help(format!("a real can be larger: `{}.0`", shortened(literal))),
                 );
                 Token::Integer(0)
             }
@@ -405,9 +420,12 @@ fn foreign_or_symbol(
     };
     let span = Span::new(at, at + written.len());
     out.push(
-        Diagnostic::error(format!("`{shown}`{code} is not part of the language"))
-            .at(source, span, "")
-            .help(help),
+        Diagnostic::error(
+            Code::UnexpectedCharacter,
+            format!("`{shown}`{code} is not part of the language"),
+        )
+        .at(source, span, "")
+        .help(help),
     );
     // Go on with what was meant, so that the rest of the line can be checked.
     Some(match meant {

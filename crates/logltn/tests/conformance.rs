@@ -5,6 +5,7 @@ mod reference;
 
 use cases::compare::{near, unambiguous_gradients};
 use cases::conformance;
+use logltn::{Source, Theory};
 use serde_json::Value;
 
 const TOLERANCE: f64 = 1e-9;
@@ -61,4 +62,14 @@ fn the_reference_agrees_with_every_conformance_case() {
         ambiguous * 10 <= compared,
         "{ambiguous} of {compared} ambiguous"
     );
+}
+
+#[test]
+fn every_theory_prints_back() {
+    for (name, case, _) in conformance::cases() {
+        let printed = case.theory.to_string();
+        let again = Theory::parse(Source::new("theory.ltn", printed.as_str()));
+        let again = again.unwrap_or_else(|errors| panic!("{name}: {errors}"));
+        assert!(case.theory.same_as(&again), "{name} printed as\n{printed}");
+    }
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use logltn::{Diagnostic, Diagnostics};
-use logltn_train::standin::files::clustering_project;
+use logltn::{Code, Diagnostic, Diagnostics};
+use logltn_paper::standin::files::clustering_project;
 
 use crate::commands::train;
 use crate::console;
@@ -57,8 +57,11 @@ fn write(folder: &Path) -> Result<PathBuf, Diagnostic> {
         };
         made.and_then(|()| std::fs::write(&path, &file.bytes))
             .map_err(|error| {
-                Diagnostic::error(format!("{}: cannot be written: {error}", path.display()))
-                    .help("choose another folder with `--out`")
+                Diagnostic::error(
+                    Code::CannotWrite,
+                    format!("{}: cannot be written: {error}", path.display()),
+                )
+                .help("choose another folder with `--out`")
             })?;
     }
     Ok(folder.join("clustering.toml"))

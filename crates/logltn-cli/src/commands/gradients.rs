@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use logltn::Diagnostic;
+use logltn::{Code, Diagnostic};
 use logltn_train::project::{NumberTable, Project};
 
 /// Writes `DIR/P.csv` for every predicate given by numbers. Each file is there as a whole or not at all.
@@ -25,7 +25,10 @@ pub fn write(
 }
 
 fn failed(path: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(format!("{}: cannot be written: {error}", path.display()))
+    Diagnostic::error(
+        Code::CannotWrite,
+        format!("{}: cannot be written: {error}", path.display()),
+    )
 }
 
 fn write_file(dir: &Path, path: &Path, table: &NumberTable, gradient: &[f64]) -> io::Result<()> {

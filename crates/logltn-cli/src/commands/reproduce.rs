@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use logltn::Diagnostics;
-use logltn_train::reproduce::{
+use logltn_paper::{
     Configuration, Job, Options, Reproduced, RunRecord, Table, Task, Watch, reproduce,
 };
 
@@ -56,8 +56,8 @@ struct Common {
     /// The folder for the table [default: runs/reproduce-TASK, with --quick runs/reproduce-TASK-quick]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The folder that holds `tcga/`, `mnist/` and `pascal-part/` [default: ../shared/data, or what the repository
-    /// ships]
+    /// The folder that holds `tcga/`, `mnist/` and `pascal-part/` [default: what LOGLTN_DATA names, or what the
+    /// repository ships]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Print one JSON document

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use logltn::{Diagnostic, Diagnostics, Span, did_you_mean, nearest};
+use logltn::{Code, Diagnostic, Diagnostics, Span, did_you_mean, nearest};
 
 use super::reader::{Problems, quoted_list};
 use super::{
@@ -76,14 +76,14 @@ impl<'m> Check<'m> {
     fn unknown<'n>(
         &mut self,
         span: Span,
-        what: &str,
+        (code, what): (Code, &str),
         name: &str,
         known: impl Iterator<Item = &'n str> + Clone,
     ) {
         if self.theory.broken.contains(name) {
             return;
         }
-        let diagnostic = Diagnostic::error(format!("the theory has no {what} `{name}`"));
+        let diagnostic = Diagnostic::error(code, format!("the theory has no {what} `{name}`"));
         let guess = did_you_mean(name, known.clone());
         let listed: Vec<&str> = known.take(20).collect();
         let diagnostic = match (guess, listed.is_empty()) {
@@ -94,27 +94,58 @@ impl<'m> Check<'m> {
         self.problems.push(span, "not declared", diagnostic);
     }
 
-    fn section<T, D>(&mut self, what: &str, section: &Section<T>, declared: &BTreeMap<String, D>) {
+    fn section<T, D>(
+        &mut self,
+        code: Code,
+        what: &str,
+        section: &Section<T>,
+        declared: &BTreeMap<String, D>,
+    ) {
         for (name, entry) in section {
             if !declared.contains_key(name) {
                 let known = declared.keys().map(String::as_str);
                 if let Some(meant) = nearest(name, known.clone()) {
                     self.misspelt.insert(format!("{what}s.{meant}"));
                 }
-                self.unknown(entry.span, what, name, known);
+                self.unknown(entry.span, (code, what), name, known);
             }
         }
     }
 
     fn names(&mut self) {
         let (manifest, theory) = (self.manifest, self.theory);
-        self.section("sort", &manifest.sorts, &theory.sorts);
-        self.section("table", &manifest.tables, &theory.tables);
-        self.section("predicate", &manifest.predicates, &theory.predicates);
-        self.section("function", &manifest.functions, &theory.functions);
+        self.section(Code::UnknownSort, "sort", &manifest.sorts, &theory.sorts);
+        self.section(
+            Code::UnknownTable,
+            "table",
+            &manifest.tables,
+            &theory.tables,
+        );
+        self.section(
+            Code::UnknownPredicate,
+            "predicate",
+            &manifest.predicates,
+            &theory.predicates,
+        );
+        self.section(
+            Code::UnknownFunction,
+            "function",
+            &manifest.functions,
+            &theory.functions,
+        );
         let set = |names: &BTreeSet<String>| names.iter().map(|n| (n.clone(), ())).collect();
-        self.section("constant", &manifest.constants, &set(&theory.constants));
-        self.section("param", &manifest.params, &set(&theory.params));
+        self.section(
+            Code::UnknownConstant,
+            "constant",
+            &manifest.constants,
+            &set(&theory.constants),
+        );
+        self.section(
+            Code::UnknownParam,
+            "param",
+            &manifest.params,
+            &set(&theory.params),
+        );
     }
 
     fn sorts(&mut self) {
@@ -133,9 +164,11 @@ impl<'m> Check<'m> {
                 SortKind::Data if given.is_none() => self.problems.push(
                     sort.span,
                     "no individuals",
-                    Diagnostic::error(format!("sort `{name}` has no individuals")).help(
-                        "add `features = \"rows.csv\"` or `individuals = [\"ann\", \"bob\"]`",
-                    ),
+                    Diagnostic::error(
+                        Code::MissingData,
+                        format!("sort `{name}` has no individuals"),
+                    )
+                    .help("add `features = \"rows.csv\"` or `individuals = [\"ann\", \"bob\"]`"),
                 ),
                 SortKind::Data => {}
                 SortKind::Range | SortKind::Labels => {
@@ -147,7 +180,7 @@ impl<'m> Check<'m> {
                         self.problems.push(
                             span,
                             "cannot be given",
-                            Diagnostic::error(format!(
+                            Diagnostic::error(Code::DefinedByTheory, format!(
                                 "`sorts.{name}.{key}`: the theory already says which {whose} `{name}` consists of"
                             ))
                             .help(format!("remove `{key}`, or declare `sort {name}` alone in the theory")),
@@ -167,17 +200,20 @@ impl<'m> Check<'m> {
                 match self.theory.sorts.get(&sort.value) {
                     None => self.unknown(
                         sort.span,
-                        "sort",
+                        (Code::UnknownSort, "sort"),
                         &sort.value,
                         self.theory.sorts.keys().map(String::as_str),
                     ),
                     Some(SortKind::Range | SortKind::Labels) => self.problems.push(
                         sort.span,
                         "no features",
-                        Diagnostic::error(format!(
-                            "`params.{name}`: `{}` has no features to measure distances with",
-                            sort.value
-                        )),
+                        Diagnostic::error(
+                            Code::NoFeatures,
+                            format!(
+                                "`params.{name}`: `{}` has no features to measure distances with",
+                                sort.value
+                            ),
+                        ),
                     ),
                     Some(SortKind::Data) => {
                         let given = self
@@ -192,7 +228,7 @@ impl<'m> Check<'m> {
                             self.problems.push(
                                 sort.span,
                                 "no features",
-                                Diagnostic::error(format!(
+                                Diagnostic::error(Code::NoFeatures, format!(
                                     "`params.{name}`: `{}` has no fixed features to measure distances with",
                                     sort.value
                                 ))
@@ -217,10 +253,13 @@ impl<'m> Check<'m> {
             self.problems.push(
                 args.span,
                 &format!("{} here", args.len()),
-                Diagnostic::error(format!(
-                    "`{path}` has {arity} arguments in the theory, but {} in `args`",
-                    args.len()
-                )),
+                Diagnostic::error(
+                    Code::WrongNumberOfArguments,
+                    format!(
+                        "`{path}` has {arity} arguments in the theory, but {} in `args`",
+                        args.len()
+                    ),
+                ),
             );
         }
     }
@@ -235,7 +274,7 @@ impl<'m> Check<'m> {
                 self.problems.push(
                     output.span,
                     "needs a last argument",
-                    Diagnostic::error(format!(
+                    Diagnostic::error(Code::NoClassArgument, format!(
                         "`{name}` cannot be a softmax: it has no argument that could pick a class"
                     ))
                     .help("use `output = \"sigmoid\"`"),
@@ -313,7 +352,7 @@ impl<'m> Check<'m> {
                 let known = theory.predicates.keys().chain(theory.functions.keys());
                 self.unknown(
                     symbol.span,
-                    "predicate or function",
+                    (Code::UnknownPredicate, "predicate or function"),
                     name,
                     known.map(String::as_str),
                 );
@@ -323,9 +362,10 @@ impl<'m> Check<'m> {
 
     fn wrong_count(&mut self, symbol: &Spanned<String>, found: usize, expected: &str) {
         let name = &symbol.value;
-        let mut diagnostic = Diagnostic::error(format!(
-            "`{name}` as an input must have {expected} argument(s), but has {found} here"
-        ));
+        let mut diagnostic = Diagnostic::error(
+            Code::WrongNumberOfArguments,
+            format!("`{name}` as an input must have {expected} argument(s), but has {found} here"),
+        );
         let output = self.manifest.predicates.get(name).and_then(|p| p.output());
         if output.is_some_and(|o| o.value == Output::Softmax) {
             diagnostic = diagnostic.note(
@@ -363,7 +403,7 @@ impl<'m> Check<'m> {
                 if on_path.contains(next) {
                     let from = path.iter().position(|(n, _)| *n == next).unwrap_or(0);
                     let names: Vec<&str> = path.iter().skip(from).map(|(n, _)| *n).collect();
-                    let mut diagnostic = Diagnostic::error(format!(
+                    let mut diagnostic = Diagnostic::error(Code::NetworkReadsItself, format!(
                         "the network of `{next}` reads itself: `{}` → `{next}`",
                         names.join("` → `")
                     ))
@@ -402,7 +442,7 @@ impl<'m> Check<'m> {
             let given = manifest.sorts.contains_key(name);
             if *kind == SortKind::Data && is_missing("sorts", name, given) {
                 report(
-                    Diagnostic::error(format!("sort `{name}` has no data"))
+                    Diagnostic::error(Code::MissingData, format!("sort `{name}` has no data"))
                         .help(format!("add `[sorts.{name}]` with `features = \"rows.csv\"` or `individuals = [\"ann\", \"bob\"]`")),
                 );
             }
@@ -413,9 +453,9 @@ impl<'m> Check<'m> {
             .filter(|n| is_missing("tables", n, manifest.tables.contains_key(*n)))
         {
             report(
-                Diagnostic::error(format!("table `{name}` has no rows")).help(format!(
-                    "add `{name} = {{ rows = \"{name}.csv\" }}` to `[tables]`"
-                )),
+                Diagnostic::error(Code::MissingData, format!("table `{name}` has no rows")).help(
+                    format!("add `{name} = {{ rows = \"{name}.csv\" }}` to `[tables]`"),
+                ),
             );
         }
         for name in theory
@@ -424,7 +464,7 @@ impl<'m> Check<'m> {
             .filter(|n| is_missing("params", n, manifest.params.contains_key(*n)))
         {
             report(
-                Diagnostic::error(format!("param `{name}` has no value"))
+                Diagnostic::error(Code::MissingData, format!("param `{name}` has no value"))
                     .help(format!("add `{name} = 1.0` to `[params]`")),
             );
         }
@@ -434,7 +474,11 @@ impl<'m> Check<'m> {
             .filter(|n| is_missing("constants", n, manifest.constants.contains_key(*n)))
         {
             report(
-                Diagnostic::error(format!("constant `{name}` is not grounded")).help(format!(
+                Diagnostic::error(
+                    Code::NotGrounded,
+                    format!("constant `{name}` is not grounded"),
+                )
+                .help(format!(
                     "add `[constants.{name}]` with `row = 0` or `learnable = 8`"
                 )),
             );
@@ -445,9 +489,10 @@ impl<'m> Check<'m> {
             .filter(|n| is_missing("predicates", n, manifest.predicates.contains_key(*n)))
         {
             report(
-                Diagnostic::warning(format!(
-                    "predicate `{name}` is not grounded: host code must give its logits"
-                ))
+                Diagnostic::warning(
+                    Code::NotGrounded,
+                    format!("predicate `{name}` is not grounded: host code must give its logits"),
+                )
                 .help(format!(
                     "add `[predicates.{name}]` with a `network` and an `output`"
                 )),
@@ -459,9 +504,10 @@ impl<'m> Check<'m> {
             .filter(|n| is_missing("functions", n, manifest.functions.contains_key(*n)))
         {
             report(
-                Diagnostic::warning(format!(
-                    "function `{name}` is not grounded: host code must give its values"
-                ))
+                Diagnostic::warning(
+                    Code::NotGrounded,
+                    format!("function `{name}` is not grounded: host code must give its values"),
+                )
                 .help(format!("add `[functions.{name}]` with a `network`")),
             );
         }
@@ -480,7 +526,7 @@ impl<'m> Check<'m> {
             if !self.theory.axioms.contains(name) {
                 self.unknown(
                     axiom.span,
-                    "axiom",
+                    (Code::UnknownAxiom, "axiom"),
                     name,
                     self.theory.axioms.iter().map(String::as_str),
                 );
@@ -494,7 +540,12 @@ impl<'m> Check<'m> {
             let predicate = &metric.predicate;
             if !self.theory.predicates.contains_key(&predicate.value) {
                 let known = self.theory.predicates.keys().map(String::as_str);
-                self.unknown(predicate.span, "predicate", &predicate.value, known);
+                self.unknown(
+                    predicate.span,
+                    (Code::UnknownPredicate, "predicate"),
+                    &predicate.value,
+                    known,
+                );
             }
             match &metric.truth {
                 MetricTruth::Rows {
@@ -503,14 +554,19 @@ impl<'m> Check<'m> {
                 | MetricTruth::Table(table) => {
                     if !self.theory.tables.contains_key(&table.value) {
                         let known = self.theory.tables.keys().map(String::as_str);
-                        self.unknown(table.span, "table", &table.value, known);
+                        self.unknown(
+                            table.span,
+                            (Code::UnknownTable, "table"),
+                            &table.value,
+                            known,
+                        );
                     }
                 }
                 MetricTruth::Rows { table: None, .. } => {}
                 MetricTruth::Labels(sort) => {
                     if !self.theory.sorts.contains_key(&sort.value) {
                         let known = self.theory.sorts.keys().map(String::as_str);
-                        self.unknown(sort.span, "sort", &sort.value, known);
+                        self.unknown(sort.span, (Code::UnknownSort, "sort"), &sort.value, known);
                     } else if self
                         .manifest
                         .sorts
@@ -524,7 +580,7 @@ impl<'m> Check<'m> {
                         self.problems.push(
                             sort.span,
                             "no labels",
-                            Diagnostic::error(format!("sort `{}` has no labels to measure against", sort.value)).help(
+                            Diagnostic::error(Code::NoLabels, format!("sort `{}` has no labels to measure against", sort.value)).help(
                                 format!(
                                     "add `labels = {{ file = \"labels.csv\", column = \"class\" }}` to `[sorts.{}]`",
                                     sort.value

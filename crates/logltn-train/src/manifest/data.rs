@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use logltn::{Diagnostic, Number};
+use logltn::{Code, Diagnostic, Number};
 
 use super::input::read_distance;
 use super::network::MAX_WIDTH;
@@ -103,10 +103,10 @@ fn read_individuals(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Indi
         problems.push(
             item.span,
             "",
-            Diagnostic::warning(format!(
-                "`{}` is empty: the sort has no individuals",
-                item.path
-            )),
+            Diagnostic::warning(
+                Code::EmptySort,
+                format!("`{}` is empty: the sort has no individuals", item.path),
+            ),
         );
     }
     Some(Individuals::Names(Spanned::new(names, item.span)))

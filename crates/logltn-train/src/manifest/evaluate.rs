@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use logltn::{Diagnostic, Span};
+use logltn::{Code, Diagnostic, Span};
 
 use super::reader::{Item, Problems, at_most_one};
 use super::spanned::Spanned;
@@ -118,7 +118,7 @@ impl Metric {
             problems.push(
                 span,
                 "measured against what?",
-                Diagnostic::error(format!("`{}` has none of `rows`, `table` and `labels`", item.path)).help(
+                Diagnostic::error(Code::MissingKey, format!("`{}` has none of `rows`, `table` and `labels`", item.path)).help(
                     "add `rows = \"test.csv\"`, `table = \"T\"` for the rows of a table, or `labels = \"S\"` for the \
                      labels of a sort",
                 ),
@@ -164,9 +164,12 @@ impl Evaluate {
                 problems.push(
                     metric.span,
                     "second",
-                    Diagnostic::error(format!("two metrics are called `{}`", metric.label()))
-                        .mark(first, "first")
-                        .help("tell them apart with `name = \"…\"`"),
+                    Diagnostic::error(
+                        Code::DuplicateName,
+                        format!("two metrics are called `{}`", metric.label()),
+                    )
+                    .mark(first, "first")
+                    .help("tell them apart with `name = \"…\"`"),
                 );
             }
         }

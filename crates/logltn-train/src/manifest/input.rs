@@ -154,10 +154,13 @@ pub(super) fn read_distance(
         problems.push(
             at,
             "only `dist` is known",
-            logltn::Diagnostic::error(format!(
-                "`{}`: expected `dist(S, S)` for a sort S, found `{}`",
-                item.path, name.value
-            )),
+            logltn::Diagnostic::error(
+                logltn::Code::MalformedExpression,
+                format!(
+                    "`{}`: expected `dist(S, S)` for a sort S, found `{}`",
+                    item.path, name.value
+                ),
+            ),
         );
         return None;
     }

@@ -39,7 +39,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use logltn::{Diagnostic, Diagnostics, Semantics, Source, Span};
+use logltn::{Code, Diagnostic, Diagnostics, Semantics, Source, Span};
 use toml::de::DeTable;
 
 pub use against::{SortKind, TheoryNames, check_against};
@@ -169,9 +169,10 @@ impl Manifest {
 
 fn too_large(name: &str) -> Diagnostic {
     let megabytes = Manifest::MAX_BYTES >> 20;
-    Diagnostic::error(format!(
-        "`{name}` is too large for a manifest: more than {megabytes} MB"
-    ))
+    Diagnostic::error(
+        Code::FileTooLarge,
+        format!("`{name}` is too large for a manifest: more than {megabytes} MB"),
+    )
     .help("a manifest is a small TOML file; data goes into files of its own")
 }
 
@@ -180,15 +181,20 @@ fn read_source(path: &Path) -> Result<Source, Diagnostic> {
     let name = path.display().to_string();
     let fail = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => {
-            Diagnostic::error(format!("there is no manifest `{name}`")).help("check the path")
+            Diagnostic::error(Code::FileNotFound, format!("there is no manifest `{name}`"))
+                .help("check the path")
         }
-        _ => Diagnostic::error(format!("cannot read the manifest `{name}`: {error}")),
+        _ => Diagnostic::error(
+            Code::FileUnreadable,
+            format!("cannot read the manifest `{name}`: {error}"),
+        ),
     };
     if path.is_dir() {
-        return Err(
-            Diagnostic::error(format!("`{name}` is a folder, not a manifest"))
-                .help("give the `.toml` file in it"),
-        );
+        return Err(Diagnostic::error(
+            Code::NotAFile,
+            format!("`{name}` is a folder, not a manifest"),
+        )
+        .help("give the `.toml` file in it"));
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(fail)?;
@@ -206,7 +212,7 @@ fn read_source(path: &Path) -> Result<Source, Diagnostic> {
             let lossy = String::from_utf8_lossy(error.as_bytes());
             let dropped = if lossy.starts_with('\u{feff}') { 3 } else { 0 };
             let start = at - dropped;
-            Diagnostic::error("the manifest is not UTF-8 text")
+            Diagnostic::error(Code::NotUtf8, "the manifest is not UTF-8 text")
                 .at(
                     &Source::new(name, lossy),
                     Span::new(start, start + 3),
@@ -237,12 +243,16 @@ fn report_syntax(errors: &[toml::de::Error], problems: &mut Problems<'_>) -> boo
         let message = error.message();
         let diagnostic = if message == "duplicate key" {
             let key = problems.source.slice(Span::new(*start, *end));
-            Diagnostic::error(format!("`{key}` is given twice")).help("remove one of the two")
+            Diagnostic::error(Code::DuplicateKey, format!("`{key}` is given twice"))
+                .help("remove one of the two")
         } else if let Some(word) = unquoted_word(problems.source, *start) {
-            Diagnostic::error(format!("not TOML: `{word}` is not in quotes"))
-                .help(format!("write \"{word}\""))
+            Diagnostic::error(
+                Code::MalformedToml,
+                format!("not TOML: `{word}` is not in quotes"),
+            )
+            .help(format!("write \"{word}\""))
         } else {
-            Diagnostic::error(format!("not TOML: {message}"))
+            Diagnostic::error(Code::MalformedToml, format!("not TOML: {message}"))
         };
         problems.push(Span::new(*start, *end), "", diagnostic);
     }

@@ -1,6 +1,6 @@
 //! Networks: `{ mlp = [16, 16], activation = "elu" }`, `{ cnn = "lenet" }`, `{ layers = [...] }`.
 
-use logltn::{Diagnostic, Span};
+use logltn::{Code, Diagnostic, Span};
 
 use super::input::InputExpr;
 use super::reader::{Item, Problems, Table, at_most_one, quoted_list};
@@ -128,6 +128,7 @@ impl Network {
             );
             if item.is_empty_array() {
                 problems.error(
+                    Code::EmptyValue,
                     item.span,
                     format!("`{}` is empty: a network must read something", item.path),
                 );
@@ -145,8 +146,11 @@ impl Network {
             problems.push(
                 activation.key,
                 "only for `mlp`",
-                Diagnostic::error(format!("`{}` goes with `mlp` only", activation.path))
-                    .help("in `layers`, write activations as layers: [{ dense = 100 }, \"elu\"]"),
+                Diagnostic::error(
+                    Code::ConflictingKeys,
+                    format!("`{}` goes with `mlp` only", activation.path),
+                )
+                .help("in `layers`, write activations as layers: [{ dense = 100 }, \"elu\"]"),
             );
         }
         let body = match (&mlp, &cnn, &layers) {
@@ -159,7 +163,7 @@ impl Network {
                 problems.push(
                     span,
                     "no layers",
-                    Diagnostic::error(format!("`{}` says nothing about layers", item.path))
+                    Diagnostic::error(Code::MissingKey, format!("`{}` says nothing about layers", item.path))
                         .help("give one of `mlp = [16, 16]`, `cnn = \"lenet\"` or `layers = [{ dense = 100 }, \"elu\"]`"),
                 );
                 None
@@ -229,6 +233,7 @@ fn read_layer(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Spanned<La
         let members = conv.items(problems, what)?;
         let [filters, kernel] = members.as_slice() else {
             problems.error(
+                Code::WrongType,
                 conv.span,
                 format!(
                     "`{}`: expected {what}, found {} of them",
@@ -261,7 +266,11 @@ fn read_layer(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Spanned<La
         problems.push(
             item.span,
             "not a layer",
-            Diagnostic::error(format!("`{}` is not a layer", item.path)).note(format!(
+            Diagnostic::error(
+                Code::InvalidLayers,
+                format!("`{}` is not a layer", item.path),
+            )
+            .note(format!(
                 "layers are tables with one of {}, or one of the words {}",
                 quoted_list(["conv", "pool", "dense", "dropout"]),
                 quoted_list(["flatten", "elu", "relu", "tanh", "sigmoid"]),
@@ -286,6 +295,7 @@ fn check_order(layers: &[Spanned<Layer>], problems: &mut Problems<'_>) {
                         layer.span,
                         "needs an image",
                         Diagnostic::error(
+                            Code::InvalidLayers,
                             "a convolution or pooling cannot follow a dense layer or \"flatten\"",
                         )
                         .mark(row, "from here on there is no image"),
@@ -299,9 +309,12 @@ fn check_order(layers: &[Spanned<Layer>], problems: &mut Problems<'_>) {
                     problems.push(
                         layer.span,
                         "needs a row of numbers",
-                        Diagnostic::error("a dense layer cannot read an image")
-                            .mark(image, "this gives an image")
-                            .help(flatten),
+                        Diagnostic::error(
+                            Code::InvalidLayers,
+                            "a dense layer cannot read an image",
+                        )
+                        .mark(image, "this gives an image")
+                        .help(flatten),
                     );
                     return;
                 }
@@ -318,8 +331,11 @@ fn check_order(layers: &[Spanned<Layer>], problems: &mut Problems<'_>) {
         problems.push(
             image,
             "this gives an image",
-            Diagnostic::error("the layers end with an image, which the output layer cannot read")
-                .help("put \"flatten\" at the end"),
+            Diagnostic::error(
+                Code::InvalidLayers,
+                "the layers end with an image, which the output layer cannot read",
+            )
+            .help("put \"flatten\" at the end"),
         );
     }
 }

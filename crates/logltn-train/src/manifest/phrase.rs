@@ -1,6 +1,6 @@
 //! The little expressions inside strings of a manifest: `stop(type(x))`, `dist(Point, Point)`.
 
-use logltn::{Diagnostic, Source, Span};
+use logltn::{Code, Diagnostic, Source, Span};
 
 use super::reader::{Item, Problems};
 use super::spanned::Spanned;
@@ -119,10 +119,10 @@ impl<'t> Phrase<'t> {
         problems.push(
             self.span(self.position, self.position + token),
             &format!("expected {expected}"),
-            Diagnostic::error(format!(
-                "`{}`: expected {expected}, found {found}",
-                self.path
-            )),
+            Diagnostic::error(
+                Code::MalformedExpression,
+                format!("`{}`: expected {expected}, found {found}", self.path),
+            ),
         );
         None
     }

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use logltn::{Diagnostic, Diagnostics, Number, Source, Span, nearest};
+use logltn::{Code, Diagnostic, Diagnostics, Number, Source, Span, nearest};
 use toml::de::{DeTable, DeValue};
 
 use super::spanned::{Section, Spanned};
@@ -35,8 +35,8 @@ impl<'s> Problems<'s> {
     }
 
     /// Reports an error that its message explains well enough.
-    pub(super) fn error(&mut self, span: Span, message: impl Into<String>) {
-        self.push(span, "", Diagnostic::error(message));
+    pub(super) fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.push(span, "", Diagnostic::error(code, message));
     }
 
     /// How many were found so far.
@@ -94,7 +94,7 @@ impl<'d> Item<'d> {
         problems.push(
             self.span,
             &format!("expected {what}"),
-            Diagnostic::error(message).maybe_help(help),
+            Diagnostic::error(Code::WrongType, message).maybe_help(help),
         );
         None
     }
@@ -106,7 +106,7 @@ impl<'d> Item<'d> {
         problems.push(
             self.span,
             &format!("must be {range}"),
-            Diagnostic::error(message),
+            Diagnostic::error(Code::ValueOutOfRange, message),
         );
         None
     }
@@ -136,6 +136,7 @@ impl<'d> Item<'d> {
         match self.value {
             DeValue::String(text) if text.trim().is_empty() => {
                 problems.error(
+                    Code::EmptyValue,
                     self.span,
                     format!("`{}` is empty: expected {what}", self.path),
                 );
@@ -170,7 +171,8 @@ impl<'d> Item<'d> {
         problems.push(
             self.span,
             "not known",
-            Diagnostic::error(message).maybe_help(logltn::did_you_mean(text, names())),
+            Diagnostic::error(Code::UnknownChoice, message)
+                .maybe_help(logltn::did_you_mean(text, names())),
         );
         None
     }
@@ -300,10 +302,10 @@ impl<'d> Item<'d> {
                 problems.push(
                     name.span,
                     "again here",
-                    Diagnostic::error(format!(
-                        "`{}`: `{}` stands here twice",
-                        self.path, name.value
-                    ))
+                    Diagnostic::error(
+                        Code::DuplicateName,
+                        format!("`{}`: `{}` stands here twice", self.path, name.value),
+                    )
                     .mark(earlier, "first here"),
                 );
             }
@@ -356,7 +358,11 @@ impl<'d> Item<'d> {
         for item in Table::new(self.path.clone(), self.span, table).all() {
             let name = item.path.split_at(self.path.len() + 1).1.to_owned();
             if name.is_empty() {
-                problems.error(item.key, format!("a name in `{}` is empty", self.path));
+                problems.error(
+                    Code::EmptyValue,
+                    item.key,
+                    format!("a name in `{}` is empty", self.path),
+                );
             }
             match read(&item, problems) {
                 Some(value) => {
@@ -416,7 +422,7 @@ impl<'d> Table<'d> {
             problems.push(
                 self.span,
                 "missing here",
-                Diagnostic::error(format!("{place} has no `{key}`"))
+                Diagnostic::error(Code::MissingKey, format!("{place} has no `{key}`"))
                     .help(format!("add `{key} = {hint}`")),
             );
         }
@@ -439,7 +445,7 @@ impl<'d> Table<'d> {
             problems.push(
                 span(name.span()),
                 "unknown key",
-                Diagnostic::error(format!("unknown key `{key}`{place}"))
+                Diagnostic::error(Code::UnknownKey, format!("unknown key `{key}`{place}"))
                     .note(format!(
                         "known keys: {}",
                         quoted_list(self.known.iter().copied())
@@ -492,11 +498,14 @@ pub(super) fn at_most_one(
         problems.push(
             other.key,
             "second",
-            Diagnostic::error(format!(
-                "`{path}` has both `{}` and `{}`: only one of them can be",
-                name(first),
-                name(other)
-            ))
+            Diagnostic::error(
+                Code::ConflictingKeys,
+                format!(
+                    "`{path}` has both `{}` and `{}`: only one of them can be",
+                    name(first),
+                    name(other)
+                ),
+            )
             .mark(first.key, "first"),
         );
     }

@@ -1,6 +1,6 @@
 //! Numbers that change during training: `alpha = { linear = [1, 4] }`.
 
-use logltn::{Diagnostic, Parameters};
+use logltn::{Code, Diagnostic, Parameters};
 
 use super::reader::{Item, Problems, at_most_one};
 use super::spanned::Spanned;
@@ -144,13 +144,17 @@ impl Schedule {
             problems.push(
                 item.span,
                 "no schedule",
-                Diagnostic::error(format!("`{}`: expected {what}", item.path)),
+                Diagnostic::error(
+                    Code::InvalidSchedule,
+                    format!("`{}`: expected {what}", item.path),
+                ),
             );
             return None;
         };
         let ends = curve.items(problems, "two numbers: [from, to]")?;
         let [from, to] = ends.as_slice() else {
             problems.error(
+                Code::InvalidSchedule,
                 curve.span,
                 format!(
                     "`{}`: expected two numbers, [from, to], found {}",
@@ -167,10 +171,13 @@ impl Schedule {
             problems.push(
                 curve.span,
                 "needs two numbers of the same sign",
-                Diagnostic::error(format!(
-                    "`{}`: nothing grows exponentially from {from_value} to {to_value}",
-                    curve.path
-                ))
+                Diagnostic::error(
+                    Code::InvalidSchedule,
+                    format!(
+                        "`{}`: nothing grows exponentially from {from_value} to {to_value}",
+                        curve.path
+                    ),
+                )
                 .help("use `linear`"),
             );
             return None;

@@ -1,6 +1,6 @@
 //! `semantics = "logltn"`, or `semantics = { base = "logltn", or = "max" }`.
 
-use logltn::{Diagnostic, Semantics, Space};
+use logltn::{Code, Diagnostic, Semantics, Space};
 
 use super::reader::{Item, Problems, quoted_list};
 
@@ -34,7 +34,8 @@ pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Seman
                 problems.push(
                     item.span,
                     "",
-                    Diagnostic::error(format!("`{}`: {error}", item.path)).maybe_help(error.help()),
+                    Diagnostic::error(error.code(), format!("`{}`: {error}", item.path))
+                        .maybe_help(error.help()),
                 );
             }
         }
@@ -48,7 +49,7 @@ pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Seman
                 problems.push(
                     eps.span,
                     "",
-                    Diagnostic::error(error.to_string()).maybe_help(error.help()),
+                    Diagnostic::error(error.code(), error.to_string()).maybe_help(error.help()),
                 );
             }
         }
@@ -56,10 +57,13 @@ pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Seman
             problems.push(
                 eps.key,
                 "no effect",
-                Diagnostic::warning(format!(
-                    "`stable_eps` has no effect on `{}`, which has no product of truth degrees",
-                    semantics.name
-                )),
+                Diagnostic::warning(
+                    Code::NoEffect,
+                    format!(
+                        "`stable_eps` has no effect on `{}`, which has no product of truth degrees",
+                        semantics.name
+                    ),
+                ),
             );
         }
     }
@@ -73,9 +77,12 @@ fn read_base(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Semantics> 
         problems.push(
             name.span,
             "not known",
-            Diagnostic::error(format!("there is no semantics `{}`", name.value))
-                .note(format!("known: {}", quoted_list(Semantics::NAMES)))
-                .maybe_help(logltn::did_you_mean(&name, Semantics::NAMES)),
+            Diagnostic::error(
+                Code::UnknownSemantics,
+                format!("there is no semantics `{}`", name.value),
+            )
+            .note(format!("known: {}", quoted_list(Semantics::NAMES)))
+            .maybe_help(logltn::did_you_mean(&name, Semantics::NAMES)),
         );
     }
     found

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use logltn::Diagnostic;
+use logltn::{Code, Diagnostic};
 
 use super::input::InputExpr;
 use super::network::{MAX_WIDTH, Network, NetworkRef};
@@ -112,10 +112,13 @@ impl Predicate {
             problems.push(
                 output.key,
                 "not needed",
-                Diagnostic::error(format!(
-                    "`{}` cannot be given: `{}` is truth already",
-                    output.path, numbers.path
-                ))
+                Diagnostic::error(
+                    Code::ConflictingKeys,
+                    format!(
+                        "`{}` cannot be given: `{}` is truth already",
+                        output.path, numbers.path
+                    ),
+                )
                 .mark(numbers.key, "")
                 .help("remove `output`; if the numbers are logits, give them as `logits`"),
             );
@@ -125,7 +128,7 @@ impl Predicate {
             problems.push(
                 place,
                 "missing here",
-                Diagnostic::error(format!("`{}` has no `output`", item.path))
+                Diagnostic::error(Code::MissingKey, format!("`{}` has no `output`", item.path))
                     .mark(needy.key, "this gives logits")
                     .help("add `output = \"softmax\"` if the last argument picks a class, else `output = \"sigmoid\"`"),
             );
@@ -219,7 +222,7 @@ impl Constant {
                 problems.push(
                     place,
                     "not grounded",
-                    Diagnostic::error(format!("`{}` has neither `row` nor `learnable`", item.path))
+                    Diagnostic::error(Code::MissingKey, format!("`{}` has neither `row` nor `learnable`", item.path))
                         .help("add `row = 3` for a row of the data (from 0), or `learnable = 8` for a trained vector"),
                 );
                 None
@@ -246,6 +249,7 @@ fn read_args(
         let word = name.chars().all(|c| c.is_alphanumeric() || c == '_');
         if !word || name.starts_with(|c: char| c.is_numeric()) {
             problems.error(
+                Code::InvalidName,
                 name.span,
                 format!(
                     "`{}`: `{}` is not a name of letters, digits and `_`",
@@ -272,9 +276,10 @@ pub(super) fn check_inputs(
         problems.push(
             inputs.first().map_or(network.span, |input| input.span),
             "which arguments are meant?",
-            Diagnostic::error(format!(
-                "the network of `{path}` has `inputs`, but its arguments have no names"
-            ))
+            Diagnostic::error(
+                Code::MissingKey,
+                format!("the network of `{path}` has `inputs`, but its arguments have no names"),
+            )
             .help(format!(
                 "add `args = [\"x\", …]` to `{path}`, one name for each argument"
             )),
@@ -294,10 +299,10 @@ pub(super) fn check_inputs(
             problems.push(
                 variable.span,
                 "not an argument",
-                Diagnostic::error(format!(
-                    "`{}` is not among the `args` of `{path}`",
-                    variable.value
-                ))
+                Diagnostic::error(
+                    Code::UnknownVariable,
+                    format!("`{}` is not among the `args` of `{path}`", variable.value),
+                )
                 .mark(args.span, "the arguments")
                 .maybe_help(guess),
             );
@@ -305,7 +310,7 @@ pub(super) fn check_inputs(
             problems.push(
                 variable.span,
                 "picks the class",
-                Diagnostic::error(format!("`{}` cannot be an input of `{path}`", variable.value))
+                Diagnostic::error(Code::ClassAsInput, format!("`{}` cannot be an input of `{path}`", variable.value))
                     .note("with `output = \"softmax\"` the last argument picks the class, so the network does not read it"),
             );
         }
@@ -363,10 +368,13 @@ pub(super) fn check_shared(
                 problems.push(
                     shared.span,
                     "not in `[networks]`",
-                    Diagnostic::error(format!(
-                        "`{path}` uses the network `{}`, which is not there",
-                        shared.value
-                    ))
+                    Diagnostic::error(
+                        Code::UnknownNetwork,
+                        format!(
+                            "`{path}` uses the network `{}`, which is not there",
+                            shared.value
+                        ),
+                    )
                     .help(help),
                 );
             }
@@ -376,8 +384,11 @@ pub(super) fn check_shared(
         problems.push(
             place.span,
             "never used",
-            Diagnostic::warning(format!("nothing uses the network `{name}`"))
-                .help(format!("a predicate does with `network = \"{name}\"`")),
+            Diagnostic::warning(
+                Code::UnusedDeclaration,
+                format!("nothing uses the network `{name}`"),
+            )
+            .help(format!("a predicate does with `network = \"{name}\"`")),
         );
     }
 }

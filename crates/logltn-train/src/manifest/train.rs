@@ -1,6 +1,6 @@
 //! `[train]`: how long, with which optimizer.
 
-use logltn::{Diagnostic, Span};
+use logltn::{Code, Diagnostic, Span};
 
 use super::evaluate::Evaluate;
 use super::reader::{Item, Problems, at_most_one, quoted_list};
@@ -131,9 +131,11 @@ impl Train {
             problems.push(
                 item.key,
                 "how long?",
-                Diagnostic::warning("`train` does not say how long to train").help(
-                    "add `steps = 1000` or `epochs = 10`, or give `--steps` on the command line",
-                ),
+                Diagnostic::warning(
+                    Code::NoTrainingLength,
+                    "`train` does not say how long to train",
+                )
+                .help("add `steps = 1000` or `epochs = 10`, or give `--steps` on the command line"),
             );
         }
         let phases = read_phases(steps, epochs, phases, problems);
@@ -166,23 +168,30 @@ impl Train {
         let known = quoted_list(labels.iter().map(String::as_str));
         let diagnostic = match metrics.iter().filter(matching).count() {
             1 => return,
-            0 if metrics.is_empty() => {
-                Diagnostic::error("`train.early_stop` needs metrics, but none are evaluated")
-                    .help("list some in `[evaluate]` under `metrics`")
-            }
-            0 => Diagnostic::error(format!(
-                "`train.early_stop`: no metric is called `{}`",
-                stop.metric.value
-            ))
+            0 if metrics.is_empty() => Diagnostic::error(
+                Code::UnknownMetric,
+                "`train.early_stop` needs metrics, but none are evaluated",
+            )
+            .help("list some in `[evaluate]` under `metrics`"),
+            0 => Diagnostic::error(
+                Code::UnknownMetric,
+                format!(
+                    "`train.early_stop`: no metric is called `{}`",
+                    stop.metric.value
+                ),
+            )
             .note(format!("metrics: {known}"))
             .maybe_help(logltn::did_you_mean(
                 &stop.metric,
                 labels.iter().map(String::as_str),
             )),
-            n => Diagnostic::error(format!(
-                "`train.early_stop`: {n} metrics are called `{}`",
-                stop.metric.value
-            ))
+            n => Diagnostic::error(
+                Code::UnknownMetric,
+                format!(
+                    "`train.early_stop`: {n} metrics are called `{}`",
+                    stop.metric.value
+                ),
+            )
             .help(format!("say which: {known}")),
         };
         problems.push(stop.metric.span, "which metric?", diagnostic);
@@ -221,6 +230,7 @@ fn read_phases(
     let read = phases.list(problems, what, read_phase)?;
     if phases.is_empty_array() {
         problems.error(
+            Code::EmptyValue,
             phases.span,
             "`train.phases` is empty: expected at least one phase",
         );
@@ -244,8 +254,11 @@ fn read_phase(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Phase> {
         problems.push(
             span,
             "how long?",
-            Diagnostic::error(format!("`{}` has neither `steps` nor `epochs`", item.path))
-                .help("add `steps = 100`"),
+            Diagnostic::error(
+                Code::NoTrainingLength,
+                format!("`{}` has neither `steps` nor `epochs`", item.path),
+            )
+            .help("add `steps = 100`"),
         );
     }
     let length = read_length(steps.as_ref(), epochs.as_ref(), problems);
@@ -309,7 +322,10 @@ fn read_optimizer(
             problems.push(
                 item.key,
                 "not used by this optimizer",
-                Diagnostic::error(format!("`{}` goes with {owners} only", item.path)),
+                Diagnostic::error(
+                    Code::ConflictingKeys,
+                    format!("`{}` goes with {owners} only", item.path),
+                ),
             );
         }
     }

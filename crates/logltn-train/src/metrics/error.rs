@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 
 /// Why a metric has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,10 @@ impl std::error::Error for MetricError {}
 
 impl From<MetricError> for Diagnostic {
     fn from(error: MetricError) -> Diagnostic {
-        Diagnostic::error(format!("the metric has no value: {error}"))
+        Diagnostic::error(
+            Code::MetricUndefined,
+            format!("the metric has no value: {error}"),
+        )
     }
 }
 

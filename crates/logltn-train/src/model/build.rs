@@ -1,7 +1,7 @@
 //! From a manifest's networks to units.
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
-use logltn::{ArgumentShape, Diagnostic, Diagnostics, Span};
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Span};
 use logltn_nn::{Activation, LayerSpec, Network, NetworkSpec, Shape};
 
 use super::unit::{BoxPlace, Feed, Piece, Unit};
@@ -77,10 +77,13 @@ impl<'a> Builder<'a> {
         }
         let entry = (symbol, shape.clone());
         if self.under_way.contains(&entry) {
-            return Err(Diagnostic::error(format!(
-                "the inputs of `{}` depend on itself",
-                self.symbol_name(symbol)
-            ))
+            return Err(Diagnostic::error(
+                Code::NetworkReadsItself,
+                format!(
+                    "the inputs of `{}` depend on itself",
+                    self.symbol_name(symbol)
+                ),
+            )
             .into());
         }
         self.under_way.push(entry);
@@ -147,18 +150,20 @@ impl<'a> Builder<'a> {
         let (network_ref, span, args) = self.network_of(symbol)?;
         let manifest = &self.project.manifest;
         let network = manifest.network(&network_ref).cloned().ok_or_else(|| {
-            Diagnostics::from(Diagnostic::error("this network is not declared").at(
-                &manifest.source,
-                span,
-                "",
-            ))
+            Diagnostics::from(
+                Diagnostic::error(Code::UnknownNetwork, "this network is not declared").at(
+                    &manifest.source,
+                    span,
+                    "",
+                ),
+            )
         })?;
         let pieces = self.pieces(&network, &args, &shape, span)?;
         let arity = shape.iter().map(leaves).sum();
         let width: usize = pieces.iter().map(Piece::width).sum();
         let name = self.symbol_name(symbol);
         if width == 0 {
-            return Err(Diagnostic::error(format!(
+            return Err(Diagnostic::error(Code::NetworkWithoutInput, format!(
                 "the network of `{name}` has nothing to read: none of its arguments has features"
             ))
             .at(&manifest.source, span, "")
@@ -273,11 +278,11 @@ impl<'a> Builder<'a> {
         let seed = self.model.seed
             ^ (self.model.units.len() as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let network = Network::new(&spec, seed).map_err(|error| {
-            Diagnostic::error(format!("the network of `{name}` cannot be built: {error}")).at(
-                &self.project.manifest.source,
-                span,
-                "",
+            Diagnostic::error(
+                Code::InvalidLayers,
+                format!("the network of `{name}` cannot be built: {error}"),
             )
+            .at(&self.project.manifest.source, span, "")
         })?;
         self.model.units.push(Unit {
             name,
@@ -299,10 +304,13 @@ impl<'a> Builder<'a> {
     fn add_feed(&mut self, unit: usize, feed: Feed, span: Span) -> Result<usize, Diagnostics> {
         let width: usize = feed.pieces.iter().map(Piece::width).sum();
         if width != self.model.units[unit].input_width {
-            return Err(Diagnostic::error(format!(
-                "the network of `{}` reads {} numbers in one place and {width} in another",
-                self.model.units[unit].name, self.model.units[unit].input_width
-            ))
+            return Err(Diagnostic::error(
+                Code::DifferentWidths,
+                format!(
+                    "the network of `{}` reads {} numbers in one place and {width} in another",
+                    self.model.units[unit].name, self.model.units[unit].input_width
+                ),
+            )
             .at(&self.project.manifest.source, span, "")
             .help("a network that is shared must read the same number of numbers everywhere")
             .into());
@@ -357,7 +365,11 @@ impl<'a> Builder<'a> {
         let (manifest, theory) = (&self.project.manifest, self.project.theory());
         let missing = |name: &str| {
             Diagnostics::from(
-                Diagnostic::error(format!("`{name}` has no network to be trained")).help(format!(
+                Diagnostic::error(
+                    Code::NotGrounded,
+                    format!("`{name}` has no network to be trained"),
+                )
+                .help(format!(
                     "give it one in the manifest: `[… .{name}] network = {{ mlp = [16] }}`"
                 )),
             )
@@ -458,14 +470,20 @@ impl<'a> Builder<'a> {
         stop: bool,
     ) -> Result<Option<Piece>, Diagnostics> {
         let source = self.project.manifest.source.clone();
-        let wrong =
-            |message: String| Diagnostics::from(Diagnostic::error(message).at(&source, span, ""));
+        let wrong = |code, message: String| {
+            Diagnostics::from(Diagnostic::error(code, message).at(&source, span, ""))
+        };
         let position = |name: &str| {
             let found = args
                 .iter()
                 .position(|a| a == name)
                 .filter(|i| *i < shape.len());
-            found.ok_or_else(|| wrong(format!("`{name}` is not an argument that can be read here")))
+            found.ok_or_else(|| {
+                wrong(
+                    Code::UnknownVariable,
+                    format!("`{name}` is not an argument that can be read here"),
+                )
+            })
         };
         match input {
             InputExpr::Features(variable) => {
@@ -479,7 +497,10 @@ impl<'a> Builder<'a> {
                 }
                 match piece {
                     Some(piece) => Ok(Some(piece)),
-                    None => Err(wrong(format!("`{}` has no features", variable.value))),
+                    None => Err(wrong(
+                        Code::NoFeatures,
+                        format!("`{}` has no features", variable.value),
+                    )),
                 }
             }
             InputExpr::Field { variable, field } => {
@@ -518,25 +539,36 @@ impl<'a> Builder<'a> {
                                     ..
                                 }) => (BoxPlace { place, sort, from }, width),
                                 Some(_) => {
-                                    return Err(wrong(format!(
-                                        "`{}` is a function's value here, not a box",
-                                        variable.value
-                                    )));
+                                    return Err(wrong(
+                                        Code::NotABox,
+                                        format!(
+                                            "`{}` is a function's value here, not a box",
+                                            variable.value
+                                        ),
+                                    ));
                                 }
                                 None => {
-                                    return Err(wrong(format!(
-                                        "`{}` has no features",
-                                        variable.value
-                                    )));
+                                    return Err(wrong(
+                                        Code::NoFeatures,
+                                        format!("`{}` has no features", variable.value),
+                                    ));
                                 }
                             }
                         }
-                        _ => return Err(wrong("`containment` takes two boxes".into())),
+                        _ => {
+                            return Err(wrong(
+                                Code::NotABox,
+                                "`containment` takes two boxes".into(),
+                            ));
+                        }
                     };
                     if width != 4 {
-                        return Err(wrong(format!(
-                            "`{side}` has {width} numbers, but a box has four: xmin, ymin, xmax, ymax"
-                        )));
+                        return Err(wrong(
+                            Code::NotABox,
+                            format!(
+                                "`{side}` has {width} numbers, but a box has four: xmin, ymin, xmax, ymax"
+                            ),
+                        ));
                     }
                     boxes.push(place);
                 }
@@ -563,10 +595,10 @@ impl<'a> Builder<'a> {
                     (Some(id), _) => Symbol::Predicate(id),
                     (None, Some(at)) => Symbol::Function(FunctionId(at as u32)),
                     (None, None) => {
-                        return Err(wrong(format!(
-                            "the theory has no predicate or function `{}`",
-                            symbol.value
-                        )));
+                        return Err(wrong(
+                            Code::UnknownPredicate,
+                            format!("the theory has no predicate or function `{}`", symbol.value),
+                        ));
                     }
                 };
                 let (unit, feed) = self.feed(symbol, inner)?;
@@ -591,9 +623,11 @@ impl<'a> Builder<'a> {
     ) -> Result<BoxPlace, Diagnostics> {
         let source = &self.project.manifest.source;
         let ArgumentShape::Individual(sort) = &shape[argument] else {
-            return Err(Diagnostic::error("a function's value has no fields")
-                .at(source, span, "")
-                .into());
+            return Err(
+                Diagnostic::error(Code::UnknownField, "a function's value has no fields")
+                    .at(source, span, "")
+                    .into(),
+            );
         };
         let sort = sort.index();
         match self.model.vectors[sort].field(&field.value) {
@@ -602,11 +636,14 @@ impl<'a> Builder<'a> {
                 sort,
                 from,
             }),
-            None => Err(Diagnostic::error(format!(
-                "the features of sort `{}` have no field `{}`",
-                self.project.theory().sorts[sort].name,
-                field.value
-            ))
+            None => Err(Diagnostic::error(
+                Code::UnknownField,
+                format!(
+                    "the features of sort `{}` have no field `{}`",
+                    self.project.theory().sorts[sort].name,
+                    field.value
+                ),
+            )
             .at(source, span, "")
             .into()),
         }

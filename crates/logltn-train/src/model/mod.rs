@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use logltn::theory::{PredicateId, SortId};
 use logltn::vector::Real;
-use logltn::{ArgumentShape, Diagnostic, Diagnostics, Engine, Request};
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Request};
 use logltn_nn::Tensor;
 
 use crate::project::{NetworkField, NumberTable, Project};
@@ -248,13 +248,12 @@ impl Model {
             }
             Behind::Unit { .. } | Behind::Host => {
                 let name = &engine.plan().data().theory()[request.predicate].name;
-                Err(
-                    Diagnostic::error(format!("nothing stands behind predicate `{name}`"))
-                        .help(
-                            "give it a network, or numbers, in the manifest; or `Model::ground` it",
-                        )
-                        .into(),
+                Err(Diagnostic::error(
+                    Code::NotGrounded,
+                    format!("nothing stands behind predicate `{name}`"),
                 )
+                .help("give it a network, or numbers, in the manifest; or `Model::ground` it")
+                .into())
             }
         }
     }
@@ -326,7 +325,7 @@ impl Model {
                 return Ok(numbers.map(|&x| x as f32).collect());
             }
             _ => {
-                return Err(Diagnostic::error(
+                return Err(Diagnostic::error(Code::CannotPredict,
                     "only predicates of individuals, with a network or numbers in the manifest, can be evaluated on other rows",
                 )
                 .into());

@@ -1,6 +1,6 @@
 //! The parameters of a model in a file, by name.
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 
 use super::Model;
 use crate::run_directory::Checkpoint;
@@ -46,10 +46,10 @@ impl Model {
                 Some((stored, values)) if stored == shape.as_slice() => {
                     found.extend_from_slice(values);
                 }
-                Some((stored, _)) => wrong.push(Diagnostic::error(format!(
+                Some((stored, _)) => wrong.push(Diagnostic::error(Code::WeightsDoNotFit, format!(
                     "the stored weights have `{name}` in the shape {stored:?}, the manifest's network needs {shape:?}"
                 ))),
-                None => wrong.push(Diagnostic::error(format!(
+                None => wrong.push(Diagnostic::error(Code::WeightsDoNotFit, format!(
                     "the stored weights have no `{name}`, which the manifest's networks need"
                 ))),
             }

@@ -1,11 +1,10 @@
 //! How individuals are written in CSV files: row numbers, integers, labels.
 
 use logltn::theory::{Sort, SortKind};
-use logltn::{Diagnostic, did_you_mean};
+use logltn::{Code, Diagnostic, did_you_mean};
+use logltn_data::CsvFile;
+use logltn_data::problems::{Problems, shown};
 use rustc_hash::FxHashMap;
-
-use crate::data::CsvFile;
-use crate::data::problems::{Problems, shown};
 
 /// How the individuals of a sort are written.
 pub(super) enum Cells<'t> {
@@ -58,23 +57,29 @@ impl<'t> Cells<'t> {
 
     /// What is wrong with a cell that names no individual, and how to fix it. To look for the nearest of many
     /// labels takes its time, so this is for the few cells that are shown.
-    fn explain(&self, cell: &str) -> (String, Option<String>) {
+    fn explain(&self, cell: &str) -> (Code, String, Option<String>) {
         match self {
-            Cells::Unknown => (String::new(), None),
+            Cells::Unknown => (Code::UnknownLabel, String::new(), None),
             Cells::Rows { sort, size } => no_row(cell, &sort.name, *size),
             Cells::Integers { sort, low, high } => {
-                let what = match cell.parse::<i64>() {
-                    Ok(value) => format!(
-                        "{value} is not in sort `{}`, the integers {low} to {high}",
-                        sort.name
+                let (code, what) = match cell.parse::<i64>() {
+                    Ok(value) => (
+                        Code::IndividualOutOfRange,
+                        format!(
+                            "{value} is not in sort `{}`, the integers {low} to {high}",
+                            sort.name
+                        ),
                     ),
-                    Err(_) => format!(
-                        "expected an integer of sort `{}`, from {low} to {high}, found {}",
-                        sort.name,
-                        shown(cell)
+                    Err(_) => (
+                        Code::MalformedNumber,
+                        format!(
+                            "expected an integer of sort `{}`, from {low} to {high}, found {}",
+                            sort.name,
+                            shown(cell)
+                        ),
                     ),
                 };
-                (what, None)
+                (code, what, None)
             }
             Cells::Labels { sort, .. } => {
                 let known = sort.labels.iter().map(String::as_str);
@@ -87,23 +92,25 @@ impl<'t> Cells<'t> {
                 } else {
                     format!("sort `{}` has no individual {}", sort.name, shown(cell))
                 };
-                (what, help)
+                (Code::UnknownLabel, what, help)
             }
         }
     }
 }
 
-fn no_row(cell: &str, sort: &str, size: usize) -> (String, Option<String>) {
+fn no_row(cell: &str, sort: &str, size: usize) -> (Code, String, Option<String>) {
     let range = match size.checked_sub(1) {
         Some(last) => format!("its rows are 0 to {last}"),
         None => "it has none".to_string(),
     };
     match cell.parse::<i64>() {
         Ok(value) => (
+            Code::IndividualOutOfRange,
             format!("there is no individual {value} of sort `{sort}`: {range}"),
             (value == size as i64).then(|| "rows are counted from 0".to_string()),
         ),
         Err(_) => (
+            Code::MalformedNumber,
             format!(
                 "expected the row number of an individual of sort `{sort}` ({range}), found {}",
                 shown(cell)
@@ -137,8 +144,9 @@ pub(super) fn read_column(
         match cells.read(cell) {
             Some(individual) => individuals.push(individual),
             None => problems.push(|| {
-                let (what, help) = cells.explain(cell);
-                Diagnostic::error(format!("{}: {what}", file.place(row, column))).maybe_help(help)
+                let (code, what, help) = cells.explain(cell);
+                Diagnostic::error(code, format!("{}: {what}", file.place(row, column)))
+                    .maybe_help(help)
             }),
         }
     }

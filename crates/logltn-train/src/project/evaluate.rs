@@ -2,7 +2,7 @@
 
 use logltn::theory::{Formula, FormulaKind, PredicateId, Term, TermKind};
 use logltn::{
-    ArgumentShape, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlannedAxiom, Request,
+    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlannedAxiom, Request,
     Semantics,
 };
 
@@ -40,10 +40,12 @@ impl Project {
     pub fn plan(&self, semantics: &Semantics) -> Result<Plan, Diagnostics> {
         if self.theory().axioms.is_empty() {
             let theory = &self.manifest.theory;
-            let error =
-                Diagnostic::error(format!("{}: there are no axioms", theory.value.display()))
-                    .at(&self.manifest.source, theory.span, "the theory")
-                    .help("write at least one: `axiom name: formula`");
+            let error = Diagnostic::error(
+                Code::NoAxioms,
+                format!("{}: there are no axioms", theory.value.display()),
+            )
+            .at(&self.manifest.source, theory.span, "the theory")
+            .help("write at least one: `axiom name: formula`");
             return Err(error.into());
         }
         Plan::new(&self.data, &self.outputs, semantics)
@@ -180,14 +182,14 @@ impl Project {
         let name = &declared.name;
         let help = "give it by numbers: `logits`, `truth` or `log_truth`";
         match self.manifest.predicates.get(name) {
-            Some(given) if given.network().is_some() => Diagnostic::error(format!(
+            Some(given) if given.network().is_some() => Diagnostic::error(Code::NotTrained, format!(
                 "predicate `{name}` is a network, and its truth is not known before it is trained"
             ))
             .at(&self.manifest.source, given.span, "")
             .help(format!(
                 "give the run that trained it, `--run DIR`; or {help}"
             )),
-            _ => Diagnostic::error(format!("predicate `{name}` is not grounded"))
+            _ => Diagnostic::error(Code::NotGrounded, format!("predicate `{name}` is not grounded"))
                 .at(&self.theory().source, declared.span, "")
                 .help(format!(
                     "add `[predicates.{name}]` to the manifest and {help}"
@@ -197,7 +199,7 @@ impl Project {
 
     fn not_among_numbers(&self, predicate: PredicateId, argument: &str) -> Diagnostic {
         let declared = &self.theory()[predicate];
-        Diagnostic::error(format!(
+        Diagnostic::error(Code::NotGrounded, format!(
             "predicate `{}` is given by numbers, but an axiom applies it to {argument}, for which there are none",
             declared.name
         ))

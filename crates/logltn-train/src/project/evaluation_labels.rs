@@ -1,8 +1,8 @@
 //! The true classes of individuals, for evaluation only.
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
+use logltn_data::{CsvFile, Values, read_fields};
 
-use crate::data::{CsvFile, Values, read_fields};
 use crate::manifest::{Labels, Manifest};
 
 /// The class of each individual as text. `size` is how many individuals there are.
@@ -23,9 +23,10 @@ pub(super) fn read(
             (None, [_]) => 0,
             (None, columns) => {
                 let list: Vec<String> = columns.iter().map(|c| format!("`{c}`")).collect();
-                return Err(Diagnostic::error(format!(
-                    "{name}: which column holds the labels of sort `{sort}`?"
-                ))
+                return Err(Diagnostic::error(
+                    Code::AmbiguousColumn,
+                    format!("{name}: which column holds the labels of sort `{sort}`?"),
+                )
                 .note(format!("its columns are {}", list.join(", ")))
                 .help("add `column = \"…\"` to `labels`")
                 .into());
@@ -36,7 +37,7 @@ pub(super) fn read(
         classes(&name, &read_fields(&path)?)?
     };
     if found.len() != size {
-        return Err(Diagnostic::error(format!(
+        return Err(Diagnostic::error(Code::SizesDisagree, format!(
             "{name}: expected {size} labels, one for each individual of sort `{sort}`, found {}",
             found.len()
         ))
@@ -45,11 +46,12 @@ pub(super) fn read(
     Ok(found)
 }
 
-fn classes(name: &str, fields: &[crate::data::Field]) -> Result<Vec<String>, Diagnostics> {
+fn classes(name: &str, fields: &[logltn_data::Field]) -> Result<Vec<String>, Diagnostics> {
     let wrong = || {
-        Diagnostics::from(Diagnostic::error(format!(
-            "{name}: expected one class, an integer, per individual"
-        )))
+        Diagnostics::from(Diagnostic::error(
+            Code::WrongShape,
+            format!("{name}: expected one class, an integer, per individual"),
+        ))
     };
     let [field] = fields else {
         return Err(wrong());

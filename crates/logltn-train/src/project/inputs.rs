@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use logltn::theory::ArgumentSort;
-use logltn::{Diagnostic, Theory, did_you_mean};
+use logltn::{Code, Diagnostic, Theory, did_you_mean};
 
 use super::features::{FeatureFile, FieldShape};
 use super::report::Report;
@@ -87,11 +87,10 @@ impl Check<'_, '_> {
         let names: Vec<&str> = (file.fields.iter())
             .filter_map(|f| f.name.as_deref())
             .collect();
-        let error = Diagnostic::error(format!(
-            "{} has no field `{}`",
-            file.path.display(),
-            field.value
-        ));
+        let error = Diagnostic::error(
+            Code::UnknownField,
+            format!("{} has no field `{}`", file.path.display(), field.value),
+        );
         let error = if names.is_empty() {
             let variable = &variable.value;
             error
@@ -126,7 +125,7 @@ impl Check<'_, '_> {
             self.report.push(
                 span,
                 "not a box",
-                Diagnostic::error(format!(
+                Diagnostic::error(Code::NotABox, format!(
                     "`containment` takes boxes of four numbers (xmin, ymin, xmax, ymax), but `{input}` has {width}"
                 )),
             );

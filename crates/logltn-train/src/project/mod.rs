@@ -32,10 +32,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use logltn::theory::{ColumnSort, SortId, SortKind};
-use logltn::{ColumnData, Data, Diagnostic, Diagnostics, Output, Theory};
+use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, Output, Theory};
+use logltn_data::problems::Problems;
+use logltn_data::{CsvFile, Field, read_fields};
 
-use crate::data::problems::Problems;
-use crate::data::{CsvFile, Field, read_fields};
 use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
 
 pub use evaluate::Evaluated;
@@ -146,10 +146,13 @@ impl Project {
         let fields = read_fields(&file.path)?;
         let name = &self.theory()[sort].name;
         if FeatureFile::of(file.path.clone(), &fields) != *file {
-            return Err(Diagnostic::error(format!(
-                "{}: the features of sort `{name}` were changed while this program runs",
-                file.path.display()
-            ))
+            return Err(Diagnostic::error(
+                Code::FileChanged,
+                format!(
+                    "{}: the features of sort `{name}` were changed while this program runs",
+                    file.path.display()
+                ),
+            )
             .into());
         }
         Ok(fields)
@@ -267,10 +270,13 @@ fn check_distances(
                 Some(Individuals::LabelFile(_) | Individuals::Names(_))
             ) {
                 push(
-                    Diagnostic::error(format!(
-                        "sort `{}` has no features to measure distances with",
-                        sort.name
-                    ))
+                    Diagnostic::error(
+                        Code::NoFeatures,
+                        format!(
+                            "sort `{}` has no features to measure distances with",
+                            sort.name
+                        ),
+                    )
                     .help(format!(
                         "give `features` in `[sorts.{}]` of the manifest",
                         sort.name
@@ -282,10 +288,13 @@ fn check_distances(
         if let [Some(first), Some(second)] = widths
             && first != second
         {
-            push(Diagnostic::error(format!(
-                "there is no distance between {first} numbers (`{}`) and {second} (`{}`)",
-                a.name, b.name
-            )));
+            push(Diagnostic::error(
+                Code::DifferentWidths,
+                format!(
+                    "there is no distance between {first} numbers (`{}`) and {second} (`{}`)",
+                    a.name, b.name
+                ),
+            ));
         }
     }
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use logltn::theory::{ArgumentSort, Predicate, SortId};
-use logltn::{Data, Diagnostic, Diagnostics, Output, OutputKind, Theory};
+use logltn::{Code, Data, Diagnostic, Diagnostics, Output, OutputKind, Theory};
+use logltn_data::problems::{Problems, counted, shown};
+use logltn_data::{CsvFile, read_bytes, read_fields};
 
 use super::report::Report;
-use crate::data::problems::{Problems, counted, shown};
-use crate::data::{CsvFile, read_bytes, read_fields};
 use crate::manifest::{Grounding, Output as ManifestOutput, Spanned};
 
 /// The numbers of a predicate as its file has them.
@@ -72,11 +72,14 @@ impl Numbers {
             let names: Vec<_> = (fields.iter())
                 .map(|f| format!("`{}`", f.name.as_deref().unwrap_or_default()))
                 .collect();
-            return Err(Diagnostic::error(format!(
-                "{name}: the numbers of a predicate are one array, but the file holds {}: {}",
-                fields.len(),
-                names.join(", ")
-            ))
+            return Err(Diagnostic::error(
+                Code::AmbiguousColumn,
+                format!(
+                    "{name}: the numbers of a predicate are one array, but the file holds {}: {}",
+                    fields.len(),
+                    names.join(", ")
+                ),
+            )
             .help("write a file with that array alone")
             .into());
         };
@@ -124,7 +127,11 @@ impl Numbers {
             if !fits {
                 problems.push(|| {
                     let place = self.place(name, index);
-                    Diagnostic::error(format!("{place}: expected {what}, found {value}")).help(help)
+                    Diagnostic::error(
+                        Code::ValueOutOfRange,
+                        format!("{place}: expected {what}, found {value}"),
+                    )
+                    .help(help)
                 });
             }
         }
@@ -153,7 +160,7 @@ pub(super) fn read(
                 report.push(
                     file.span,
                     "",
-                    Diagnostic::error(format!(
+                    Diagnostic::error(Code::VectorArgument, format!(
                         "predicate `{}` cannot be given by numbers: it has an argument that is a vector, not \
                          one of finitely many individuals",
                         predicate.name
@@ -247,10 +254,13 @@ fn warn_of_order(
     report.push(
         span,
         "read from here",
-        Diagnostic::warning(format!(
-            "{name}: column {} is named {found}, but it is read as {meant}",
-            first + 1
-        ))
+        Diagnostic::warning(
+            Code::SuspiciousColumn,
+            format!(
+                "{name}: column {} is named {found}, but it is read as {meant}",
+                first + 1
+            ),
+        )
         .note(format!(
             "the columns are the individuals of `{}` in their order, whatever the header says",
             theory[sort].name
@@ -304,12 +314,15 @@ impl Shape<'_> {
             counted(rows, "row"),
             counted(columns, "column")
         );
-        let mut error = Diagnostic::error(format!(
-            "{name}: expected {} of {} for predicate `{}`, {found}",
-            counted_or_many(expected_rows, "row"),
-            counted(expected_columns, "column"),
-            self.predicate.name
-        ))
+        let mut error = Diagnostic::error(
+            Code::WrongShape,
+            format!(
+                "{name}: expected {} of {} for predicate `{}`, {found}",
+                counted_or_many(expected_rows, "row"),
+                counted(expected_columns, "column"),
+                self.predicate.name
+            ),
+        )
         .note(self.reason(row_sorts, per_class));
         // The other form, where it is what the file nearly has.
         let all = product(self.sizes);

@@ -1,7 +1,7 @@
 //! What the numbers of predicates mean that have a network or are left to the host.
 
 use logltn::theory::{ArgumentSort, Predicate, SortKind};
-use logltn::{Data, Diagnostic, Output, Span, Theory};
+use logltn::{Code, Data, Diagnostic, Output, Span, Theory};
 
 use super::report::Report;
 use crate::manifest::{self, Grounding, Individuals, InputExpr, Output as ManifestOutput};
@@ -93,19 +93,25 @@ pub(super) fn softmax_fits(
     let error = match predicate.arguments.last() {
         // Reported with the other misfits of manifest and theory.
         None => return false,
-        Some(ArgumentSort::Vector(_)) => Diagnostic::error(format!(
-            "`{name}` cannot be a softmax: its last argument is a vector, which picks no class"
-        )),
+        Some(ArgumentSort::Vector(_)) => Diagnostic::error(
+            Code::NoClassArgument,
+            format!(
+                "`{name}` cannot be a softmax: its last argument is a vector, which picks no class"
+            ),
+        ),
         Some(ArgumentSort::Sort(sort)) => match data.size(*sort) {
-            0 | 1 => Diagnostic::error(format!(
-                "`{name}` cannot be a softmax: sort `{}` has {}, and a softmax over one class is always 1",
-                theory[*sort].name,
-                if data.size(*sort) == 0 {
-                    "no individuals"
-                } else {
-                    "one individual"
-                }
-            )),
+            0 | 1 => Diagnostic::error(
+                Code::SoftmaxOfOneClass,
+                format!(
+                    "`{name}` cannot be a softmax: sort `{}` has {}, and a softmax over one class is always 1",
+                    theory[*sort].name,
+                    if data.size(*sort) == 0 {
+                        "no individuals"
+                    } else {
+                        "one individual"
+                    }
+                ),
+            ),
             _ => return true,
         },
     };

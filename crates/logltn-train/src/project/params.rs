@@ -1,7 +1,7 @@
 //! Params and constants: the numbers and the individuals that a theory leaves to its manifest.
 
 use logltn::theory::SortId;
-use logltn::{ConstantData, Data, Diagnostic, Theory};
+use logltn::{Code, ConstantData, Data, Diagnostic, Theory};
 
 use super::percentile::percentile;
 use super::report::Report;
@@ -48,10 +48,13 @@ fn percentile_of(
         report.push(
             whole,
             "no distance",
-            Diagnostic::error(format!(
-                "`params.{name}`: there is no distance between {} numbers (`{}`) and {} (`{}`)",
-                a.width, first.value, b.width, second.value
-            )),
+            Diagnostic::error(
+                Code::DifferentWidths,
+                format!(
+                    "`params.{name}`: there is no distance between {} numbers (`{}`) and {} (`{}`)",
+                    a.width, first.value, b.width, second.value
+                ),
+            ),
         );
         return None;
     }
@@ -61,9 +64,10 @@ fn percentile_of(
         report.push(
             whole,
             "too large",
-            Diagnostic::error(format!(
-                "`params.{name}`: some distances are too large for a number (1.8e308)"
-            ))
+            Diagnostic::error(
+                Code::NumberTooLarge,
+                format!("`params.{name}`: some distances are too large for a number (1.8e308)"),
+            )
             .help("scale the features down"),
         );
     }
@@ -98,7 +102,7 @@ pub(super) fn read_constants(
                     report.push(
                         row.span,
                         "no such row",
-                        Diagnostic::error(format!(
+                        Diagnostic::error(Code::IndividualOutOfRange, format!(
                             "`constants.{}`: there is no individual {} of sort `{sort}`: {range}",
                             declared.name, row.value
                         )),
@@ -134,7 +138,7 @@ fn check_length(
         report.push(
             length.span,
             "",
-            Diagnostic::error(format!(
+            Diagnostic::error(Code::DifferentWidths, format!(
                 "`constants.{constant}` is a vector of {}, but the individuals of sort `{sort}` have {width} numbers",
                 length.value
             ))

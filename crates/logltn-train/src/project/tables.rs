@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use logltn::theory::{ColumnSort, SortId, Table};
-use logltn::{ColumnData, Data, Diagnostic, Diagnostics, Theory, nearest};
+use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, Theory, nearest};
+use logltn_data::CsvFile;
+use logltn_data::problems::{Problems, shown};
 
 use super::cells::{Cells, read_column};
 use super::report::Report;
-use crate::data::CsvFile;
-use crate::data::problems::{Problems, shown};
 
 /// Reads the rows of all tables that the manifest gives into `data`. `cells` says how the individuals of a
 /// sort are written.
@@ -87,12 +87,18 @@ fn find_columns(file: &CsvFile, theory: &Theory, table: &Table) -> Result<Vec<us
     let name = file.name();
     let error = if missing.is_empty() {
         let what = format!("not declared in table `{}`", table.name);
-        Diagnostic::error(format!("{name}: {} {what}", columns(&extra, "is", "are")))
-            .help("remove it from the file, or declare it in the theory")
+        Diagnostic::error(
+            Code::UnknownColumn,
+            format!("{name}: {} {what}", columns(&extra, "is", "are")),
+        )
+        .help("remove it from the file, or declare it in the theory")
     } else {
         let what = format!("missing for table `{}`", table.name);
-        Diagnostic::error(format!("{name}: {} {what}", columns(&missing, "is", "are")))
-            .maybe_help(likely_cause(&missing, &extra, positions.is_empty()))
+        Diagnostic::error(
+            Code::MissingColumn,
+            format!("{name}: {} {what}", columns(&missing, "is", "are")),
+        )
+        .maybe_help(likely_cause(&missing, &extra, positions.is_empty()))
     };
     let found = quoted(file.columns().iter().map(String::as_str));
     let declared = declared.join(", ");

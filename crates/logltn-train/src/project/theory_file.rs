@@ -1,8 +1,8 @@
 //! The text of the theory that a manifest names.
 
 use logltn::{Diagnostics, Source, Span, Theory};
+use logltn_data::read_bytes;
 
-use crate::data::read_bytes;
 use crate::manifest::{Manifest, SortKind, TheoryNames};
 
 /// Reads it, or says why that did not work.
@@ -26,7 +26,7 @@ pub(super) fn read(manifest: &Manifest, out: &mut Diagnostics) -> Option<Source>
             // A byte-order mark is dropped by the source.
             let start = start - if text.starts_with('\u{feff}') { 3 } else { 0 };
             out.push(
-                logltn::Diagnostic::error("the theory is not UTF-8 text")
+                logltn::Diagnostic::error(logltn::Code::NotUtf8, "the theory is not UTF-8 text")
                     .at(
                         &Source::new(name, text),
                         Span::new(start, start + 3),

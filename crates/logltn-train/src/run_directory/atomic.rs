@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use logltn::Diagnostic;
+use logltn::{Code, Diagnostic};
 
 /// How the names of unfinished files end.
 const UNFINISHED: &str = ".unfinished";
@@ -32,17 +32,23 @@ const UNFINISHED: &str = ".unfinished";
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
     let folder = folder_of(path);
     if path.is_dir() {
-        return Err(Diagnostic::error(format!(
-            "{}: the file cannot be written: a folder of that name is in the way",
-            path.display()
-        )));
+        return Err(Diagnostic::error(
+            Code::CannotWrite,
+            format!(
+                "{}: the file cannot be written: a folder of that name is in the way",
+                path.display()
+            ),
+        ));
     }
     if !folder.is_dir() {
-        return Err(Diagnostic::error(format!(
-            "{}: the file cannot be written: there is no folder `{}`",
-            path.display(),
-            folder.display()
-        ))
+        return Err(Diagnostic::error(
+            Code::CannotWrite,
+            format!(
+                "{}: the file cannot be written: there is no folder `{}`",
+                path.display(),
+                folder.display()
+            ),
+        )
         .help("make the folder, or choose another one"));
     }
     let unfinished = unfinished_name(path);
@@ -112,7 +118,11 @@ pub(super) fn remove_leftovers(dir: &Path) {
 
 /// What went wrong with a file, in words that name the path, the reason and the remedy.
 pub(super) fn explain(path: &Path, what: &str, error: &io::Error) -> Diagnostic {
-    let diagnostic = Diagnostic::error(format!("{}: it {what}: {error}", path.display()));
+    let code = match what {
+        "cannot be read" => Code::FileUnreadable,
+        _ => Code::CannotWrite,
+    };
+    let diagnostic = Diagnostic::error(code, format!("{}: it {what}: {error}", path.display()));
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             diagnostic.help("make room on the disk, then continue the run with `--resume`")

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
+use logltn_data::parse_safetensors;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-
-use crate::data::parse_safetensors;
 
 /// A tensor's name, its shape, and its numbers in row-major order.
 pub type CheckpointTensor = (String, Vec<usize>, Vec<f32>);
@@ -104,7 +103,7 @@ impl Checkpoint {
 
 fn check(sorted: &[&CheckpointTensor]) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
-    let mut wrong = |text: String| problems.push(Diagnostic::error(text));
+    let mut wrong = |text: String| problems.push(Diagnostic::error(Code::CheckpointDamaged, text));
     if sorted.is_empty() {
         wrong("the checkpoint holds no tensors".into());
     }
@@ -146,9 +145,10 @@ fn metadata(bytes: &[u8], name: &str) -> Result<BTreeMap<String, String>, Diagno
         .and_then(|(length, rest)| rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?))
         .unwrap_or_default();
     let header: Header = serde_json::from_slice(header).map_err(|error| {
-        Diagnostic::error(format!(
-            "{name}: the metadata in the header cannot be read: {error}"
-        ))
+        Diagnostic::error(
+            Code::CheckpointDamaged,
+            format!("{name}: the metadata in the header cannot be read: {error}"),
+        )
         .help("the file is damaged: write it again")
     })?;
     Ok(header.metadata)

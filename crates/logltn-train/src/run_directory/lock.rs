@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 
-use logltn::Diagnostic;
+use logltn::{Code, Diagnostic};
 
 use super::atomic::explain;
 
@@ -23,10 +23,10 @@ impl Lock {
             .open(path)
             .map_err(|error| explain(path, "cannot be written", &error))?;
         match file.try_lock() {
-            Err(TryLockError::WouldBlock) => Err(Diagnostic::error(format!(
-                "{}: another process is writing a run there",
-                dir.display()
-            ))
+            Err(TryLockError::WouldBlock) => Err(Diagnostic::error(
+                Code::RunInUse,
+                format!("{}: another process is writing a run there", dir.display()),
+            )
             .help("wait for it to end, stop it, or choose another folder with `--out`")),
             // Some network file systems have no locks; a run there is no worse than without them.
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Lock { _file: file }),

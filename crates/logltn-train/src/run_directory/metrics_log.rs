@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 
 use super::atomic::explain;
 use super::record::StepRecord;
@@ -61,12 +61,15 @@ impl MetricsLog {
     /// If it has another number of axioms than the run, a metric that the run does not know, or cannot be written.
     pub fn append(&mut self, record: &StepRecord) -> Result<(), Diagnostics> {
         if record.axioms.len() != self.axiom_names.len() {
-            return Err(Diagnostic::error(format!(
-                "the record of step {} has {} axioms, but the run has {}",
-                record.step,
-                record.axioms.len(),
-                self.axiom_names.len()
-            ))
+            return Err(Diagnostic::error(
+                Code::RunDiffers,
+                format!(
+                    "the record of step {} has {} axioms, but the run has {}",
+                    record.step,
+                    record.axioms.len(),
+                    self.axiom_names.len()
+                ),
+            )
             .into());
         }
         let line = self.csv_line(record)?;
@@ -87,10 +90,13 @@ impl MetricsLog {
         let unknown = (record.metrics.iter())
             .find(|(name, _)| !self.metric_names.iter().any(|known| known == name));
         if let Some((name, _)) = unknown {
-            return Err(Diagnostic::error(format!(
-                "the record of step {} has a metric `{name}` that the run does not know",
-                record.step
-            ))
+            return Err(Diagnostic::error(
+                Code::RunDiffers,
+                format!(
+                    "the record of step {} has a metric `{name}` that the run does not know",
+                    record.step
+                ),
+            )
             .into());
         }
         let metric = |name: &String| {
@@ -131,11 +137,11 @@ fn header(axioms: &[String], metrics: &[String]) -> Result<String, Diagnostics> 
     let mut writer = csv::Writer::from_writer(Vec::new());
     let written = writer
         .write_record(cells.map(one_line))
-        .map_err(|error| Diagnostic::error(format!("metrics.csv: {error}")))
+        .map_err(|error| Diagnostic::error(Code::CannotWrite, format!("metrics.csv: {error}")))
         .and_then(|()| {
-            writer
-                .into_inner()
-                .map_err(|error| Diagnostic::error(format!("metrics.csv: {error}")))
+            writer.into_inner().map_err(|error| {
+                Diagnostic::error(Code::CannotWrite, format!("metrics.csv: {error}"))
+            })
         })?;
     Ok(String::from_utf8_lossy(&written).into_owned())
 }

@@ -9,7 +9,7 @@
 //!   metrics.jsonl            the same, as JSON
 //!   checkpoint.safetensors   the newest checkpoint
 //!   weights.safetensors      the final weights, when the run is finished
-//!   report.html, plots/      made from the above by crate::report
+//!   report.html, plots/      made from the above by `logltn-report`
 //!   run.lock                 held by the process that writes
 //! ```
 //!
@@ -29,9 +29,8 @@ mod tests;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use logltn::{Diagnostic, Diagnostics};
-
-use crate::data::read_bytes;
+use logltn::{Code, Diagnostic, Diagnostics};
+use logltn_data::read_bytes;
 
 pub use atomic::write_atomically;
 pub use checkpoint::{Checkpoint, CheckpointTensor};
@@ -80,10 +79,13 @@ impl RunDirectory {
     pub fn create(dir: &Path) -> Result<RunDirectory, Diagnostics> {
         let run = RunDirectory::locked(dir)?;
         if let Some(found) = run.trace() {
-            return Err(Diagnostic::error(format!(
-                "{}: the folder holds a run already (`{found}` is there)",
-                dir.display()
-            ))
+            return Err(Diagnostic::error(
+                Code::RunExists,
+                format!(
+                    "{}: the folder holds a run already (`{found}` is there)",
+                    dir.display()
+                ),
+            )
             .help("continue it with `--resume`, or choose another folder with `--out`")
             .into());
         }
@@ -115,24 +117,34 @@ impl RunDirectory {
         }
         let shown = dir.display();
         Err(if dir.is_dir() {
-            Diagnostic::error(format!("{shown}: the folder holds no run"))
-                .help("make one with `logltn train … --out DIR`")
+            Diagnostic::error(
+                Code::RunNotFound,
+                format!("{shown}: the folder holds no run"),
+            )
+            .help("make one with `logltn train … --out DIR`")
         } else if dir.exists() {
-            Diagnostic::error(format!(
-                "{shown}: expected the folder of a run, found a file"
-            ))
+            Diagnostic::error(
+                Code::NotAFolder,
+                format!("{shown}: expected the folder of a run, found a file"),
+            )
         } else {
-            Diagnostic::error(format!("{shown}: there is no such folder"))
+            Diagnostic::error(
+                Code::FileNotFound,
+                format!("{shown}: there is no such folder"),
+            )
         }
         .into())
     }
 
     fn locked(dir: &Path) -> Result<RunDirectory, Diagnostics> {
         if dir.exists() && !dir.is_dir() {
-            return Err(Diagnostic::error(format!(
-                "{}: expected a folder for the run, found a file",
-                dir.display()
-            ))
+            return Err(Diagnostic::error(
+                Code::NotAFolder,
+                format!(
+                    "{}: expected a folder for the run, found a file",
+                    dir.display()
+                ),
+            )
             .help("choose another folder with `--out`")
             .into());
         }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -161,8 +161,11 @@ impl RecordReader {
         self.line += 1;
         let place = |what: String| {
             Diagnostics::from(
-                Diagnostic::error(format!("{}:{}: {what}", self.name, self.line))
-                    .help("the file should be as `logltn train` wrote it"),
+                Diagnostic::error(
+                    Code::RunDamaged,
+                    format!("{}:{}: {what}", self.name, self.line),
+                )
+                .help("the file should be as `logltn train` wrote it"),
             )
         };
         let length = self

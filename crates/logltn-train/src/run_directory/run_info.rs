@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 use serde::{Deserialize, Serialize};
 
 /// What is known of a run as a whole.
@@ -86,9 +86,12 @@ impl RunInfo {
     /// If it is not such a text. Keys that are missing get defaults, so that newer programs can read older runs.
     pub fn parse(bytes: &[u8], name: &str) -> Result<RunInfo, Diagnostics> {
         serde_json::from_slice(bytes).map_err(|error| {
-            Diagnostic::error(format!("{name}: it cannot be understood: {error}"))
-                .help("the file should be as `logltn train` wrote it")
-                .into()
+            Diagnostic::error(
+                Code::RunDamaged,
+                format!("{name}: it cannot be understood: {error}"),
+            )
+            .help("the file should be as `logltn train` wrote it")
+            .into()
         })
     }
 }

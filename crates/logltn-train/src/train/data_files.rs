@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use flate2::CrcReader;
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 
 use crate::manifest::{Grounding, Individuals, Manifest, MetricTruth, Spanned};
 
@@ -77,9 +77,12 @@ pub(super) fn unchanged(
             && is != was
         {
             errors.push(
-                Diagnostic::error(format!(
-                    "the run is of another training: the file `{path}` holds something else now"
-                ))
+                Diagnostic::error(
+                    Code::RunDiffers,
+                    format!(
+                        "the run is of another training: the file `{path}` holds something else now"
+                    ),
+                )
                 .note(format!("it was {was} when the run began and is {is} now"))
                 .help(
                     "resume with the data that the run began with, or start anew in another folder",

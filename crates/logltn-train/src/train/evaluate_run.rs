@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use logltn::{Diagnostic, Diagnostics, Parameters, Semantics};
+use logltn::{Code, Diagnostic, Diagnostics, Parameters, Semantics};
 
 use crate::model::Model;
 use crate::project::{Evaluated, Project};
@@ -49,10 +49,13 @@ fn weights_of(folder: &Path) -> Result<Checkpoint, Diagnostics> {
         return Ok(weights);
     }
     run.checkpoint()?.ok_or_else(|| {
-        Diagnostic::error(format!(
-            "{}: the run has no weights yet, not even a checkpoint",
-            folder.display()
-        ))
+        Diagnostic::error(
+            Code::NoWeights,
+            format!(
+                "{}: the run has no weights yet, not even a checkpoint",
+                folder.display()
+            ),
+        )
         .help("let `logltn train` go on to its first checkpoint, or continue it with `--resume`")
         .into()
     })

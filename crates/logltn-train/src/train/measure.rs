@@ -2,11 +2,11 @@
 
 use logltn::theory::{ArgumentSort, ColumnSort, PredicateId, SortKind, TableId};
 use logltn::{
-    ColumnData, Data, Diagnostic, Diagnostics, Engine, Output, OutputKind, Parameters, Plan,
+    Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Output, OutputKind, Parameters, Plan,
     Semantics,
 };
+use logltn_data::CsvFile;
 
-use crate::data::CsvFile;
 use crate::manifest::{Metric, MetricKind, MetricTruth};
 use crate::metrics::{
     MetricError, accuracy, adjusted_rand_index, average_precision, balanced_accuracy, roc_auc,
@@ -56,15 +56,15 @@ pub(super) fn read(project: &Project) -> Result<Vec<Measure>, Diagnostics> {
 impl Measure {
     fn read(project: &Project, metric: &Metric) -> Result<Measure, Diagnostics> {
         let source = &project.manifest.source;
-        let wrong = |message: String| {
-            Diagnostics::from(Diagnostic::error(message).at(source, metric.span, ""))
+        let wrong = |code, message: String| {
+            Diagnostics::from(Diagnostic::error(code, message).at(source, metric.span, ""))
         };
         let theory = project.theory();
         let predicate = theory.predicate(&metric.predicate).ok_or_else(|| {
-            wrong(format!(
-                "the theory has no predicate `{}`",
-                metric.predicate.value
-            ))
+            wrong(
+                Code::UnknownPredicate,
+                format!("the theory has no predicate `{}`", metric.predicate.value),
+            )
         })?;
         let output = project.outputs[predicate.index()];
         let arguments = &theory[predicate].arguments;
@@ -86,28 +86,37 @@ impl Measure {
             MetricKind::AveragePrecision | MetricKind::RocAuc
         );
         if !ranks && !output.per_class {
-            return Err(wrong(format!(
-                "`{}` needs a predicate that picks one of several classes, which `{}` does not",
-                metric.kind.name(),
-                theory[predicate].name
-            )));
+            return Err(wrong(
+                Code::MetricDoesNotFit,
+                format!(
+                    "`{}` needs a predicate that picks one of several classes, which `{}` does not",
+                    metric.kind.name(),
+                    theory[predicate].name
+                ),
+            ));
         }
         match &metric.truth {
             MetricTruth::Labels(sort) => {
-                let id = theory
-                    .sort(&sort.value)
-                    .ok_or_else(|| wrong(format!("the theory has no sort `{}`", sort.value)))?;
+                let id = theory.sort(&sort.value).ok_or_else(|| {
+                    wrong(
+                        Code::UnknownSort,
+                        format!("the theory has no sort `{}`", sort.value),
+                    )
+                })?;
                 let labels = project.labels_of(id)?.ok_or_else(|| {
-                    wrong(format!(
-                        "sort `{}` has no `labels` in the manifest",
-                        sort.value
-                    ))
+                    wrong(
+                        Code::NoLabels,
+                        format!("sort `{}` has no `labels` in the manifest", sort.value),
+                    )
                 })?;
                 if arity != 1 || arguments[0] != ArgumentSort::Sort(id) || ranks {
-                    return Err(wrong(format!(
-                        "labels of sort `{}` can be compared with a predicate `P({0}, class)` only",
-                        sort.value
-                    )));
+                    return Err(wrong(
+                        Code::MetricDoesNotFit,
+                        format!(
+                            "labels of sort `{}` can be compared with a predicate `P({0}, class)` only",
+                            sort.value
+                        ),
+                    ));
                 }
                 measure.tuples = (0..labels.len() as u32).collect();
                 measure.known =
@@ -118,13 +127,16 @@ impl Measure {
                 measure.read_rows(project, &file, arguments)?;
             }
             MetricTruth::Table(table) => {
-                let id = theory
-                    .table(&table.value)
-                    .ok_or_else(|| wrong(format!("the theory has no table `{}`", table.value)))?;
+                let id = theory.table(&table.value).ok_or_else(|| {
+                    wrong(
+                        Code::UnknownTable,
+                        format!("the theory has no table `{}`", table.value),
+                    )
+                })?;
                 let rows = project
                     .data
                     .table(id)
-                    .ok_or_else(|| wrong("no rows".into()))?;
+                    .ok_or_else(|| wrong(Code::MissingData, "no rows".into()))?;
                 measure.take_columns(&rows.columns, &table.value)?;
             }
         }
@@ -146,20 +158,26 @@ impl Measure {
             } else {
                 "its predicate's arguments, the last of which is the right class"
             };
-            return Err(Diagnostic::error(format!(
-                "{}: expected {count} columns, {what}, found {}",
-                file.name(),
-                file.columns().len()
-            ))
+            return Err(Diagnostic::error(
+                Code::WrongShape,
+                format!(
+                    "{}: expected {count} columns, {what}, found {}",
+                    file.name(),
+                    file.columns().len()
+                ),
+            )
             .into());
         }
         let mut columns = Vec::new();
         for (i, argument) in arguments.iter().enumerate() {
             let ArgumentSort::Sort(sort) = argument else {
-                return Err(Diagnostic::error(format!(
-                    "{}: a predicate of vectors cannot be measured on rows",
-                    file.name()
-                ))
+                return Err(Diagnostic::error(
+                    Code::VectorArgument,
+                    format!(
+                        "{}: a predicate of vectors cannot be measured on rows",
+                        file.name()
+                    ),
+                )
                 .into());
             };
             columns.push(project.read_column(file, i, ColumnSort::Sort(*sort))?);
@@ -172,10 +190,13 @@ impl Measure {
 
     fn take_columns(&mut self, columns: &[ColumnData], name: &str) -> Result<(), Diagnostics> {
         let wrong = || {
-            Diagnostics::from(Diagnostic::error(format!(
-                "{name}: its columns are not the arguments of the predicate that `{}` measures",
-                self.label
-            )))
+            Diagnostics::from(Diagnostic::error(
+                Code::WrongSort,
+                format!(
+                    "{name}: its columns are not the arguments of the predicate that `{}` measures",
+                    self.label
+                ),
+            ))
         };
         let (arguments, answer) = columns.split_at(self.arity.min(columns.len()));
         let rows = columns.first().map_or(0, ColumnData::len);
@@ -226,7 +247,11 @@ impl Measure {
             Known::Rows(_) => Ok(f64::NAN),
         };
         value.map_err(|error: MetricError| {
-            Diagnostic::error(format!("`{}` cannot be computed: {error}", self.label)).into()
+            Diagnostic::error(
+                Code::MetricUndefined,
+                format!("`{}` cannot be computed: {error}", self.label),
+            )
+            .into()
         })
     }
 }
@@ -274,8 +299,8 @@ impl RowCheck {
     fn read(project: &Project, metric: &Metric) -> Result<RowCheck, Diagnostics> {
         let theory = project.theory();
         let source = &project.manifest.source;
-        let wrong = |message: &str| {
-            Diagnostics::from(Diagnostic::error(message).at(source, metric.span, "").help(
+        let wrong = |code, message: &str| {
+            Diagnostics::from(Diagnostic::error(code, message).at(source, metric.span, "").help(
                 "write `table = \"…\"`, and `rows = \"…\"` for other rows than the table's own",
             ))
         };
@@ -287,13 +312,14 @@ impl RowCheck {
             } => (table, Some(file)),
             _ => {
                 return Err(wrong(
+                    Code::MissingKey,
                     "`row_accuracy` needs a table whose rows are to be right",
                 ));
             }
         };
         let id = theory
             .table(&table.value)
-            .ok_or_else(|| wrong("the theory has no such table"))?;
+            .ok_or_else(|| wrong(Code::UnknownTable, "the theory has no such table"))?;
         // Only axioms that say something of each of its rows.
         let mut data: Data = project.data.with_axioms(|axiom| {
             use logltn::theory::{Binding, FormulaKind, Quantifier};

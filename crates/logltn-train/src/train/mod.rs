@@ -4,22 +4,23 @@
 //! directory, and can be interrupted at any moment.
 
 mod batches;
+mod classified;
 mod data_files;
 mod evaluate_run;
 mod measure;
 mod optimise;
-mod pictures;
 mod resolved;
 mod run;
 mod state;
 mod unchanged;
 
-use logltn::{Diagnostic, Diagnostics, Engine, Parameters, Plan, Semantics};
+use logltn::{Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Semantics};
 
 use crate::manifest::{By, Length, Phase as PhaseSpec, Train};
 use crate::model::{Grounding, Model};
 use crate::project::Project;
 use batches::TableBatches;
+pub use classified::Classified;
 pub use evaluate_run::evaluate_run;
 use measure::Measure;
 use optimise::Optimise;
@@ -118,13 +119,12 @@ impl Trainer {
             }];
         }
         if train.phases.is_empty() {
-            return Err(
-                Diagnostic::error("the manifest does not say how long to train")
-                    .help(
-                        "write `steps = 1000` or `epochs = 20` under `[train]`, or give `--steps`",
-                    )
-                    .into(),
-            );
+            return Err(Diagnostic::error(
+                Code::NoTrainingLength,
+                "the manifest does not say how long to train",
+            )
+            .help("write `steps = 1000` or `epochs = 20` under `[train]`, or give `--steps`")
+            .into());
         }
         let seed = options.seed.unwrap_or(train.seed);
         let semantics = options.semantics.unwrap_or(project.manifest.semantics);
@@ -194,16 +194,18 @@ impl Trainer {
         let theory = self.project.theory();
         let Some(id) = theory.predicate(predicate) else {
             let names = theory.predicates.iter().map(|p| p.name.as_str());
-            return Err(
-                Diagnostic::error(format!("the theory has no predicate `{predicate}`"))
-                    .maybe_help(logltn::did_you_mean(predicate, names))
-                    .into(),
-            );
+            return Err(Diagnostic::error(
+                Code::UnknownPredicate,
+                format!("the theory has no predicate `{predicate}`"),
+            )
+            .maybe_help(logltn::did_you_mean(predicate, names))
+            .into());
         };
         if self.done > 0 {
-            return Err(Diagnostic::error(format!(
-                "`{predicate}` cannot be grounded in the middle of a training"
-            ))
+            return Err(Diagnostic::error(
+                Code::TrainingHasBegun,
+                format!("`{predicate}` cannot be grounded in the middle of a training"),
+            )
             .help("call `ground` before the first step")
             .into());
         }
@@ -215,7 +217,7 @@ impl Trainer {
     /// From now on each step moves the parameters of this predicate's network twice, by the same gradient.
     ///
     /// That is what an optimiser does that was given them twice, as the paper's authors' released code does.
-    pub(crate) fn move_twice(&mut self, predicate: &str) {
+    pub fn move_twice(&mut self, predicate: &str) {
         self.optimise.move_twice(predicate);
     }
 
@@ -321,10 +323,13 @@ impl Trainer {
         }
         let (loss, sat) = (value.loss, value.sat);
         if let Some(bad) = axioms.iter().position(|a| a.is_infinite()) {
-            return Err(Diagnostic::error(format!(
-                "step {step}: axiom `{}` has the truth {}",
-                self.axioms[bad].0, axioms[bad]
-            ))
+            return Err(Diagnostic::error(
+                Code::TrainingDiverged,
+                format!(
+                    "step {step}: axiom `{}` has the truth {}",
+                    self.axioms[bad].0, axioms[bad]
+                ),
+            )
             .into());
         }
         self.model.backward(&phase.engine);
@@ -384,7 +389,7 @@ impl Trainer {
             }
             None => format!("the loss is {loss}"),
         };
-        Diagnostic::error(format!("step {step}: {what}{axiom}"))
+        Diagnostic::error(Code::TrainingDiverged, format!("step {step}: {what}{axiom}"))
             .help("a smaller `learning_rate`, or `clip_norm` under `[train]`, keeps networks from running away")
             .into()
     }
@@ -403,13 +408,16 @@ impl Trainer {
         let theory = self.project.theory();
         for (norm, axiom) in norms.iter().zip(phase.engine.plan().axioms()) {
             let warning = if *norm == 0.0 && axiom.weight > 0.0 && axiom.groundings > 0 {
-                Diagnostic::warning(format!(
-                    "step {}: the gradient of axiom `{}` vanishes",
-                    self.done, axiom.name
-                ))
+                Diagnostic::warning(
+                    Code::VanishingGradient,
+                    format!(
+                        "step {}: the gradient of axiom `{}` vanishes",
+                        self.done, axiom.name
+                    ),
+                )
                 .help("it is satisfied for good, or its operators let nothing through")
             } else if norms.len() > 1 && *norm > 100.0 * (total - norm) {
-                Diagnostic::warning(format!(
+                Diagnostic::warning(Code::DominatingGradient, format!(
                     "step {}: the gradient of axiom `{}` is more than 100 times that of all others together",
                     self.done, axiom.name
                 ))

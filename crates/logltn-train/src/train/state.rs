@@ -1,6 +1,6 @@
 //! The whole state of a training as a checkpoint, and back.
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 
 use super::Trainer;
 use crate::run_directory::Checkpoint;
@@ -53,9 +53,11 @@ impl Trainer {
     pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Diagnostics> {
         let other = |what: String| {
             Diagnostics::from(
-                Diagnostic::error(format!("the checkpoint is of another training: {what}")).help(
-                    "resume with the same manifest and flags, or start anew in another folder",
-                ),
+                Diagnostic::error(
+                    Code::RunDiffers,
+                    format!("the checkpoint is of another training: {what}"),
+                )
+                .help("resume with the same manifest and flags, or start anew in another folder"),
             )
         };
         let meta = |key: &str| checkpoint.meta.get(key).map_or("", String::as_str);
@@ -83,6 +85,7 @@ impl Trainer {
         }
         let damaged = || {
             Diagnostics::from(Diagnostic::error(
+                Code::CheckpointDamaged,
                 "the checkpoint's record of the training is damaged",
             ))
         };

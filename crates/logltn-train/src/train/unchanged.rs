@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logltn::{Diagnostic, Diagnostics, Source, Theory};
+use logltn::{Code, Diagnostic, Diagnostics, Source, Theory};
 use toml::de::{DeTable, DeValue};
 
 /// What may change between the parts of a run: it is measured, but nothing is learnt from it.
@@ -51,7 +51,7 @@ pub(super) fn theory(before: &str, now: &str) -> Result<(), Diagnostics> {
 }
 
 fn other(what: String) -> Diagnostic {
-    Diagnostic::error(format!("the run is of another training: {what}")).help(
+    Diagnostic::error(Code::RunDiffers, format!("the run is of another training: {what}")).help(
         "resume with the manifest and the theory that the run began with (its directory has copies), or start anew in another folder",
     )
 }

@@ -1,8 +1,8 @@
 //! An `exists` by elimination, for all outer bindings of a block: the factors' values are gathered, then
 //! each step sums over its combinations, and the backward pass goes through the steps in reverse.
 
-use super::run::{FLOOR, Run};
-use crate::operators::Semiring;
+use super::run::Run;
+use crate::operators::{FLOOR, Semiring};
 use crate::plan::physical::{Physical, Place};
 use crate::plan::program::{Elimination, EliminationInput, NodeKind};
 use crate::vector::Real;
@@ -243,7 +243,7 @@ impl<T: Real> Run<'_, '_, T> {
             self.lane.blocks.put_cursor(factor.level, cursor);
             self.lane.resident[factor.level] = if blocks == 1 { stamp } else { 0 };
         }
-        let alpha = self.shared.settings.alpha;
+        let alpha = self.settings.alpha;
         work.forward(elimination, semiring, alpha);
         let mut out = self.take_values(node);
         let mut empty = 0;
@@ -260,7 +260,7 @@ impl<T: Real> Run<'_, '_, T> {
                 Semiring::Exponentials { mean: false } => elimination.log_unread,
                 Semiring::Greatest => 0.0,
             };
-            *out = T::from_f64(shift / self.shared.aggregators.alpha);
+            *out = T::from_f64(shift / self.aggregators.alpha);
             for (step, last) in work.steps.iter().zip(&elimination.last) {
                 if *last {
                     *out += step.message[step.starts[binding].1 as usize];

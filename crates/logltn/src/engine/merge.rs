@@ -46,7 +46,7 @@ pub(super) fn merge<T: Real>(
                 (&mut totals[item.part], partial)
             {
                 let aggregation = shared.aggregation(root_is_forall(shared, part));
-                aggregation.merge(&shared.aggregators, total, more);
+                aggregation.merge(&shared.settings[part.program], total, more);
             }
         }
     }
@@ -59,7 +59,8 @@ pub(super) fn merge<T: Real>(
                 if state.count == 0.0 && !forall {
                     value.empty_exists += 1;
                 }
-                run::quantifier_value(shared, forall, state)
+                let settings = &shared.settings[part.program];
+                run::quantifier_value(shared, settings, forall, state)
             }
         };
     }

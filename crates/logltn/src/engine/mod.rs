@@ -11,14 +11,15 @@ mod lane;
 mod literals;
 mod merge;
 mod over_axioms;
+mod parameters;
 mod run;
 mod share;
 
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::operators::Settings;
-use crate::parameters::Parameters;
+use crate::parameters::{AxiomParameters, Parameters};
 use crate::plan::physical::{Node, Physical};
 use crate::plan::program::NodeKind;
 use crate::plan::{ArgumentShape, Plan};
@@ -48,10 +49,13 @@ pub struct Engine<T: Real> {
     numbers: Vec<Vec<T>>,
     gradients: Vec<Vec<T>>,
     fusing: Fusing,
-    /// Whether the p-means' powers let small clauses have them now.
-    tame_powers: bool,
-    /// By request, plain and negated, if a small clause reads it.
-    exponentials: Vec<Option<Exponentials>>,
+    /// By axiom: the parameters of its own, and those of the current call with them.
+    own: Vec<AxiomParameters>,
+    settings: Vec<Settings<f64>>,
+    /// By request: whether the literal and its negation are wanted.
+    wanted: Vec<[bool; 2]>,
+    /// By request, plain and negated, if a small clause reads it; of the α that was asked for last.
+    exponentials: Vec<Option<(f64, Exponentials)>>,
     /// For a table's derivatives by small clauses.
     scratch: Vec<T>,
     lanes: Vec<LaneWork<T>>,
@@ -76,14 +80,14 @@ struct Ground<T> {
 }
 
 impl<T: Real> Ground<T> {
-    fn shared(&self, parameters: &Parameters) -> Shared<'_, T> {
+    fn shared<'a>(&'a self, settings: &'a [Settings<f64>]) -> Shared<'a, T> {
         let Ground {
             plan,
             active,
             literals,
             ..
         } = self;
-        Shared::new(plan, active, literals, parameters)
+        Shared::new(plan, active, literals, settings)
     }
 }
 
@@ -166,6 +170,8 @@ impl<T: Real> Engine<T> {
         let count = plan.requests.len();
         let axioms = plan.axioms.len();
         let over_axioms = OverAxioms::new(plan.axioms.iter().map(|a| a.weight).collect());
+        let eps = plan.semantics.stable_eps;
+        let wanted = wanted_literals(&plan);
         let mut engine = Engine {
             ground: Ground {
                 plan,
@@ -177,7 +183,9 @@ impl<T: Real> Engine<T> {
             numbers: vec![Vec::new(); count],
             gradients: vec![Vec::new(); count],
             fusing: Fusing::default(),
-            tame_powers: true,
+            own: vec![AxiomParameters::default(); axioms],
+            settings: vec![Settings::new(&Parameters::default(), eps); axioms],
+            wanted,
             exponentials: Vec::new(),
             scratch: Vec::new(),
             lanes: Vec::new(),
@@ -236,15 +244,21 @@ impl<T: Real> Engine<T> {
         let name = &self.ground.plan.data.theory()[table].name;
         let data = self.ground.plan.data.table(table);
         let Some(data) = data.filter(|t| t.batched) else {
-            return Err(Diagnostic::error(format!("table `{name}` is not batched"))
-                .help("say so with `Data::set_batched` before planning")
-                .into());
+            return Err(Diagnostic::error(
+                Code::TableNotBatched,
+                format!("table `{name}` is not batched"),
+            )
+            .help("say so with `Data::set_batched` before planning")
+            .into());
         };
         if let Some(row) = rows.iter().find(|r| **r as usize >= data.rows) {
-            return Err(Diagnostic::error(format!(
-                "row {row} is not in table `{name}`, which has {} rows",
-                data.rows
-            ))
+            return Err(Diagnostic::error(
+                Code::RowOutOfRange,
+                format!(
+                    "row {row} is not in table `{name}`, which has {} rows",
+                    data.rows
+                ),
+            )
             .into());
         }
         self.ground.active.restrict(&self.ground.plan, table, rows);
@@ -303,14 +317,12 @@ impl<T: Real> Engine<T> {
         gradients: bool,
     ) -> Result<&Evaluation, Diagnostics> {
         if let Err(error) = parameters.validate() {
-            return Err(Diagnostic::error(error.to_string()).into());
+            return Err(Diagnostic::error(Code::ParameterOutOfRange, error.to_string()).into());
         }
         self.check_numbers()?;
         let semantics = self.ground.plan.semantics;
         let settings = Settings::new(parameters, semantics.stable_eps);
-        let tame = clause::powers_are_tame(&settings);
-        if tame != self.tame_powers {
-            self.tame_powers = tame;
+        if self.take_parameters(parameters) {
             self.assign_lanes();
         }
         self.forward_literals(parameters);
@@ -320,7 +332,7 @@ impl<T: Real> Engine<T> {
         if gradients {
             self.clear_derivatives();
         }
-        let shared = self.ground.shared(parameters);
+        let shared = self.ground.shared(&self.settings);
         let (parts, derivatives, tables) = (&self.parts, &self.derivatives, &self.ground.tables);
         let forward = |_: usize, work: &mut LaneWork<T>| {
             work.found.clear();
@@ -377,7 +389,7 @@ impl<T: Real> Engine<T> {
             if !self.parts.iter().all(gone_along) {
                 each_lane(&mut self.lanes, backward);
             }
-            self.backward_literals(&settings, None);
+            self.backward_literals(None);
         }
         Ok(&self.evaluation)
     }
@@ -385,11 +397,11 @@ impl<T: Real> Engine<T> {
     /// How much each axiom pulls: the norm of the gradient of its part of the loss by all numbers, after
     /// [`Engine::evaluate_with_gradients`] with the same parameters. Overwrites [`Engine::gradient`].
     pub fn axiom_gradient_norms(&mut self, parameters: &Parameters) -> Vec<f64> {
+        self.take_parameters(parameters);
         let mut norms = Vec::with_capacity(self.ground.plan.programs.len());
         for axiom in 0..self.ground.plan.programs.len() {
-            let semantics = self.ground.plan.semantics;
             self.clear_derivatives();
-            let shared = self.ground.shared(parameters);
+            let shared = self.ground.shared(&self.settings);
             let derivative = self.derivatives[axiom];
             for (lane, work) in self.lanes.iter_mut().enumerate() {
                 for item in work.items.iter().filter(|_| derivative != 0.0) {
@@ -403,8 +415,7 @@ impl<T: Real> Engine<T> {
                     }
                 }
             }
-            let settings = Settings::new(parameters, semantics.stable_eps);
-            self.backward_literals(&settings, Some(axiom));
+            self.backward_literals(Some(axiom));
             let squares = (self.gradients.iter().flatten()).map(|g| g.to_f64() * g.to_f64());
             norms.push(squares.sum::<f64>().sqrt());
         }
@@ -418,12 +429,12 @@ impl<T: Real> Engine<T> {
             let only_clauses = items.iter().all(|i| parts[i.part].fused.is_some());
             let by_literal = &mut work.lane.by_literal;
             by_literal.resize_with(self.ground.plan.requests.len(), Default::default);
-            for (i, request) in self.ground.plan.requests.iter().enumerate() {
-                for (by, occurs) in by_literal[i].iter_mut().zip(request.occurs) {
+            for (i, wanted) in self.wanted.iter().enumerate() {
+                for (by, wanted) in by_literal[i].iter_mut().zip(wanted) {
                     by.clear();
                     // The first lane's tables are where all are added up; the others have those they add to, if any:
                     // small clauses have tables of their own.
-                    if lane == 0 || occurs && !only_clauses {
+                    if lane == 0 || *wanted && !only_clauses {
                         by.resize(self.ground.literals[i].positive.len(), T::ZERO);
                     }
                 }
@@ -435,20 +446,20 @@ impl<T: Real> Engine<T> {
         let space = self.ground.plan.semantics.space;
         for (i, request) in self.ground.plan.requests.iter().enumerate() {
             let kind = self.ground.plan.outputs[request.predicate.index()].kind;
-            let negated = request.occurs[1];
+            let negated = self.wanted[i][1];
             self.ground.literals[i].forward(kind, space, negated, request.width, &self.numbers[i]);
         }
-        let exponentials = clause::wants_exponentials(&self.ground.plan.semantics);
-        if exponentials && self.look_at_exponentials(parameters.alpha) {
+        let exponentials = self.ground.plan.semantics.clauses_take_exponentials();
+        if exponentials && self.look_at_exponentials() {
             self.assign_lanes();
         }
-        let alpha = exponentials.then(|| T::from_f64(parameters.alpha));
+        let alpha = exponentials.then_some(parameters.alpha);
         self.ground.tables.fill(&self.ground.literals, alpha);
     }
 
     /// Adds up the lanes' derivatives by literals, those of small clauses included (of one axiom, if only that is
     /// asked for), and hands them on to the numbers.
-    fn backward_literals(&mut self, settings: &Settings<f64>, only: Option<usize>) {
+    fn backward_literals(&mut self, only: Option<usize>) {
         let space = self.ground.plan.semantics.space;
         for (i, request) in self.ground.plan.requests.iter().enumerate() {
             let kind = self.ground.plan.outputs[request.predicate.index()].kind;
@@ -472,6 +483,7 @@ impl<T: Real> Engine<T> {
                 }
                 let clause = &self.ground.plan.programs[part.program].clauses[fused.clause];
                 let derivative = self.derivatives[part.program];
+                let settings = &self.settings[part.program];
                 let factor = clause::common_factor(clause, settings, &total, derivative);
                 let sums = self.lanes.iter().flat_map(|lane| {
                     let own = lane.items.iter().zip(&lane.sums);
@@ -522,13 +534,16 @@ impl<T: Real> Engine<T> {
             };
             let axiom = self.ground.plan.programs.iter().position(asks);
             let axiom = axiom.map_or("?", |a| self.ground.plan.axioms[a].name.as_str());
-            return Err(Diagnostic::error(format!(
-                "predicate `{}` gave {} in row {}, column {} of its answer",
-                theory[request.predicate].name,
-                numbers[at].to_f64(),
-                at / request.width,
-                at % request.width,
-            ))
+            return Err(Diagnostic::error(
+                Code::NotFinite,
+                format!(
+                    "predicate `{}` gave {} in row {}, column {} of its answer",
+                    theory[request.predicate].name,
+                    numbers[at].to_f64(),
+                    at / request.width,
+                    at % request.width,
+                ),
+            )
             .at(
                 &theory.source,
                 self.ground.plan.requests[i].span,
@@ -539,4 +554,33 @@ impl<T: Real> Engine<T> {
         }
         Ok(())
     }
+}
+
+/// By request: whether the literal and its negation are wanted, as themselves or as each other's complements.
+fn wanted_literals(plan: &Plan) -> Vec<[bool; 2]> {
+    let mut wanted: Vec<[bool; 2]> = plan.requests.iter().map(|r| r.occurs).collect();
+    let semantics = &plan.semantics;
+    for exec in &plan.programs {
+        for node in &exec.nodes {
+            let (members, wants) = match &node.kind {
+                NodeKind::And(members) => {
+                    (members.as_slice(), semantics.and.laws().wants_complements)
+                }
+                NodeKind::Or(members) => {
+                    (members.as_slice(), semantics.or.laws().wants_complements)
+                }
+                NodeKind::Quantifier { forall, body, .. } => {
+                    let laws = semantics.aggregator(*forall).laws();
+                    (std::slice::from_ref(body), laws.wants_complements)
+                }
+                _ => continue,
+            };
+            for &member in members.iter().filter(|_| wants) {
+                if let NodeKind::Literal { request, .. } = exec.nodes[member].kind {
+                    wanted[request] = [true; 2];
+                }
+            }
+        }
+    }
+    wanted
 }

@@ -1,27 +1,29 @@
 //! All axioms together: the last aggregation, with weights, and its derivatives.
 
 use super::Evaluation;
-use crate::operators::{Aggregation, Block, Segment, Settings, Slopes};
+use crate::operators::{self, Accumulated, Aggregation, Block, Segment, Settings, Slopes};
 use crate::semantics::Semantics;
 
 /// The aggregation over axioms, with its buffers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct OverAxioms {
     /// By axiom.
     pub weights: Vec<f64>,
     truths: Vec<f64>,
-    work: Vec<f64>,
-    scratch: Vec<f64>,
+    complements: Vec<f64>,
+    by_complements: Vec<f64>,
+    pub scratch: [Vec<f64>; 2],
 }
 
 impl OverAxioms {
     pub fn new(weights: Vec<f64>) -> OverAxioms {
-        let zeros = vec![0.0; weights.len()];
+        let zeros = || vec![0.0; weights.len()];
         OverAxioms {
+            truths: zeros(),
+            complements: zeros(),
+            by_complements: zeros(),
+            scratch: [zeros(), zeros()],
             weights,
-            truths: zeros.clone(),
-            work: zeros.clone(),
-            scratch: zeros,
         }
     }
 
@@ -37,6 +39,10 @@ impl OverAxioms {
         for (truth, axiom) in self.truths.iter_mut().zip(&evaluation.axioms) {
             *truth = axiom.truth;
         }
+        let complements = aggregation.laws.wants_complements;
+        if complements {
+            operators::complements(&self.truths, &mut self.complements);
+        }
         let all = [Segment {
             parent: 0,
             start: 0,
@@ -44,27 +50,38 @@ impl OverAxioms {
         }];
         let block = Block {
             values: &self.truths,
+            complements: &self.complements,
             segments: &all,
             weights: Some(&self.weights),
         };
-        let mut state = [(aggregation.start)()];
-        aggregation.accumulate(s, block, &mut state, &mut self.work, &mut self.scratch);
-        evaluation.sat = (aggregation.value)(s, &state[0]);
+        let [work, scratch] = &mut self.scratch;
+        let mut states = [(aggregation.start)()];
+        let to = Accumulated {
+            states: &mut states,
+            work,
+            scratch,
+        };
+        aggregation.accumulate(s, block, to);
+        evaluation.sat = (aggregation.value)(s, &states[0]);
         evaluation.loss = semantics.loss.of(evaluation.sat);
-        let slopes = Slopes {
-            states: &mut state,
+        let to = Slopes {
+            states: &mut states,
             by: &|_| semantics.loss.slope(),
             fresh: false,
             out: derivatives,
-            scratch: &mut self.scratch,
+            by_complements: &mut self.by_complements,
+            scratch,
         };
-        (aggregation.slopes)(s, block, slopes);
+        (aggregation.slopes)(s, block, to);
+        if complements {
+            operators::add_slopes(&self.truths, &self.by_complements, derivatives);
+        }
         for slope in derivatives {
             *slope = if slope.is_finite() { *slope } else { 0.0 };
         }
     }
 
-    /// The derivatives alone, if they do not depend on the axioms' truths.
+    /// The derivatives alone, if they do not depend on the axioms' truths; whether that is so.
     pub fn derive_linear(
         &self,
         semantics: &Semantics,
@@ -74,10 +91,8 @@ impl OverAxioms {
         let total = self.weights.iter().sum();
         let laws = semantics.over_axioms.laws();
         for (slope, weight) in derivatives.iter_mut().zip(&self.weights) {
-            match laws.linear_slope(semantics.loss.slope() * weight, s, total) {
-                Some(linear) => *slope = linear,
-                None => return false,
-            }
+            let linear = laws.linear_slope(semantics.loss.slope() * weight, s, total);
+            *slope = linear.unwrap_or_default();
         }
         laws.is_linear()
     }

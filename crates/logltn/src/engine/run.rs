@@ -7,18 +7,15 @@ use super::eliminate;
 use super::lane::{Blocks, Cursor};
 use super::literals::Literals;
 use crate::operators::{
-    Aggregation, Block, Connection, Implication, Members, Negation, Settings, Slopes, Space, State,
+    self, Accumulated, Aggregation, Backward, Block, Connection, FLOOR, Forward, Implication,
+    Members, Negation, Settings, Slopes, Space, State,
 };
-use crate::parameters::Parameters;
 use crate::plan::Plan;
 use crate::plan::physical::{LevelComponent, MOST_LITERALS, Physical, Place};
 use crate::plan::program::NodeKind;
 use crate::recursion::deep;
 use crate::semantics::Semantics;
 use crate::vector::Real;
-
-/// An empty `exists` in log space: false, but finite.
-pub(super) const FLOOR: f64 = -1e5;
 
 /// What all lanes read.
 pub(super) struct Shared<'a, T> {
@@ -32,9 +29,8 @@ pub(super) struct Shared<'a, T> {
     not: Negation<T>,
     forall: Aggregation<T>,
     exists: Aggregation<T>,
-    pub settings: Settings<T>,
-    /// The same, as aggregators want them.
-    pub aggregators: Settings<f64>,
+    /// By axiom.
+    pub settings: &'a [Settings<f64>],
 }
 
 impl<'a, T: Real> Shared<'a, T> {
@@ -42,7 +38,7 @@ impl<'a, T: Real> Shared<'a, T> {
         plan: &'a Plan,
         active: &'a Active,
         literals: &'a [Literals<T>],
-        parameters: &Parameters,
+        settings: &'a [Settings<f64>],
     ) -> Shared<'a, T> {
         let semantics = &plan.semantics;
         Shared {
@@ -56,8 +52,7 @@ impl<'a, T: Real> Shared<'a, T> {
             not: semantics.not.computation(),
             forall: semantics.aggregator(true).computation(),
             exists: semantics.aggregator(false).computation(),
-            settings: Settings::new(parameters, semantics.stable_eps),
-            aggregators: Settings::new(parameters, semantics.stable_eps),
+            settings,
         }
     }
 
@@ -86,6 +81,9 @@ pub(super) struct Lane<T> {
     /// The two halves of an equivalence, and what their conjunction keeps for its derivatives.
     halves: [Vec<T>; 2],
     by_halves: Vec<Vec<T>>,
+    /// The members' complements, and the derivatives by them.
+    complements: Vec<Vec<T>>,
+    by_complements: Vec<Vec<T>>,
     /// Of a small clause: by literal, the places of the block's bindings.
     pub(super) places: [Vec<u32>; MOST_LITERALS],
     /// Of a small clause: sums of values.
@@ -138,9 +136,14 @@ impl<T: Real> Lane<T> {
 }
 
 /// The value of a quantifier, empty or not.
-pub(super) fn quantifier_value<T: Real>(shared: &Shared<T>, forall: bool, state: &State) -> f64 {
+pub(super) fn quantifier_value<T: Real>(
+    shared: &Shared<T>,
+    settings: &Settings<f64>,
+    forall: bool,
+    state: &State,
+) -> f64 {
     if state.count > 0.0 {
-        return (shared.aggregation(forall).value)(&shared.aggregators, state);
+        return (shared.aggregation(forall).value)(settings, state);
     }
     match (forall, shared.semantics.space) {
         (true, Space::Log | Space::Mixed) => 0.0,
@@ -158,6 +161,10 @@ pub(super) struct Run<'a, 'l, T> {
     /// The part of the axiom at hand: one of its program's roots.
     pub root: usize,
     pub lane: &'l mut Lane<T>,
+    /// Of the axiom.
+    pub settings: Settings<T>,
+    /// The same, as aggregators want them.
+    pub aggregators: &'a Settings<f64>,
 }
 
 /// What the forward pass over a part of an axiom found.
@@ -182,6 +189,8 @@ impl<'a, 'l, T: Real> Run<'a, 'l, T> {
             exec: &shared.plan.programs[program],
             root,
             lane,
+            settings: shared.settings[program].cast(),
+            aggregators: &shared.settings[program],
         }
     }
 }
@@ -212,7 +221,7 @@ impl<T: Real> Run<'_, '_, T> {
             .map(length)
             .product();
         let laws = self.shared.aggregation(forall).laws;
-        laws.linear_slope(by_axiom, &self.shared.aggregators, count)
+        laws.linear_slope(by_axiom, self.aggregators, count)
     }
 
     /// The forward pass over the bindings `start..end` of the root quantifier (or of everything, if the
@@ -382,7 +391,7 @@ impl<T: Real> Run<'_, '_, T> {
                 self.forward(*b);
                 let mut out = self.take_values(node);
                 let operands = [self.values(*a), self.values(*b)];
-                (self.shared.implies.forward)(self.shared.settings, operands, &mut out[..len]);
+                (self.shared.implies.forward)(self.settings, operands, &mut out[..len]);
                 self.put_values(node, out);
             }
             NodeKind::Iff(a, b) => {
@@ -393,7 +402,7 @@ impl<T: Real> Run<'_, '_, T> {
             NodeKind::Log(a) => {
                 self.forward(*a);
                 let mut out = self.take_values(node);
-                let s = self.shared.settings;
+                let s = self.settings;
                 for (out, &x) in out[..len].iter_mut().zip(self.values(*a)) {
                     *out = s.away_from_zero(x);
                 }
@@ -411,12 +420,22 @@ impl<T: Real> Run<'_, '_, T> {
 
     /// Reads a literal's values: `each(out, value)`.
     fn gather(&self, node: usize, out: &mut [T], each: impl Fn(&mut T, T)) {
-        let NodeKind::Literal {
+        if let NodeKind::Literal {
             request, negated, ..
         } = self.exec.nodes[node].kind
-        else {
-            return;
-        };
+        {
+            self.gather_from(node, request, negated, out, each);
+        }
+    }
+
+    fn gather_from(
+        &self,
+        node: usize,
+        request: usize,
+        negated: bool,
+        out: &mut [T],
+        each: impl Fn(&mut T, T),
+    ) {
         let literals = &self.shared.literals[request];
         let table = if negated {
             &literals.negative
@@ -465,34 +484,78 @@ impl<T: Real> Run<'_, '_, T> {
     fn forward_connective(&mut self, connective: &Connection<T>, node: usize, members: &[usize]) {
         members.iter().for_each(|m| self.forward(*m));
         let len = self.len(node);
+        let complements = self.complements(connective.laws.wants_complements, members);
         let mut out = self.take_values(node);
         let mut scratch = std::mem::take(&mut self.lane.scratch);
         // What the operator keeps for the members' derivatives stands where those will.
         let mut slopes = self.take_all_derivatives(members);
-        let values = Members {
+        let operands = Members {
             values: &|k| self.values(members[k]),
+            complements: &complements,
         };
-        (connective.forward)(
-            self.shared.settings,
-            values,
-            &mut slopes,
-            &mut out[..len],
-            &mut scratch[..len],
-        );
+        let to = Forward {
+            slopes: &mut slopes,
+            out: &mut out[..len],
+            scratch: &mut scratch[..len],
+        };
+        (connective.forward)(self.settings, operands, to);
         self.put_all_derivatives(members, slopes);
         self.lane.scratch = scratch;
         self.put_values(node, out);
+        self.lane.complements = complements;
+    }
+
+    /// The complements of some nodes of one level, if they are wanted: for a literal its negation.
+    fn complements(&mut self, wanted: bool, nodes: &[usize]) -> Vec<Vec<T>> {
+        let mut all = std::mem::take(&mut self.lane.complements);
+        if wanted {
+            all.resize_with(all.len().max(nodes.len()), Vec::new);
+            for (out, &node) in all.iter_mut().zip(nodes) {
+                out.resize(self.len(node), T::ZERO);
+                match self.exec.nodes[node].kind {
+                    NodeKind::Literal {
+                        request, negated, ..
+                    } => self.gather_from(node, request, !negated, out, |out, x| *out = x),
+                    _ => operators::complements(self.values(node), out),
+                }
+            }
+        }
+        all
+    }
+
+    /// Buffers for the derivatives by complements of some nodes, if they are wanted.
+    fn take_by_complements(&mut self, wanted: bool, nodes: &[usize]) -> Vec<Vec<T>> {
+        let mut all = std::mem::take(&mut self.lane.by_complements);
+        if wanted {
+            all.resize_with(all.len().max(nodes.len()), Vec::new);
+            for (by, &node) in all.iter_mut().zip(nodes) {
+                by.resize(self.len(node), T::ZERO);
+            }
+        }
+        all
+    }
+
+    /// Hands the derivatives by complements on: to the literals' negations, or to what they are the complements of.
+    fn hand_on_complements(&mut self, wanted: bool, nodes: &[usize], by: Vec<Vec<T>>) {
+        for (by, &node) in by.iter().zip(nodes).filter(|_| wanted) {
+            match self.exec.nodes[node].kind {
+                NodeKind::Literal {
+                    request, negated, ..
+                } => self.scatter_to(node, request, !negated, by),
+                _ => {
+                    let mut own = self.take_derivatives(node);
+                    operators::add_slopes(self.values(node), by, &mut own);
+                    self.put_derivatives(node, own);
+                }
+            }
+        }
+        self.lane.by_complements = by;
     }
 
     /// Both implications, and their conjunction.
     fn forward_equivalence(&mut self, node: usize, a: usize, b: usize) {
         let len = self.len(node);
-        let Shared {
-            and,
-            implies,
-            settings,
-            ..
-        } = *self.shared;
+        let (Shared { and, implies, .. }, settings) = (self.shared, self.settings);
         let mut halves = std::mem::take(&mut self.lane.halves);
         let mut kept = std::mem::take(&mut self.lane.by_halves);
         let mut scratch = std::mem::take(&mut self.lane.scratch);
@@ -506,14 +569,14 @@ impl<T: Real> Run<'_, '_, T> {
         (implies.forward)(settings, [y, x], &mut halves[1]);
         let members = Members {
             values: &|k: usize| halves[k].as_slice(),
+            complements: &[],
         };
-        (and.forward)(
-            settings,
-            members,
-            &mut kept,
-            &mut out[..len],
-            &mut scratch[..len],
-        );
+        let to = Forward {
+            slopes: &mut kept,
+            out: &mut out[..len],
+            scratch: &mut scratch[..len],
+        };
+        (and.forward)(settings, members, to);
         self.put_values(node, out);
         self.lane.scratch = scratch;
         self.lane.by_halves = kept;
@@ -524,12 +587,7 @@ impl<T: Real> Run<'_, '_, T> {
     fn backward_equivalence(&mut self, node: usize, a: usize, b: usize) {
         self.forward_equivalence(node, a, b);
         let len = self.len(node);
-        let Shared {
-            and,
-            implies,
-            settings,
-            ..
-        } = *self.shared;
+        let (Shared { and, implies, .. }, settings) = (self.shared, self.settings);
         let halves = std::mem::take(&mut self.lane.halves);
         let mut by_halves = std::mem::take(&mut self.lane.by_halves);
         let mut scratch = std::mem::take(&mut self.lane.scratch);
@@ -537,14 +595,15 @@ impl<T: Real> Run<'_, '_, T> {
         let (mut by_a, mut by_b) = (self.take_derivatives(a), self.take_derivatives(b));
         let members = Members {
             values: &|k: usize| halves[k].as_slice(),
+            complements: &[],
         };
-        (and.backward)(
-            settings,
-            members,
-            &by[..len],
-            &mut by_halves,
-            &mut scratch[..len],
-        );
+        let to = Backward {
+            by: &by[..len],
+            slopes: &mut by_halves,
+            by_complements: &mut [],
+            scratch: &mut scratch[..len],
+        };
+        (and.backward)(settings, members, to);
         by_a[..len].fill(T::ZERO);
         by_b[..len].fill(T::ZERO);
         let (x, y) = (self.values(a), self.values(b));
@@ -577,7 +636,12 @@ impl<T: Real> Run<'_, '_, T> {
         self.lane.resident[level] = if blocks == 1 { parent_stamp } else { 0 };
         let mut out = self.take_values(node);
         for (out, state) in out.iter_mut().zip(&states) {
-            *out = T::from_f64(quantifier_value(self.shared, forall, state));
+            *out = T::from_f64(quantifier_value(
+                self.shared,
+                self.aggregators,
+                forall,
+                state,
+            ));
         }
         if !forall && !self.lane.again {
             let empty = states.iter().filter(|s| s.count == 0.0).count();
@@ -589,22 +653,25 @@ impl<T: Real> Run<'_, '_, T> {
 
     fn accumulate(&mut self, forall: bool, level: usize, body: usize, states: &mut [State]) {
         let len = self.lane.blocks.block(level).len;
+        let aggregation = self.shared.aggregation(forall);
+        let complements = self.complements(aggregation.laws.wants_complements, &[body]);
         let mut work = self.take_derivatives(body);
         let mut scratch = std::mem::take(&mut self.lane.scratch);
         let block = Block {
             values: self.values(body),
+            complements: complements.first().map_or(&[], |c| c),
             segments: &self.lane.blocks.block(level).segments,
             weights: None,
         };
-        self.shared.aggregation(forall).accumulate(
-            &self.shared.aggregators,
-            block,
+        let to = Accumulated {
             states,
-            &mut work[..len],
-            &mut scratch[..len],
-        );
+            work: &mut work[..len],
+            scratch: &mut scratch[..len],
+        };
+        aggregation.accumulate(self.aggregators, block, to);
         self.lane.scratch = scratch;
         self.put_derivatives(body, work);
+        self.lane.complements = complements;
     }
 
     // --- backward -------------------------------------------------------------------------------
@@ -617,7 +684,7 @@ impl<T: Real> Run<'_, '_, T> {
     fn backward_here(&mut self, node: usize) {
         let exec = self.exec;
         let len = self.len(node);
-        let s = self.shared.settings;
+        let s = self.settings;
         match &exec.nodes[node].kind {
             NodeKind::Constant(_) => {}
             NodeKind::Literal { .. } => {
@@ -689,12 +756,15 @@ impl<T: Real> Run<'_, '_, T> {
 
     /// Adds to the derivatives by a literal's number.
     fn scatter(&mut self, node: usize, by: &[T]) {
-        let NodeKind::Literal {
+        if let NodeKind::Literal {
             request, negated, ..
         } = self.exec.nodes[node].kind
-        else {
-            return;
-        };
+        {
+            self.scatter_to(node, request, negated, by);
+        }
+    }
+
+    fn scatter_to(&mut self, node: usize, request: usize, negated: bool, by: &[T]) {
         let Lane {
             blocks, by_literal, ..
         } = &mut *self.lane;
@@ -713,22 +783,28 @@ impl<T: Real> Run<'_, '_, T> {
 
     fn backward_connective(&mut self, connective: &Connection<T>, node: usize, members: &[usize]) {
         let len = self.len(node);
+        let wanted = connective.laws.wants_complements;
+        let complements = self.complements(wanted, members);
+        let mut by_complements = self.take_by_complements(wanted, members);
         let by = self.take_derivatives(node);
         let mut scratch = std::mem::take(&mut self.lane.scratch);
         let mut slopes = self.take_all_derivatives(members);
-        let values = Members {
+        let operands = Members {
             values: &|k| self.values(members[k]),
+            complements: &complements,
         };
-        (connective.backward)(
-            self.shared.settings,
-            values,
-            &by[..len],
-            &mut slopes,
-            &mut scratch[..len],
-        );
+        let to = Backward {
+            by: &by[..len],
+            slopes: &mut slopes,
+            by_complements: &mut by_complements,
+            scratch: &mut scratch[..len],
+        };
+        (connective.backward)(self.settings, operands, to);
         self.put_all_derivatives(members, slopes);
         self.lane.scratch = scratch;
+        self.lane.complements = complements;
         self.put_derivatives(node, by);
+        self.hand_on_complements(wanted, members, by_complements);
         members.iter().for_each(|m| self.backward(*m));
     }
 
@@ -767,23 +843,31 @@ impl<T: Real> Run<'_, '_, T> {
         fresh: bool,
     ) {
         let len = self.lane.blocks.block(level).len;
+        let aggregation = self.shared.aggregation(forall);
+        let wanted = aggregation.laws.wants_complements;
+        let complements = self.complements(wanted, &[body]);
+        let mut by_complements = self.take_by_complements(wanted, &[body]);
         let mut out = self.take_derivatives(body);
         let mut scratch = std::mem::take(&mut self.lane.scratch);
         let block = Block {
             values: self.values(body),
+            complements: complements.first().map_or(&[], |c| c),
             segments: &self.lane.blocks.block(level).segments,
             weights: None,
         };
-        let slopes = Slopes {
+        let to = Slopes {
             states,
             by,
             fresh,
             out: &mut out[..len],
+            by_complements: by_complements.first_mut().map_or(&mut [], |by| by),
             scratch: &mut scratch[..len],
         };
-        (self.shared.aggregation(forall).slopes)(&self.shared.aggregators, block, slopes);
+        (aggregation.slopes)(self.aggregators, block, to);
         self.lane.scratch = scratch;
         self.put_derivatives(body, out);
+        self.lane.complements = complements;
+        self.hand_on_complements(wanted, &[body], by_complements);
     }
 }
 

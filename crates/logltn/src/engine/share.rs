@@ -79,7 +79,8 @@ impl<T: Real> Engine<T> {
             for (literal, table) in clause.literals.iter().zip(&mut fused.tables) {
                 let request = &self.requests[literal.request];
                 let (width, rows) = (request.width, request.rows);
-                *table = (self.ground.tables).entry(literal.request, literal.negated, width, rows);
+                let of = (literal.request, literal.negated, self.own[program].alpha);
+                *table = self.ground.tables.entry(of, width, rows);
                 if clause.over_rows {
                     self.ground.tables.fill_rows_up(*table);
                 }
@@ -102,7 +103,7 @@ impl<T: Real> Engine<T> {
 
     /// Looks which small clauses have exponentials that forbid to evaluate them in one go, by the literals of this step
     /// and nothing else, so that a resumed training does the same; tells if there is a change.
-    pub(super) fn look_at_exponentials(&mut self, alpha: f64) -> bool {
+    pub(super) fn look_at_exponentials(&mut self) -> bool {
         self.exponentials.clear();
         self.exponentials.resize(2 * self.requests.len(), None);
         let mut changed = false;
@@ -111,13 +112,20 @@ impl<T: Real> Engine<T> {
                 continue;
             };
             let clause = &self.ground.plan.programs[part.program].clauses[clause];
+            let alpha = self.settings[part.program].alpha;
             let found = clause.exponentials(|literal| {
                 let literals = &self.ground.literals[literal.request];
                 let at = 2 * literal.request + usize::from(literal.negated);
-                *self.exponentials[at].get_or_insert_with(|| match literal.negated {
+                match self.exponentials[at] {
+                    Some((of, known)) if of == alpha => return known,
+                    _ => {}
+                }
+                let found = match literal.negated {
                     true => Exponentials::of(&literals.negative, alpha),
                     false => Exponentials::of(&literals.positive, alpha),
-                })
+                };
+                self.exponentials[at] = Some((alpha, found));
+                found
             });
             let fit = match (found.infinite, found.small > Exponentials::MOST_SMALL) {
                 (true, _) => Fit::Wrong,
@@ -141,7 +149,7 @@ impl<T: Real> Engine<T> {
             }
             Fusing::Never => false,
         };
-        (wanted && clause.is_possible(self.tame_powers)).then_some(fused)
+        (wanted && clause.is_possible(&self.settings[part.program])).then_some(fused)
     }
 
     /// How many bindings the lanes can share of a part, and how much work each is.

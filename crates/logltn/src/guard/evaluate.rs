@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::join::Join;
 use super::table_index::TableIndexes;
 use crate::data::{ColumnData, Data};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::number::{ArithmeticError, Number};
 use crate::source::Span;
 use crate::theory::*;
@@ -343,11 +343,11 @@ impl<'a> Scope<'a> {
 
     /// An arithmetic error as a message that points at the expression and shows the binding.
     pub fn diagnose(&self, error: &GuardError) -> Diagnostic {
-        let what = match error.error {
-            ArithmeticError::Overflow => "this does not fit in 64 bits",
-            ArithmeticError::DivisionByZero => "division by zero",
+        let (code, what) = match error.error {
+            ArithmeticError::Overflow => (Code::GuardOverflow, "this does not fit in 64 bits"),
+            ArithmeticError::DivisionByZero => (Code::GuardDivisionByZero, "division by zero"),
         };
-        let mut diagnostic = Diagnostic::error(format!("{what} in a guard")).at(
+        let mut diagnostic = Diagnostic::error(code, format!("{what} in a guard")).at(
             &self.theory().source,
             error.span,
             what,

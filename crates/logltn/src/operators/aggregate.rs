@@ -13,11 +13,18 @@ pub(crate) struct Segment {
     pub end: usize,
 }
 
-/// What has been seen of one outer binding's members so far. What `a` and `b` are is the operator's own business.
+impl Segment {
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// What has been seen of one outer binding's members so far. What `a`, `b` and `c` are is the operator's own business.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct State {
     pub a: f64,
     pub b: f64,
+    pub c: f64,
     /// How many members, or what their weights add up to.
     pub count: f64,
 }
@@ -27,6 +34,7 @@ impl State {
         State {
             a,
             b: 0.0,
+            c: 0.0,
             count: 0.0,
         }
     }
@@ -36,6 +44,8 @@ impl State {
 #[derive(Clone, Copy)]
 pub(crate) struct Block<'a, T> {
     pub values: &'a [T],
+    /// Their [complements](super::complement), for an operator that wants them.
+    pub complements: &'a [T],
     pub segments: &'a [Segment],
     /// 1 for all if there are none.
     pub weights: Option<&'a [f64]>,
@@ -44,6 +54,21 @@ pub(crate) struct Block<'a, T> {
 /// An aggregator's computation.
 pub(crate) trait Aggregate {
     const LAWS: AggregatorLaws;
+
+    /// The state of no members.
+    fn start() -> State;
+
+    /// Adds a block's members to the states of their outer bindings; counting them is not its task.
+    fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>);
+
+    /// The state of both together: `other` comes after `state`. They have been counted already.
+    fn merge(s: &Settings<f64>, state: &mut State, other: &State);
+
+    /// The aggregate of at least one member.
+    fn value(s: &Settings<f64>, state: &State) -> f64;
+
+    /// The derivative of the loss by each member of a block, from that by each outer binding's aggregate.
+    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>);
 
     /// All of this as a value.
     fn as_value<T: Real>() -> Aggregation<T> {
@@ -56,28 +81,15 @@ pub(crate) trait Aggregate {
             slopes: Self::slopes::<T>,
         }
     }
+}
 
-    /// The state of no members.
-    fn start() -> State;
-
-    /// Adds a block's members to the states of their outer bindings; counting them is not its task. `work` is left
-    /// holding what [`Aggregate::slopes`] may want to find again.
-    fn accumulate<T: Real>(
-        s: &Settings<f64>,
-        block: Block<T>,
-        states: &mut [State],
-        work: &mut [T],
-        scratch: &mut [T],
-    );
-
-    /// The state of both together: `other` comes after `state`. They have been counted already.
-    fn merge(s: &Settings<f64>, state: &mut State, other: &State);
-
-    /// The aggregate of at least one member.
-    fn value(s: &Settings<f64>, state: &State) -> f64;
-
-    /// The derivative of the loss by each member of a block, from that by each outer binding's aggregate.
-    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, slopes: Slopes<T>);
+/// Where [`Aggregate::accumulate`] puts what it finds.
+pub(crate) struct Accumulated<'a, T> {
+    pub states: &'a mut [State],
+    /// As long as the block; what [`Aggregate::slopes`] may want to find again.
+    pub work: &'a mut [T],
+    /// As long as the block.
+    pub scratch: &'a mut [T],
 }
 
 /// What [`Aggregate::slopes`] is given besides the members.
@@ -90,16 +102,17 @@ pub(crate) struct Slopes<'a, T> {
     /// since.
     pub fresh: bool,
     pub out: &'a mut [T],
+    /// The derivatives by the complements, for an operator that wants them.
+    pub by_complements: &'a mut [T],
     pub scratch: &'a mut [T],
 }
 
 /// [`Aggregate`] as a value.
 #[derive(Clone, Copy)]
-#[allow(clippy::type_complexity)] // the signatures of the trait
 pub(crate) struct Aggregation<T> {
     pub laws: &'static AggregatorLaws,
     pub start: fn() -> State,
-    accumulate: fn(&Settings<f64>, Block<T>, &mut [State], &mut [T], &mut [T]),
+    accumulate: fn(&Settings<f64>, Block<T>, Accumulated<T>),
     merge: fn(&Settings<f64>, &mut State, &State),
     pub value: fn(&Settings<f64>, &State) -> f64,
     pub slopes: fn(&Settings<f64>, Block<T>, Slopes<T>),
@@ -107,18 +120,11 @@ pub(crate) struct Aggregation<T> {
 
 impl<T: Real> Aggregation<T> {
     /// Adds a block's members to the states of their outer bindings.
-    pub fn accumulate(
-        &self,
-        s: &Settings<f64>,
-        block: Block<T>,
-        states: &mut [State],
-        work: &mut [T],
-        scratch: &mut [T],
-    ) {
-        (self.accumulate)(s, block, states, work, scratch);
+    pub fn accumulate(&self, s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
         for segment in block.segments {
-            states[segment.parent].count += block.count(segment);
+            to.states[segment.parent].count += block.count(segment);
         }
+        (self.accumulate)(s, block, to);
     }
 
     /// The state of both together: `other` comes after `state`.
@@ -130,23 +136,23 @@ impl<T: Real> Aggregation<T> {
 
 impl<'a, T: Real> Block<'a, T> {
     pub fn values(&self, segment: &Segment) -> &'a [T] {
-        &self.values[segment.start..segment.end]
+        &self.values[segment.range()]
     }
 
     /// How many members, or the sum of their weights.
     fn count(&self, segment: &Segment) -> f64 {
         match self.weights {
-            None => (segment.end - segment.start) as f64,
-            Some(weights) => weights[segment.start..segment.end].iter().sum(),
+            None => segment.range().len() as f64,
+            Some(weights) => weights[segment.range()].iter().sum(),
         }
     }
 
     /// The weighted sum of something of each member. What has no weight is not looked at: it may be infinite.
     pub fn sum(&self, segment: &Segment, of: &[T]) -> f64 {
-        let of = &of[segment.start..segment.end];
+        let of = &of[segment.range()];
         match self.weights {
             None => sum(of).to_f64(),
-            Some(weights) => (weights[segment.start..segment.end].iter().zip(of))
+            Some(weights) => (weights[segment.range()].iter().zip(of))
                 .filter(|(w, _)| **w > 0.0)
                 .map(|(w, x)| w * x.to_f64())
                 .sum(),
@@ -156,10 +162,10 @@ impl<'a, T: Real> Block<'a, T> {
     /// The greatest of something of each member that has a weight. Another one could be so much greater that relative
     /// to it all others vanish.
     pub fn greatest(&self, segment: &Segment, of: &[T]) -> f64 {
-        let of = &of[segment.start..segment.end];
+        let of = &of[segment.range()];
         match self.weights {
             None => greatest(of).to_f64(),
-            Some(weights) => (weights[segment.start..segment.end].iter().zip(of))
+            Some(weights) => (weights[segment.range()].iter().zip(of))
                 .filter(|(w, _)| **w > 0.0)
                 .map(|(_, x)| x.to_f64())
                 .fold(f64::NEG_INFINITY, f64::max),
@@ -168,11 +174,11 @@ impl<'a, T: Real> Block<'a, T> {
 
     /// Multiplies with a factor and the weights.
     pub fn scale(&self, segment: &Segment, of: &mut [T], by: f64) {
-        let of = &mut of[segment.start..segment.end];
+        let of = &mut of[segment.range()];
         match self.weights {
             None => scale(of, T::from_f64(by)),
             Some(weights) => {
-                for (x, &w) in of.iter_mut().zip(&weights[segment.start..segment.end]) {
+                for (x, &w) in of.iter_mut().zip(&weights[segment.range()]) {
                     // 0 · ∞ is not 0.
                     *x = match w > 0.0 {
                         true => *x * T::from_f64(w * by),
@@ -186,6 +192,29 @@ impl<'a, T: Real> Block<'a, T> {
     /// The weight of a member, by its place in the block.
     pub fn weight(&self, at: usize) -> f64 {
         self.weights.map_or(1.0, |weights| weights[at])
+    }
+
+    /// For those that add their members up: to `a`.
+    pub fn add_up(&self, states: &mut [State]) {
+        for segment in self.segments {
+            states[segment.parent].a += self.sum(segment, self.values);
+        }
+    }
+
+    /// For those that are linear: the derivative by each member of a binding is the same, but for its weight.
+    pub fn fill(&self, to: Slopes<T>, slope: fn(f64, &State) -> f64) {
+        for segment in self.segments {
+            let (by, state) = ((to.by)(segment.parent), &to.states[segment.parent]);
+            let out = &mut to.out[segment.range()];
+            match self.weights {
+                None => out.fill(T::from_f64(slope(by, state))),
+                Some(weights) => {
+                    for (out, &w) in out.iter_mut().zip(&weights[segment.range()]) {
+                        *out = T::from_f64(slope(by * w, state));
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -210,31 +239,4 @@ fn greatest<T: Real>(values: &[T]) -> T {
 
 pub(super) fn scale<T: Real>(values: &mut [T], by: T) {
     values.iter_mut().for_each(|x| *x *= by);
-}
-
-/// For those that add their members up: to `a`.
-pub(super) fn add_up<T: Real>(block: Block<T>, states: &mut [State]) {
-    for segment in block.segments {
-        states[segment.parent].a += block.sum(segment, block.values);
-    }
-}
-
-/// For those that are linear: the derivative by each member of a binding is the same, but for its weight.
-pub(super) fn fill_slopes<T: Real>(
-    block: Block<T>,
-    slopes: Slopes<T>,
-    of: impl Fn(f64, &State) -> f64,
-) {
-    for segment in block.segments {
-        let (by, state) = ((slopes.by)(segment.parent), &slopes.states[segment.parent]);
-        let out = &mut slopes.out[segment.start..segment.end];
-        match block.weights {
-            None => out.fill(T::from_f64(of(by, state))),
-            Some(weights) => {
-                for (out, &w) in out.iter_mut().zip(&weights[segment.start..segment.end]) {
-                    *out = T::from_f64(of(by * w, state));
-                }
-            }
-        }
-    }
 }

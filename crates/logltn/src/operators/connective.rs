@@ -4,10 +4,12 @@ use super::laws::ConnectiveLaws;
 use super::settings::Settings;
 use crate::vector::Real;
 
-/// The operands of a connective, each with a value per binding of a block.
+/// The operands of a connective, two or more, each with a value per binding of a block.
 #[derive(Clone, Copy)]
 pub(crate) struct Members<'a, T> {
     pub values: &'a dyn Fn(usize) -> &'a [T],
+    /// Their [complements](super::complement), for an operator that wants them.
+    pub complements: &'a [Vec<T>],
 }
 
 impl<'a, T> Members<'a, T> {
@@ -16,9 +18,32 @@ impl<'a, T> Members<'a, T> {
     }
 }
 
+/// Where [`Connective::forward`] puts what it finds.
+pub(crate) struct Forward<'a, T> {
+    /// A buffer per member, at least as long as the block: what [`Connective::backward`] may want to find again.
+    pub slopes: &'a mut [Vec<T>],
+    pub out: &'a mut [T],
+    pub scratch: &'a mut [T],
+}
+
+/// What [`Connective::backward`] is given besides the members.
+pub(crate) struct Backward<'a, T> {
+    /// The derivative by the value.
+    pub by: &'a [T],
+    /// What [`Connective::forward`] left there; then the derivative by each member.
+    pub slopes: &'a mut [Vec<T>],
+    /// The derivative by each member's complement, for an operator that wants them.
+    pub by_complements: &'a mut [Vec<T>],
+    pub scratch: &'a mut [T],
+}
+
 /// The computation of an operator in one of two roles: `Role` is [`And`](super::And) or [`Or`](super::Or).
 pub(crate) trait Connective<Role> {
     const LAWS: ConnectiveLaws;
+
+    fn forward<T: Real>(s: Settings<T>, members: Members<T>, to: Forward<T>);
+
+    fn backward<T: Real>(s: Settings<T>, members: Members<T>, to: Backward<T>);
 
     /// All of this as a value.
     fn as_value<T: Real>() -> Connection<T> {
@@ -28,25 +53,14 @@ pub(crate) trait Connective<Role> {
             backward: Self::backward::<T>,
         }
     }
+}
 
-    /// The values of two or more members together. `slopes` has a buffer per member, at least as long as `out`, and is
-    /// left holding whatever [`Connective::backward`] wants to find again.
-    fn forward<T: Real>(
-        s: Settings<T>,
-        members: Members<T>,
-        slopes: &mut [Vec<T>],
-        out: &mut [T],
-        scratch: &mut [T],
-    );
-
-    /// From the derivative by the value to those by the members, in `slopes`.
-    fn backward<T: Real>(
-        s: Settings<T>,
-        members: Members<T>,
-        by: &[T],
-        slopes: &mut [Vec<T>],
-        scratch: &mut [T],
-    );
+/// [`Connective`] as a value.
+#[derive(Clone, Copy)]
+pub(crate) struct Connection<T> {
+    pub laws: &'static ConnectiveLaws,
+    pub forward: fn(Settings<T>, Members<T>, Forward<T>),
+    pub backward: fn(Settings<T>, Members<T>, Backward<T>),
 }
 
 /// A connective of two, which n-ary ones fold from the left.
@@ -62,36 +76,24 @@ pub(crate) trait Fold<Role> {
 impl<Role, O: Fold<Role>> Connective<Role> for O {
     const LAWS: ConnectiveLaws = <O as Fold<Role>>::LAWS;
 
-    /// `slopes` holds the intermediate results.
-    fn forward<T: Real>(
-        s: Settings<T>,
-        members: Members<T>,
-        slopes: &mut [Vec<T>],
-        out: &mut [T],
-        _: &mut [T],
-    ) {
-        let len = out.len();
-        out.copy_from_slice(members.values(0));
-        slopes[0][..len].copy_from_slice(out);
-        for (k, slope) in slopes.iter_mut().enumerate().skip(1) {
+    /// Keeps the intermediate results.
+    fn forward<T: Real>(s: Settings<T>, members: Members<T>, to: Forward<T>) {
+        to.out.copy_from_slice(members.values(0));
+        to.slopes[0][..to.out.len()].copy_from_slice(to.out);
+        for (k, kept) in to.slopes.iter_mut().enumerate().skip(1) {
             let y = members.values(k);
-            for ((out, slope), &y) in out.iter_mut().zip(slope).zip(y) {
+            for ((out, kept), &y) in to.out.iter_mut().zip(kept).zip(y) {
                 *out = O::of(s, *out, y);
-                *slope = *out;
+                *kept = *out;
             }
         }
     }
 
-    fn backward<T: Real>(
-        s: Settings<T>,
-        members: Members<T>,
-        by: &[T],
-        slopes: &mut [Vec<T>],
-        rest: &mut [T],
-    ) {
-        rest.copy_from_slice(by);
-        for k in (1..slopes.len()).rev() {
-            let (before, own) = slopes.split_at_mut(k);
+    fn backward<T: Real>(s: Settings<T>, members: Members<T>, to: Backward<T>) {
+        let rest = to.scratch;
+        rest.copy_from_slice(to.by);
+        for k in (1..to.slopes.len()).rev() {
+            let (before, own) = to.slopes.split_at_mut(k);
             let (x, own) = (&before[k - 1], &mut own[0]);
             let y = members.values(k);
             for (((rest, own), &x), &y) in rest.iter_mut().zip(own).zip(x).zip(y) {
@@ -100,15 +102,6 @@ impl<Role, O: Fold<Role>> Connective<Role> for O {
                 *rest *= dx;
             }
         }
-        slopes[0][..rest.len()].copy_from_slice(rest);
+        to.slopes[0][..rest.len()].copy_from_slice(rest);
     }
-}
-
-/// [`Connective`] as a value.
-#[derive(Clone, Copy)]
-#[allow(clippy::type_complexity)] // the signatures of the trait
-pub(crate) struct Connection<T> {
-    pub laws: &'static ConnectiveLaws,
-    pub forward: fn(Settings<T>, Members<T>, &mut [Vec<T>], &mut [T], &mut [T]),
-    pub backward: fn(Settings<T>, Members<T>, &[T], &mut [Vec<T>], &mut [T]),
 }

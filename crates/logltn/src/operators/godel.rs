@@ -10,18 +10,13 @@ pub(crate) struct Godel;
 impl Operator for Godel {
     const DOMAIN: Domain = Domain::Truths;
     const FORMULAS: &'static [Formula] = &[
-        Formula {
-            roles: "implies",
-            of: "truth degrees",
-            is: "1 if x ≤ y else y",
-            remarks: "jumps",
-        },
-        Formula {
-            roles: "not",
-            of: "truth degrees",
-            is: "1 if x = 0 else 0",
-            remarks: "jumps, and has no gradient at all",
-        },
+        Formula::new("implies", "truth degrees", "1 if x ≤ y else y", "jumps"),
+        Formula::new(
+            "not",
+            "truth degrees",
+            "1 if x = 0 else 0",
+            "jumps, and has no gradient at all",
+        ),
     ];
 }
 

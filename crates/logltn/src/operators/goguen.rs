@@ -8,12 +8,12 @@ pub(crate) struct Goguen;
 
 impl Operator for Goguen {
     const DOMAIN: Domain = Domain::Truths;
-    const FORMULAS: &'static [Formula] = &[Formula {
-        roles: "",
-        of: "truth degrees",
-        is: "1 if π0(x) ≤ y else y / π0(x)",
-        remarks: "its gradient jumps at π0(x) = y, its value does not",
-    }];
+    const FORMULAS: &'static [Formula] = &[Formula::new(
+        "",
+        "truth degrees",
+        "1 if π0(x) ≤ y else y / π0(x)",
+        "its gradient jumps at π0(x) = y, its value does not",
+    )];
 }
 
 impl Implies for Goguen {

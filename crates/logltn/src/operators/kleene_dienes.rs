@@ -8,12 +8,12 @@ pub(crate) struct KleeneDienes;
 
 impl Operator for KleeneDienes {
     const DOMAIN: Domain = Domain::Truths;
-    const FORMULAS: &'static [Formula] = &[Formula {
-        roles: "",
-        of: "truth degrees",
-        is: "max(1 − x, y)",
-        remarks: "no projections",
-    }];
+    const FORMULAS: &'static [Formula] = &[Formula::new(
+        "",
+        "truth degrees",
+        "max(1 − x, y)",
+        "no projections",
+    )];
 }
 
 impl Implies for KleeneDienes {

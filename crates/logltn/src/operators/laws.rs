@@ -15,6 +15,8 @@ pub(crate) struct ConnectiveLaws {
     pub semiring: Option<Semiring>,
     /// Of two truth degrees it is a polynomial, given ε.
     pub polynomial: Option<fn(f64) -> Polynomial>,
+    /// It is a function of its members' complements as well.
+    pub wants_complements: bool,
 }
 
 /// What is true of an aggregator.
@@ -32,6 +34,8 @@ pub(crate) struct AggregatorLaws {
     pub additive: Option<Additive>,
     /// It is this aggregator of the members' logs, which the plan takes.
     pub of_logs: Option<Aggregator>,
+    /// It is a function of its members' complements as well.
+    pub wants_complements: bool,
 }
 
 impl AggregatorLaws {

@@ -1,7 +1,7 @@
 //! What LogMeanExp and LogSumExp share: sums of exponentials relative to the greatest.
 
-use super::aggregate::{Block, Slopes, State};
-use super::connective::Members;
+use super::aggregate::{Accumulated, Block, Slopes, State};
+use super::connective::{Backward, Forward, Members};
 use super::settings::Settings;
 use crate::vector::Real;
 
@@ -10,15 +10,9 @@ pub(super) fn start() -> State {
     State::new(f64::NEG_INFINITY)
 }
 
-pub(super) fn accumulate<T: Real>(
-    s: &Settings<f64>,
-    block: Block<T>,
-    states: &mut [State],
-    work: &mut [T],
-    scratch: &mut [T],
-) {
+pub(super) fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
     for segment in block.segments {
-        let state = &mut states[segment.parent];
+        let state = &mut to.states[segment.parent];
         let greatest = block.greatest(segment, block.values);
         if greatest > state.a {
             if state.b > 0.0 {
@@ -26,12 +20,12 @@ pub(super) fn accumulate<T: Real>(
             }
             state.a = greatest;
         }
-        scratch[segment.start..segment.end].fill(T::from_f64(state.a));
+        to.scratch[segment.range()].fill(T::from_f64(state.a));
     }
-    work.copy_from_slice(block.values);
-    T::kernels().exp_scaled_difference(work, T::from_f64(s.alpha), scratch);
+    to.work.copy_from_slice(block.values);
+    T::kernels().exp_scaled_difference(to.work, T::from_f64(s.alpha), to.scratch);
     for segment in block.segments {
-        states[segment.parent].b += block.sum(segment, work);
+        to.states[segment.parent].b += block.sum(segment, to.work);
     }
 }
 
@@ -45,37 +39,28 @@ pub(super) fn merge(s: &Settings<f64>, state: &mut State, other: &State) {
 }
 
 /// Each member's share of the sum.
-pub(super) fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, slopes: Slopes<T>) {
-    let Slopes {
-        states,
-        by,
-        fresh,
-        out,
-        scratch,
-    } = slopes;
-    if !fresh {
+pub(super) fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
+    if !to.fresh {
         for segment in block.segments {
-            let greatest = T::from_f64(states[segment.parent].a);
-            scratch[segment.start..segment.end].fill(greatest);
+            let greatest = T::from_f64(to.states[segment.parent].a);
+            to.scratch[segment.range()].fill(greatest);
         }
-        out.copy_from_slice(block.values);
-        T::kernels().exp_scaled_difference(out, T::from_f64(s.alpha), scratch);
+        to.out.copy_from_slice(block.values);
+        T::kernels().exp_scaled_difference(to.out, T::from_f64(s.alpha), to.scratch);
     }
     for segment in block.segments {
-        let g = by(segment.parent) / states[segment.parent].b;
-        block.scale(segment, out, g);
+        let g = (to.by)(segment.parent) / to.states[segment.parent].b;
+        block.scale(segment, to.out, g);
     }
 }
 
 /// The connective over blocks: `out`, and in `slopes` each member's share of the sum.
-pub(super) fn forward<T: Real>(
-    mean: bool,
-    alpha: T,
-    members: Members<T>,
-    slopes: &mut [Vec<T>],
-    out: &mut [T],
-    scratch: &mut [T],
-) {
+pub(super) fn forward<T: Real>(mean: bool, alpha: T, members: Members<T>, to: Forward<T>) {
+    let Forward {
+        slopes,
+        out,
+        scratch,
+    } = to;
     let len = out.len();
     if let [a, b] = slopes {
         let two = [members.values(0), members.values(1)];
@@ -142,9 +127,9 @@ fn forward_of_two<T: Real>(
 }
 
 /// The shares become derivatives.
-pub(super) fn backward<T: Real>(by: &[T], slopes: &mut [Vec<T>]) {
-    for share in slopes {
-        for (share, &by) in share.iter_mut().zip(by) {
+pub(super) fn backward<T: Real>(to: Backward<T>) {
+    for share in to.slopes {
+        for (share, &by) in share.iter_mut().zip(to.by) {
             *share *= by;
         }
     }

@@ -1,7 +1,7 @@
 //! LogMeanExp: a soft maximum in log space that never exceeds the maximum. The paper's disjunction and `exists`.
 
-use super::aggregate::{Aggregate, Block, Slopes, State};
-use super::connective::{Connective, Members};
+use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
+use super::connective::{Backward, Connective, Forward, Members};
 use super::laws::{AggregatorLaws, ConnectiveLaws, Semiring};
 use super::{Domain, Formula, Operator, Or, Settings, log_exp};
 use crate::vector::Real;
@@ -12,12 +12,12 @@ const SEMIRING: Semiring = Semiring::Exponentials { mean: true };
 
 impl Operator for LogMeanExp {
     const DOMAIN: Domain = Domain::Logs;
-    const FORMULAS: &'static [Formula] = &[Formula {
-        roles: "",
-        of: "logs",
-        is: "1/α · log(1/n Σ exp(α v))",
-        remarks: "the power mean of order α of the truth degrees; max − log n/α ≤ it ≤ max",
-    }];
+    const FORMULAS: &'static [Formula] = &[Formula::new(
+        "",
+        "logs",
+        "1/α · log(1/n Σ exp(α v))",
+        "the power mean of order α of the truth degrees; max − log n/α ≤ it ≤ max",
+    )];
 }
 
 impl Connective<Or> for LogMeanExp {
@@ -25,26 +25,15 @@ impl Connective<Or> for LogMeanExp {
         adds: false,
         semiring: Some(SEMIRING),
         polynomial: None,
+        wants_complements: false,
     };
 
-    fn forward<T: Real>(
-        s: Settings<T>,
-        members: Members<T>,
-        slopes: &mut [Vec<T>],
-        out: &mut [T],
-        scratch: &mut [T],
-    ) {
-        log_exp::forward(true, s.alpha, members, slopes, out, scratch);
+    fn forward<T: Real>(s: Settings<T>, members: Members<T>, to: Forward<T>) {
+        log_exp::forward(true, s.alpha, members, to);
     }
 
-    fn backward<T: Real>(
-        _: Settings<T>,
-        _: Members<T>,
-        by: &[T],
-        slopes: &mut [Vec<T>],
-        _: &mut [T],
-    ) {
-        log_exp::backward(by, slopes);
+    fn backward<T: Real>(_: Settings<T>, _: Members<T>, to: Backward<T>) {
+        log_exp::backward(to);
     }
 }
 
@@ -56,20 +45,15 @@ impl Aggregate for LogMeanExp {
         semiring: Some(SEMIRING),
         additive: None,
         of_logs: None,
+        wants_complements: false,
     };
 
     fn start() -> State {
         log_exp::start()
     }
 
-    fn accumulate<T: Real>(
-        s: &Settings<f64>,
-        block: Block<T>,
-        states: &mut [State],
-        work: &mut [T],
-        scratch: &mut [T],
-    ) {
-        log_exp::accumulate(s, block, states, work, scratch);
+    fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
+        log_exp::accumulate(s, block, to);
     }
 
     fn merge(s: &Settings<f64>, state: &mut State, other: &State) {
@@ -80,7 +64,7 @@ impl Aggregate for LogMeanExp {
         state.a + (state.b / state.count).ln() / s.alpha
     }
 
-    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, slopes: Slopes<T>) {
-        log_exp::slopes(s, block, slopes);
+    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
+        log_exp::slopes(s, block, to);
     }
 }

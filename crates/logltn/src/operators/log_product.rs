@@ -1,6 +1,6 @@
 //! The log of a product of truth degrees: `forall` of `prod`, where logs begin.
 
-use super::aggregate::{self, Aggregate, Block, Slopes, State};
+use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
 use super::laws::{Additive, AggregatorLaws, Summand};
 use super::{Affine, Aggregator, Domain, Formula, Operator, Settings};
 use crate::vector::Real;
@@ -9,12 +9,12 @@ pub(crate) struct LogProduct;
 
 impl Operator for LogProduct {
     const DOMAIN: Domain = Domain::TruthsToLogs;
-    const FORMULAS: &'static [Formula] = &[Formula {
-        roles: "",
-        of: "truth degrees",
-        is: "Σ log π0(x)",
-        remarks: "gives a log; the outermost `forall` of `prod` only",
-    }];
+    const FORMULAS: &'static [Formula] = &[Formula::new(
+        "",
+        "truth degrees",
+        "Σ log π0(x)",
+        "gives a log; the outermost `forall` of `prod` only",
+    )];
 }
 
 impl Aggregate for LogProduct {
@@ -33,6 +33,7 @@ impl Aggregate for LogProduct {
             slope: |by, _, _| by,
         }),
         of_logs: Some(Aggregator::Sum),
+        wants_complements: false,
     };
 
     /// `a`: the sum of logs.
@@ -40,22 +41,16 @@ impl Aggregate for LogProduct {
         State::new(0.0)
     }
 
-    fn accumulate<T: Real>(
-        s: &Settings<f64>,
-        block: Block<T>,
-        states: &mut [State],
-        work: &mut [T],
-        _: &mut [T],
-    ) {
-        for (out, x) in work.iter_mut().zip(block.values) {
+    fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
+        for (out, x) in to.work.iter_mut().zip(block.values) {
             *out = T::from_f64(s.away_from_zero(x.to_f64()));
         }
-        T::kernels().ln(work);
+        T::kernels().ln(to.work);
         let logs = Block {
-            values: work,
+            values: to.work,
             ..block
         };
-        aggregate::add_up(logs, states);
+        logs.add_up(to.states);
     }
 
     fn merge(_: &Settings<f64>, state: &mut State, other: &State) {
@@ -66,12 +61,12 @@ impl Aggregate for LogProduct {
         state.a
     }
 
-    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, slopes: Slopes<T>) {
+    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
         for segment in block.segments {
-            let g = (slopes.by)(segment.parent) * s.slope();
+            let g = (to.by)(segment.parent) * s.slope();
             for i in segment.start..segment.end {
                 let x = s.away_from_zero(block.values[i].to_f64());
-                slopes.out[i] = T::from_f64(g * block.weight(i) / x);
+                to.out[i] = T::from_f64(g * block.weight(i) / x);
             }
         }
     }

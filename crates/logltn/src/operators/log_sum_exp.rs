@@ -1,7 +1,7 @@
 //! LogSumExp: a soft maximum in log space that is never below the maximum.
 
-use super::aggregate::{Aggregate, Block, Slopes, State};
-use super::connective::{Connective, Members};
+use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
+use super::connective::{Backward, Connective, Forward, Members};
 use super::laws::{AggregatorLaws, ConnectiveLaws, Semiring};
 use super::{Domain, Formula, Operator, Or, Settings, log_exp};
 use crate::vector::Real;
@@ -12,12 +12,12 @@ const SEMIRING: Semiring = Semiring::Exponentials { mean: false };
 
 impl Operator for LogSumExp {
     const DOMAIN: Domain = Domain::Logs;
-    const FORMULAS: &'static [Formula] = &[Formula {
-        roles: "",
-        of: "logs",
-        is: "1/α · log Σ exp(α v)",
-        remarks: "max ≤ it ≤ max + log n/α: can be more than true",
-    }];
+    const FORMULAS: &'static [Formula] = &[Formula::new(
+        "",
+        "logs",
+        "1/α · log Σ exp(α v)",
+        "max ≤ it ≤ max + log n/α: can be more than true",
+    )];
 }
 
 impl Connective<Or> for LogSumExp {
@@ -25,26 +25,15 @@ impl Connective<Or> for LogSumExp {
         adds: false,
         semiring: Some(SEMIRING),
         polynomial: None,
+        wants_complements: false,
     };
 
-    fn forward<T: Real>(
-        s: Settings<T>,
-        members: Members<T>,
-        slopes: &mut [Vec<T>],
-        out: &mut [T],
-        scratch: &mut [T],
-    ) {
-        log_exp::forward(false, s.alpha, members, slopes, out, scratch);
+    fn forward<T: Real>(s: Settings<T>, members: Members<T>, to: Forward<T>) {
+        log_exp::forward(false, s.alpha, members, to);
     }
 
-    fn backward<T: Real>(
-        _: Settings<T>,
-        _: Members<T>,
-        by: &[T],
-        slopes: &mut [Vec<T>],
-        _: &mut [T],
-    ) {
-        log_exp::backward(by, slopes);
+    fn backward<T: Real>(_: Settings<T>, _: Members<T>, to: Backward<T>) {
+        log_exp::backward(to);
     }
 }
 
@@ -56,20 +45,15 @@ impl Aggregate for LogSumExp {
         semiring: Some(SEMIRING),
         additive: None,
         of_logs: None,
+        wants_complements: false,
     };
 
     fn start() -> State {
         log_exp::start()
     }
 
-    fn accumulate<T: Real>(
-        s: &Settings<f64>,
-        block: Block<T>,
-        states: &mut [State],
-        work: &mut [T],
-        scratch: &mut [T],
-    ) {
-        log_exp::accumulate(s, block, states, work, scratch);
+    fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
+        log_exp::accumulate(s, block, to);
     }
 
     fn merge(s: &Settings<f64>, state: &mut State, other: &State) {
@@ -80,7 +64,7 @@ impl Aggregate for LogSumExp {
         state.a + state.b.ln() / s.alpha
     }
 
-    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, slopes: Slopes<T>) {
-        log_exp::slopes(s, block, slopes);
+    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
+        log_exp::slopes(s, block, to);
     }
 }

@@ -11,24 +11,19 @@ pub(crate) struct Lukasiewicz;
 impl Operator for Lukasiewicz {
     const DOMAIN: Domain = Domain::Truths;
     const FORMULAS: &'static [Formula] = &[
-        Formula {
-            roles: "and",
-            of: "truth degrees",
-            is: "max(x + y − 1, 0)",
-            remarks: "folds from the left",
-        },
-        Formula {
-            roles: "or",
-            of: "truth degrees",
-            is: "min(x + y, 1)",
-            remarks: "folds from the left",
-        },
-        Formula {
-            roles: "implies",
-            of: "truth degrees",
-            is: "min(1 − x + y, 1)",
-            remarks: "",
-        },
+        Formula::new(
+            "and",
+            "truth degrees",
+            "max(x + y − 1, 0)",
+            "folds from the left",
+        ),
+        Formula::new(
+            "or",
+            "truth degrees",
+            "min(x + y, 1)",
+            "folds from the left",
+        ),
+        Formula::new("implies", "truth degrees", "min(1 − x + y, 1)", ""),
     ];
 }
 
@@ -37,6 +32,7 @@ impl Fold<And> for Lukasiewicz {
         adds: false,
         semiring: None,
         polynomial: None,
+        wants_complements: false,
     };
 
     #[inline(always)]
@@ -56,6 +52,7 @@ impl Fold<Or> for Lukasiewicz {
         adds: false,
         semiring: None,
         polynomial: None,
+        wants_complements: false,
     };
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! The greatest: since the log is monotone, the same of truth degrees and of their logs.
 
-use super::aggregate::{Aggregate, Block, Slopes, State};
+use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
 use super::connective::Fold;
 use super::laws::{AggregatorLaws, ConnectiveLaws, Semiring};
 use super::{Domain, Formula, Operator, Or, Settings, extreme};
@@ -10,12 +10,12 @@ pub(crate) struct Max;
 
 impl Operator for Max {
     const DOMAIN: Domain = Domain::Either;
-    const FORMULAS: &'static [Formula] = &[Formula {
-        roles: "",
-        of: "both",
-        is: "the greatest",
-        remarks: "at a tie, any of the tied operands may take the gradient; ignores weights",
-    }];
+    const FORMULAS: &'static [Formula] = &[Formula::new(
+        "",
+        "both",
+        "the greatest",
+        "at a tie, any of the tied operands may take the gradient; ignores weights",
+    )];
 }
 
 impl Fold<Or> for Max {
@@ -23,6 +23,7 @@ impl Fold<Or> for Max {
         adds: false,
         semiring: Some(Semiring::Greatest),
         polynomial: None,
+        wants_complements: false,
     };
 
     #[inline(always)]
@@ -48,6 +49,7 @@ impl Aggregate for Max {
         semiring: Some(Semiring::Greatest),
         additive: None,
         of_logs: None,
+        wants_complements: false,
     };
 
     /// `a`: the greatest.
@@ -55,15 +57,9 @@ impl Aggregate for Max {
         State::new(f64::NEG_INFINITY)
     }
 
-    fn accumulate<T: Real>(
-        _: &Settings<f64>,
-        block: Block<T>,
-        states: &mut [State],
-        _: &mut [T],
-        _: &mut [T],
-    ) {
+    fn accumulate<T: Real>(_: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
         for segment in block.segments {
-            let state = &mut states[segment.parent];
+            let state = &mut to.states[segment.parent];
             let greatest = T::kernels().max(block.values(segment));
             state.a = state.a.max(greatest.to_f64());
         }
@@ -77,7 +73,7 @@ impl Aggregate for Max {
         state.a
     }
 
-    fn slopes<T: Real>(_: &Settings<f64>, block: Block<T>, slopes: Slopes<T>) {
-        extreme::slopes(block, slopes);
+    fn slopes<T: Real>(_: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
+        extreme::slopes(block, to);
     }
 }

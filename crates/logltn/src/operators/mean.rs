@@ -1,6 +1,6 @@
 //! The mean: of logs in log space, which is the geometric mean of the truth degrees; of truth degrees in truth space.
 
-use super::aggregate::{self, Aggregate, Block, Slopes, State};
+use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
 use super::laws::{Additive, AggregatorLaws, Summand};
 use super::{Affine, Domain, Formula, Operator, Settings};
 use crate::vector::Real;
@@ -10,18 +10,13 @@ pub(crate) struct Mean;
 impl Operator for Mean {
     const DOMAIN: Domain = Domain::Either;
     const FORMULAS: &'static [Formula] = &[
-        Formula {
-            roles: "",
-            of: "logs",
-            is: "1/n Σ v",
-            remarks: "the geometric mean of the truth degrees",
-        },
-        Formula {
-            roles: "",
-            of: "truth degrees",
-            is: "1/n Σ x",
-            remarks: "the arithmetic mean",
-        },
+        Formula::new(
+            "",
+            "logs",
+            "1/n Σ v",
+            "the geometric mean of the truth degrees",
+        ),
+        Formula::new("", "truth degrees", "1/n Σ x", "the arithmetic mean"),
     ];
 }
 
@@ -41,6 +36,7 @@ impl Aggregate for Mean {
             slope: |by, _, state| by / state.count,
         }),
         of_logs: None,
+        wants_complements: false,
     };
 
     /// `a`: the sum.
@@ -48,14 +44,8 @@ impl Aggregate for Mean {
         State::new(0.0)
     }
 
-    fn accumulate<T: Real>(
-        _: &Settings<f64>,
-        block: Block<T>,
-        states: &mut [State],
-        _: &mut [T],
-        _: &mut [T],
-    ) {
-        aggregate::add_up(block, states);
+    fn accumulate<T: Real>(_: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
+        block.add_up(to.states);
     }
 
     fn merge(_: &Settings<f64>, state: &mut State, other: &State) {
@@ -66,7 +56,7 @@ impl Aggregate for Mean {
         state.a / state.count
     }
 
-    fn slopes<T: Real>(_: &Settings<f64>, block: Block<T>, slopes: Slopes<T>) {
-        aggregate::fill_slopes(block, slopes, |by, state| by / state.count);
+    fn slopes<T: Real>(_: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
+        block.fill(to, |by, state| by / state.count);
     }
 }

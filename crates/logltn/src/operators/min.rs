@@ -1,6 +1,6 @@
 //! The least: since the log is monotone, the same of truth degrees and of their logs.
 
-use super::aggregate::{Aggregate, Block, Slopes, State};
+use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
 use super::connective::Fold;
 use super::laws::{AggregatorLaws, ConnectiveLaws};
 use super::{And, Domain, Formula, Operator, Settings, extreme};
@@ -10,12 +10,12 @@ pub(crate) struct Min;
 
 impl Operator for Min {
     const DOMAIN: Domain = Domain::Either;
-    const FORMULAS: &'static [Formula] = &[Formula {
-        roles: "",
-        of: "both",
-        is: "the least",
-        remarks: "at a tie, any of the tied operands may take the gradient; ignores weights",
-    }];
+    const FORMULAS: &'static [Formula] = &[Formula::new(
+        "",
+        "both",
+        "the least",
+        "at a tie, any of the tied operands may take the gradient; ignores weights",
+    )];
 }
 
 impl Fold<And> for Min {
@@ -23,6 +23,7 @@ impl Fold<And> for Min {
         adds: false,
         semiring: None,
         polynomial: None,
+        wants_complements: false,
     };
 
     #[inline(always)]
@@ -48,6 +49,7 @@ impl Aggregate for Min {
         semiring: None,
         additive: None,
         of_logs: None,
+        wants_complements: false,
     };
 
     /// `a`: the least.
@@ -55,15 +57,9 @@ impl Aggregate for Min {
         State::new(f64::INFINITY)
     }
 
-    fn accumulate<T: Real>(
-        _: &Settings<f64>,
-        block: Block<T>,
-        states: &mut [State],
-        _: &mut [T],
-        _: &mut [T],
-    ) {
+    fn accumulate<T: Real>(_: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
         for segment in block.segments {
-            let state = &mut states[segment.parent];
+            let state = &mut to.states[segment.parent];
             let least = T::kernels().min(block.values(segment));
             state.a = state.a.min(least.to_f64());
         }
@@ -77,7 +73,7 @@ impl Aggregate for Min {
         state.a
     }
 
-    fn slopes<T: Real>(_: &Settings<f64>, block: Block<T>, slopes: Slopes<T>) {
-        extreme::slopes(block, slopes);
+    fn slopes<T: Real>(_: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
+        extreme::slopes(block, to);
     }
 }

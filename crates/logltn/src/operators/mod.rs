@@ -5,6 +5,7 @@
 //! list below; whatever it lacks for the roles that the line gives it does not compile.
 
 mod aggregate;
+mod complement;
 mod connective;
 mod extreme;
 mod implication;
@@ -41,8 +42,9 @@ use std::fmt;
 
 use crate::vector::Real;
 
-pub(crate) use aggregate::{Aggregation, Block, Segment, Slopes, State};
-pub(crate) use connective::{Connection, Members};
+pub(crate) use aggregate::{Accumulated, Aggregation, Block, Segment, Slopes, State};
+pub(crate) use complement::{FLOOR, NOTHING, add_slopes, complements, log_not};
+pub(crate) use connective::{Backward, Connection, Forward, Members};
 pub(crate) use implication::Implication;
 pub(crate) use key::Key;
 pub(crate) use laws::{Additive, AggregatorLaws, ConnectiveLaws, Semiring, Summand};
@@ -96,6 +98,22 @@ pub(crate) struct Formula {
     pub of: &'static str,
     pub is: &'static str,
     pub remarks: &'static str,
+}
+
+impl Formula {
+    const fn new(
+        roles: &'static str,
+        of: &'static str,
+        is: &'static str,
+        remarks: &'static str,
+    ) -> Formula {
+        Formula {
+            roles,
+            of,
+            is,
+            remarks,
+        }
+    }
 }
 
 /// An operator of the list, for messages and documents.

@@ -11,18 +11,18 @@ pub(crate) struct Nnf;
 impl Operator for Nnf {
     const DOMAIN: Domain = Domain::Logs;
     const FORMULAS: &'static [Formula] = &[
-        Formula {
-            roles: "implies",
-            of: "logs",
-            is: "`not a or b`",
-            remarks: "rewritten before anything is computed; cannot be replaced",
-        },
-        Formula {
-            roles: "not",
-            of: "logs",
-            is: "pushed to the atoms",
-            remarks: "which know the log of their negation; cannot be replaced",
-        },
+        Formula::new(
+            "implies",
+            "logs",
+            "`not a or b`",
+            "rewritten before anything is computed; cannot be replaced",
+        ),
+        Formula::new(
+            "not",
+            "logs",
+            "pushed to the atoms",
+            "which know the log of their negation; cannot be replaced",
+        ),
     ];
 }
 

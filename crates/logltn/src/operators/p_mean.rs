@@ -1,6 +1,6 @@
 //! The p-mean of truth degrees: a soft maximum.
 
-use super::aggregate::{Aggregate, Block, Slopes, State};
+use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
 use super::laws::{Additive, AggregatorLaws, Exponent, Summand};
 use super::powers::{self, Powers};
 use super::{Affine, Domain, Formula, Operator, Settings};
@@ -10,12 +10,12 @@ pub(crate) struct PMean;
 
 impl Operator for PMean {
     const DOMAIN: Domain = Domain::Truths;
-    const FORMULAS: &'static [Formula] = &[Formula {
-        roles: "",
-        of: "truth degrees",
-        is: "(1/n Σ π0(x)^p)^(1/p)",
-        remarks: "",
-    }];
+    const FORMULAS: &'static [Formula] = &[Formula::new(
+        "",
+        "truth degrees",
+        "(1/n Σ π0(x)^p)^(1/p)",
+        "",
+    )];
 }
 
 impl Powers for PMean {
@@ -41,25 +41,21 @@ impl Aggregate for PMean {
             state: |total, count| State {
                 a: 1.0,
                 b: total,
+                c: 0.0,
                 count,
             },
             slope: |by, s, state| by * powers::outer::<PMean>(s, state),
         }),
         of_logs: None,
+        wants_complements: false,
     };
 
     fn start() -> State {
         State::new(0.0)
     }
 
-    fn accumulate<T: Real>(
-        s: &Settings<f64>,
-        block: Block<T>,
-        states: &mut [State],
-        work: &mut [T],
-        _: &mut [T],
-    ) {
-        powers::accumulate::<PMean, T>(s, block, states, work);
+    fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
+        powers::accumulate::<PMean, T>(s, block, to);
     }
 
     fn merge(s: &Settings<f64>, state: &mut State, other: &State) {
@@ -70,7 +66,7 @@ impl Aggregate for PMean {
         powers::value::<PMean>(s, state)
     }
 
-    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, slopes: Slopes<T>) {
-        powers::slopes::<PMean, T>(s, block, slopes);
+    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
+        powers::slopes::<PMean, T>(s, block, to);
     }
 }

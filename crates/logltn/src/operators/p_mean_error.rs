@@ -1,6 +1,6 @@
 //! One less the p-mean of how far members are from true: a soft minimum.
 
-use super::aggregate::{Aggregate, Block, Slopes, State};
+use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
 use super::laws::{Additive, AggregatorLaws, Exponent, Summand};
 use super::powers::{self, Powers};
 use super::{Affine, Domain, Formula, Operator, Settings};
@@ -10,12 +10,12 @@ pub(crate) struct PMeanError;
 
 impl Operator for PMeanError {
     const DOMAIN: Domain = Domain::Truths;
-    const FORMULAS: &'static [Formula] = &[Formula {
-        roles: "",
-        of: "truth degrees",
-        is: "1 − (1/n Σ (1 − π1(x))^p)^(1/p)",
-        remarks: "p = `p_forall`",
-    }];
+    const FORMULAS: &'static [Formula] = &[Formula::new(
+        "",
+        "truth degrees",
+        "1 − (1/n Σ (1 − π1(x))^p)^(1/p)",
+        "p = `p_forall`",
+    )];
 }
 
 impl Powers for PMeanError {
@@ -44,25 +44,21 @@ impl Aggregate for PMeanError {
             state: |total, count| State {
                 a: 1.0,
                 b: total,
+                c: 0.0,
                 count,
             },
             slope: |by, s, state| -by * powers::outer::<PMeanError>(s, state),
         }),
         of_logs: None,
+        wants_complements: false,
     };
 
     fn start() -> State {
         State::new(0.0)
     }
 
-    fn accumulate<T: Real>(
-        s: &Settings<f64>,
-        block: Block<T>,
-        states: &mut [State],
-        work: &mut [T],
-        _: &mut [T],
-    ) {
-        powers::accumulate::<PMeanError, T>(s, block, states, work);
+    fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
+        powers::accumulate::<PMeanError, T>(s, block, to);
     }
 
     fn merge(s: &Settings<f64>, state: &mut State, other: &State) {
@@ -73,7 +69,7 @@ impl Aggregate for PMeanError {
         1.0 - powers::value::<PMeanError>(s, state)
     }
 
-    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, slopes: Slopes<T>) {
-        powers::slopes::<PMeanError, T>(s, block, slopes);
+    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
+        powers::slopes::<PMeanError, T>(s, block, to);
     }
 }

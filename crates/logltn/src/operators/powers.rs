@@ -1,6 +1,6 @@
 //! What pMean and pMeanError share: sums of powers relative to the greatest.
 
-use super::aggregate::{Block, Slopes, State, scale};
+use super::aggregate::{Accumulated, Block, Slopes, State, scale};
 use super::laws::Exponent;
 use super::settings::Settings;
 use crate::vector::Real;
@@ -14,12 +14,7 @@ pub(super) trait Powers {
 }
 
 fn project<P: Powers, T: Real>(s: &Settings<f64>, values: &[T], out: &mut [T]) {
-    let s = Settings {
-        alpha: T::ONE,
-        p: T::ONE,
-        p_forall: T::ONE,
-        eps: T::from_f64(s.eps),
-    };
+    let s = s.cast();
     for (out, &x) in out.iter_mut().zip(values) {
         *out = P::project(s, x);
     }
@@ -29,34 +24,24 @@ fn project<P: Powers, T: Real>(s: &Settings<f64>, values: &[T], out: &mut [T]) {
 pub(super) fn accumulate<P: Powers, T: Real>(
     s: &Settings<f64>,
     block: Block<T>,
-    states: &mut [State],
-    work: &mut [T],
+    to: Accumulated<T>,
 ) {
     let p = s.exponent(P::EXPONENT);
-    project::<P, T>(s, block.values, work);
+    project::<P, T>(s, block.values, to.work);
     for segment in block.segments {
-        let state = &mut states[segment.parent];
-        let greatest = match block.weights {
-            None => T::kernels().max(&work[segment.start..segment.end]).to_f64(),
-            Some(_) => block.greatest(segment, work),
-        };
+        let state = &mut to.states[segment.parent];
+        let greatest = block.greatest(segment, to.work);
         if greatest > state.a {
             state.b *= (state.a / greatest).powf(p);
             state.a = greatest;
         }
         if state.a > 0.0 {
-            scale(
-                &mut work[segment.start..segment.end],
-                T::from_f64(1.0 / state.a),
-            );
+            scale(&mut to.work[segment.range()], T::from_f64(1.0 / state.a));
         }
     }
-    T::kernels().pow(work, T::from_f64(p));
+    T::kernels().pow(to.work, T::from_f64(p));
     for segment in block.segments {
-        states[segment.parent].b += match block.weights {
-            None => T::kernels().sum(&work[segment.start..segment.end]).to_f64(),
-            Some(_) => block.sum(segment, work),
-        };
+        to.states[segment.parent].b += block.sum(segment, to.work);
     }
 }
 
@@ -81,28 +66,22 @@ pub(super) fn outer<P: Powers>(s: &Settings<f64>, state: &State) -> f64 {
 }
 
 /// Both grow with their members: in 1 − mean (1 − x)ᵖ two signs cancel.
-pub(super) fn slopes<P: Powers, T: Real>(s: &Settings<f64>, block: Block<T>, slopes: Slopes<T>) {
-    let Slopes {
-        states, by, out, ..
-    } = slopes;
+pub(super) fn slopes<P: Powers, T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
     let p = s.exponent(P::EXPONENT);
-    project::<P, T>(s, block.values, out);
+    project::<P, T>(s, block.values, to.out);
     for segment in block.segments {
-        let greatest = states[segment.parent].a;
+        let greatest = to.states[segment.parent].a;
         if greatest > 0.0 {
-            scale(
-                &mut out[segment.start..segment.end],
-                T::from_f64(1.0 / greatest),
-            );
+            scale(&mut to.out[segment.range()], T::from_f64(1.0 / greatest));
         }
     }
-    T::kernels().pow(out, T::from_f64(p - 1.0));
+    T::kernels().pow(to.out, T::from_f64(p - 1.0));
     for segment in block.segments {
-        let outer = outer::<P>(s, &states[segment.parent]) * (1.0 - s.eps);
-        let g = by(segment.parent) * outer;
+        let outer = outer::<P>(s, &to.states[segment.parent]) * (1.0 - s.eps);
+        let g = (to.by)(segment.parent) * outer;
         let g = if g.is_finite() { g } else { 0.0 };
-        block.scale(segment, out, g);
-        for x in &mut out[segment.start..segment.end] {
+        block.scale(segment, to.out, g);
+        for x in &mut to.out[segment.range()] {
             *x = if x.is_finite() { *x } else { T::ZERO };
         }
     }

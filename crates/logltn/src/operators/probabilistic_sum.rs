@@ -9,12 +9,12 @@ pub(crate) struct ProbabilisticSum;
 
 impl Operator for ProbabilisticSum {
     const DOMAIN: Domain = Domain::Truths;
-    const FORMULAS: &'static [Formula] = &[Formula {
-        roles: "",
-        of: "truth degrees",
-        is: "a + b − ab, a = π1(x), b = π1(y)",
-        remarks: "folds from the left",
-    }];
+    const FORMULAS: &'static [Formula] = &[Formula::new(
+        "",
+        "truth degrees",
+        "a + b − ab, a = π1(x), b = π1(y)",
+        "folds from the left",
+    )];
 }
 
 impl Fold<Or> for ProbabilisticSum {
@@ -30,6 +30,7 @@ impl Fold<Or> for ProbabilisticSum {
                 both: -1.0,
             },
         }),
+        wants_complements: false,
     };
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! The product of truth degrees.
 
-use super::aggregate::{Aggregate, Block, Slopes, State};
+use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
 use super::connective::Fold;
 use super::laws::{AggregatorLaws, ConnectiveLaws};
 use super::{Affine, And, Bilinear, Domain, Formula, Operator, Polynomial, Settings};
@@ -11,18 +11,13 @@ pub(crate) struct Product;
 impl Operator for Product {
     const DOMAIN: Domain = Domain::Truths;
     const FORMULAS: &'static [Formula] = &[
-        Formula {
-            roles: "and",
-            of: "truth degrees",
-            is: "π0(x) π0(y)",
-            remarks: "n-ary: folds from the left, projections at every step",
-        },
-        Formula {
-            roles: "aggregator",
-            of: "truth degrees",
-            is: "Π π0(x)",
-            remarks: "",
-        },
+        Formula::new(
+            "and",
+            "truth degrees",
+            "π0(x) π0(y)",
+            "n-ary: folds from the left, projections at every step",
+        ),
+        Formula::new("aggregator", "truth degrees", "Π π0(x)", ""),
     ];
 }
 
@@ -39,6 +34,7 @@ impl Fold<And> for Product {
                 both: 1.0,
             },
         }),
+        wants_complements: false,
     };
 
     #[inline(always)]
@@ -63,6 +59,7 @@ impl Aggregate for Product {
         semiring: None,
         additive: None,
         of_logs: None,
+        wants_complements: false,
     };
 
     /// `a`: the product of those that are not 0; `b`: the number of zeros.
@@ -70,15 +67,9 @@ impl Aggregate for Product {
         State::new(1.0)
     }
 
-    fn accumulate<T: Real>(
-        s: &Settings<f64>,
-        block: Block<T>,
-        states: &mut [State],
-        _: &mut [T],
-        _: &mut [T],
-    ) {
+    fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
         for segment in block.segments {
-            let state = &mut states[segment.parent];
+            let state = &mut to.states[segment.parent];
             for i in segment.start..segment.end {
                 let x = s.away_from_zero(block.values[i].to_f64());
                 let power = match block.weights {
@@ -106,10 +97,10 @@ impl Aggregate for Product {
         }
     }
 
-    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, slopes: Slopes<T>) {
+    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
         for segment in block.segments {
-            let state = &slopes.states[segment.parent];
-            let g = (slopes.by)(segment.parent) * s.slope();
+            let state = &to.states[segment.parent];
+            let g = (to.by)(segment.parent) * s.slope();
             for i in segment.start..segment.end {
                 let x = s.away_from_zero(block.values[i].to_f64());
                 let w = block.weight(i);
@@ -120,7 +111,7 @@ impl Aggregate for Product {
                     (true, true) => state.a * w * x.powf(w - 1.0),
                     (_, false) => 0.0,
                 };
-                slopes.out[i] = T::from_f64(g * others);
+                to.out[i] = T::from_f64(g * others);
             }
         }
     }

@@ -8,12 +8,12 @@ pub(crate) struct Reichenbach;
 
 impl Operator for Reichenbach {
     const DOMAIN: Domain = Domain::Truths;
-    const FORMULAS: &'static [Formula] = &[Formula {
-        roles: "",
-        of: "truth degrees",
-        is: "1 − a + ab, a = π0(x), b = π1(y)",
-        remarks: "",
-    }];
+    const FORMULAS: &'static [Formula] = &[Formula::new(
+        "",
+        "truth degrees",
+        "1 − a + ab, a = π0(x), b = π1(y)",
+        "",
+    )];
 }
 
 impl Implies for Reichenbach {

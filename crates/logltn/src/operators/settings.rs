@@ -24,6 +24,16 @@ impl<T: Real> Settings<T> {
         }
     }
 
+    /// The same, as numbers of another kind.
+    pub fn cast<U: Real>(self) -> Settings<U> {
+        Settings {
+            alpha: U::from_f64(self.alpha.to_f64()),
+            p: U::from_f64(self.p.to_f64()),
+            p_forall: U::from_f64(self.p_forall.to_f64()),
+            eps: U::from_f64(self.eps.to_f64()),
+        }
+    }
+
     /// π0(x) = (1 − ε)x + ε: away from 0.
     #[inline(always)]
     pub fn away_from_zero(self, x: T) -> T {

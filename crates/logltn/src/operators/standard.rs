@@ -8,12 +8,7 @@ pub(crate) struct Standard;
 
 impl Operator for Standard {
     const DOMAIN: Domain = Domain::Truths;
-    const FORMULAS: &'static [Formula] = &[Formula {
-        roles: "",
-        of: "truth degrees",
-        is: "1 − x",
-        remarks: "",
-    }];
+    const FORMULAS: &'static [Formula] = &[Formula::new("", "truth degrees", "1 − x", "")];
 }
 
 impl Negate for Standard {

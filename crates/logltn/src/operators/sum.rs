@@ -1,6 +1,6 @@
 //! The sum of logs: the product of truth degrees. The paper's conjunction.
 
-use super::aggregate::{self, Aggregate, Block, Slopes, State};
+use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
 use super::connective::Fold;
 use super::laws::{Additive, AggregatorLaws, ConnectiveLaws, Summand};
 use super::{And, Domain, Formula, Operator, Settings};
@@ -11,12 +11,12 @@ pub(crate) struct Sum;
 
 impl Operator for Sum {
     const DOMAIN: Domain = Domain::Logs;
-    const FORMULAS: &'static [Formula] = &[Formula {
-        roles: "",
-        of: "logs",
-        is: "Σ v",
-        remarks: "the product of the truth degrees",
-    }];
+    const FORMULAS: &'static [Formula] = &[Formula::new(
+        "",
+        "logs",
+        "Σ v",
+        "the product of the truth degrees",
+    )];
 }
 
 impl Fold<And> for Sum {
@@ -24,6 +24,7 @@ impl Fold<And> for Sum {
         adds: true,
         semiring: None,
         polynomial: None,
+        wants_complements: false,
     };
 
     #[inline(always)]
@@ -53,6 +54,7 @@ impl Aggregate for Sum {
             slope: |by, _, _| by,
         }),
         of_logs: None,
+        wants_complements: false,
     };
 
     /// `a`: the sum.
@@ -60,14 +62,8 @@ impl Aggregate for Sum {
         State::new(0.0)
     }
 
-    fn accumulate<T: Real>(
-        _: &Settings<f64>,
-        block: Block<T>,
-        states: &mut [State],
-        _: &mut [T],
-        _: &mut [T],
-    ) {
-        aggregate::add_up(block, states);
+    fn accumulate<T: Real>(_: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
+        block.add_up(to.states);
     }
 
     fn merge(_: &Settings<f64>, state: &mut State, other: &State) {
@@ -78,7 +74,7 @@ impl Aggregate for Sum {
         state.a
     }
 
-    fn slopes<T: Real>(_: &Settings<f64>, block: Block<T>, slopes: Slopes<T>) {
-        aggregate::fill_slopes(block, slopes, |by, _| by);
+    fn slopes<T: Real>(_: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
+        block.fill(to, |by, _| by);
     }
 }

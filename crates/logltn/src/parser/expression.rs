@@ -1,7 +1,7 @@
 //! Expressions: quantifiers, connectives, comparisons, arithmetic, terms.
 
 use super::{Bail, MAX_NESTING, Parsed, Parser, Unit};
-use crate::diagnostic::{Diagnostic, shortened};
+use crate::diagnostic::{Code, Diagnostic, shortened};
 use crate::recursion::deep;
 use crate::source::Span;
 use crate::syntax::*;
@@ -96,7 +96,11 @@ impl Parser<'_> {
         let message = "the variables of a row stand in parentheses".to_string();
         let help = format!("write `({list}) in …`");
         if let (Some(first), Some(last)) = (names.first(), names.last()) {
-            let error = Diagnostic::error(message).at(self.source, first.span.to(last.span), "");
+            let error = Diagnostic::error(Code::UnexpectedToken, message).at(
+                self.source,
+                first.span.to(last.span),
+                "",
+            );
             self.out.push(error.help(help));
         }
         self.advance();
@@ -200,7 +204,7 @@ impl Parser<'_> {
         if self.depth >= MAX_NESTING {
             let message = format!("nested deeper than {MAX_NESTING} levels");
             let help = "split the formula into several axioms".to_string();
-            return Err(self.error_with_help(message, "too deep here", Some(help)));
+            return Err(self.report(Code::NestedTooDeep, message, "too deep here", Some(help)));
         }
         self.depth += 1;
         let result = deep(|| read(self));
@@ -263,7 +267,7 @@ impl Parser<'_> {
             return Ok(Expr { kind, span });
         }
         self.out.push(
-            Diagnostic::error("`<->` does not chain")
+            Diagnostic::error(Code::DoesNotChain, "`<->` does not chain")
                 .at(self.source, self.tokens[self.at].1, "second `<->`")
                 .mark(operator, "first `<->`")
                 .help("group with parentheses: `(a <-> b) and (b <-> c)`, or `a <-> (b <-> c)`"),
@@ -304,7 +308,7 @@ impl Parser<'_> {
         let [a, b, c] = [&left, &right, &third].map(|e| shortened(self.source.slice(e.span)));
         let (first, second) = (operator.symbol(), second.symbol());
         self.out.push(
-            Diagnostic::error("comparisons do not chain")
+            Diagnostic::error(Code::DoesNotChain, "comparisons do not chain")
                 .at(self.source, place, "second comparison")
                 .help(format!("write `{a} {first} {b} and {b} {second} {c}`")),
         );
@@ -449,13 +453,15 @@ impl Parser<'_> {
         }
         let ended = self.at_end();
         if self.peek() != Token::Bad {
-            let message = if ended {
-                "this parenthesis is never closed".to_string()
+            let (code, message) = if ended {
+                let message = "this parenthesis is never closed".to_string();
+                (Code::UnclosedParenthesis, message)
             } else {
-                format!("expected {expected} after {after}, found {}", self.found())
+                let message = format!("expected {expected} after {after}, found {}", self.found());
+                (Code::UnexpectedToken, message)
             };
             let place = self.place();
-            let error = Diagnostic::error(message);
+            let error = Diagnostic::error(code, message);
             self.out.push(if ended {
                 error
                     .at(self.source, open, "opened here")

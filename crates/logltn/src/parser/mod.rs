@@ -6,7 +6,7 @@
 
 mod expression;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, shortened};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, shortened};
 use crate::source::{Source, Span};
 use crate::syntax::*;
 use crate::token::{Keyword, Token, tokenize};
@@ -161,11 +161,15 @@ impl<'a> Parser<'a> {
     }
 
     fn error_with_help(&mut self, message: String, label: &str, help: Option<String>) -> Bail {
+        self.report(Code::UnexpectedToken, message, label, help)
+    }
+
+    fn report(&mut self, code: Code, message: String, label: &str, help: Option<String>) -> Bail {
         // An unreadable character has been reported by the lexer: its consequences are not news.
         if self.peek() != Token::Bad && !self.misused.contains(&self.peek()) {
             let span = self.place();
             self.out.push(
-                Diagnostic::error(message)
+                Diagnostic::error(code, message)
                     .at(self.source, span, label)
                     .maybe_help(help),
             );
@@ -210,7 +214,7 @@ impl<'a> Parser<'a> {
         }
         let help = format!("{} is a reserved word: choose another name", self.quoted());
         let label = format!("expected {what}");
-        self.error_with_help(message, &label, Some(help));
+        self.report(Code::ReservedName, message, &label, Some(help));
         self.misused.push(self.peek());
         Err(Bail)
     }
@@ -267,7 +271,7 @@ impl<'a> Parser<'a> {
         let message = format!("expected a declaration, found {}", self.found());
         let span = self.span();
         if self.peek() != Token::Bad {
-            let error = Diagnostic::error(message).at(self.source, span, "");
+            let error = Diagnostic::error(Code::UnexpectedToken, message).at(self.source, span, "");
             self.out.push(error.help(help));
         }
         let near = near?;
@@ -363,9 +367,12 @@ impl<'a> Parser<'a> {
             };
             if whole == 0 && labels.is_empty() {
                 self.out.push(
-                    Diagnostic::error(format!("sort `{}` has no labels", name.text))
-                        .at(self.source, name.span.to(close), "")
-                        .help("name at least one: `{red, green}`"),
+                    Diagnostic::error(
+                        Code::EmptySort,
+                        format!("sort `{}` has no labels", name.text),
+                    )
+                    .at(self.source, name.span.to(close), "")
+                    .help("name at least one: `{red, green}`"),
                 );
                 SortDefinition::Error
             } else {
@@ -384,13 +391,16 @@ impl<'a> Parser<'a> {
         let high = self.signed_integer("the last integer of the sort")?;
         let span = first.to(self.previous_span());
         let error = if low > high {
-            Diagnostic::error(format!("sort `{}` is empty", name.text))
+            Diagnostic::error(Code::EmptySort, format!("sort `{}` is empty", name.text))
                 .at(self.source, span, "the first end is above the second")
                 .help(format!("did you mean `{high}..{low}`?"))
         } else if high.checked_sub(low).is_none_or(|n| n >= u32::MAX as i64) {
-            Diagnostic::error(format!("sort `{}` has too many integers", name.text))
-                .at(self.source, span, "")
-                .help("a sort has at most 4,294,967,294 individuals")
+            Diagnostic::error(
+                Code::TooManyIndividuals,
+                format!("sort `{}` has too many integers", name.text),
+            )
+            .at(self.source, span, "")
+            .help("a sort has at most 4,294,967,294 individuals")
         } else {
             return Ok(SortDefinition::Range(low, high));
         };
@@ -447,9 +457,12 @@ impl<'a> Parser<'a> {
         let close = self.expect(Token::Close, "`)` or `,`", "after a column")?;
         if columns.is_empty() {
             self.out.push(
-                Diagnostic::error(format!("table `{}` has no columns", name.text))
-                    .at(self.source, name.span.to(close), "")
-                    .help("name at least one: `(x: S)`"),
+                Diagnostic::error(
+                    Code::TableWithoutColumns,
+                    format!("table `{}` has no columns", name.text),
+                )
+                .at(self.source, name.span.to(close), "")
+                .help("name at least one: `(x: S)`"),
             );
             return Ok(Declaration::Broken(name));
         }
@@ -668,9 +681,12 @@ impl<'a> Parser<'a> {
             // What is not a token at all has been reported as such.
             if value.is_some() || self.peek() != Token::Bad {
                 self.out.push(
-                    Diagnostic::error(format!("a weight is a number of 0 or more, found {found}"))
-                        .at(self.source, span, "")
-                        .help(help),
+                    Diagnostic::error(
+                        Code::InvalidWeight,
+                        format!("a weight is a number of 0 or more, found {found}"),
+                    )
+                    .at(self.source, span, "")
+                    .help(help),
                 );
             }
             weight = None;

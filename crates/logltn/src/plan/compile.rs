@@ -12,7 +12,7 @@ use super::passes::Forms;
 use super::program::Program;
 use super::{Plan, PlanOptions, PlannedAxiom};
 use crate::data::Data;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::guard::{Scope, TableIndexes};
 use crate::output::{Output, OutputKind};
 use crate::semantics::Semantics;
@@ -179,11 +179,11 @@ fn member(
 fn check_weights(theory: &Theory, axioms: &[PlannedAxiom], found: &mut Diagnostics) {
     match axioms.last() {
         None if !found.has_errors() => found.push(
-            Diagnostic::error("there are no axioms to evaluate")
+            Diagnostic::error(Code::NoAxioms, "there are no axioms to evaluate")
                 .help("write at least one: `axiom name: formula`"),
         ),
         Some(last) if axioms.iter().map(|a| a.weight).sum::<f64>() == 0.0 => found.push(
-            Diagnostic::error("the weights of the axioms add up to 0")
+            Diagnostic::error(Code::ZeroWeights, "the weights of the axioms add up to 0")
                 .at(&theory.source, last.span, "")
                 .help("give at least one axiom a weight above 0"),
         ),
@@ -194,25 +194,32 @@ fn check_weights(theory: &Theory, axioms: &[PlannedAxiom], found: &mut Diagnosti
 fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagnostics) {
     let theory = data.theory();
     if let Err(error) = semantics.validate() {
-        out.push(Diagnostic::error(error.to_string()).maybe_help(error.help()));
+        out.push(Diagnostic::error(error.code(), error.to_string()).maybe_help(error.help()));
     }
     if outputs.len() != theory.predicates.len() {
-        out.push(Diagnostic::error(format!(
-            "the theory has {} predicates, but {} outputs were given",
-            theory.predicates.len(),
-            outputs.len()
-        )));
+        out.push(Diagnostic::error(
+            Code::WrongNumberOfOutputs,
+            format!(
+                "the theory has {} predicates, but {} outputs were given",
+                theory.predicates.len(),
+                outputs.len()
+            ),
+        ));
         return;
     }
     for (predicate, output) in theory.predicates.iter().zip(outputs) {
-        let error =
-            |message: String| Diagnostic::error(message).at(&theory.source, predicate.span, "");
+        let error = |code, message: String| {
+            Diagnostic::error(code, message).at(&theory.source, predicate.span, "")
+        };
         if !output.per_class {
             if output.kind == OutputKind::Softmax {
-                out.push(error(format!(
-                    "predicate `{}` is a softmax, so its last argument must pick the class",
-                    predicate.name
-                )));
+                out.push(error(
+                    Code::NoClassArgument,
+                    format!(
+                        "predicate `{}` is a softmax, so its last argument must pick the class",
+                        predicate.name
+                    ),
+                ));
             }
             continue;
         }
@@ -221,10 +228,13 @@ fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagn
                 let classes = data.sorts[sort.index()].size;
                 if output.kind == OutputKind::Softmax && classes == Some(1) {
                     out.push(
-                        error(format!(
-                            "predicate `{}` is a softmax over one class, which is always true",
-                            predicate.name
-                        ))
+                        error(
+                            Code::SoftmaxOfOneClass,
+                            format!(
+                                "predicate `{}` is a softmax over one class, which is always true",
+                                predicate.name
+                            ),
+                        )
                         .help(format!(
                             "give sort `{}` a second individual, or use a sigmoid",
                             theory[*sort].name
@@ -232,10 +242,13 @@ fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagn
                     );
                 }
             }
-            _ => out.push(error(format!(
-                "predicate `{}` has no last argument that could pick a class",
-                predicate.name
-            ))),
+            _ => out.push(error(
+                Code::NoClassArgument,
+                format!(
+                    "predicate `{}` has no last argument that could pick a class",
+                    predicate.name
+                ),
+            )),
         }
     }
 }

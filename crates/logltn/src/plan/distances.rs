@@ -1,6 +1,6 @@
 //! Every `dist` of a guard needs features of one width on both sides.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::Scope;
 use crate::parts::Part;
 use crate::theory::*;
@@ -35,7 +35,11 @@ pub(super) fn check_distances(scope: &Scope, guard: &Guard) -> Result<(), Diagno
             ),
             _ => return,
         };
-        let here = || Diagnostic::error(message).at(&theory.source, value.span, "");
+        let code = match (a, b) {
+            (Some(_), Some(_)) => Code::DifferentWidths,
+            _ => Code::NoFeatures,
+        };
+        let here = || Diagnostic::error(code, message).at(&theory.source, value.span, "");
         problem.get_or_insert_with(here);
     });
     problem.map_or(Ok(()), Err)

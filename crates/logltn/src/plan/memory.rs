@@ -3,7 +3,7 @@
 
 use super::program::RequestPlan;
 use super::show::bytes as shown;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 use crate::theory::Theory;
 
@@ -65,10 +65,13 @@ impl Account {
 
     pub fn too_much(&self, theory: &Theory, span: Span) -> Diagnostic {
         let size = |bytes: u128| shown(usize::try_from(bytes).unwrap_or(usize::MAX));
-        Diagnostic::error(format!(
-            "too many bindings: with these, the plan takes more than the {} it may have",
-            size(self.limit)
-        ))
+        Diagnostic::error(
+            Code::TooMuchMemory,
+            format!(
+                "too many bindings: with these, the plan takes more than the {} it may have",
+                size(self.limit)
+            ),
+        )
         .at(&theory.source, span, "listed one by one")
         .help("a narrower guard, fewer individuals, or fewer variables under one quantifier")
     }

@@ -1,7 +1,7 @@
 //! Formulas: atoms, connectives, quantifiers.
 
 use super::{Resolver, Symbol, count};
-use crate::diagnostic::{Diagnostic, shortened};
+use crate::diagnostic::{Code, Diagnostic, shortened};
 use crate::recursion::deep;
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Name, Quantified};
@@ -36,6 +36,7 @@ impl Resolver<'_> {
                 let text = shortened(self.theory.source.slice(a.span.to(b.span)));
                 let help = format!("put it into a guard: `forall … where {text}. …`");
                 self.error_with_help(
+                    Code::ExpectedFormula,
                     "a comparison is crisp and cannot stand in a formula".to_string(),
                     expr.span,
                     "expected a formula",
@@ -49,6 +50,7 @@ impl Resolver<'_> {
             | ExprKind::Sum(_)
             | ExprKind::Product(_) => {
                 self.error(
+                    Code::ExpectedFormula,
                     "a number is not a formula".to_string(),
                     expr.span,
                     "expected a formula",
@@ -97,11 +99,10 @@ impl Resolver<'_> {
                     }
                     _ => None,
                 };
-                let error = Diagnostic::error(format!(
-                    "`{}` is a {}, not a predicate",
-                    name.text,
-                    other.kind()
-                ))
+                let error = Diagnostic::error(
+                    Code::WrongKindOfName,
+                    format!("`{}` is a {}, not a predicate", name.text, other.kind()),
+                )
                 .at(&self.theory.source, name.span, "expected a predicate")
                 .maybe_help(help);
                 self.out
@@ -133,12 +134,15 @@ impl Resolver<'_> {
         }
         if arguments.len() != wanted.len() {
             let sorts: Vec<_> = wanted.iter().map(|s| self.argument_sort_name(*s)).collect();
-            let error = Diagnostic::error(format!(
-                "{what} `{}` takes {}, found {}",
-                name.text,
-                count(wanted.len(), "argument"),
-                arguments.len()
-            ))
+            let error = Diagnostic::error(
+                Code::WrongNumberOfArguments,
+                format!(
+                    "{what} `{}` takes {}, found {}",
+                    name.text,
+                    count(wanted.len(), "argument"),
+                    arguments.len()
+                ),
+            )
             .at(&self.theory.source, span, "")
             .help(format!(
                 "its arguments: `{}({})`",
@@ -166,7 +170,13 @@ impl Resolver<'_> {
         if self.local(&name.text).is_some() {
             let message = format!("`{short}` is a variable, not a predicate");
             let help = Some(format!("say something of it: `P({short})`"));
-            return self.error_with_help(message, name.span, "expected a predicate", help);
+            return self.error_with_help(
+                Code::WrongKindOfName,
+                message,
+                name.span,
+                "expected a predicate",
+                help,
+            );
         }
         let known = self.theory.predicates.iter().map(|p| p.name.as_str());
         let help = match name.text.as_str() {
@@ -177,6 +187,7 @@ impl Resolver<'_> {
                 .unwrap_or_else(|| format!("declare it: `predicate {short}(…)`")),
         };
         self.error_with_help(
+            Code::UnknownPredicate,
             format!("unknown predicate `{short}`"),
             name.span,
             "",
@@ -185,6 +196,7 @@ impl Resolver<'_> {
     }
 
     fn name_as_formula(&mut self, name: &str, span: Span) {
+        let mut code = Code::ExpectedFormula;
         let (message, help) = if self.local(name).is_some() {
             (
                 format!("variable `{name}` is not a formula"),
@@ -208,12 +220,13 @@ impl Resolver<'_> {
                 ),
                 None => {
                     let known = self.theory.predicates.iter().map(|p| p.name.as_str());
+                    code = Code::UnknownPredicate;
                     let message = format!("unknown name `{}`", shortened(name));
                     (message, self.suggestion(name, known))
                 }
             }
         };
-        self.error_with_help(message, span, "expected a formula", help);
+        self.error_with_help(code, message, span, "expected a formula", help);
     }
 
     fn quantified(&mut self, quantified: &Quantified) -> Option<FormulaKind> {
@@ -227,6 +240,7 @@ impl Resolver<'_> {
                 table.text
             );
             self.error_with_help(
+                Code::WrongKindOfName,
                 format!("`{}` ranges over a sort, not over rows", quantifier.word()),
                 table.span,
                 "",

@@ -2,7 +2,7 @@
 
 use super::term::integer_literal;
 use super::{Resolver, Symbol, count};
-use crate::diagnostic::{Diagnostic, shortened};
+use crate::diagnostic::{Code, Diagnostic, shortened};
 use crate::recursion::deep;
 use crate::source::Span;
 use crate::suggest::did_you_mean;
@@ -37,6 +37,7 @@ impl Resolver<'_> {
                     _ => "write `not exists x: S. not …`",
                 };
                 self.error_with_help(
+                    Code::OperatorNotInGuard,
                     format!("a guard cannot use `{}`", q.quantifier.word()),
                     q.quantifier_span,
                     "only `exists` in a guard",
@@ -50,6 +51,7 @@ impl Resolver<'_> {
                     _ => ("<->", "write `(a and b) or (not a and not b)`"),
                 };
                 self.error_with_help(
+                    Code::OperatorNotInGuard,
                     format!("a guard cannot use `{symbol}`: only `not`, `and`, `or` and `exists`"),
                     expr.span,
                     "",
@@ -66,6 +68,7 @@ impl Resolver<'_> {
                 let text = shortened(self.theory.source.slice(expr.span));
                 let message = format!("`{text}` is not a condition");
                 self.error_with_help(
+                    Code::ExpectedCondition,
                     message,
                     expr.span,
                     "expected a comparison or a table",
@@ -109,7 +112,7 @@ impl Resolver<'_> {
                     let message = format!(
                         "a `{s}` and a `{t}` cannot be compared: individuals of different sorts are never the same"
                     );
-                    self.error(message, span, "");
+                    self.error(Code::NotComparable, message, span, "");
                     return None;
                 }
                 let negated = match op {
@@ -120,7 +123,7 @@ impl Resolver<'_> {
                         let message = format!(
                             "individuals of sort `{sort}` have no order: only `=` and `!=` compare them"
                         );
-                        self.error(message, span, "");
+                        self.error(Code::NotComparable, message, span, "");
                         return None;
                     }
                 };
@@ -145,7 +148,7 @@ impl Resolver<'_> {
                     self.theory.source.slice(term.span),
                     self.theory[sort].name
                 );
-                self.error_with_help(message, span, "cannot compare", help);
+                self.error_with_help(Code::NotComparable, message, span, "cannot compare", help);
                 None
             }
         }
@@ -195,7 +198,13 @@ impl Resolver<'_> {
             _ if is_arithmetic(&name.text) => {
                 let message = format!("`{}` is a number, not a condition", name.text);
                 let help = format!("compare it: `{}(…) < …`", name.text);
-                self.error_with_help(message, span, "expected a condition", Some(help));
+                self.error_with_help(
+                    Code::ExpectedCondition,
+                    message,
+                    span,
+                    "expected a condition",
+                    Some(help),
+                );
                 return None;
             }
             Some(_) if self.declared_twice.contains(&name.text) => return None,
@@ -204,11 +213,10 @@ impl Resolver<'_> {
                 return None;
             }
             Some((symbol, declared)) => {
-                let error = Diagnostic::error(format!(
-                    "`{}` is a {}, not a table",
-                    name.text,
-                    symbol.kind()
-                ))
+                let error = Diagnostic::error(
+                    Code::WrongKindOfName,
+                    format!("`{}` is a {}, not a table", name.text, symbol.kind()),
+                )
                 .at(&self.theory.source, name.span, "expected a table");
                 self.out
                     .push(Self::declared_here(error, declared, "declared here"));
@@ -223,12 +231,15 @@ impl Resolver<'_> {
         let columns = self.theory[table].columns.clone();
         if columns.len() != arguments.len() {
             let names: Vec<_> = columns.iter().map(|c| c.name.as_str()).collect();
-            let error = Diagnostic::error(format!(
-                "table `{}` has {}, found {}",
-                name.text,
-                count(columns.len(), "column"),
-                count(arguments.len(), "argument"),
-            ))
+            let error = Diagnostic::error(
+                Code::WrongNumberOfArguments,
+                format!(
+                    "table `{}` has {}, found {}",
+                    name.text,
+                    count(columns.len(), "column"),
+                    count(arguments.len(), "argument"),
+                ),
+            )
             .at(&self.theory.source, span, "")
             .help(format!(
                 "its columns: `{}({})`",
@@ -250,7 +261,7 @@ impl Resolver<'_> {
     }
 
     fn predicate_in_guard(&mut self, name: &Name, declared: Span) {
-        let error = Diagnostic::error(format!(
+        let error = Diagnostic::error(Code::LearntInGuard, format!(
             "predicate `{}` in a guard: a guard is crisp, a predicate has a degree of truth",
             name.text
         ))
@@ -263,10 +274,13 @@ impl Resolver<'_> {
     }
 
     fn function_in_guard(&mut self, name: &Name, declared: Span) {
-        let error = Diagnostic::error(format!(
-            "function `{}` in a guard: a guard is crisp and may not depend on what is learnt",
-            name.text
-        ))
+        let error = Diagnostic::error(
+            Code::LearntInGuard,
+            format!(
+                "function `{}` in a guard: a guard is crisp and may not depend on what is learnt",
+                name.text
+            ),
+        )
         .at(&self.theory.source, name.span, "not crisp")
         .help("use a table with a `Real` column for numbers that are known beforehand");
         self.out
@@ -313,6 +327,7 @@ impl Resolver<'_> {
             ExprKind::Error => return None,
             ExprKind::Integer(_) => {
                 self.error(
+                    Code::NumberTooLarge,
                     "this integer is too large: integers are 64-bit".to_string(),
                     span,
                     "",
@@ -345,6 +360,7 @@ impl Resolver<'_> {
             | ExprKind::Iff(..)
             | ExprKind::Quantified(_) => {
                 self.error_with_help(
+                    Code::ExpectedNumber,
                     "a condition is true or false, not a number".to_string(),
                     span,
                     "expected a number",
@@ -395,7 +411,7 @@ impl Resolver<'_> {
             Some(_) if self.declared_twice.contains(name) => None,
             Some((symbol, _)) => {
                 let message = format!("`{name}` is a {}, not a number", symbol.kind());
-                self.error(message, span, "expected a number");
+                self.error(Code::ExpectedNumber, message, span, "expected a number");
                 None
             }
             None => {
@@ -407,7 +423,7 @@ impl Resolver<'_> {
                     format!("bind it with a quantifier, or declare it: `param {short}`")
                 });
                 let message = format!("unknown name `{short}` in a guard");
-                self.error_with_help(message, span, "", Some(help));
+                self.error_with_help(Code::UnknownVariable, message, span, "", Some(help));
                 None
             }
         }
@@ -424,7 +440,13 @@ impl Resolver<'_> {
             }
             _ => "only individuals of an integer sort are numbers",
         };
-        self.error_with_help(message, span, "expected a number", Some(help.to_string()));
+        self.error_with_help(
+            Code::ExpectedNumber,
+            message,
+            span,
+            "expected a number",
+            Some(help.to_string()),
+        );
     }
 
     fn arithmetic(&mut self, name: &Name, arguments: &[Expr], span: Span) -> Option<ValueKind> {
@@ -445,7 +467,7 @@ impl Resolver<'_> {
                 _ => "2 or more arguments",
             };
             let message = format!("`{}` takes {wanted}, found {}", name.text, arguments.len());
-            self.error(message, span, "");
+            self.error(Code::WrongNumberOfArguments, message, span, "");
             return None;
         }
         if name.text == "dist" {
@@ -475,7 +497,13 @@ impl Resolver<'_> {
                         .to_string()
                 });
                 let message = format!("`{}` is a {}, not a number", name.text, symbol.kind());
-                self.error_with_help(message, name.span, "expected a number", help);
+                self.error_with_help(
+                    Code::ExpectedNumber,
+                    message,
+                    name.span,
+                    "expected a number",
+                    help,
+                );
             }
             None => {
                 let known = ["abs", "min", "max", "dist"];
@@ -484,7 +512,7 @@ impl Resolver<'_> {
                     .or_else(|| did_you_mean(&name.text, known))
                     .or_else(|| Some("guards know `abs`, `min`, `max` and `dist`".to_string()));
                 let message = format!("unknown function `{}` in a guard", shortened(&name.text));
-                self.error_with_help(message, name.span, "", help);
+                self.error_with_help(Code::UnknownFunction, message, name.span, "", help);
             }
         }
     }
@@ -510,7 +538,7 @@ impl Resolver<'_> {
                     format!("bind it with a quantifier, or declare it: `constant {short}: S`")
                 });
                 let message = format!("unbound variable `{short}`");
-                self.error_with_help(message, expr.span, "", Some(help));
+                self.error_with_help(Code::UnknownVariable, message, expr.span, "", Some(help));
                 return None;
             }
             if let ExprKind::Call(name, _) = &expr.kind
@@ -520,6 +548,7 @@ impl Resolver<'_> {
                 return None;
             }
             self.error(
+                Code::WrongSort,
                 "`dist` takes two individuals with features".to_string(),
                 expr.span,
                 "expected a variable of a data sort, or a constant",
@@ -533,7 +562,7 @@ impl Resolver<'_> {
             );
             let help = matches!(self.theory[sort].kind, SortKind::Range(..))
                 .then(|| "for integers write `abs(a - b)`".to_string());
-            self.error_with_help(message, expr.span, "", help);
+            self.error_with_help(Code::NoFeatures, message, expr.span, "", help);
             return None;
         }
         self.term(

@@ -11,7 +11,7 @@ mod term;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::diagnostic::{Diagnostic, Diagnostics, shortened};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, shortened};
 use crate::source::{Source, Span};
 use crate::suggest::did_you_mean;
 use crate::syntax::{AxiomSyntax, Declaration, Name, SortDefinition, TypeName};
@@ -87,10 +87,10 @@ impl Theory {
         out: &mut Diagnostics,
     ) -> Theory {
         if source.text().len() > Source::MAX_BYTES {
-            out.push(Diagnostic::error(format!(
-                "{}: a theory may not be longer than 4 GB",
-                source.name()
-            )));
+            out.push(Diagnostic::error(
+                Code::FileTooLarge,
+                format!("{}: a theory may not be longer than 4 GB", source.name()),
+            ));
             return Theory::empty(source);
         }
         let mut found = Diagnostics::new();
@@ -217,13 +217,20 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn error(&mut self, message: String, span: Span, label: &str) {
-        self.error_with_help(message, span, label, None);
+    fn error(&mut self, code: Code, message: String, span: Span, label: &str) {
+        self.error_with_help(code, message, span, label, None);
     }
 
-    fn error_with_help(&mut self, message: String, span: Span, label: &str, help: Option<String>) {
+    fn error_with_help(
+        &mut self,
+        code: Code,
+        message: String,
+        span: Span,
+        label: &str,
+        help: Option<String>,
+    ) {
         self.out.push(
-            Diagnostic::error(message)
+            Diagnostic::error(code, message)
                 .at(&self.theory.source, span, label)
                 .maybe_help(help),
         );
@@ -272,10 +279,10 @@ impl<'a> Resolver<'a> {
                 && let Some(first) = names.insert(syntax.name.text.clone(), syntax.name.span)
             {
                 self.out.push(
-                    Diagnostic::error(format!(
-                        "two axioms are named `{}`",
-                        shortened(&syntax.name.text)
-                    ))
+                    Diagnostic::error(
+                        Code::DuplicateName,
+                        format!("two axioms are named `{}`", shortened(&syntax.name.text)),
+                    )
                     .at(&self.theory.source, syntax.name.span, "second axiom")
                     .mark(first, "first axiom")
                     .help("each axiom needs a name of its own, for reports and phases"),
@@ -337,7 +344,7 @@ impl<'a> Resolver<'a> {
             self.symbols.insert(name.text.clone(), new);
             return;
         };
-        let error = Diagnostic::error(format!("`{}` is declared twice", shortened(&name.text)))
+        let error = Diagnostic::error(Code::DuplicateName, format!("`{}` is declared twice", shortened(&name.text)))
             .at(
                 &self.theory.source,
                 name.span,
@@ -458,10 +465,13 @@ impl<'a> Resolver<'a> {
         for (column, sort) in columns {
             if let Some(first) = seen.insert(&column.text, column.span) {
                 self.out.push(
-                    Diagnostic::error(format!(
-                        "table `{}` has two columns named `{}`",
-                        name.text, column.text
-                    ))
+                    Diagnostic::error(
+                        Code::DuplicateName,
+                        format!(
+                            "table `{}` has two columns named `{}`",
+                            name.text, column.text
+                        ),
+                    )
                     .at(&self.theory.source, column.span, "second column")
                     .mark(first, "first column"),
                 );
@@ -473,7 +483,7 @@ impl<'a> Resolver<'a> {
                 TypeName::Vector(_, span) => {
                     let message = "a column cannot hold vectors".to_string();
                     let help = "vectors are the features of a sort's individuals".to_string();
-                    self.error_with_help(message, *span, "", Some(help));
+                    self.error_with_help(Code::TypeNotAllowed, message, *span, "", Some(help));
                     None
                 }
             };
@@ -512,7 +522,7 @@ impl<'a> Resolver<'a> {
             TypeName::Int(span) => {
                 let message = "`Int` is for the columns of tables only".to_string();
                 let help = "give the integers a sort: `sort Digit = 0..9`".to_string();
-                self.error_with_help(message, *span, "", Some(help));
+                self.error_with_help(Code::TypeNotAllowed, message, *span, "", Some(help));
                 None
             }
         }
@@ -529,8 +539,11 @@ impl<'a> Resolver<'a> {
             Some(_) if self.declared_twice.contains(&name.text) => None,
             Some((other, declared)) => {
                 let kind = other.kind();
-                let error = Diagnostic::error(format!("`{}` is a {kind}, not a sort", name.text))
-                    .at(&self.theory.source, name.span, "expected a sort");
+                let error = Diagnostic::error(
+                    Code::WrongKindOfName,
+                    format!("`{}` is a {kind}, not a sort", name.text),
+                )
+                .at(&self.theory.source, name.span, "expected a sort");
                 self.out
                     .push(Self::declared_here(error, *declared, "declared here"));
                 None
@@ -540,7 +553,13 @@ impl<'a> Resolver<'a> {
                 let sorts = self.theory.sorts.iter().map(|s| s.name.as_str());
                 let help = (self.suggestion(&name.text, sorts))
                     .or_else(|| Some(format!("declare it: `sort {short}`")));
-                self.error_with_help(format!("unknown sort `{short}`"), name.span, "", help);
+                self.error_with_help(
+                    Code::UnknownSort,
+                    format!("unknown sort `{short}`"),
+                    name.span,
+                    "",
+                    help,
+                );
                 None
             }
         }
@@ -616,9 +635,12 @@ impl<'a> Resolver<'a> {
                     format!("remove it, or call it `_{name}` if that is meant")
                 };
                 self.out.push(
-                    Diagnostic::warning(format!("variable `{name}` never occurs"))
-                        .at(&self.theory.source, variable.span, "")
-                        .help(help),
+                    Diagnostic::warning(
+                        Code::UnusedVariable,
+                        format!("variable `{name}` never occurs"),
+                    )
+                    .at(&self.theory.source, variable.span, "")
+                    .help(help),
                 );
             }
         }
@@ -650,11 +672,11 @@ impl<'a> Resolver<'a> {
         for (kind, name, span) in symbols {
             if !self.used.contains_key(name) {
                 self.out.push(
-                    Diagnostic::warning(format!("{kind} `{name}` is never used")).at(
-                        &theory.source,
-                        span,
-                        "",
-                    ),
+                    Diagnostic::warning(
+                        Code::UnusedDeclaration,
+                        format!("{kind} `{name}` is never used"),
+                    )
+                    .at(&theory.source, span, ""),
                 );
             }
         }

@@ -1,7 +1,7 @@
 //! Binders and the variables in scope.
 
 use super::{Resolver, Symbol, count};
-use crate::diagnostic::{Diagnostic, shortened};
+use crate::diagnostic::{Code, Diagnostic, shortened};
 use crate::source::Span;
 use crate::syntax::{self, Name};
 use crate::theory::*;
@@ -46,7 +46,7 @@ impl Resolver<'_> {
                     "`{word}` writes out one member per individual, and sort `{}` has more than a million",
                     self.theory[id].name
                 );
-                self.error(message, name.span, "");
+                self.error(Code::TooManyMembers, message, name.span, "");
                 whole = false;
             }
             whole &= sort.is_some();
@@ -111,16 +111,19 @@ impl Resolver<'_> {
             .iter()
             .map(|c| c.name.as_str())
             .collect();
-        let error = Diagnostic::error(format!(
-            "table `{}` has {}, but {} bound here",
-            table.text,
-            count(wanted, "column"),
-            if given == 1 {
-                "1 variable is".into()
-            } else {
-                format!("{given} variables are")
-            },
-        ))
+        let error = Diagnostic::error(
+            Code::WrongNumberOfArguments,
+            format!(
+                "table `{}` has {}, but {} bound here",
+                table.text,
+                count(wanted, "column"),
+                if given == 1 {
+                    "1 variable is".into()
+                } else {
+                    format!("{given} variables are")
+                },
+            ),
+        )
         .at(&self.theory.source, span, "")
         .help(format!(
             "one variable per column: `({}) in {}`",
@@ -143,6 +146,7 @@ impl Resolver<'_> {
             Some((Symbol::Sort(_), _)) => {
                 let help = format!("write `x: {}` to range over a sort", name.text);
                 self.error_with_help(
+                    Code::WrongKindOfName,
                     format!("`{}` is a sort, not a table", name.text),
                     name.span,
                     "expected a table",
@@ -152,7 +156,12 @@ impl Resolver<'_> {
             }
             Some((symbol, _)) => {
                 let message = format!("`{}` is a {}, not a table", name.text, symbol.kind());
-                self.error(message, name.span, "expected a table");
+                self.error(
+                    Code::WrongKindOfName,
+                    message,
+                    name.span,
+                    "expected a table",
+                );
                 None
             }
             None => {
@@ -167,7 +176,13 @@ impl Resolver<'_> {
         let tables = self.theory.tables.iter().map(|t| t.name.as_str());
         let help = (self.suggestion(&name.text, tables))
             .or_else(|| Some(format!("declare it: `table {short}(column: S, …)`")));
-        self.error_with_help(format!("unknown table `{short}`"), name.span, "", help);
+        self.error_with_help(
+            Code::UnknownTable,
+            format!("unknown table `{short}`"),
+            name.span,
+            "",
+            help,
+        );
     }
 
     /// Whether a variable may have this name here.
@@ -175,10 +190,10 @@ impl Resolver<'_> {
         if let Some(&outer) = self.locals.get(&name.text).and_then(|l| l.last()) {
             let outer = self.variables[outer.id.index()].span;
             self.out.push(
-                Diagnostic::error(format!(
-                    "variable `{}` is bound already",
-                    shortened(&name.text)
-                ))
+                Diagnostic::error(
+                    Code::VariableBoundTwice,
+                    format!("variable `{}` is bound already", shortened(&name.text)),
+                )
                 .at(&self.theory.source, name.span, "bound again")
                 .mark(outer, "first bound here")
                 .help("rename one of the two"),
@@ -198,10 +213,12 @@ impl Resolver<'_> {
         let Some((kind, span)) = taken else {
             return true;
         };
-        let mut error =
-            Diagnostic::error(format!("variable `{}` has the name of a {kind}", name.text))
-                .at(&self.theory.source, name.span, "")
-                .help("rename the variable");
+        let mut error = Diagnostic::error(
+            Code::VariableHidesName,
+            format!("variable `{}` has the name of a {kind}", name.text),
+        )
+        .at(&self.theory.source, name.span, "")
+        .help("rename the variable");
         if let Some(span) = span {
             error = Self::declared_here(error, span, format!("{kind} declared here"));
         }

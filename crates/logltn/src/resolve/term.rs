@@ -1,7 +1,7 @@
 //! Terms: what can be an argument of a predicate or a function.
 
 use super::{Resolver, Symbol};
-use crate::diagnostic::{Diagnostic, shortened};
+use crate::diagnostic::{Code, Diagnostic, shortened};
 use crate::recursion::deep;
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Name};
@@ -40,6 +40,7 @@ impl Resolver<'_> {
                 let help =
                     format!("compute it in a guard: `… n: S where n = {text}. …`, and use `n`");
                 self.error_with_help(
+                    Code::ExpectedIndividual,
                     format!("{place} must be an individual: arithmetic is for guards"),
                     span,
                     "expected an individual",
@@ -49,6 +50,7 @@ impl Resolver<'_> {
             }
             _ => {
                 self.error(
+                    Code::ExpectedIndividual,
                     format!("{place} must be an individual"),
                     span,
                     "expected a variable, a constant, a label, an integer or a function's value",
@@ -66,9 +68,10 @@ impl Resolver<'_> {
                     Found::Number(column) => format!("a number of a table's `{column}` column"),
                 };
                 let text = shortened(self.theory.source.slice(span));
-                let mut error = Diagnostic::error(format!(
-                    "{place} must be of sort `{wanted}`, but `{text}` is {found}"
-                ))
+                let mut error = Diagnostic::error(
+                    Code::WrongSort,
+                    format!("{place} must be of sort `{wanted}`, but `{text}` is {found}"),
+                )
                 .at(&self.theory.source, span, format!("expected a `{wanted}`"));
                 error = Self::declared_here(error, declared, "declared here");
                 if found.starts_with('a') {
@@ -134,6 +137,10 @@ impl Resolver<'_> {
             .chain(labels.iter().map(String::as_str));
         let near = self.suggestion(name, known);
         let short = shortened(name);
+        let code = match self.symbols.contains_key(name) {
+            true => Code::WrongKindOfName,
+            false => Code::UnknownVariable,
+        };
         let (message, help) = match self.symbols.get(name) {
             Some(_) if self.declared_twice.contains(name) => return,
             Some((Symbol::Param(_), _)) => (
@@ -157,7 +164,7 @@ impl Resolver<'_> {
                 }),
             ),
         };
-        self.error_with_help(message, span, "", help);
+        self.error_with_help(code, message, span, "", help);
     }
 
     /// An integer literal as an individual of an integer sort.
@@ -174,9 +181,12 @@ impl Resolver<'_> {
                     return Some(TermKind::Individual(id, (value - low) as u32));
                 }
                 let sort = &self.theory[id];
-                let error = Diagnostic::error(format!("`{text}` is not in sort `{}`", sort.name))
-                    .at(&self.theory.source, expr.span, "")
-                    .help(format!("{place} is one of {low}..{high}"));
+                let error = Diagnostic::error(
+                    Code::IndividualOutOfRange,
+                    format!("`{text}` is not in sort `{}`", sort.name),
+                )
+                .at(&self.theory.source, expr.span, "")
+                .help(format!("{place} is one of {low}..{high}"));
                 let range = format!("the integers {low} to {high}");
                 let error = Self::declared_here(error, sort.span, range);
                 self.out.push(error);
@@ -196,6 +206,7 @@ impl Resolver<'_> {
                 };
                 let wanted = self.argument_sort_name(wanted);
                 self.error_with_help(
+                    Code::WrongSort,
                     format!("{place} must be of sort `{wanted}`, but `{text}` is a number"),
                     expr.span,
                     "",
@@ -230,11 +241,14 @@ impl Resolver<'_> {
                     }
                     _ => None,
                 };
-                let error = Diagnostic::error(format!(
-                    "`{}` is a {}, not a function: it cannot be an argument",
-                    name.text,
-                    symbol.kind()
-                ))
+                let error = Diagnostic::error(
+                    Code::WrongKindOfName,
+                    format!(
+                        "`{}` is a {}, not a function: it cannot be an argument",
+                        name.text,
+                        symbol.kind()
+                    ),
+                )
                 .at(&self.theory.source, name.span, "expected an individual")
                 .maybe_help(help);
                 self.out
@@ -250,7 +264,7 @@ impl Resolver<'_> {
                         .or_else(|| Some(format!("declare it: `function {short}(…): …`"))),
                 };
                 let message = format!("unknown function `{short}`");
-                self.error_with_help(message, name.span, "", help);
+                self.error_with_help(Code::UnknownFunction, message, name.span, "", help);
                 None
             }
         }
@@ -274,10 +288,13 @@ impl Resolver<'_> {
         } else {
             "use `forall`, which looks at each binding"
         };
-        let error = Diagnostic::error(format!(
-            "the guard of `{word}` cannot look at `{name}`, which `{}` binds",
-            quantifier.word()
-        ))
+        let error = Diagnostic::error(
+            Code::GuardVariesWithData,
+            format!(
+                "the guard of `{word}` cannot look at `{name}`, which `{}` binds",
+                quantifier.word()
+            ),
+        )
         .at(&self.theory.source, span, "varies with the data")
         .mark(variable.span, "bound here")
         .note("it may use tables, params, and variables of `for`, `all` and `any`")

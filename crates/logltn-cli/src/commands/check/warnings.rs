@@ -1,6 +1,6 @@
 //! Warnings about theories that are more easily satisfied than was meant.
 
-use logltn::{Diagnostic, Diagnostics, OutputKind, Plan};
+use logltn::{Code, Diagnostic, Diagnostics, OutputKind, Plan};
 use logltn_train::model::Model;
 use logltn_train::project::Project;
 
@@ -27,7 +27,7 @@ pub fn one_sided(project: &Project, found: &mut Diagnostics) {
         };
         let name = &predicate.name;
         found.push(
-            Diagnostic::warning(format!(
+            Diagnostic::warning(Code::OneSidedPredicate, format!(
                 "predicate `{name}` occurs only {sign}: to be {value} of everything satisfies every axiom about it"
             ))
             .at(&theory.source, predicate.span, "")
@@ -63,11 +63,11 @@ pub fn nothing_left(project: &Project, plan: &Plan, found: &mut Diagnostics) {
             "its guards keep nothing"
         };
         found.push(
-            Diagnostic::warning(format!("axiom `{}` has no groundings", axiom.name)).at(
-                &theory.source,
-                axiom.name_span,
-                why,
-            ),
+            Diagnostic::warning(
+                Code::NoGroundings,
+                format!("axiom `{}` has no groundings", axiom.name),
+            )
+            .at(&theory.source, axiom.name_span, why),
         );
     }
 }

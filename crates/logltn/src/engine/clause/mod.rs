@@ -14,9 +14,8 @@ mod operator;
 mod tables;
 
 use super::run::{Lane, Partial, Run};
-use crate::operators::{Semiring, Settings, State, Summand};
+use crate::operators::{Settings, State, Summand};
 use crate::plan::physical::{ClauseLiteral, Form, MOST_LITERALS, Place, SmallClause};
-use crate::semantics::Semantics;
 use crate::vector::{Power, Real, run_task};
 
 use kernel::{Bindings, GATHERED, OverPlaces, OverRows, OverSums};
@@ -96,12 +95,12 @@ impl SmallClause {
     }
 
     /// Whether it may be evaluated in one go now.
-    pub(in crate::engine) fn is_possible(&self, tame_powers: bool) -> bool {
+    pub(in crate::engine) fn is_possible(&self, settings: &Settings<f64>) -> bool {
         match self.form {
             Form::Product {
                 summand: Summand::Power(_),
                 ..
-            } => tame_powers,
+            } => powers_are_tame(settings),
             Form::Product { .. } | Form::LogExp { .. } | Form::ExistsClass { .. } | Form::Max => {
                 true
             }
@@ -164,14 +163,6 @@ impl Exponentials {
     }
 }
 
-/// Whether small clauses want exponentials in this semantics.
-pub(super) fn wants_exponentials(semantics: &Semantics) -> bool {
-    matches!(
-        semantics.or.laws().semiring,
-        Some(Semiring::Exponentials { .. })
-    )
-}
-
 impl<T: Real> Run<'_, '_, T> {
     /// The forward and the backward pass over the bindings `start..end` of a clause's level.
     pub fn clause(
@@ -209,7 +200,7 @@ impl<T: Real> Run<'_, '_, T> {
                     true => count * (clause.members as f64).ln(),
                     false => 0.0,
                 };
-                (total - less) / self.shared.aggregators.alpha
+                (total - less) / self.aggregators.alpha
             }
             Form::Product { .. } | Form::Max => total,
         };
@@ -290,7 +281,7 @@ impl<T: Real> Run<'_, '_, T> {
                 let p = match summand {
                     Summand::Log => None,
                     Summand::Itself => Some(1.0),
-                    Summand::Power(exponent) => Some(self.shared.aggregators.exponent(exponent)),
+                    Summand::Power(exponent) => Some(self.aggregators.exponent(exponent)),
                 };
                 match p {
                     None => block.run::<_, 2>(Product::new(of, Log)),
@@ -324,7 +315,7 @@ impl<T: Real> Run<'_, '_, T> {
         let Lane {
             places, left_out, ..
         } = &*self.lane;
-        let alpha = self.shared.aggregators.alpha;
+        let alpha = self.aggregators.alpha;
         let least = LogSum::new().least;
         let n = clause.members;
         let a_row = matches!(clause.form, Form::ExistsClass { .. });

@@ -1,7 +1,7 @@
 //! How many bindings an axiom has, and which leave an `exists` with nothing.
 
 use super::{Bound, Grounder, codes};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::{Cell, Scope};
 use crate::plan::program::*;
 use crate::recursion::deep;
@@ -245,7 +245,7 @@ impl Counts {
             1 => "once".to_string(),
             n => format!("{n} times"),
         };
-        let mut warning = Diagnostic::warning(format!(
+        let mut warning = Diagnostic::warning(Code::NothingToRangeOver, format!(
             "in axiom `{name}` an `exists` has nothing to choose from, {times}: it counts as false"
         ))
         .at(&scope.theory().source, *span, "no binding passes its guard");

@@ -2,7 +2,7 @@
 //! in its table.
 
 use super::{Bound, Ground};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::Cell;
 use crate::plan::program::*;
 use crate::source::Span;
@@ -113,10 +113,13 @@ impl Ground<'_> {
         key.1.iter().for_each(|s| self.extents(s, &mut extents));
         let grid = extents.iter().try_fold(1_u64, |n, e| n.checked_mul(*e));
         if grid.is_none() {
-            return Err(Diagnostic::error(format!(
-                "predicate `{}` has more possible arguments than can be numbered",
-                self.scope.theory()[predicate].name
-            ))
+            return Err(Diagnostic::error(
+                Code::TooManyBindings,
+                format!(
+                    "predicate `{}` has more possible arguments than can be numbered",
+                    self.scope.theory()[predicate].name
+                ),
+            )
             .at(&self.scope.theory().source, span, ""));
         }
         let width = match (
@@ -162,10 +165,13 @@ impl Ground<'_> {
         slot: usize,
     ) -> Result<(), Diagnostic> {
         let wrong = |what: &str| {
-            Diagnostic::error(format!(
-                "the last argument of `{}` picks the class, so it cannot be {what}",
-                self.scope.theory()[predicate].name
-            ))
+            Diagnostic::error(
+                Code::ComputedClass,
+                format!(
+                    "the last argument of `{}` picks the class, so it cannot be {what}",
+                    self.scope.theory()[predicate].name
+                ),
+            )
             .at(&self.scope.theory().source, class.span, "")
         };
         if matches!(class.kind, TermKind::Apply(..)) {

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::normal::{Kind, Normal};
 use super::program::*;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::Scope;
 use crate::output::Output;
 use crate::recursion::deep;
@@ -130,6 +130,7 @@ impl Ground<'_> {
                 let bindings = bound.iter().map(mean).try_fold(1, u64::checked_mul);
                 if bindings.is_none() {
                     return Err(Diagnostic::error(
+                        Code::TooManyBindings,
                         "this quantifier has 2⁶⁴ bindings or more, which nobody can go through",
                     )
                     .at(&self.scope.theory().source, span, "")

@@ -121,17 +121,19 @@ impl Lower<'_> {
                     .contains(&members.len())
                     .then(|| (members.clone(), form))
             }
-            // An `exists` about one literal; clauses share tables, so that all of them hold exponentials, or none.
+            // An `exists` about one literal. Clauses share tables: all of them hold exponentials, or none.
             NodeKind::Quantifier {
                 forall: false,
                 body: literal,
                 ..
-            } if is_literal(literal) => match (self.semantics.exists.laws().semiring?, or?) {
-                (Semiring::Exponentials { mean }, Semiring::Exponentials { .. }) => {
-                    Some((vec![*literal], Form::ExistsClass { mean }))
+            } if is_literal(literal) && self.semantics.clauses_take_exponentials() => {
+                match self.semantics.exists.laws().semiring? {
+                    Semiring::Exponentials { mean } => {
+                        Some((vec![*literal], Form::ExistsClass { mean }))
+                    }
+                    Semiring::Greatest => None,
                 }
-                (Semiring::Exponentials { .. } | Semiring::Greatest, _) => None,
-            },
+            }
             _ => None,
         }
     }

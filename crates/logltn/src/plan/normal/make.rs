@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Kind, Normal};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::guard::{Cell, Join, Scope, conjuncts, tables};
 use crate::nnf::{Layer, Signed};
 use crate::operators::Space;
@@ -49,9 +49,12 @@ impl Maker<'_> {
         if bindings.is_empty() {
             let guard = family.guard.as_ref();
             self.warnings.push(
-                Diagnostic::warning(format!("family `{}` has no members", axiom.name))
-                    .at(&self.scope.theory().source, axiom.name_span, "")
-                    .maybe_help(guard.map(|_| "its guard keeps nothing".to_string())),
+                Diagnostic::warning(
+                    Code::NothingToRangeOver,
+                    format!("family `{}` has no members", axiom.name),
+                )
+                .at(&self.scope.theory().source, axiom.name_span, "")
+                .maybe_help(guard.map(|_| "its guard keeps nothing".to_string())),
             );
         }
         let mut members = Vec::with_capacity(bindings.len());
@@ -75,7 +78,7 @@ impl Maker<'_> {
     fn check(&self, axiom: &Axiom) -> Result<(), Diagnostic> {
         let source = &self.scope.theory().source;
         if axiom.formula.nnf_is_too_large() {
-            return Err(Diagnostic::error(format!(
+            return Err(Diagnostic::error(Code::FormulaTooLarge, format!(
                 "the equivalences of axiom `{}` are nested too deep: its negation normal form would have more than {} nodes",
                 axiom.name,
                 crate::MAX_NNF_NODES
@@ -98,7 +101,7 @@ impl Maker<'_> {
         let Some(forall) = first_forall(inner) else {
             return Ok(());
         };
-        Err(Diagnostic::error(format!(
+        Err(Diagnostic::error(Code::MisplacedForall, format!(
             "`{}` cannot evaluate a `forall` inside another formula",
             self.semantics.name
         ))
@@ -269,10 +272,13 @@ impl Maker<'_> {
             Quantifier::All => "true",
             _ => "false",
         };
-        let warning = Diagnostic::warning(format!(
-            "`{}` has no members here: it counts as {truth}",
-            quantifier.word()
-        ))
+        let warning = Diagnostic::warning(
+            Code::NothingToRangeOver,
+            format!(
+                "`{}` has no members here: it counts as {truth}",
+                quantifier.word()
+            ),
+        )
         .at(
             &self.scope.theory().source,
             span,
@@ -297,7 +303,7 @@ impl Maker<'_> {
             };
             let sort = &theory[sort];
             if sort.kind == SortKind::Data && sort.labels.is_empty() {
-                return Err(Diagnostic::error(format!(
+                return Err(Diagnostic::error(Code::MembersAreData, format!(
                     "`{word}` writes out one member per individual, but the individuals of sort `{}` are rows of data",
                     sort.name
                 ))
@@ -308,7 +314,7 @@ impl Maker<'_> {
         let conditions = guard.map(conjuncts).unwrap_or_default();
         for condition in &conditions {
             if let Some(table) = self.changing_table(condition) {
-                return Err(Diagnostic::error(format!(
+                return Err(Diagnostic::error(Code::GuardVariesWithData, format!(
                     "the guard of `{word}` looks at table `{}`, of which each step sees a part only",
                     theory[table].name
                 ))
@@ -330,9 +336,10 @@ impl Maker<'_> {
             .map_err(|error| scope.diagnose(&error))?;
         if found.len() > MOST_MEMBERS {
             let span = scope.variables[variables[0].index()].span;
-            return Err(Diagnostic::error(format!(
-                "`{word}` writes out more than a million members here"
-            ))
+            return Err(Diagnostic::error(
+                Code::TooManyMembers,
+                format!("`{word}` writes out more than a million members here"),
+            )
             .at(&theory.source, span, ""));
         }
         found.sort_unstable();

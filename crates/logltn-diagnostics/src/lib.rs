@@ -1,0 +1,24 @@
+//! What is wrong with a text or a file, as data that programs can tell apart and people can read.
+//!
+//! A [`Diagnostic`] has a [`Code`], which names the kind of mistake for programs, a message for people, and a
+//! place in a [`Source`]. [`Diagnostics`] are all that one run has found. This crate knows neither logic nor
+//! files, so that everything else can stand on it.
+//!
+//! ```
+//! use logltn_diagnostics::{Code, Diagnostic, Source, Span};
+//! let source = Source::new("a.ltn", "sort Point\nsort Point\n");
+//! let error = Diagnostic::error(Code::DuplicateName, "`Point` is declared twice")
+//!     .at(&source, Span::new(16, 21), "second time");
+//! assert_eq!(error.code().name(), "duplicate-name");
+//! assert_eq!((error.line(), error.column()), (Some(2), Some(6)));
+//! ```
+
+mod code;
+mod diagnostic;
+mod source;
+mod suggest;
+
+pub use code::Code;
+pub use diagnostic::{Diagnostic, Diagnostics, Severity, shortened};
+pub use source::{Source, Span};
+pub use suggest::{did_you_mean, nearest};

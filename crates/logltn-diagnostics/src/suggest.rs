@@ -1,0 +1,46 @@
+//! "Did you mean": the nearest known name to one that is not known.
+
+/// The candidate nearest to `name`, if it is near enough to be a slip of the fingers.
+///
+/// ```
+/// use logltn_diagnostics::nearest;
+/// assert_eq!(nearest("digti", ["image", "digit"]), Some("digit"));
+/// assert_eq!(nearest("banana", ["image", "digit"]), None);
+/// assert_eq!(nearest("y", ["x"]), None); // every short name is near to every other
+/// assert_eq!(nearest("c", ["x", "C"]), Some("C"));
+/// ```
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = name.chars().count();
+    if length > 100 {
+        return None; // no slip of the fingers, and the distance is quadratic
+    }
+    let allowed = length / 3;
+    candidates
+        .into_iter()
+        .filter(|c| c.len() <= 4 * (length + allowed + 1) && *c != name)
+        .map(|c| {
+            // A different case only is the likeliest slip of all.
+            let distance = if c.to_lowercase() == name.to_lowercase() {
+                0
+            } else {
+                strsim::damerau_levenshtein(name, c)
+            };
+            (distance, c)
+        })
+        .filter(|&(d, c)| d <= allowed && d < c.chars().count().max(2))
+        .min_by_key(|&(d, _)| d)
+        .map(|(_, c)| c)
+}
+
+/// `did you mean `x`?` for the nearest candidate.
+///
+/// ```
+/// let help = logltn_diagnostics::did_you_mean("Ponit", ["Point", "Cluster"]);
+/// assert_eq!(help.as_deref(), Some("did you mean `Point`?"));
+/// ```
+pub fn did_you_mean<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    nearest(name, candidates).map(|c| format!("did you mean `{c}`?"))
+}
