@@ -1,10 +1,10 @@
 //! The plan for people: what `logltn check --plan` prints.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
-use super::Plan;
 use super::physical::{LevelComponent, Lookup, Physical};
 use super::program::*;
+use super::{Pass, Plan};
 use crate::guard::with_names;
 use crate::output::OutputKind;
 
@@ -39,38 +39,7 @@ impl fmt::Display for Plan {
             writeln!(f, "  {}", self.request_line(i, request))?;
         }
         writeln!(f, "\nAxioms")?;
-        let mut shown = None;
-        let mut alike = 0;
-        for (axiom, program) in self.axioms.iter().zip(&self.programs) {
-            if shown == Some(axiom.axiom) {
-                alike += 1;
-                continue;
-            }
-            more_like_it(f, alike)?;
-            (shown, alike) = (Some(axiom.axiom), 0);
-            write!(
-                f,
-                "  {}: {} groundings",
-                axiom.name,
-                grouped(axiom.groundings)
-            )?;
-            if axiom.groundings != axiom.groundings_before {
-                write!(f, " of {}", grouped(axiom.groundings_before))?;
-            }
-            writeln!(f)?;
-            for rewrite in &program.rewrites {
-                writeln!(f, "    as written: {}", rewrite.before)?;
-                writeln!(f, "    rewritten:  {}", rewrite.after)?;
-                writeln!(
-                    f,
-                    "    cost:       about {} operations before, {} after, for each binding around it",
-                    grouped(rewrite.cost_before.ceil() as u128),
-                    grouped(rewrite.cost_after.ceil() as u128)
-                )?;
-            }
-            self.node(f, program, program.root, 2)?;
-        }
-        more_like_it(f, alike)?;
+        self.each_family(f, |f, axiom| self.axiom(f, axiom))?;
         writeln!(
             f,
             "\nMemory of the lists and maps: {}",
@@ -85,14 +54,142 @@ fn mean(counts: &[u128]) -> u128 {
     counts.iter().map(|c| c / n).sum::<u128>() + counts.iter().map(|c| c % n).sum::<u128>() / n
 }
 
-fn more_like_it(f: &mut fmt::Formatter<'_>, alike: usize) -> fmt::Result {
-    match alike {
-        0 => Ok(()),
-        n => writeln!(f, "  … and {n} more of the family"),
-    }
-}
-
 impl Plan {
+    /// What a pass made of an axiom, by its place in [`Plan::axioms`]. The first three passes leave a formula; what they
+    /// made is there if [`PlanOptions::keep_forms`](super::PlanOptions::keep_forms) said so.
+    pub fn form(&self, axiom: usize, pass: Pass) -> Option<String> {
+        let program = self.programs.get(axiom)?;
+        let kept = |at: usize| self.forms.get(axiom)?.get(at).cloned();
+        match pass {
+            Pass::Normal => kept(0),
+            Pass::Narrow => kept(1),
+            Pass::Eliminate => kept(2),
+            Pass::Ground => {
+                let mut out = String::new();
+                self.node(&mut out, program, program.root, 0).ok()?;
+                Some(out)
+            }
+            Pass::Lower => Some(self.lowered_text(program)),
+        }
+    }
+
+    /// What a pass made of all axioms, for people.
+    pub fn show_pass(&self, pass: Pass) -> String {
+        let mut out = String::new();
+        let written = self.each_family(&mut out, |out, axiom| {
+            writeln!(out, "  {}", self.axioms[axiom].name)?;
+            let form = self.form(axiom, pass).unwrap_or_default();
+            form.lines()
+                .try_for_each(|line| writeln!(out, "    {line}"))
+        });
+        written.map_or_else(|_| String::new(), |()| out)
+    }
+
+    /// The axioms, of each family the first member only.
+    fn each_family<W: Write>(
+        &self,
+        out: &mut W,
+        mut write: impl FnMut(&mut W, usize) -> fmt::Result,
+    ) -> fmt::Result {
+        let mut at = 0;
+        for family in self.axioms.chunk_by(|a, b| a.axiom == b.axiom) {
+            write(out, at)?;
+            at += family.len();
+            if family.len() > 1 {
+                writeln!(out, "  … and {} more of the family", family.len() - 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All that is known about one axiom.
+    fn axiom(&self, out: &mut impl Write, index: usize) -> fmt::Result {
+        let (axiom, program) = (&self.axioms[index], &self.programs[index]);
+        write!(
+            out,
+            "  {}: {} groundings",
+            axiom.name,
+            grouped(axiom.groundings)
+        )?;
+        if axiom.groundings != axiom.groundings_before {
+            write!(out, " of {}", grouped(axiom.groundings_before))?;
+        }
+        writeln!(out)?;
+        let mut last = None;
+        for pass in Pass::ALL {
+            if let Some(form) = self.forms.get(index).and_then(|f| f.get(pass as usize))
+                && last != Some(form)
+            {
+                writeln!(out, "    {:<11} {form}", format!("{pass}:"))?;
+                last = Some(form);
+            }
+        }
+        for rewrite in &program.rewrites {
+            writeln!(out, "    as written: {}", rewrite.before)?;
+            writeln!(out, "    rewritten:  {}", rewrite.after)?;
+            writeln!(
+                out,
+                "    cost:       about {} operations before, {} after, for each binding around it",
+                grouped(rewrite.cost_before.ceil() as u128),
+                grouped(rewrite.cost_after.ceil() as u128)
+            )?;
+        }
+        self.node(out, program, program.root, 2)
+    }
+
+    /// The parts that the lanes share, and the blocks that they go through.
+    fn lowered_text(&self, program: &Physical) -> String {
+        let mut lines = Vec::new();
+        let counted = |n: usize, what: &str| match n {
+            1 => format!("1 {what}"),
+            n => format!("{} {what}s", grouped(n as u128)),
+        };
+        for (i, root) in program.roots.iter().enumerate() {
+            let how = match (
+                root.clause.map(|c| &program.clauses[c]),
+                &program.nodes[root.node].kind,
+            ) {
+                (Some(clause), _) => {
+                    let over = match clause.over_rows {
+                        true => format!(", over rows of {}", counted(clause.classes, "class")),
+                        false => String::new(),
+                    };
+                    let literals = counted(clause.literals.len(), "literal");
+                    format!(
+                        "a small clause of {literals}{over}, by level {}",
+                        clause.level
+                    )
+                }
+                (None, NodeKind::Quantifier { level, .. }) => {
+                    format!("a quantifier, by level {level}")
+                }
+                (None, _) => "outside of all quantifiers".to_string(),
+            };
+            let parts = program.roots.len();
+            lines.push(format!(
+                "part {} of {parts}: {how}; about {} a binding",
+                i + 1,
+                counted(root.cost as usize, "operation")
+            ));
+        }
+        for (i, level) in program.levels.iter().enumerate().skip(1) {
+            let components = level.components.iter().map(|c| match c.names.as_slice() {
+                [] => "a condition".to_string(),
+                names => names.join(", "),
+            });
+            lines.push(format!(
+                "level {i} in level {}: {}; blocks of {}, {}, {}, {}",
+                level.parent,
+                components.collect::<Vec<_>>().join(" × "),
+                counted(level.capacity, "binding"),
+                counted(level.adds.len() + level.wide_adds.len(), "slot"),
+                counted(level.buffers, "buffer"),
+                counted(level.resolves.len(), "look-up"),
+            ));
+        }
+        lines.join("\n") + "\n"
+    }
+
     fn request_line(&self, index: usize, request: &RequestPlan) -> String {
         let theory = self.data.theory();
         let shape: Vec<_> = (request.shape.iter()).map(|s| self.shape_text(s)).collect();
@@ -165,7 +262,7 @@ impl Plan {
 
     fn node(
         &self,
-        f: &mut fmt::Formatter<'_>,
+        f: &mut impl Write,
         program: &Physical,
         node: usize,
         depth: usize,
