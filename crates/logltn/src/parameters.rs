@@ -68,6 +68,34 @@ impl Parameters {
     }
 }
 
+/// Parameters of a single axiom, which beat those of the call and hold inside that axiom only.
+///
+/// ```
+/// use logltn::{AxiomParameters, Parameters};
+/// let own = AxiomParameters { alpha: Some(8.0), ..AxiomParameters::default() };
+/// assert_eq!(own.over(&Parameters::default()), Parameters { alpha: 8.0, ..Parameters::default() });
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AxiomParameters {
+    /// α, if it has its own.
+    pub alpha: Option<f64>,
+    /// p, if it has its own.
+    pub p: Option<f64>,
+    /// p_forall, if it has its own.
+    pub p_forall: Option<f64>,
+}
+
+impl AxiomParameters {
+    /// The parameters inside the axiom, given those of the call.
+    pub fn over(&self, call: &Parameters) -> Parameters {
+        Parameters {
+            alpha: self.alpha.unwrap_or(call.alpha),
+            p: self.p.unwrap_or(call.p),
+            p_forall: self.p_forall.unwrap_or(call.p_forall),
+        }
+    }
+}
+
 /// A parameter out of range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterError {

@@ -1,11 +1,11 @@
-//! What `and`, `or`, `forall` and the rest mean: a [`Semantics`] is a struct of enums.
-//!
-//! Operators are data, so that the planner can ask "is `or` the same operator as `exists`?" and the
-//! engine can read each one with a single `match`.
+//! What `and`, `or`, `forall` and the rest mean: a [`Semantics`] is a struct of operators, each of which has its file in
+//! `operators/`.
 
 use std::fmt;
 
-use crate::operators::{Aggregator, And, Domain, Implies, Loss, Not, Or, Space, allowed, domain};
+use crate::operators::{
+    self, Aggregator, And, Domain, Implies, Key, Loss, Not, Or, Semiring, Space,
+};
 use crate::semantics_error::SemanticsError;
 
 /// The meaning of every connective, quantifier and of the theory as a whole.
@@ -99,7 +99,7 @@ const STABLE: Semantics = Semantics {
 };
 
 /// In the order of the table in the language's description.
-const BASES: [Semantics; 9] = [
+const BASES: &[Semantics] = &[
     LOGLTN,
     Semantics {
         name: "logltn-sum",
@@ -162,8 +162,8 @@ const BASES: [Semantics; 9] = [
 
 impl Semantics {
     /// The names that [`Semantics::named`] knows.
-    pub const NAMES: [&'static str; 9] = {
-        let mut names = [""; 9];
+    pub const NAMES: [&'static str; BASES.len()] = {
+        let mut names = [""; BASES.len()];
         let mut i = 0;
         while i < BASES.len() {
             names[i] = BASES[i].name;
@@ -173,15 +173,37 @@ impl Semantics {
     };
 
     /// The keys of [`Semantics::with`].
-    pub const KEYS: [&'static str; 7] = [
-        "and",
-        "or",
-        "implies",
-        "not",
-        "forall",
-        "exists",
-        "over_axioms",
-    ];
+    pub const KEYS: [&'static str; 7] = {
+        let mut names = [""; Key::ALL.len()];
+        let mut i = 0;
+        while i < names.len() {
+            names[i] = Key::ALL[i].name();
+            i += 1;
+        }
+        names
+    };
+
+    /// The operators that [`Semantics::with`] knows for a key, whatever the base; none if there is no such key.
+    ///
+    /// ```
+    /// use logltn::Semantics;
+    /// assert_eq!(Semantics::choices("not"), ["standard", "godel"]);
+    /// ```
+    pub fn choices(key: &str) -> Vec<&'static str> {
+        Key::named(key).map(Key::every_name).unwrap_or_default()
+    }
+
+    /// What each operator computes, and which of them each key can have, as two tables in Markdown: those of the
+    /// documents.
+    ///
+    /// ```
+    /// let [operators, choices] = logltn::Semantics::tables();
+    /// assert!(operators.contains("| `log_sum_exp` | logs | 1/α · log Σ exp(α v) |"));
+    /// assert!(choices.contains("| `and` | `sum` `min` |"));
+    /// ```
+    pub fn tables() -> [String; 2] {
+        [operators::formulas(), operators::choices()]
+    }
 
     /// The semantics of that name.
     ///
@@ -195,51 +217,67 @@ impl Semantics {
         BASES.iter().find(|base| base.name == name).copied()
     }
 
-    /// The aggregator of a quantifier.
+    /// The aggregator of a quantifier, of what the plan puts under it.
     pub(crate) fn aggregator(&self, forall: bool) -> Aggregator {
-        match (forall, self.space) {
-            // What is under it is a log by then.
-            (true, Space::Mixed) => Aggregator::Sum,
-            (true, _) => self.forall,
-            (false, _) => self.exists,
+        let aggregator = if forall { self.forall } else { self.exists };
+        aggregator.laws().of_logs.unwrap_or(aggregator)
+    }
+
+    /// Whether small clauses take exp(α·literal) instead of the literals. They share tables, so all of them do or none.
+    pub(crate) fn clauses_take_exponentials(&self) -> bool {
+        let exponentials = |semiring| matches!(semiring, Some(Semiring::Exponentials { .. }));
+        match self.or.laws().semiring {
+            Some(of) => exponentials(Some(of)),
+            None => exponentials(self.exists.laws().semiring),
         }
     }
 
     /// The same with one operator replaced, both by the names that a manifest uses.
     pub fn with(self, key: &str, operator: &str) -> Result<Semantics, SemanticsError> {
-        let Some(key) = Self::KEYS.into_iter().find(|k| *k == key) else {
+        let Some(key) = Key::named(key) else {
             return Err(SemanticsError::UnknownKey { key: key.into() });
         };
         // The space is checked before the name: in log space no name at all is right for `not`.
-        if self.space == Space::Log && matches!(key, "implies" | "not") {
-            return Err(SemanticsError::NegationNormalForm { key });
+        if self.space == Space::Log && key.is_normal_form_of_logs() {
+            return Err(SemanticsError::NegationNormalForm { key: key.name() });
         }
-        let unknown = || SemanticsError::UnknownOperator {
-            key,
+        let unknown = SemanticsError::UnknownOperator {
+            key: key.name(),
             operator: operator.into(),
         };
-        fn find<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str, wanted: &str) -> Option<T> {
-            all.iter().copied().find(|op| name(*op) == wanted)
+        if !key.every_name().contains(&operator) {
+            return Err(unknown);
         }
-        let aggregator = || find(Aggregator::ALL, Aggregator::name, operator).ok_or_else(unknown);
+        fn find<O: Copy>(
+            all: &[O],
+            name: fn(O) -> &'static str,
+            wanted: &str,
+            into: &mut O,
+        ) -> Option<()> {
+            *into = all.iter().copied().find(|op| name(*op) == wanted)?;
+            Some(())
+        }
         let mut changed = self;
+        let Semantics {
+            and,
+            or,
+            implies,
+            not,
+            forall,
+            exists,
+            over_axioms,
+            ..
+        } = &mut changed;
         match key {
-            "and" => changed.and = find(And::ALL, And::name, operator).ok_or_else(unknown)?,
-            "or" => changed.or = find(Or::ALL, Or::name, operator).ok_or_else(unknown)?,
-            "implies" => {
-                changed.implies = find(Implies::ALL, Implies::name, operator)
-                    .filter(|op| *op != Implies::Nnf)
-                    .ok_or_else(unknown)?;
-            }
-            "not" => {
-                changed.not = find(Not::ALL, Not::name, operator)
-                    .filter(|op| *op != Not::Nnf)
-                    .ok_or_else(unknown)?;
-            }
-            "forall" => changed.forall = aggregator()?,
-            "exists" => changed.exists = aggregator()?,
-            _ => changed.over_axioms = aggregator()?,
+            Key::And => find(And::ALL, And::name, operator, and),
+            Key::Or => find(Or::ALL, Or::name, operator, or),
+            Key::Implies => find(Implies::ALL, Implies::name, operator, implies),
+            Key::Not => find(Not::ALL, Not::name, operator, not),
+            Key::Forall => find(Aggregator::ALL, Aggregator::name, operator, forall),
+            Key::Exists => find(Aggregator::ALL, Aggregator::name, operator, exists),
+            Key::OverAxioms => find(Aggregator::ALL, Aggregator::name, operator, over_axioms),
         }
+        .ok_or(unknown)?;
         changed.check(key).map(|()| changed)
     }
 
@@ -265,7 +303,7 @@ impl Semantics {
     /// assert!(mixture.validate().is_err());
     /// ```
     pub fn validate(&self) -> Result<(), SemanticsError> {
-        Self::KEYS.into_iter().try_for_each(|key| self.check(key))?;
+        Key::ALL.into_iter().try_for_each(|key| self.check(key))?;
         self.check_numbers()?;
         if self.sat_is_log() && self.loss == Loss::OneMinusSat {
             return Err(SemanticsError::LossOfLog);
@@ -278,16 +316,16 @@ impl Semantics {
         self.space != Space::Truth
     }
 
-    /// The operator under `key`, by name.
-    fn operator(&self, key: &str) -> &'static str {
+    /// The operator under `key`: its name and domain.
+    fn operator(&self, key: Key) -> (&'static str, Domain) {
         match key {
-            "and" => self.and.name(),
-            "or" => self.or.name(),
-            "implies" => self.implies.name(),
-            "not" => self.not.name(),
-            "forall" => self.forall.name(),
-            "exists" => self.exists.name(),
-            _ => self.over_axioms.name(),
+            Key::And => (self.and.name(), self.and.domain()),
+            Key::Or => (self.or.name(), self.or.domain()),
+            Key::Implies => (self.implies.name(), self.implies.domain()),
+            Key::Not => (self.not.name(), self.not.domain()),
+            Key::Forall => (self.forall.name(), self.forall.domain()),
+            Key::Exists => (self.exists.name(), self.exists.domain()),
+            Key::OverAxioms => (self.over_axioms.name(), self.over_axioms.domain()),
         }
     }
 
@@ -302,38 +340,56 @@ impl Semantics {
         }
     }
 
-    fn check(&self, key: &'static str) -> Result<(), SemanticsError> {
-        let allowed = allowed(self.space, key);
-        let operator = self.operator(key);
-        if allowed.contains(&operator) {
+    fn check(&self, key: Key) -> Result<(), SemanticsError> {
+        let (operator, domain) = self.operator(key);
+        if key.fits(self.space, domain) {
             return Ok(());
         }
-        if self.space == Space::Log && matches!(key, "implies" | "not") {
-            return Err(SemanticsError::NegationNormalForm { key });
+        if self.space == Space::Log && key.is_normal_form_of_logs() {
+            return Err(SemanticsError::NegationNormalForm { key: key.name() });
         }
+        let partner = self.partner(key);
+        let (partner_operator, partner_domain) = self.operator(partner);
         Err(SemanticsError::Mixed {
             base: self.name,
             space: self.space,
-            key,
+            key: key.name(),
             operator,
-            partner: self.partner(key),
+            partner: (partner.name(), partner_operator),
+            domains: [domain.to_string(), partner_domain.to_string()],
+            elsewhere: elsewhere(self.space, domain),
         })
     }
 
-    /// An operator that shows why `key`'s does not fit: key and name.
-    fn partner(&self, key: &str) -> (&'static str, &'static str) {
+    /// The key of an operator that shows why `key`'s does not fit.
+    fn partner(&self, key: Key) -> Key {
         let home = match (self.space, key) {
-            (Space::Mixed, "forall") => return ("over_axioms", self.over_axioms.name()),
-            (Space::Mixed, "over_axioms") => return ("forall", self.forall.name()),
+            (Space::Mixed, Key::Forall) => return Key::OverAxioms,
+            (Space::Mixed, Key::OverAxioms) => return Key::Forall,
             (Space::Log, _) => Domain::Logs,
-            _ => Domain::Truths,
+            (Space::Truth | Space::Mixed, _) => Domain::Truths,
         };
         // `not` comes last: it always fits, but says least.
-        ["or", "exists", "and", "forall", "over_axioms", "not"]
-            .into_iter()
-            .map(|k| (k, self.operator(k)))
-            .find(|&(k, op)| k != key && domain(op) == home)
-            .unwrap_or(("not", self.not.name()))
+        [
+            Key::Or,
+            Key::Exists,
+            Key::And,
+            Key::Forall,
+            Key::OverAxioms,
+            Key::Not,
+        ]
+        .into_iter()
+        .find(|&k| k != key && self.operator(k).1 == home)
+        .unwrap_or(Key::Not)
+    }
+}
+
+/// A base on top of which an operator of this domain would fit, if it does not in `space`.
+fn elsewhere(space: Space, domain: Domain) -> &'static str {
+    match (domain, space) {
+        (Domain::TruthsToLogs, Space::Log | Space::Truth) => "prod",
+        (Domain::TruthsToLogs, Space::Mixed) | (Domain::Either | Domain::Truths, _) => "stable",
+        (Domain::Logs, _) => "logltn",
     }
 }
 
@@ -345,9 +401,10 @@ impl fmt::Display for Semantics {
             return Ok(());
         };
         let mut separator = " with";
-        for key in Self::KEYS {
-            if self.operator(key) != base.operator(key) {
-                write!(f, "{separator} {key} = {}", self.operator(key))?;
+        for key in Key::ALL {
+            let operator = self.operator(key).0;
+            if operator != base.operator(key).0 {
+                write!(f, "{separator} {} = {operator}", key.name())?;
                 separator = ",";
             }
         }
@@ -361,7 +418,6 @@ impl fmt::Display for Semantics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operators::every_name;
 
     fn base(name: &str) -> Semantics {
         Semantics::named(name).expect("a base")
@@ -381,7 +437,7 @@ mod tests {
     fn bases_are_the_rows_of_the_table() {
         let row = |name| {
             let s = base(name);
-            let operators = Semantics::KEYS.map(|key| s.operator(key)).join(" ");
+            let operators = Key::ALL.map(|key| s.operator(key).0).join(" ");
             format!("{operators} {:?} {}", s.loss, s.stable_eps)
         };
         let nnf = "nnf nnf";
@@ -431,17 +487,17 @@ mod tests {
     fn overrides_follow_the_table() {
         for name in Semantics::NAMES {
             let semantics = base(name);
-            for key in Semantics::KEYS {
-                for operator in every_name(key) {
-                    let result = semantics.with(key, operator);
-                    let fits = allowed(semantics.space, key).contains(&operator);
-                    assert_eq!(result.is_ok(), fits, "{name} {key} {operator}");
+            for key in Key::ALL {
+                for operator in key.every_name() {
+                    let result = semantics.with(key.name(), operator);
+                    let fits = key.allowed(semantics.space).contains(&operator);
+                    assert_eq!(result.is_ok(), fits, "{name} {key:?} {operator}");
                     if let Ok(changed) = result {
-                        assert_eq!(changed.operator(key), operator);
+                        assert_eq!(changed.operator(key).0, operator);
                         assert_eq!(changed.validate(), Ok(()));
                     }
                 }
-                assert!(semantics.with(key, "nnf").is_err());
+                assert!(semantics.with(key.name(), "nnf").is_err());
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::diagnostic::Code;
-use crate::operators::{Domain, Space, allowed, domain, every_name};
+use crate::operators::{Key, Space};
 use crate::semantics::Semantics;
 use crate::suggest::did_you_mean;
 
@@ -34,6 +34,10 @@ pub enum SemanticsError {
         operator: &'static str,
         /// Key and name of one that it does not mix with.
         partner: (&'static str, &'static str),
+        /// What the two work on, in words.
+        domains: [String; 2],
+        /// A base on top of which the operator would fit.
+        elsewhere: &'static str,
     },
     /// `implies` or `not` in log space, where both are negation normal form.
     NegationNormalForm {
@@ -69,7 +73,7 @@ impl SemanticsError {
             SemanticsError::UnknownKey { key } => did_you_mean(key, Semantics::KEYS)
                 .or_else(|| Some(format!("the operators are {}", list(&Semantics::KEYS)))),
             SemanticsError::UnknownOperator { key, operator } => {
-                let names = every_name(key);
+                let names = Semantics::choices(key);
                 let known = format!("`{key}` can be {}", list(&names));
                 Some(match did_you_mean(operator, names) {
                     Some(guess) => format!("{guess} {known}"),
@@ -79,17 +83,12 @@ impl SemanticsError {
             SemanticsError::Mixed {
                 space,
                 key,
-                operator,
                 base,
+                elsewhere,
                 ..
             } => {
-                let names = list(allowed(*space, key));
-                let elsewhere = match (domain(operator), space) {
-                    (Domain::TruthsToLogs, Space::Mixed) | (Domain::Either, _) => "stable",
-                    (Domain::TruthsToLogs, _) => "prod",
-                    (Domain::Logs, _) => "logltn",
-                    (Domain::Truths, _) => "stable",
-                };
+                let names = Key::named(key).map(|key| key.allowed(*space));
+                let names = list(&names.unwrap_or_default());
                 Some(format!(
                     "on top of `{base}`, `{key}` can be {names}; or start from another base, such as `{elsewhere}`"
                 ))
@@ -124,12 +123,11 @@ impl fmt::Display for SemanticsError {
                 key,
                 operator,
                 partner: (partner_key, partner),
+                domains: [own, other],
                 ..
             } => write!(
                 f,
-                "`{key} = {operator}` {}, but `{partner_key} = {partner}` of `{base}` {}: they do not mix",
-                domain(operator),
-                domain(partner),
+                "`{key} = {operator}` {own}, but `{partner_key} = {partner}` of `{base}` {other}: they do not mix",
             ),
             SemanticsError::NegationNormalForm { key } => write!(
                 f,

@@ -1,10 +1,10 @@
 //! An `exists` by elimination, for all outer bindings of a block: the factors' values are gathered, then
 //! each step sums over its combinations, and the backward pass goes through the steps in reverse.
 
-use super::exec::{Exec, Place};
-use super::run::{FLOOR, Run};
-use crate::operators::Aggregator;
-use crate::plan::program::{Elimination, EliminationInput, NodeKind, Program};
+use super::run::Run;
+use crate::operators::{FLOOR, Semiring};
+use crate::plan::physical::{Physical, Place};
+use crate::plan::program::{Elimination, EliminationInput, NodeKind};
 use crate::vector::Real;
 
 /// The buffers of one elimination.
@@ -62,7 +62,7 @@ impl<T: Real> Work<T> {
     }
 
     /// All steps for all outer bindings.
-    fn forward(&mut self, elimination: &Elimination, aggregator: Aggregator, alpha: T) {
+    fn forward(&mut self, elimination: &Elimination, semiring: Semiring, alpha: T) {
         for (s, step) in elimination.steps.iter().enumerate() {
             let (earlier, rest) = self.steps.split_at_mut(s);
             let work = &mut rest[0];
@@ -104,7 +104,7 @@ impl<T: Real> Work<T> {
                     from = end;
                 }
             }
-            if aggregator == Aggregator::Max {
+            if semiring == Semiring::Greatest {
                 continue;
             }
             T::kernels().exp_scaled_difference(&mut work.combinations, alpha, &self.rivals);
@@ -131,7 +131,7 @@ impl<T: Real> Work<T> {
     }
 
     /// The steps in reverse: from the derivative by each outer binding's value to those by the factors.
-    fn backward(&mut self, elimination: &Elimination, aggregator: Aggregator, by: &[T]) {
+    fn backward(&mut self, elimination: &Elimination, semiring: Semiring, by: &[T]) {
         for work in &mut self.steps[..elimination.steps.len()] {
             work.by_message.clear();
             work.by_message.resize(work.message.len(), T::ZERO);
@@ -160,7 +160,7 @@ impl<T: Real> Work<T> {
                     let end = end as usize;
                     let own = &mut work.combinations[start + from..start + end];
                     let derivative = work.by_message[message + place];
-                    if aggregator == Aggregator::Max {
+                    if semiring == Semiring::Greatest {
                         let largest = work.message[message + place];
                         // The first of those that are equal takes it all.
                         let first = own.iter().position(|x| *x == largest);
@@ -195,34 +195,25 @@ impl<T: Real> Work<T> {
     }
 }
 
-/// About how much work one outer binding is, beside its factors.
-pub(super) fn cost(program: &Program, index: usize) -> u64 {
-    let elimination = &program.eliminations[index];
-    let keys = elimination.counts.len().max(1) as u128;
-    let steps = elimination.steps.len().max(1) as u128;
-    let inputs: usize = elimination.steps.iter().map(|s| s.inputs.len()).sum();
-    // Forward and backward, a combination reads or adds to each of its inputs, and has an exponential and its sum.
-    let each = 2 * (inputs as u128 / steps + 2);
-    u64::try_from(each * elimination.combinations / keys).unwrap_or(u64::MAX / 4)
-}
-
 /// Makes room for every elimination of a program.
-pub(super) fn make_room<T: Real>(works: &mut Vec<Work<T>>, exec: &Exec, program: &Program) {
-    if works.len() < program.eliminations.len() {
-        works.resize_with(program.eliminations.len(), Work::default);
+pub(super) fn make_room<T: Real>(works: &mut Vec<Work<T>>, exec: &Physical) {
+    if works.len() < exec.eliminations.len() {
+        works.resize_with(exec.eliminations.len(), Work::default);
     }
     for node in &exec.nodes {
         if let NodeKind::Elimination(index) = node.kind {
             let bindings = exec.levels[node.level].capacity;
-            works[index].make_room(&program.eliminations[index], bindings);
+            works[index].make_room(&exec.eliminations[index], bindings);
         }
     }
 }
 
 impl<T: Real> Run<'_, '_, T> {
     pub(super) fn forward_elimination(&mut self, node: usize, index: usize) {
-        let elimination = &self.shared.plan.programs[self.program].eliminations[index];
-        let exists = self.shared.semantics.exists;
+        let elimination = &self.exec.eliminations[index];
+        let Some(semiring) = self.shared.aggregation(false).laws.semiring else {
+            unreachable!("planned for aggregators only over which the sum distributes");
+        };
         elimination.common.iter().for_each(|m| self.forward(*m));
         let bindings = self.len(node);
         let mut work = std::mem::take(&mut self.lane.eliminations[index]);
@@ -252,8 +243,8 @@ impl<T: Real> Run<'_, '_, T> {
             self.lane.blocks.put_cursor(factor.level, cursor);
             self.lane.resident[factor.level] = if blocks == 1 { stamp } else { 0 };
         }
-        let alpha = self.shared.settings.alpha;
-        work.forward(elimination, exists, alpha);
+        let alpha = self.settings.alpha;
+        work.forward(elimination, semiring, alpha);
         let mut out = self.take_values(node);
         let mut empty = 0;
         for (binding, out) in out[..bindings].iter_mut().enumerate() {
@@ -264,12 +255,12 @@ impl<T: Real> Run<'_, '_, T> {
                 continue;
             }
             // Divided by the number of bindings; those of variables that nothing reads cancel out.
-            let shift = match exists {
-                Aggregator::LogMeanExp => -elimination.log_counts[key],
-                Aggregator::LogSumExp => elimination.log_unread,
-                _ => 0.0,
+            let shift = match semiring {
+                Semiring::Exponentials { mean: true } => -elimination.log_counts[key],
+                Semiring::Exponentials { mean: false } => elimination.log_unread,
+                Semiring::Greatest => 0.0,
             };
-            *out = T::from_f64(shift / self.shared.aggregators.alpha);
+            *out = T::from_f64(shift / self.aggregators.alpha);
             for (step, last) in work.steps.iter().zip(&elimination.last) {
                 if *last {
                     *out += step.message[step.starts[binding].1 as usize];
@@ -287,8 +278,10 @@ impl<T: Real> Run<'_, '_, T> {
     }
 
     pub(super) fn backward_elimination(&mut self, node: usize, index: usize) {
-        let elimination = &self.shared.plan.programs[self.program].eliminations[index];
-        let exists = self.shared.semantics.exists;
+        let elimination = &self.exec.eliminations[index];
+        let Some(semiring) = self.shared.aggregation(false).laws.semiring else {
+            unreachable!("planned for aggregators only over which the sum distributes");
+        };
         let bindings = self.len(node);
         let mut work = std::mem::take(&mut self.lane.eliminations[index]);
         let mut by = self.take_derivatives(node);
@@ -297,7 +290,7 @@ impl<T: Real> Run<'_, '_, T> {
                 *by = T::ZERO;
             }
         }
-        work.backward(elimination, exists, &by[..bindings]);
+        work.backward(elimination, semiring, &by[..bindings]);
         for &member in &elimination.common {
             let mut own = self.take_derivatives(member);
             own[..bindings].copy_from_slice(&by[..bindings]);

@@ -286,9 +286,10 @@ impl<T: Real> Literals<T> {
         let (p, out) = (&self.probabilities[all.clone()], &mut out[all]);
         let best = self.largest[row] as usize;
         out[best] = T::ZERO;
-        let mut common = T::ZERO;
-        for ((&gp, &gn), &own) in gp.iter().zip(gn).zip(&*out) {
-            common += gp + gn - own;
+        // Not gp + gn − own: next to a large gn, which a small p brings with it, that would lose all digits.
+        let mut common = gn[best];
+        for ((&gp, &p), &own) in gp.iter().zip(p).zip(&*out) {
+            common += gp - p * own;
         }
         for ((out, &gp), &p) in out.iter_mut().zip(gp).zip(p) {
             *out = gp - p * (common + *out);

@@ -45,9 +45,8 @@ pub(super) fn merge<T: Real>(
             } else if let (Partial::State(total), Partial::State(more)) =
                 (&mut totals[item.part], partial)
             {
-                let forall = root_is_forall(shared, part);
-                let aggregator = shared.semantics.aggregator(forall);
-                total.merge(aggregator, &shared.aggregators, more);
+                let aggregation = shared.aggregation(root_is_forall(shared, part));
+                aggregation.merge(&shared.settings[part.program], total, more);
             }
         }
     }
@@ -57,22 +56,22 @@ pub(super) fn merge<T: Real>(
             Partial::Value(value) => *value,
             Partial::State(state) => {
                 let forall = root_is_forall(shared, part);
-                if state.count == 0 && !forall {
+                if state.count == 0.0 && !forall {
                     value.empty_exists += 1;
                 }
-                let aggregator = shared.semantics.aggregator(forall);
-                run::quantifier_value(shared, forall, aggregator, state)
+                let settings = &shared.settings[part.program];
+                run::quantifier_value(shared, settings, forall, state)
             }
         };
     }
 }
 
 pub(super) fn root_is_forall<T>(shared: &Shared<T>, part: &Part) -> bool {
-    let root = &shared.execs[part.program].nodes[part.root.node];
+    let root = &shared.plan.programs[part.program].nodes[part.root.node];
     matches!(root.kind, NodeKind::Quantifier { forall: true, .. })
 }
 
 pub(super) fn root_is_quantifier<T>(shared: &Shared<T>, part: &Part) -> bool {
-    let root = &shared.execs[part.program].nodes[part.root.node];
+    let root = &shared.plan.programs[part.program].nodes[part.root.node];
     matches!(root.kind, NodeKind::Quantifier { .. })
 }

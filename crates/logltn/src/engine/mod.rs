@@ -5,35 +5,33 @@
 //! the same to the last bit on any number of threads.
 
 mod active;
-mod aggregate;
 mod clause;
-mod connective;
 mod eliminate;
-mod exec;
 mod lane;
 mod literals;
 mod merge;
 mod over_axioms;
+mod parameters;
 mod run;
 mod share;
 
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::operators::{And, Loss, Space};
-use crate::parameters::Parameters;
+use crate::operators::Settings;
+use crate::parameters::{AxiomParameters, Parameters};
+use crate::plan::physical::{Node, Physical};
 use crate::plan::program::NodeKind;
 use crate::plan::{ArgumentShape, Plan};
 use crate::theory::{PredicateId, TableId};
 use crate::vector::Real;
 
 use active::Active;
-use aggregate::AggregatorSettings;
 pub use clause::Fusing;
 use clause::{Exponentials, Tables};
-use exec::Exec;
 use literals::Literals;
 use merge::{find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
+use over_axioms::OverAxioms;
 use run::{Partial, Run, Shared};
 use share::{Fit, LaneWork, Part, each_lane};
 
@@ -51,10 +49,13 @@ pub struct Engine<T: Real> {
     numbers: Vec<Vec<T>>,
     gradients: Vec<Vec<T>>,
     fusing: Fusing,
-    /// Whether the p-means' powers let small clauses have them now.
-    tame_powers: bool,
-    /// By request, plain and negated, if a small clause reads it.
-    exponentials: Vec<Option<Exponentials>>,
+    /// By axiom: the parameters of its own, and those of the current call with them.
+    own: Vec<AxiomParameters>,
+    settings: Vec<Settings<f64>>,
+    /// By request: whether the literal and its negation are wanted.
+    wanted: Vec<[bool; 2]>,
+    /// By request, plain and negated, if a small clause reads it; of the α that was asked for last.
+    exponentials: Vec<Option<(f64, Exponentials)>>,
     /// For a table's derivatives by small clauses.
     scratch: Vec<T>,
     lanes: Vec<LaneWork<T>>,
@@ -62,6 +63,8 @@ pub struct Engine<T: Real> {
     totals: Vec<Partial>,
     /// For a root that is an extreme: the first lane that attains it, by part.
     attained_by: Vec<usize>,
+    over_axioms: OverAxioms,
+    /// Of the loss, by axiom.
     derivatives: Vec<f64>,
     evaluation: Evaluation,
 }
@@ -70,7 +73,6 @@ pub struct Engine<T: Real> {
 #[derive(Debug)]
 struct Ground<T> {
     plan: Arc<Plan>,
-    execs: Vec<Exec>,
     active: Active,
     literals: Vec<Literals<T>>,
     /// The same for small clauses.
@@ -78,15 +80,14 @@ struct Ground<T> {
 }
 
 impl<T: Real> Ground<T> {
-    fn shared(&self, parameters: &Parameters) -> Shared<'_, T> {
+    fn shared<'a>(&'a self, settings: &'a [Settings<f64>]) -> Shared<'a, T> {
         let Ground {
             plan,
-            execs,
             active,
             literals,
             ..
         } = self;
-        Shared::new(plan, active, execs, literals, parameters)
+        Shared::new(plan, active, literals, settings)
     }
 }
 
@@ -146,11 +147,7 @@ impl<T: Real> Engine<T> {
     /// An engine for a plan, with every row of every table.
     pub fn new(plan: impl Into<Arc<Plan>>) -> Engine<T> {
         let plan: Arc<Plan> = plan.into();
-        let and_is_sum = plan.semantics.space == Space::Log && plan.semantics.and == And::Sum;
-        let execs: Vec<Exec> = (0..plan.programs.len())
-            .map(|program| Exec::new(&plan, program, and_is_sum))
-            .collect();
-        let parts: Vec<Part> = (execs.iter().enumerate())
+        let parts: Vec<Part> = (plan.programs.iter().enumerate())
             .flat_map(|(program, exec)| exec.roots.iter().map(move |&root| (program, root)))
             .map(|(program, root)| Part {
                 program,
@@ -159,7 +156,7 @@ impl<T: Real> Engine<T> {
                 fit: Fit::default(),
             })
             .collect();
-        let active = Active::new(&plan, &execs);
+        let active = Active::new(&plan);
         let requests = (plan.requests.iter())
             .map(|r| Request {
                 predicate: r.predicate,
@@ -172,10 +169,12 @@ impl<T: Real> Engine<T> {
             .collect();
         let count = plan.requests.len();
         let axioms = plan.axioms.len();
+        let over_axioms = OverAxioms::new(plan.axioms.iter().map(|a| a.weight).collect());
+        let eps = plan.semantics.stable_eps;
+        let wanted = wanted_literals(&plan);
         let mut engine = Engine {
             ground: Ground {
                 plan,
-                execs,
                 active,
                 literals: vec![Literals::default(); count],
                 tables: Tables::default(),
@@ -184,13 +183,16 @@ impl<T: Real> Engine<T> {
             numbers: vec![Vec::new(); count],
             gradients: vec![Vec::new(); count],
             fusing: Fusing::default(),
-            tame_powers: true,
+            own: vec![AxiomParameters::default(); axioms],
+            settings: vec![Settings::new(&Parameters::default(), eps); axioms],
+            wanted,
             exponentials: Vec::new(),
             scratch: Vec::new(),
             lanes: Vec::new(),
             totals: Vec::with_capacity(parts.len()),
             attained_by: Vec::with_capacity(parts.len()),
             parts,
+            over_axioms,
             derivatives: vec![0.0; axioms],
             evaluation: Evaluation {
                 axioms: vec![AxiomValue::default(); axioms],
@@ -232,9 +234,7 @@ impl<T: Real> Engine<T> {
         for (table, rows) in batches {
             self.restrict(table, rows)?;
         }
-        self.ground
-            .active
-            .number(&self.ground.plan, &self.ground.execs, true);
+        self.ground.active.number(&self.ground.plan, true);
         self.list_rows(true);
         self.assign_lanes();
         Ok(())
@@ -320,22 +320,19 @@ impl<T: Real> Engine<T> {
             return Err(Diagnostic::error(Code::ParameterOutOfRange, error.to_string()).into());
         }
         self.check_numbers()?;
-        let settings = AggregatorSettings::new(parameters, &self.ground.plan.semantics);
-        let tame = clause::powers_are_tame(&settings);
-        if tame != self.tame_powers {
-            self.tame_powers = tame;
+        let semantics = self.ground.plan.semantics;
+        let settings = Settings::new(parameters, semantics.stable_eps);
+        if self.take_parameters(parameters) {
             self.assign_lanes();
         }
         self.forward_literals(parameters);
-        let semantics = self.ground.plan.semantics;
-        let known = gradients && aggregate::is_linear(semantics.over_axioms);
-        if known {
-            self.derive_axioms(parameters);
-        }
+        // Of an aggregation over axioms that is linear the derivatives are known before the truths are.
+        let known = gradients
+            && (self.over_axioms).derive_linear(&semantics, &settings, &mut self.derivatives);
         if gradients {
             self.clear_derivatives();
         }
-        let shared = self.ground.shared(parameters);
+        let shared = self.ground.shared(&self.settings);
         let (parts, derivatives, tables) = (&self.parts, &self.derivatives, &self.ground.tables);
         let forward = |_: usize, work: &mut LaneWork<T>| {
             work.found.clear();
@@ -365,17 +362,9 @@ impl<T: Real> Engine<T> {
             &mut self.evaluation,
         );
         find_attaining_lanes(&self.lanes, &self.totals, &mut self.attained_by);
-        over_axioms::finish(&shared, &self.ground.plan.axioms, &mut self.evaluation);
+        let derivatives = &mut self.derivatives;
+        (self.over_axioms).finish(&semantics, &settings, &mut self.evaluation, derivatives);
         if gradients {
-            if !known {
-                over_axioms::derive(
-                    &shared.aggregators,
-                    &semantics,
-                    &self.ground.plan.axioms,
-                    &self.evaluation,
-                    &mut self.derivatives,
-                );
-            }
             let (totals, derivatives) = (&self.totals, &self.derivatives);
             let attained_by = &self.attained_by;
             let backward = |lane: usize, work: &mut LaneWork<T>| {
@@ -393,14 +382,14 @@ impl<T: Real> Engine<T> {
             };
             // Often everything went along with the forward pass, and waking other threads would be for nothing.
             let gone_along = |part: &Part| {
-                let linear =
-                    aggregate::is_linear(semantics.aggregator(root_is_forall(&shared, part)));
+                let root = shared.aggregation(root_is_forall(&shared, part));
+                let linear = root.laws.is_linear();
                 part.fused.is_some() || known && linear && root_is_quantifier(&shared, part)
             };
             if !self.parts.iter().all(gone_along) {
                 each_lane(&mut self.lanes, backward);
             }
-            self.backward_literals(&settings, None);
+            self.backward_literals(None);
         }
         Ok(&self.evaluation)
     }
@@ -408,11 +397,11 @@ impl<T: Real> Engine<T> {
     /// How much each axiom pulls: the norm of the gradient of its part of the loss by all numbers, after
     /// [`Engine::evaluate_with_gradients`] with the same parameters. Overwrites [`Engine::gradient`].
     pub fn axiom_gradient_norms(&mut self, parameters: &Parameters) -> Vec<f64> {
-        let mut norms = Vec::with_capacity(self.ground.execs.len());
-        for axiom in 0..self.ground.execs.len() {
-            let semantics = self.ground.plan.semantics;
+        self.take_parameters(parameters);
+        let mut norms = Vec::with_capacity(self.ground.plan.programs.len());
+        for axiom in 0..self.ground.plan.programs.len() {
             self.clear_derivatives();
-            let shared = self.ground.shared(parameters);
+            let shared = self.ground.shared(&self.settings);
             let derivative = self.derivatives[axiom];
             for (lane, work) in self.lanes.iter_mut().enumerate() {
                 for item in work.items.iter().filter(|_| derivative != 0.0) {
@@ -426,23 +415,11 @@ impl<T: Real> Engine<T> {
                     }
                 }
             }
-            let settings = AggregatorSettings::new(parameters, &semantics);
-            self.backward_literals(&settings, Some(axiom));
+            self.backward_literals(Some(axiom));
             let squares = (self.gradients.iter().flatten()).map(|g| g.to_f64() * g.to_f64());
             norms.push(squares.sum::<f64>().sqrt());
         }
         norms
-    }
-
-    /// The derivative of the loss by each axiom, where it does not depend on their truth.
-    fn derive_axioms(&mut self, parameters: &Parameters) {
-        over_axioms::derive(
-            &AggregatorSettings::new(parameters, &self.ground.plan.semantics),
-            &self.ground.plan.semantics,
-            &self.ground.plan.axioms,
-            &self.evaluation,
-            &mut self.derivatives,
-        );
     }
 
     /// Forgets the derivatives of the last evaluation.
@@ -452,12 +429,12 @@ impl<T: Real> Engine<T> {
             let only_clauses = items.iter().all(|i| parts[i.part].fused.is_some());
             let by_literal = &mut work.lane.by_literal;
             by_literal.resize_with(self.ground.plan.requests.len(), Default::default);
-            for (i, request) in self.ground.plan.requests.iter().enumerate() {
-                for (by, occurs) in by_literal[i].iter_mut().zip(request.occurs) {
+            for (i, wanted) in self.wanted.iter().enumerate() {
+                for (by, wanted) in by_literal[i].iter_mut().zip(wanted) {
                     by.clear();
                     // The first lane's tables are where all are added up; the others have those they add to, if any:
                     // small clauses have tables of their own.
-                    if lane == 0 || occurs && !only_clauses {
+                    if lane == 0 || *wanted && !only_clauses {
                         by.resize(self.ground.literals[i].positive.len(), T::ZERO);
                     }
                 }
@@ -469,20 +446,20 @@ impl<T: Real> Engine<T> {
         let space = self.ground.plan.semantics.space;
         for (i, request) in self.ground.plan.requests.iter().enumerate() {
             let kind = self.ground.plan.outputs[request.predicate.index()].kind;
-            let negated = request.occurs[1];
+            let negated = self.wanted[i][1];
             self.ground.literals[i].forward(kind, space, negated, request.width, &self.numbers[i]);
         }
-        let exponentials = clause::wants_exponentials(&self.ground.plan.semantics);
-        if exponentials && self.look_at_exponentials(parameters.alpha) {
+        let exponentials = self.ground.plan.semantics.clauses_take_exponentials();
+        if exponentials && self.look_at_exponentials() {
             self.assign_lanes();
         }
-        let alpha = exponentials.then(|| T::from_f64(parameters.alpha));
+        let alpha = exponentials.then_some(parameters.alpha);
         self.ground.tables.fill(&self.ground.literals, alpha);
     }
 
     /// Adds up the lanes' derivatives by literals, those of small clauses included (of one axiom, if only that is
     /// asked for), and hands them on to the numbers.
-    fn backward_literals(&mut self, settings: &AggregatorSettings, only: Option<usize>) {
+    fn backward_literals(&mut self, only: Option<usize>) {
         let space = self.ground.plan.semantics.space;
         for (i, request) in self.ground.plan.requests.iter().enumerate() {
             let kind = self.ground.plan.outputs[request.predicate.index()].kind;
@@ -501,11 +478,12 @@ impl<T: Real> Engine<T> {
                 let (Some(fused), Partial::State(total)) = (part.fused, self.totals[at]) else {
                     continue;
                 };
-                if only.is_some_and(|axiom| axiom != part.program) || total.count == 0 {
+                if only.is_some_and(|axiom| axiom != part.program) || total.count == 0.0 {
                     continue;
                 }
-                let clause = &self.ground.execs[part.program].clauses[fused.clause];
+                let clause = &self.ground.plan.programs[part.program].clauses[fused.clause];
                 let derivative = self.derivatives[part.program];
+                let settings = &self.settings[part.program];
                 let factor = clause::common_factor(clause, settings, &total, derivative);
                 let sums = self.lanes.iter().flat_map(|lane| {
                     let own = lane.items.iter().zip(&lane.sums);
@@ -549,11 +527,12 @@ impl<T: Real> Engine<T> {
             };
             let theory = self.ground.plan.data.theory();
             let request = &self.requests[i];
-            let asks = |exec: &Exec| {
-                let is_it = |n: &exec::ExecNode| matches!(n.kind, NodeKind::Literal { request, .. } if request == i);
+            let asks = |exec: &Physical| {
+                let is_it =
+                    |n: &Node| matches!(n.kind, NodeKind::Literal { request, .. } if request == i);
                 exec.nodes.iter().any(is_it)
             };
-            let axiom = self.ground.execs.iter().position(asks);
+            let axiom = self.ground.plan.programs.iter().position(asks);
             let axiom = axiom.map_or("?", |a| self.ground.plan.axioms[a].name.as_str());
             return Err(Diagnostic::error(
                 Code::NotFinite,
@@ -577,10 +556,31 @@ impl<T: Real> Engine<T> {
     }
 }
 
-/// −sat or 1 − sat.
-fn loss_of(loss: Loss, sat: f64) -> f64 {
-    match loss {
-        Loss::MinusSat => -sat,
-        Loss::OneMinusSat => 1.0 - sat,
+/// By request: whether the literal and its negation are wanted, as themselves or as each other's complements.
+fn wanted_literals(plan: &Plan) -> Vec<[bool; 2]> {
+    let mut wanted: Vec<[bool; 2]> = plan.requests.iter().map(|r| r.occurs).collect();
+    let semantics = &plan.semantics;
+    for exec in &plan.programs {
+        for node in &exec.nodes {
+            let (members, wants) = match &node.kind {
+                NodeKind::And(members) => {
+                    (members.as_slice(), semantics.and.laws().wants_complements)
+                }
+                NodeKind::Or(members) => {
+                    (members.as_slice(), semantics.or.laws().wants_complements)
+                }
+                NodeKind::Quantifier { forall, body, .. } => {
+                    let laws = semantics.aggregator(*forall).laws();
+                    (std::slice::from_ref(body), laws.wants_complements)
+                }
+                _ => continue,
+            };
+            for &member in members.iter().filter(|_| wants) {
+                if let NodeKind::Literal { request, .. } = exec.nodes[member].kind {
+                    wanted[request] = [true; 2];
+                }
+            }
+        }
     }
+    wanted
 }

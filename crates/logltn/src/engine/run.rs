@@ -3,55 +3,64 @@
 //! block, unless its one block is still there; nothing is stored per binding.
 
 use super::active::Active;
-use super::aggregate::{self, AggregatorSettings, State};
-use super::connective::{self, Settings};
 use super::eliminate;
-use super::exec::{Exec, Place};
 use super::lane::{Blocks, Cursor};
 use super::literals::Literals;
-use crate::operators::{Aggregator, And, Or, Space};
-use crate::parameters::Parameters;
+use crate::operators::{
+    self, Accumulated, Aggregation, Backward, Block, Connection, FLOOR, Forward, Implication,
+    Members, Negation, Settings, Slopes, Space, State,
+};
 use crate::plan::Plan;
-use crate::plan::clause::MOST_LITERALS;
-use crate::plan::program::{NodeKind, Program};
+use crate::plan::physical::{LevelComponent, MOST_LITERALS, Physical, Place};
+use crate::plan::program::NodeKind;
 use crate::recursion::deep;
 use crate::semantics::Semantics;
 use crate::vector::Real;
-
-/// An empty `exists` in log space: false, but finite.
-pub(super) const FLOOR: f64 = -1e5;
 
 /// What all lanes read.
 pub(super) struct Shared<'a, T> {
     pub plan: &'a Plan,
     pub active: &'a Active,
-    pub execs: &'a [Exec],
     pub literals: &'a [Literals<T>],
     pub semantics: &'a Semantics,
-    pub settings: Settings<T>,
-    pub aggregators: AggregatorSettings,
+    pub and: Connection<T>,
+    pub or: Connection<T>,
+    implies: Implication<T>,
+    not: Negation<T>,
+    forall: Aggregation<T>,
+    exists: Aggregation<T>,
+    /// By axiom.
+    pub settings: &'a [Settings<f64>],
 }
 
 impl<'a, T: Real> Shared<'a, T> {
     pub fn new(
         plan: &'a Plan,
         active: &'a Active,
-        execs: &'a [Exec],
         literals: &'a [Literals<T>],
-        parameters: &Parameters,
+        settings: &'a [Settings<f64>],
     ) -> Shared<'a, T> {
         let semantics = &plan.semantics;
         Shared {
             plan,
             active,
-            execs,
             literals,
             semantics,
-            settings: Settings {
-                alpha: T::from_f64(parameters.alpha),
-                eps: T::from_f64(semantics.stable_eps),
-            },
-            aggregators: AggregatorSettings::new(parameters, semantics),
+            and: semantics.and.computation(),
+            or: semantics.or.computation(),
+            implies: semantics.implies.computation(),
+            not: semantics.not.computation(),
+            forall: semantics.aggregator(true).computation(),
+            exists: semantics.aggregator(false).computation(),
+            settings,
+        }
+    }
+
+    /// The aggregator of a quantifier.
+    pub fn aggregation(&self, forall: bool) -> &Aggregation<T> {
+        match forall {
+            true => &self.forall,
+            false => &self.exists,
         }
     }
 }
@@ -69,7 +78,12 @@ pub(super) struct Lane<T> {
     pub(super) resident: Vec<u64>,
     scratch: Vec<T>,
     taken: Vec<Vec<T>>,
-    folded: Vec<T>,
+    /// The two halves of an equivalence, and what their conjunction keeps for its derivatives.
+    halves: [Vec<T>; 2],
+    by_halves: Vec<Vec<T>>,
+    /// The members' complements, and the derivatives by them.
+    complements: Vec<Vec<T>>,
+    by_complements: Vec<Vec<T>>,
     /// Of a small clause: by literal, the places of the block's bindings.
     pub(super) places: [Vec<u32>; MOST_LITERALS],
     /// Of a small clause: sums of values.
@@ -90,9 +104,9 @@ pub(super) struct Lane<T> {
 
 impl<T: Real> Lane<T> {
     /// Makes room for a program, as [`Blocks::make_room`].
-    pub fn make_room(&mut self, exec: &Exec, program: &Program) {
+    pub fn make_room(&mut self, exec: &Physical) {
         self.blocks.make_room(exec);
-        eliminate::make_room(&mut self.eliminations, exec, program);
+        eliminate::make_room(&mut self.eliminations, exec);
         let levels = exec.levels.len();
         if self.values.len() < levels {
             self.values.resize_with(levels, Vec::new);
@@ -122,14 +136,14 @@ impl<T: Real> Lane<T> {
 }
 
 /// The value of a quantifier, empty or not.
-pub(super) fn quantifier_value<T>(
+pub(super) fn quantifier_value<T: Real>(
     shared: &Shared<T>,
+    settings: &Settings<f64>,
     forall: bool,
-    aggregator: Aggregator,
     state: &State,
 ) -> f64 {
-    if state.count > 0 {
-        return state.value(aggregator, &shared.aggregators);
+    if state.count > 0.0 {
+        return (shared.aggregation(forall).value)(settings, state);
     }
     match (forall, shared.semantics.space) {
         (true, Space::Log | Space::Mixed) => 0.0,
@@ -143,10 +157,14 @@ pub(super) fn quantifier_value<T>(
 pub(super) struct Run<'a, 'l, T> {
     pub shared: &'a Shared<'a, T>,
     pub program: usize,
-    pub exec: &'a Exec,
+    pub exec: &'a Physical,
     /// The part of the axiom at hand: one of its program's roots.
     pub root: usize,
     pub lane: &'l mut Lane<T>,
+    /// Of the axiom.
+    pub settings: Settings<T>,
+    /// The same, as aggregators want them.
+    pub aggregators: &'a Settings<f64>,
 }
 
 /// What the forward pass over a part of an axiom found.
@@ -168,24 +186,20 @@ impl<'a, 'l, T: Real> Run<'a, 'l, T> {
         Run {
             shared,
             program,
-            exec: &shared.execs[program],
+            exec: &shared.plan.programs[program],
             root,
             lane,
+            settings: shared.settings[program].cast(),
+            aggregators: &shared.settings[program],
         }
     }
 }
 
 impl<T: Real> Run<'_, '_, T> {
-    fn aggregator(&self, forall: bool) -> Aggregator {
-        self.shared.semantics.aggregator(forall)
-    }
-
     /// Whether the root is a quantifier that picks one of its values.
     pub fn root_is_extreme(&self) -> bool {
         match self.exec.nodes[self.root].kind {
-            NodeKind::Quantifier { forall, .. } => {
-                matches!(self.aggregator(forall), Aggregator::Min | Aggregator::Max)
-            }
+            NodeKind::Quantifier { forall, .. } => self.shared.aggregation(forall).laws.picks_one,
             _ => false,
         }
     }
@@ -197,7 +211,7 @@ impl<T: Real> Run<'_, '_, T> {
             return None;
         };
         let components = &self.shared.active.components;
-        let length = |c: &super::exec::ExecComponent| {
+        let length = |c: &LevelComponent| {
             let offsets = &components[c.component].offsets;
             f64::from(offsets[1] - offsets[0])
         };
@@ -206,11 +220,8 @@ impl<T: Real> Run<'_, '_, T> {
             .iter()
             .map(length)
             .product();
-        match self.aggregator(forall) {
-            Aggregator::Mean => Some(by_axiom / count),
-            Aggregator::Sum | Aggregator::LogProduct => Some(by_axiom),
-            _ => None,
-        }
+        let laws = self.shared.aggregation(forall).laws;
+        laws.linear_slope(by_axiom, self.aggregators, count)
     }
 
     /// The forward pass over the bindings `start..end` of the root quantifier (or of everything, if the
@@ -228,12 +239,11 @@ impl<T: Real> Run<'_, '_, T> {
             self.forward(self.root);
             return Partial::Value(self.lane.values[0][self.buffer(self.root)][0].to_f64());
         };
-        let aggregator = self.aggregator(forall);
-        let mut state = [State::new(aggregator)];
+        let mut state = [(self.shared.aggregation(forall).start)()];
         let mut cursor = self.root_cursor(level, start, end);
         while self.fill(level, &mut cursor) {
             self.forward(body);
-            self.accumulate(aggregator, level, body, &mut state);
+            self.accumulate(forall, level, body, &mut state);
             if let Some(derivative) = derivative {
                 let len = self.lane.blocks.block(level).len;
                 let buffer = self.buffer(body);
@@ -264,12 +274,12 @@ impl<T: Real> Run<'_, '_, T> {
             self.lane.derivatives[0][buffer][0] = T::from_f64(derivative);
             return self.backward(self.root);
         };
-        let (aggregator, level, body) = (self.aggregator(*forall), *level, *body);
+        let (forall, level, body) = (*forall, *level, *body);
         let mut state = [state];
         let mut cursor = self.root_cursor(level, start, end);
         while self.fill(level, &mut cursor) {
             self.forward(body);
-            self.derivatives(aggregator, level, body, &mut state, &|_| derivative, false);
+            self.derivatives(forall, level, body, &mut state, &|_| derivative, false);
             self.backward(body);
         }
         self.lane.blocks.put_cursor(level, cursor);
@@ -282,8 +292,7 @@ impl<T: Real> Run<'_, '_, T> {
     }
 
     pub(super) fn make_room(&mut self) {
-        let program = &self.shared.plan.programs[self.program];
-        self.lane.make_room(self.exec, program);
+        self.lane.make_room(self.exec);
     }
 
     pub(super) fn fill(&mut self, level: usize, cursor: &mut Cursor) -> bool {
@@ -366,55 +375,34 @@ impl<T: Real> Run<'_, '_, T> {
                 self.gather(node, &mut out[..len], |out, x| *out = x);
                 self.put_values(node, out);
             }
-            NodeKind::And(members) if self.shared.semantics.and == And::Sum => {
+            NodeKind::And(members) if self.shared.and.laws.adds => {
                 self.forward_sum(node, members);
             }
-            NodeKind::Or(members)
-                if matches!(self.shared.semantics.or, Or::LogMeanExp | Or::LogSumExp) =>
-            {
-                members.iter().for_each(|m| self.forward(*m));
-                self.forward_log_exp(node, members);
-            }
-            NodeKind::And(members) | NodeKind::Or(members) => {
-                members.iter().for_each(|m| self.forward(*m));
-                let mut out = self.take_values(node);
-                out[..len].copy_from_slice(self.values(members[0]));
-                for member in &members[1..] {
-                    for (out, &y) in out[..len].iter_mut().zip(self.values(*member)) {
-                        *out = self.fold(node, *out, y);
-                    }
-                }
-                self.put_values(node, out);
-            }
+            NodeKind::And(members) => self.forward_connective(&self.shared.and, node, members),
+            NodeKind::Or(members) => self.forward_connective(&self.shared.or, node, members),
             NodeKind::Not(a) => {
                 self.forward(*a);
                 let mut out = self.take_values(node);
-                let op = self.shared.semantics.not;
-                for (out, &x) in out[..len].iter_mut().zip(self.values(*a)) {
-                    *out = connective::not(op, x).0;
-                }
+                (self.shared.not.forward)(self.values(*a), &mut out[..len]);
                 self.put_values(node, out);
             }
-            NodeKind::Implies(a, b) | NodeKind::Iff(a, b) => {
+            NodeKind::Implies(a, b) => {
                 self.forward(*a);
                 self.forward(*b);
-                let both = matches!(exec.nodes[node].kind, NodeKind::Iff(..));
-                let (semantics, s) = (self.shared.semantics, self.shared.settings);
-                let implies = |x, y| connective::implies(semantics.implies, s, x, y);
                 let mut out = self.take_values(node);
-                let operands = self.values(*a).iter().zip(self.values(*b));
-                for (out, (&x, &y)) in out[..len].iter_mut().zip(operands) {
-                    *out = implies(x, y);
-                    if both {
-                        *out = connective::and2(semantics.and, s, *out, implies(y, x));
-                    }
-                }
+                let operands = [self.values(*a), self.values(*b)];
+                (self.shared.implies.forward)(self.settings, operands, &mut out[..len]);
                 self.put_values(node, out);
+            }
+            NodeKind::Iff(a, b) => {
+                self.forward(*a);
+                self.forward(*b);
+                self.forward_equivalence(node, *a, *b);
             }
             NodeKind::Log(a) => {
                 self.forward(*a);
                 let mut out = self.take_values(node);
-                let s = self.shared.settings;
+                let s = self.settings;
                 for (out, &x) in out[..len].iter_mut().zip(self.values(*a)) {
                     *out = s.away_from_zero(x);
                 }
@@ -430,22 +418,24 @@ impl<T: Real> Run<'_, '_, T> {
         }
     }
 
-    fn fold(&self, node: usize, x: T, y: T) -> T {
-        let (semantics, s) = (self.shared.semantics, self.shared.settings);
-        match self.exec.nodes[node].kind {
-            NodeKind::And(_) => connective::and2(semantics.and, s, x, y),
-            _ => connective::or2(semantics.or, s, x, y),
+    /// Reads a literal's values: `each(out, value)`.
+    fn gather(&self, node: usize, out: &mut [T], each: impl Fn(&mut T, T)) {
+        if let NodeKind::Literal {
+            request, negated, ..
+        } = self.exec.nodes[node].kind
+        {
+            self.gather_from(node, request, negated, out, each);
         }
     }
 
-    /// Reads a literal's values: `each(out, value)`.
-    fn gather(&self, node: usize, out: &mut [T], each: impl Fn(&mut T, T)) {
-        let NodeKind::Literal {
-            request, negated, ..
-        } = self.exec.nodes[node].kind
-        else {
-            return;
-        };
+    fn gather_from(
+        &self,
+        node: usize,
+        request: usize,
+        negated: bool,
+        out: &mut [T],
+        each: impl Fn(&mut T, T),
+    ) {
         let literals = &self.shared.literals[request];
         let table = if negated {
             &literals.negative
@@ -491,76 +481,197 @@ impl<T: Real> Run<'_, '_, T> {
         self.put_values(node, out);
     }
 
-    fn forward_log_exp(&mut self, node: usize, members: &[usize]) {
+    fn forward_connective(&mut self, connective: &Connection<T>, node: usize, members: &[usize]) {
+        members.iter().for_each(|m| self.forward(*m));
         let len = self.len(node);
-        let mean = self.shared.semantics.or == Or::LogMeanExp;
+        let complements = self.complements(connective.laws.wants_complements, members);
         let mut out = self.take_values(node);
         let mut scratch = std::mem::take(&mut self.lane.scratch);
-        // The members' shares stand where their derivatives will.
-        let mut shares = self.take_all_derivatives(members);
-        connective::log_exp_forward(
-            mean,
-            self.shared.settings.alpha,
-            |k| self.values(members[k]),
-            &mut shares,
-            &mut out[..len],
-            &mut scratch[..len],
-        );
-        self.put_all_derivatives(members, shares);
+        // What the operator keeps for the members' derivatives stands where those will.
+        let mut slopes = self.take_all_derivatives(members);
+        let operands = Members {
+            values: &|k| self.values(members[k]),
+            complements: &complements,
+        };
+        let to = Forward {
+            slopes: &mut slopes,
+            out: &mut out[..len],
+            scratch: &mut scratch[..len],
+        };
+        (connective.forward)(self.settings, operands, to);
+        self.put_all_derivatives(members, slopes);
         self.lane.scratch = scratch;
         self.put_values(node, out);
+        self.lane.complements = complements;
+    }
+
+    /// The complements of some nodes of one level, if they are wanted: for a literal its negation.
+    fn complements(&mut self, wanted: bool, nodes: &[usize]) -> Vec<Vec<T>> {
+        let mut all = std::mem::take(&mut self.lane.complements);
+        if wanted {
+            all.resize_with(all.len().max(nodes.len()), Vec::new);
+            for (out, &node) in all.iter_mut().zip(nodes) {
+                out.resize(self.len(node), T::ZERO);
+                match self.exec.nodes[node].kind {
+                    NodeKind::Literal {
+                        request, negated, ..
+                    } => self.gather_from(node, request, !negated, out, |out, x| *out = x),
+                    _ => operators::complements(self.values(node), out),
+                }
+            }
+        }
+        all
+    }
+
+    /// Buffers for the derivatives by complements of some nodes, if they are wanted.
+    fn take_by_complements(&mut self, wanted: bool, nodes: &[usize]) -> Vec<Vec<T>> {
+        let mut all = std::mem::take(&mut self.lane.by_complements);
+        if wanted {
+            all.resize_with(all.len().max(nodes.len()), Vec::new);
+            for (by, &node) in all.iter_mut().zip(nodes) {
+                by.resize(self.len(node), T::ZERO);
+            }
+        }
+        all
+    }
+
+    /// Hands the derivatives by complements on: to the literals' negations, or to what they are the complements of.
+    fn hand_on_complements(&mut self, wanted: bool, nodes: &[usize], by: Vec<Vec<T>>) {
+        for (by, &node) in by.iter().zip(nodes).filter(|_| wanted) {
+            match self.exec.nodes[node].kind {
+                NodeKind::Literal {
+                    request, negated, ..
+                } => self.scatter_to(node, request, !negated, by),
+                _ => {
+                    let mut own = self.take_derivatives(node);
+                    operators::add_slopes(self.values(node), by, &mut own);
+                    self.put_derivatives(node, own);
+                }
+            }
+        }
+        self.lane.by_complements = by;
+    }
+
+    /// Both implications, and their conjunction.
+    fn forward_equivalence(&mut self, node: usize, a: usize, b: usize) {
+        let len = self.len(node);
+        let (Shared { and, implies, .. }, settings) = (self.shared, self.settings);
+        let mut halves = std::mem::take(&mut self.lane.halves);
+        let mut kept = std::mem::take(&mut self.lane.by_halves);
+        let mut scratch = std::mem::take(&mut self.lane.scratch);
+        let mut out = self.take_values(node);
+        kept.resize_with(2, Vec::new);
+        for buffer in halves.iter_mut().chain(&mut kept) {
+            buffer.resize(len, T::ZERO);
+        }
+        let (x, y) = (self.values(a), self.values(b));
+        (implies.forward)(settings, [x, y], &mut halves[0]);
+        (implies.forward)(settings, [y, x], &mut halves[1]);
+        let members = Members {
+            values: &|k: usize| halves[k].as_slice(),
+            complements: &[],
+        };
+        let to = Forward {
+            slopes: &mut kept,
+            out: &mut out[..len],
+            scratch: &mut scratch[..len],
+        };
+        (and.forward)(settings, members, to);
+        self.put_values(node, out);
+        self.lane.scratch = scratch;
+        self.lane.by_halves = kept;
+        self.lane.halves = halves;
+    }
+
+    /// Other equivalences may have come in between: the halves are computed again.
+    fn backward_equivalence(&mut self, node: usize, a: usize, b: usize) {
+        self.forward_equivalence(node, a, b);
+        let len = self.len(node);
+        let (Shared { and, implies, .. }, settings) = (self.shared, self.settings);
+        let halves = std::mem::take(&mut self.lane.halves);
+        let mut by_halves = std::mem::take(&mut self.lane.by_halves);
+        let mut scratch = std::mem::take(&mut self.lane.scratch);
+        let by = self.take_derivatives(node);
+        let (mut by_a, mut by_b) = (self.take_derivatives(a), self.take_derivatives(b));
+        let members = Members {
+            values: &|k: usize| halves[k].as_slice(),
+            complements: &[],
+        };
+        let to = Backward {
+            by: &by[..len],
+            slopes: &mut by_halves,
+            by_complements: &mut [],
+            scratch: &mut scratch[..len],
+        };
+        (and.backward)(settings, members, to);
+        by_a[..len].fill(T::ZERO);
+        by_b[..len].fill(T::ZERO);
+        let (x, y) = (self.values(a), self.values(b));
+        let (by_x, by_y) = (&mut by_a[..len], &mut by_b[..len]);
+        (implies.backward)(settings, [x, y], &by_halves[0], [by_x, by_y]);
+        (implies.backward)(settings, [y, x], &by_halves[1], [by_y, by_x]);
+        self.put_derivatives(node, by);
+        self.put_derivatives(a, by_a);
+        self.put_derivatives(b, by_b);
+        self.lane.scratch = scratch;
+        self.lane.by_halves = by_halves;
+        self.lane.halves = halves;
     }
 
     fn forward_quantifier(&mut self, node: usize, forall: bool, level: usize, body: usize) {
         let parents = self.len(node);
-        let aggregator = self.aggregator(forall);
         let mut states = std::mem::take(&mut self.lane.states[node]);
         states.clear();
-        states.resize(parents, State::new(aggregator));
+        states.resize(parents, (self.shared.aggregation(forall).start)());
         let mut cursor = self.lane.blocks.take_cursor(level);
         cursor.reset(parents);
         let mut blocks = 0;
         while self.fill(level, &mut cursor) {
             blocks += 1;
             self.forward(body);
-            self.accumulate(aggregator, level, body, &mut states);
+            self.accumulate(forall, level, body, &mut states);
         }
         self.lane.blocks.put_cursor(level, cursor);
         let parent_stamp = self.lane.blocks.block(self.exec.nodes[node].level).stamp;
         self.lane.resident[level] = if blocks == 1 { parent_stamp } else { 0 };
         let mut out = self.take_values(node);
         for (out, state) in out.iter_mut().zip(&states) {
-            *out = T::from_f64(quantifier_value(self.shared, forall, aggregator, state));
+            *out = T::from_f64(quantifier_value(
+                self.shared,
+                self.aggregators,
+                forall,
+                state,
+            ));
         }
         if !forall && !self.lane.again {
-            let empty = states.iter().filter(|s| s.count == 0).count();
+            let empty = states.iter().filter(|s| s.count == 0.0).count();
             self.lane.empty_exists += empty as u64;
         }
         self.put_values(node, out);
         self.lane.states[node] = states;
     }
 
-    fn accumulate(
-        &mut self,
-        aggregator: Aggregator,
-        level: usize,
-        body: usize,
-        states: &mut [State],
-    ) {
+    fn accumulate(&mut self, forall: bool, level: usize, body: usize, states: &mut [State]) {
         let len = self.lane.blocks.block(level).len;
+        let aggregation = self.shared.aggregation(forall);
+        let complements = self.complements(aggregation.laws.wants_complements, &[body]);
         let mut work = self.take_derivatives(body);
         let mut scratch = std::mem::take(&mut self.lane.scratch);
-        aggregate::accumulate(
-            aggregator,
-            &self.shared.aggregators,
-            self.values(body),
-            &self.lane.blocks.block(level).segments,
+        let block = Block {
+            values: self.values(body),
+            complements: complements.first().map_or(&[], |c| c),
+            segments: &self.lane.blocks.block(level).segments,
+            weights: None,
+        };
+        let to = Accumulated {
             states,
-            &mut work[..len],
-            &mut scratch[..len],
-        );
+            work: &mut work[..len],
+            scratch: &mut scratch[..len],
+        };
+        aggregation.accumulate(self.aggregators, block, to);
         self.lane.scratch = scratch;
         self.put_derivatives(body, work);
+        self.lane.complements = complements;
     }
 
     // --- backward -------------------------------------------------------------------------------
@@ -573,7 +684,7 @@ impl<T: Real> Run<'_, '_, T> {
     fn backward_here(&mut self, node: usize) {
         let exec = self.exec;
         let len = self.len(node);
-        let (semantics, s) = (self.shared.semantics, self.shared.settings);
+        let s = self.settings;
         match &exec.nodes[node].kind {
             NodeKind::Constant(_) => {}
             NodeKind::Literal { .. } => {
@@ -581,7 +692,7 @@ impl<T: Real> Run<'_, '_, T> {
                 self.scatter(node, &by[..len]);
                 self.put_derivatives(node, by);
             }
-            NodeKind::And(members) if semantics.and == And::Sum => {
+            NodeKind::And(members) if self.shared.and.laws.adds => {
                 let by = self.take_derivatives(node);
                 for &member in members {
                     if matches!(exec.nodes[member].kind, NodeKind::Literal { .. }) {
@@ -595,56 +706,42 @@ impl<T: Real> Run<'_, '_, T> {
                 }
                 self.put_derivatives(node, by);
             }
-            NodeKind::Or(members) if matches!(semantics.or, Or::LogMeanExp | Or::LogSumExp) => {
-                let by = self.take_derivatives(node);
-                for &member in members {
-                    let mut share = self.take_derivatives(member);
-                    for (share, &by) in share[..len].iter_mut().zip(&by[..len]) {
-                        *share *= by;
-                    }
-                    self.put_derivatives(member, share);
-                    self.backward(member);
-                }
-                self.put_derivatives(node, by);
-            }
-            NodeKind::And(members) | NodeKind::Or(members) => {
-                self.backward_fold(node, members);
-                members.iter().for_each(|m| self.backward(*m));
-            }
+            NodeKind::And(members) => self.backward_connective(&self.shared.and, node, members),
+            NodeKind::Or(members) => self.backward_connective(&self.shared.or, node, members),
             NodeKind::Not(a) => {
-                self.map_derivatives(node, *a, |x| connective::not(semantics.not, x).1);
+                let by = self.take_derivatives(node);
+                let mut by_a = self.take_derivatives(*a);
+                (self.shared.not.backward)(self.values(*a), &by[..len], &mut by_a[..len]);
+                self.put_derivatives(node, by);
+                self.put_derivatives(*a, by_a);
                 self.backward(*a);
             }
             NodeKind::Log(a) => {
-                let slope = T::ONE - s.eps;
-                self.map_derivatives(node, *a, |x| slope / s.away_from_zero(x));
-                self.backward(*a);
-            }
-            NodeKind::Implies(a, b) | NodeKind::Iff(a, b) => {
-                let both = matches!(exec.nodes[node].kind, NodeKind::Iff(..));
                 let by = self.take_derivatives(node);
-                let (mut by_a, mut by_b) = (self.take_derivatives(*a), self.take_derivatives(*b));
-                let (x, y) = (self.values(*a), self.values(*b));
-                for i in 0..len {
-                    let there = connective::implies_slopes(semantics.implies, s, x[i], y[i]);
-                    let (da, db) = if both {
-                        let back = connective::implies_slopes(semantics.implies, s, y[i], x[i]);
-                        let (u, v) = connective::and2_slopes(
-                            semantics.and,
-                            s,
-                            connective::implies(semantics.implies, s, x[i], y[i]),
-                            connective::implies(semantics.implies, s, y[i], x[i]),
-                        );
-                        (u * there.0 + v * back.1, u * there.1 + v * back.0)
-                    } else {
-                        there
-                    };
-                    by_a[i] = by[i] * da;
-                    by_b[i] = by[i] * db;
+                let mut by_a = self.take_derivatives(*a);
+                for ((out, &by), &x) in by_a.iter_mut().zip(&by).zip(self.values(*a)) {
+                    *out = by * (s.slope() / s.away_from_zero(x));
                 }
                 self.put_derivatives(node, by);
                 self.put_derivatives(*a, by_a);
+                self.backward(*a);
+            }
+            NodeKind::Implies(a, b) => {
+                let by = self.take_derivatives(node);
+                let (mut by_a, mut by_b) = (self.take_derivatives(*a), self.take_derivatives(*b));
+                by_a[..len].fill(T::ZERO);
+                by_b[..len].fill(T::ZERO);
+                let operands = [self.values(*a), self.values(*b)];
+                let slopes = [&mut by_a[..len], &mut by_b[..len]];
+                (self.shared.implies.backward)(s, operands, &by[..len], slopes);
+                self.put_derivatives(node, by);
+                self.put_derivatives(*a, by_a);
                 self.put_derivatives(*b, by_b);
+                self.backward(*a);
+                self.backward(*b);
+            }
+            NodeKind::Iff(a, b) => {
+                self.backward_equivalence(node, *a, *b);
                 self.backward(*a);
                 self.backward(*b);
             }
@@ -657,24 +754,17 @@ impl<T: Real> Run<'_, '_, T> {
         }
     }
 
-    fn map_derivatives(&mut self, node: usize, a: usize, slope: impl Fn(T) -> T) {
-        let by = self.take_derivatives(node);
-        let mut by_a = self.take_derivatives(a);
-        for ((out, &by), &x) in by_a.iter_mut().zip(&by).zip(self.values(a)) {
-            *out = by * slope(x);
-        }
-        self.put_derivatives(node, by);
-        self.put_derivatives(a, by_a);
-    }
-
     /// Adds to the derivatives by a literal's number.
     fn scatter(&mut self, node: usize, by: &[T]) {
-        let NodeKind::Literal {
+        if let NodeKind::Literal {
             request, negated, ..
         } = self.exec.nodes[node].kind
-        else {
-            return;
-        };
+        {
+            self.scatter_to(node, request, negated, by);
+        }
+    }
+
+    fn scatter_to(&mut self, node: usize, request: usize, negated: bool, by: &[T]) {
         let Lane {
             blocks, by_literal, ..
         } = &mut *self.lane;
@@ -691,55 +781,49 @@ impl<T: Real> Run<'_, '_, T> {
         }
     }
 
-    /// An n-ary connective that folds from the left: the intermediate results are computed again.
-    fn backward_fold(&mut self, node: usize, members: &[usize]) {
+    fn backward_connective(&mut self, connective: &Connection<T>, node: usize, members: &[usize]) {
         let len = self.len(node);
-        let (semantics, s) = (self.shared.semantics, self.shared.settings);
-        let is_and = matches!(self.exec.nodes[node].kind, NodeKind::And(_));
+        let wanted = connective.laws.wants_complements;
+        let complements = self.complements(wanted, members);
+        let mut by_complements = self.take_by_complements(wanted, members);
         let by = self.take_derivatives(node);
-        let mut by_members = self.take_all_derivatives(members);
-        let mut folded = std::mem::take(&mut self.lane.folded);
-        folded.resize(members.len(), T::ZERO);
-        for i in 0..len {
-            folded[0] = self.values(members[0])[i];
-            for k in 1..members.len() {
-                folded[k] = self.fold(node, folded[k - 1], self.values(members[k])[i]);
-            }
-            let mut by = by[i];
-            for k in (1..members.len()).rev() {
-                let (x, y) = (folded[k - 1], self.values(members[k])[i]);
-                let (dx, dy) = if is_and {
-                    connective::and2_slopes(semantics.and, s, x, y)
-                } else {
-                    connective::or2_slopes(semantics.or, s, x, y)
-                };
-                by_members[k][i] = by * dy;
-                by *= dx;
-            }
-            by_members[0][i] = by;
-        }
-        self.lane.folded = folded;
+        let mut scratch = std::mem::take(&mut self.lane.scratch);
+        let mut slopes = self.take_all_derivatives(members);
+        let operands = Members {
+            values: &|k| self.values(members[k]),
+            complements: &complements,
+        };
+        let to = Backward {
+            by: &by[..len],
+            slopes: &mut slopes,
+            by_complements: &mut by_complements,
+            scratch: &mut scratch[..len],
+        };
+        (connective.backward)(self.settings, operands, to);
+        self.put_all_derivatives(members, slopes);
+        self.lane.scratch = scratch;
+        self.lane.complements = complements;
         self.put_derivatives(node, by);
-        self.put_all_derivatives(members, by_members);
+        self.hand_on_complements(wanted, members, by_complements);
+        members.iter().for_each(|m| self.backward(*m));
     }
 
     fn backward_quantifier(&mut self, node: usize, forall: bool, level: usize, body: usize) {
         let parents = self.len(node);
-        let aggregator = self.aggregator(forall);
         let by = self.take_derivatives(node);
         let mut states = std::mem::take(&mut self.lane.states[node]);
         let by_aggregate = |parent: usize| by[parent].to_f64();
         let parent_stamp = self.lane.blocks.block(self.exec.nodes[node].level).stamp;
         let again = std::mem::replace(&mut self.lane.again, true);
         if self.lane.resident[level] == parent_stamp {
-            self.derivatives(aggregator, level, body, &mut states, &by_aggregate, true);
+            self.derivatives(forall, level, body, &mut states, &by_aggregate, true);
             self.backward(body);
         } else {
             let mut cursor = self.lane.blocks.take_cursor(level);
             cursor.reset(parents);
             while self.fill(level, &mut cursor) {
                 self.forward(body);
-                self.derivatives(aggregator, level, body, &mut states, &by_aggregate, false);
+                self.derivatives(forall, level, body, &mut states, &by_aggregate, false);
                 self.backward(body);
             }
             self.lane.blocks.put_cursor(level, cursor);
@@ -751,29 +835,39 @@ impl<T: Real> Run<'_, '_, T> {
 
     fn derivatives(
         &mut self,
-        aggregator: Aggregator,
+        forall: bool,
         level: usize,
         body: usize,
         states: &mut [State],
-        by_aggregate: &dyn Fn(usize) -> f64,
+        by: &dyn Fn(usize) -> f64,
         fresh: bool,
     ) {
         let len = self.lane.blocks.block(level).len;
+        let aggregation = self.shared.aggregation(forall);
+        let wanted = aggregation.laws.wants_complements;
+        let complements = self.complements(wanted, &[body]);
+        let mut by_complements = self.take_by_complements(wanted, &[body]);
         let mut out = self.take_derivatives(body);
         let mut scratch = std::mem::take(&mut self.lane.scratch);
-        aggregate::derivatives(
-            aggregator,
-            &self.shared.aggregators,
-            self.values(body),
-            &self.lane.blocks.block(level).segments,
+        let block = Block {
+            values: self.values(body),
+            complements: complements.first().map_or(&[], |c| c),
+            segments: &self.lane.blocks.block(level).segments,
+            weights: None,
+        };
+        let to = Slopes {
             states,
-            by_aggregate,
+            by,
             fresh,
-            &mut out[..len],
-            &mut scratch[..len],
-        );
+            out: &mut out[..len],
+            by_complements: by_complements.first_mut().map_or(&mut [], |by| by),
+            scratch: &mut scratch[..len],
+        };
+        (aggregation.slopes)(self.aggregators, block, to);
         self.lane.scratch = scratch;
         self.put_derivatives(body, out);
+        self.lane.complements = complements;
+        self.hand_on_complements(wanted, &[body], by_complements);
     }
 }
 

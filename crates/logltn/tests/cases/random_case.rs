@@ -4,8 +4,7 @@
 
 use logltn::theory::{ColumnSort, PredicateId, SortKind};
 use logltn::{
-    Aggregator, And, ColumnData, ConstantData, Data, Implies, Not, Or, Output, OutputKind,
-    Parameters, Semantics, Source, Theory,
+    ColumnData, ConstantData, Data, Output, OutputKind, Parameters, Semantics, Source, Theory,
 };
 
 use super::random_formula::{Signature, axioms};
@@ -184,13 +183,7 @@ pub fn random_semantics(rng: &mut Rng) -> Semantics {
     let mut semantics = Semantics::named(rng.pick::<&str>(&Semantics::NAMES)).unwrap();
     for _ in 0..rng.below(4) {
         let key = *rng.pick(&Semantics::KEYS);
-        let names: Vec<&str> = match key {
-            "and" => And::ALL.iter().map(|op| op.name()).collect(),
-            "or" => Or::ALL.iter().map(|op| op.name()).collect(),
-            "implies" => Implies::ALL.iter().map(|op| op.name()).collect(),
-            "not" => Not::ALL.iter().map(|op| op.name()).collect(),
-            _ => Aggregator::ALL.iter().map(|op| op.name()).collect(),
-        };
+        let names = Semantics::choices(key);
         // Those that do not belong to the base's space are left out.
         semantics = semantics
             .with(key, rng.pick::<&str>(&names))

@@ -9,20 +9,15 @@
 //! Where both exponentials are too small for that, the log of their sum is computed in log space as everywhere else; where
 //! most are, or some are infinite, the clause goes node by node in that step ([`Exponentials`]).
 
-mod exec;
 mod kernel;
 mod operator;
 mod tables;
 
-use super::aggregate::{AggregatorSettings, State};
-use super::exec::Place;
 use super::run::{Lane, Partial, Run};
-use crate::operators::{Aggregator, Or};
-use crate::plan::clause::{Form, MOST_LITERALS, Outer};
-use crate::semantics::Semantics;
+use crate::operators::{Settings, State, Summand};
+use crate::plan::physical::{ClauseLiteral, Form, MOST_LITERALS, Place, SmallClause};
 use crate::vector::{Power, Real, run_task};
 
-pub(super) use exec::{ClauseLiteral, ExecClause};
 use kernel::{Bindings, GATHERED, OverPlaces, OverRows, OverSums};
 use operator::{Greatest, Itself, Log, LogSum, Operator, Product, Squared};
 pub(super) use tables::Tables;
@@ -63,7 +58,7 @@ pub(super) struct Sums<T> {
 const WORTH: u64 = 2;
 
 /// Whether the powers of a p-mean stay far from the ends of the range although they are not relative to the greatest.
-pub(super) fn powers_are_tame(settings: &AggregatorSettings) -> bool {
+pub(super) fn powers_are_tame(settings: &Settings<f64>) -> bool {
     settings.p.max(settings.p_forall) * -settings.eps.max(f64::MIN_POSITIVE).ln() <= 60.0
 }
 
@@ -76,13 +71,16 @@ impl Fused {
     }
 }
 
-impl ExecClause {
+impl SmallClause {
     fn wants_exponentials(&self) -> bool {
         matches!(self.form, Form::LogExp { .. } | Form::ExistsClass { .. })
     }
 
     /// What its exponentials are like in this step, by those of its literals' requests, plain or negated.
-    pub fn exponentials(&self, mut of: impl FnMut(&ClauseLiteral) -> Exponentials) -> Exponentials {
+    pub(in crate::engine) fn exponentials(
+        &self,
+        mut of: impl FnMut(&ClauseLiteral) -> Exponentials,
+    ) -> Exponentials {
         let mut all = Exponentials::default();
         if self.wants_exponentials() {
             // As if literals knew nothing of each other; a row of classes has one that is not small.
@@ -97,18 +95,24 @@ impl ExecClause {
     }
 
     /// Whether it may be evaluated in one go now.
-    pub fn is_possible(&self, tame_powers: bool) -> bool {
+    pub(in crate::engine) fn is_possible(&self, settings: &Settings<f64>) -> bool {
         match self.form {
             Form::Product {
-                outer: Outer::PMean | Outer::PMeanError,
+                summand: Summand::Power(_),
                 ..
-            } => tame_powers,
-            _ => true,
+            } => powers_are_tame(settings),
+            Form::Product { .. } | Form::LogExp { .. } | Form::ExistsClass { .. } | Form::Max => {
+                true
+            }
         }
     }
 
     /// Whether the tables are worth it for so many bindings.
-    pub fn is_worth_it(&self, bindings: u64, lengths: impl Fn(usize) -> usize) -> bool {
+    pub(in crate::engine) fn is_worth_it(
+        &self,
+        bindings: u64,
+        lengths: impl Fn(usize) -> usize,
+    ) -> bool {
         let mut numbers = 0;
         for (k, literal) in self.literals.iter().enumerate() {
             let same =
@@ -159,11 +163,6 @@ impl Exponentials {
     }
 }
 
-/// Whether small clauses want exponentials in this semantics.
-pub(super) fn wants_exponentials(semantics: &Semantics) -> bool {
-    matches!(semantics.or, Or::LogMeanExp | Or::LogSumExp)
-}
-
 impl<T: Real> Run<'_, '_, T> {
     /// The forward and the backward pass over the bindings `start..end` of a clause's level.
     pub fn clause(
@@ -194,31 +193,27 @@ impl<T: Real> Run<'_, '_, T> {
             }
         }
         self.lane.blocks.put_cursor(clause.level, cursor);
-        let mut state = State::new(clause.aggregator);
-        state.count = count;
-        if count > 0 {
-            match clause.form {
-                Form::LogExp { mean } | Form::ExistsClass { mean } => {
-                    let less = match mean {
-                        true => count as f64 * (clause.members as f64).ln(),
-                        false => 0.0,
-                    };
-                    state.a = (total - less) / self.shared.aggregators.alpha;
-                }
-                Form::Product {
-                    outer: Outer::PMean | Outer::PMeanError,
-                    ..
-                } => (state.a, state.b) = (1.0, total),
-                _ => state.a = total,
+        let count = count as f64;
+        let total = match clause.form {
+            Form::LogExp { mean } | Form::ExistsClass { mean } => {
+                let less = match mean {
+                    true => count * (clause.members as f64).ln(),
+                    false => 0.0,
+                };
+                (total - less) / self.aggregators.alpha
             }
-        }
-        Partial::State(state)
+            Form::Product { .. } | Form::Max => total,
+        };
+        Partial::State(match count > 0.0 {
+            true => (clause.additive.state)(total, count),
+            false => (self.shared.aggregation(clause.forall).start)(),
+        })
     }
 
     /// Where the literals of the block's bindings are in the clauses' tables.
     fn place_literals(
         &mut self,
-        clause: &ExecClause,
+        clause: &SmallClause,
         fused: Fused,
         tables: &Tables<T>,
         len: usize,
@@ -241,7 +236,7 @@ impl<T: Real> Run<'_, '_, T> {
     /// Goes through a block; the sum of its values.
     fn clause_block(
         &mut self,
-        clause: &ExecClause,
+        clause: &SmallClause,
         tables: &Tables<T>,
         len: usize,
         sums: &mut Sums<T>,
@@ -282,22 +277,20 @@ impl<T: Real> Run<'_, '_, T> {
             (Form::Max, 2) => block.run::<_, 2>(Greatest),
             (Form::Max, 3) => block.run::<_, 3>(Greatest),
             (Form::Max, _) => block.run::<_, 4>(Greatest),
-            (Form::Product { of, outer }, _) => {
-                let p = match outer {
-                    Outer::Mean => 1.0,
-                    Outer::PMean => self.shared.aggregators.p,
-                    Outer::PMeanError => self.shared.aggregators.p_forall,
-                    Outer::Log => 0.0,
+            (Form::Product { of, summand }, _) => {
+                let p = match summand {
+                    Summand::Log => None,
+                    Summand::Itself => Some(1.0),
+                    Summand::Power(exponent) => Some(self.aggregators.exponent(exponent)),
                 };
-                if outer == Outer::Log {
-                    block.run::<_, 2>(Product::new(of, Log));
-                } else if p == 1.0 {
-                    block.run::<_, 2>(Product::new(of, Itself));
-                } else if p == 2.0 {
-                    block.run::<_, 2>(Product::new(of, Squared));
-                } else {
-                    let power = Power::new(T::from_f64(p - 1.0));
-                    block.run::<_, 2>(Product::new(of, power));
+                match p {
+                    None => block.run::<_, 2>(Product::new(of, Log)),
+                    Some(1.0) => block.run::<_, 2>(Product::new(of, Itself)),
+                    Some(2.0) => block.run::<_, 2>(Product::new(of, Squared)),
+                    Some(p) => {
+                        let power = Power::new(T::from_f64(p - 1.0));
+                        block.run::<_, 2>(Product::new(of, power));
+                    }
                 }
             }
         }
@@ -309,7 +302,7 @@ impl<T: Real> Run<'_, '_, T> {
     /// exponentials.
     fn clause_in_log_space(
         &mut self,
-        clause: &ExecClause,
+        clause: &SmallClause,
         fused: Fused,
         tables: &Tables<T>,
         len: usize,
@@ -322,7 +315,7 @@ impl<T: Real> Run<'_, '_, T> {
         let Lane {
             places, left_out, ..
         } = &*self.lane;
-        let alpha = self.shared.aggregators.alpha;
+        let alpha = self.aggregators.alpha;
         let least = LogSum::new().least;
         let n = clause.members;
         let a_row = matches!(clause.form, Form::ExistsClass { .. });
@@ -416,32 +409,19 @@ impl<T: Real> Block<'_, T> {
 
 /// The factor of a clause's derivatives that is the same for all bindings, from the derivative of the loss by its axiom.
 pub(super) fn common_factor(
-    clause: &ExecClause,
-    settings: &AggregatorSettings,
+    clause: &SmallClause,
+    settings: &Settings<f64>,
     total: &State,
     by_axiom: f64,
 ) -> f64 {
-    let count = total.count as f64;
-    let root = |p: f64| (total.b / count).powf(1.0 / p - 1.0) / count;
-    let factor = match clause.form {
-        Form::Product {
-            outer: Outer::PMean,
-            ..
-        } => by_axiom * root(settings.p),
-        Form::Product {
-            outer: Outer::PMeanError,
-            ..
-        } => -by_axiom * root(settings.p_forall),
-        _ if clause.aggregator == Aggregator::Mean => by_axiom / count,
-        _ => by_axiom,
-    };
+    let factor = (clause.additive.slope)(by_axiom, settings, total);
     if factor.is_finite() { factor } else { 0.0 }
 }
 
 /// Adds the derivatives of one part, from all lanes in their order, to those by the literals of a request.
 #[allow(clippy::too_many_arguments)] // a clause, its tables, and the lanes' and the request's derivatives
 pub(super) fn finish<'s, T: Real>(
-    clause: &ExecClause,
+    clause: &SmallClause,
     fused: Fused,
     tables: &Tables<T>,
     request: usize,

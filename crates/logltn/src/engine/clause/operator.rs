@@ -4,7 +4,7 @@
 //! The derivative of the loss by a literal is left without the factors that are the same for all bindings or for all
 //! uses of the literal: they are multiplied in once per literal in the end (`super::finish`).
 
-use crate::plan::clause::Bilinear;
+use crate::operators::Bilinear;
 use crate::vector::{Function, Ln, Power, Real};
 
 /// What is added up over many bindings.

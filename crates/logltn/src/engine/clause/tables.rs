@@ -16,6 +16,8 @@ pub(in crate::engine) struct Tables<T> {
 pub(in crate::engine) struct Entry {
     pub request: usize,
     pub negated: bool,
+    /// α of its exponentials, if it is not that of the call.
+    pub alpha: Option<f64>,
     pub base: usize,
     /// The numbers of a row.
     pub width: usize,
@@ -95,15 +97,17 @@ impl<T: Real> Tables<T> {
         self.entries.clear();
     }
 
-    /// The table of a request's literals; made if it is not there yet.
-    pub fn entry(&mut self, request: usize, negated: bool, width: usize, rows: usize) -> usize {
-        let same = |e: &Entry| (e.request, e.negated) == (request, negated);
+    /// The table of a request's literals for an α; made if it is not there yet.
+    pub fn entry(&mut self, of: (usize, bool, Option<f64>), width: usize, rows: usize) -> usize {
+        let same = |e: &Entry| (e.request, e.negated, e.alpha) == of;
         if let Some(known) = self.entries.iter().position(same) {
             return known;
         }
+        let (request, negated, alpha) = of;
         self.entries.push(Entry {
             request,
             negated,
+            alpha,
             base: 0,
             width,
             stride: width,
@@ -134,7 +138,7 @@ impl<T: Real> Tables<T> {
     }
 
     /// Takes over the literals of this step; with `alpha`, their exponentials.
-    pub fn fill(&mut self, literals: &[Literals<T>], alpha: Option<T>) {
+    pub fn fill(&mut self, literals: &[Literals<T>], alpha: Option<f64>) {
         for entry in &self.entries {
             let literals = &literals[entry.request];
             let from = match entry.negated {
@@ -143,8 +147,14 @@ impl<T: Real> Tables<T> {
             };
             spread(entry, from, &mut self.values[entry.range()]);
         }
-        if let Some(alpha) = alpha {
-            T::kernels().exp_scaled_difference_from(&mut self.values, alpha, T::ZERO);
+        let Some(alpha) = alpha else {
+            return;
+        };
+        // Tables of one α stand side by side, more often than not.
+        for entries in self.entries.chunk_by(|a, b| a.alpha == b.alpha) {
+            let range = entries[0].base..entries[entries.len() - 1].range().end;
+            let alpha = T::from_f64(entries[0].alpha.unwrap_or(alpha));
+            T::kernels().exp_scaled_difference_from(&mut self.values[range], alpha, T::ZERO);
         }
     }
 }
@@ -181,6 +191,7 @@ mod tests {
             let entry = Entry {
                 request: 0,
                 negated: false,
+                alpha: None,
                 base: 11,
                 width,
                 stride: filled_up(width),

@@ -1,0 +1,86 @@
+//! What can change between calls without planning again: the weights of axioms, and parameters of their own.
+
+use super::{Engine, clause};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::operators::Settings;
+use crate::parameters::{AxiomParameters, Parameters};
+use crate::vector::Real;
+
+impl<T: Real> Engine<T> {
+    /// The weights of the axioms, in the order of [`Plan::axioms`](crate::Plan::axioms): those of the theory unless
+    /// they were changed.
+    pub fn weights(&self) -> &[f64] {
+        &self.over_axioms.weights
+    }
+
+    /// Gives an axiom another weight, by its place in [`Plan::axioms`](crate::Plan::axioms).
+    pub fn set_weight(&mut self, axiom: usize, weight: f64) -> Result<(), Diagnostics> {
+        self.set_weights([(axiom, weight)])
+    }
+
+    /// [`Engine::set_weight`] for several axioms at once: all of them, or none if something is wrong. Weights are at
+    /// least 0 and finite, and do not all vanish.
+    pub fn set_weights(
+        &mut self,
+        weights: impl IntoIterator<Item = (usize, f64)>,
+    ) -> Result<(), Diagnostics> {
+        let over_axioms = &mut self.over_axioms;
+        let changed = &mut over_axioms.scratch[0];
+        changed.copy_from_slice(&over_axioms.weights);
+        for (axiom, weight) in weights {
+            let name = &self.ground.plan.axioms[axiom].name;
+            if !(weight.is_finite() && weight >= 0.0) {
+                return Err(Diagnostic::error(
+                    Code::InvalidWeight,
+                    format!(
+                        "the weight of axiom `{name}` must be at least 0 and finite, not {weight}"
+                    ),
+                )
+                .into());
+            }
+            changed[axiom] = weight;
+        }
+        if changed.iter().sum::<f64>() == 0.0 {
+            return Err(Diagnostic::error(
+                Code::ZeroWeights,
+                "the weights of the axioms add up to 0",
+            )
+            .help("give at least one axiom a weight above 0")
+            .into());
+        }
+        over_axioms.weights.copy_from_slice(changed);
+        Ok(())
+    }
+
+    /// Gives an axiom parameters of its own, by its place in [`Plan::axioms`](crate::Plan::axioms). They hold inside
+    /// that axiom only, and beat those of the call.
+    pub fn set_axiom_parameters(
+        &mut self,
+        axiom: usize,
+        parameters: AxiomParameters,
+    ) -> Result<(), Diagnostics> {
+        if let Err(error) = parameters.over(&Parameters::default()).validate() {
+            let name = &self.ground.plan.axioms[axiom].name;
+            let message = format!("axiom `{name}`: {error}");
+            return Err(Diagnostic::error(Code::ParameterOutOfRange, message).into());
+        }
+        let other_tables = self.own[axiom].alpha != parameters.alpha;
+        self.own[axiom] = parameters;
+        if other_tables {
+            self.assign_lanes();
+        }
+        Ok(())
+    }
+
+    /// The settings of each axiom in this call; whether small clauses have to be chosen again.
+    pub(super) fn take_parameters(&mut self, parameters: &Parameters) -> bool {
+        let eps = self.ground.plan.semantics.stable_eps;
+        let mut changed = false;
+        for (settings, own) in self.settings.iter_mut().zip(&self.own) {
+            let now = Settings::new(&own.over(parameters), eps);
+            changed |= clause::powers_are_tame(&now) != clause::powers_are_tame(settings);
+            *settings = now;
+        }
+        changed
+    }
+}

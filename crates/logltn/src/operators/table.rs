@@ -1,0 +1,36 @@
+//! The list of operators as tables, for the documents.
+
+use super::{ALL, Key, Space};
+
+/// What each operator computes, as a table in Markdown.
+pub(crate) fn formulas() -> String {
+    let mut table = String::from("| operator | in | is | remarks |\n|---|---|---|---|\n");
+    for entry in ALL {
+        for formula in entry.formulas {
+            let roles = match formula.roles {
+                "" => String::new(),
+                roles => format!(" ({roles})"),
+            };
+            table += &format!(
+                "| `{}`{roles} | {} | {} | {} |\n",
+                entry.name, formula.of, formula.is, formula.remarks
+            );
+        }
+    }
+    table.replace("|  |", "| |")
+}
+
+/// Which operators each key can have in each space, as a table in Markdown.
+pub(crate) fn choices() -> String {
+    let mut table =
+        String::from("| | log space | truth space | mixed (`prod`) |\n|---|---|---|---|\n");
+    for key in Key::ALL {
+        let cells = [Space::Log, Space::Truth, Space::Mixed].map(|space| {
+            let names = key.allowed(space);
+            let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            quoted.join(" ")
+        });
+        table += &format!("| `{}` | {} |\n", key.name(), cells.join(" | "));
+    }
+    table
+}
