@@ -109,6 +109,7 @@
 //! # Ok::<(), Diagnostics>(())
 //! ```
 
+mod axioms;
 mod batches;
 mod builder;
 mod distances;
@@ -132,6 +133,7 @@ mod session;
 mod state;
 mod training;
 
+pub use axioms::AxiomSettings;
 pub use builder::{Builder, Constant, Param};
 pub use distances::{Distance, distances};
 pub use evaluate::Evaluated;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{
-    Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics, Source,
-    did_you_mean,
+    AxiomParameters, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlannedAxiom,
+    Request, Semantics, Source, did_you_mean,
 };
 
+use crate::axioms::{self, AxiomNow};
 use crate::batches::{self, TableBatches};
 use crate::builder::Builder;
 use crate::evaluate::Evaluated;
@@ -23,9 +24,9 @@ pub struct Session {
     pub(crate) knowledge: KnowledgeBase,
     pub(crate) training: Training,
     pub(crate) model: Model,
-    phases: Vec<Phase>,
+    pub(crate) phases: Vec<Phase>,
     /// The plan of all axioms.
-    whole: Arc<Plan>,
+    pub(crate) whole: Arc<Plan>,
     pub(crate) warnings: Diagnostics,
     /// The phase that the model is attached to.
     pub(crate) attached: Option<usize>,
@@ -36,7 +37,7 @@ pub struct Session {
     pub(crate) total: u64,
     steps_per_epoch: u64,
     measures: Vec<Measure>,
-    axioms: Vec<(String, f64)>,
+    pub(crate) axioms: Vec<AxiomNow>,
     /// α, p and p_forall of the last step.
     last_parameters: Parameters,
     /// For early stopping: the best value so far and how many evaluations ago it was.
@@ -44,12 +45,12 @@ pub struct Session {
     pub(crate) stopped_early: bool,
 }
 
-struct Phase {
-    engine: Engine<f32>,
+pub(crate) struct Phase {
+    pub engine: Engine<f32>,
     /// The first step after it.
     end: u64,
     /// Its axioms' places among all.
-    axioms: Vec<usize>,
+    pub axioms: Vec<usize>,
 }
 
 /// What one step found, before it changed the parameters.
@@ -99,9 +100,7 @@ impl Session {
             return Err(found);
         };
         let whole = Arc::new(whole);
-        let axioms: Vec<(String, f64)> = (whole.axioms().iter())
-            .map(|a| (a.name.clone(), a.weight))
-            .collect();
+        let axioms: Vec<AxiomNow> = whole.axioms().iter().map(as_planned).collect();
         let batches = batches::of(&knowledge.data, &training.batches, training.seed);
         let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
             .max()
@@ -128,7 +127,7 @@ impl Session {
         if training.phases.iter().all(|phase| phase.axioms.is_some()) {
             model.attach(&knowledge, &Engine::<f32>::new(Arc::clone(&whole)))?;
         }
-        Ok(Session {
+        let mut session = Session {
             optimise: Optimise::new(training.optimizer, &mut model),
             measures,
             warnings: whole.warnings().clone(),
@@ -146,7 +145,11 @@ impl Session {
             last_parameters: Parameters::default(),
             best: None,
             stopped_early: false,
-        })
+        };
+        for (name, settings) in session.training.axioms.clone() {
+            session.set_axiom(&name, &settings)?;
+        }
+        Ok(session)
     }
 
     /// What is probably not as it was meant.
@@ -219,8 +222,9 @@ impl Session {
     }
 
     /// The names and weights of all axioms, families written out.
-    pub fn axioms(&self) -> &[(String, f64)] {
-        &self.axioms
+    pub fn axioms(&self) -> Vec<(String, f64)> {
+        let axioms = self.axioms.iter();
+        axioms.map(|a| (a.name.clone(), a.weight)).collect()
     }
 
     /// The names of the metrics.
@@ -312,7 +316,7 @@ impl Session {
                 Code::TrainingDiverged,
                 format!(
                     "step {step}: axiom `{}` has the truth {}",
-                    self.axioms[bad].0, axioms[bad]
+                    self.axioms[bad].name, axioms[bad]
                 ),
             )
             .into());
@@ -461,6 +465,8 @@ impl Session {
         let mut engine = Engine::<f64>::new(Arc::clone(&self.whole));
         self.model.attach(&self.knowledge, &engine)?;
         self.attached = None;
+        let all: Vec<usize> = (0..self.axioms.len()).collect();
+        axioms::apply(&mut engine, &all, &self.axioms)?;
         self.model.evaluate(&mut engine)?;
         let numbers = self.knowledge.predicates.iter().map(|ground| match ground {
             Ground::Numbers(numbers) => Some(&**numbers),
@@ -512,6 +518,15 @@ impl Session {
     }
 }
 
+/// An axiom with the theory's weight and no parameters of its own.
+pub(crate) fn as_planned(axiom: &PlannedAxiom) -> AxiomNow {
+    AxiomNow {
+        name: axiom.name.clone(),
+        weight: axiom.weight,
+        parameters: AxiomParameters::default(),
+    }
+}
+
 /// The plan of some axioms.
 fn plan_of(
     knowledge: &KnowledgeBase,
@@ -529,9 +544,9 @@ fn plan_of(
     Ok(plan)
 }
 
-fn phase(plan: Arc<Plan>, axioms: &[(String, f64)], end: u64) -> Phase {
+fn phase(plan: Arc<Plan>, axioms: &[AxiomNow], end: u64) -> Phase {
     let places = (plan.axioms().iter())
-        .filter_map(|a| axioms.iter().position(|(name, _)| *name == a.name))
+        .filter_map(|a| axioms.iter().position(|now| now.name == a.name))
         .collect();
     Phase {
         engine: Engine::new(plan),

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use logltn::{Code, Diagnostic, Diagnostics};
 
-use crate::session::Session;
+use crate::axioms::AxiomNow;
+use crate::session::{Session, as_planned};
 
 /// A tensor's name, its shape, and its numbers in row-major order.
 pub type NamedTensor = (String, Vec<usize>, Vec<f32>);
@@ -61,6 +62,11 @@ impl Session {
             let (drawn, at) = batches.state();
             let name = &self.knowledge.theory()[batches.table].name;
             facts.push((format!("batches.{name}"), format!("{drawn}:{at}")));
+        }
+        for (now, planned) in self.axioms.iter().zip(self.whole.axioms()) {
+            if now.fact() != as_planned(planned).fact() {
+                facts.push((format!("axiom.{}", now.name), now.fact()));
+            }
         }
         let mut put = |key: &str, value: String| facts.push((key.to_string(), value));
         put("step", self.done.to_string());
@@ -147,7 +153,20 @@ impl Session {
             }
             optimisers.push(then);
         }
-        self.restore_weights(state)?;
+        let mut axioms: Vec<AxiomNow> = self.whole.axioms().iter().map(as_planned).collect();
+        for axiom in &mut axioms {
+            if let Some(fact) = state.facts.get(&format!("axiom.{}", axiom.name)) {
+                let then = AxiomNow::settings(fact).ok_or_else(damaged)?;
+                axiom.weight = then.weight.ok_or_else(damaged)?;
+                axiom.parameters = then.parameters;
+            }
+        }
+        let before = self.axioms.clone();
+        self.use_axioms(axioms)?;
+        if let Err(errors) = self.restore_weights(state) {
+            self.use_axioms(before)?;
+            return Err(errors);
+        }
         for (now, then) in self.optimise.states_mut().zip(optimisers) {
             *now = then;
         }

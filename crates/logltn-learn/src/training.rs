@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use logltn::Semantics;
 
+use crate::axioms::AxiomSettings;
 use crate::measure::Metric;
 use crate::schedule::{Schedule, Schedules};
 
@@ -24,6 +25,8 @@ pub struct Training {
     pub clip_norm: Option<f64>,
     /// Where all randomness comes from.
     pub seed: u64,
+    /// What single axioms, or families, have of their own.
+    pub axioms: BTreeMap<String, AxiomSettings>,
     /// How many rows of a table each step draws, for those tables of which it is not all.
     pub batches: BTreeMap<String, usize>,
     /// What is measured.
@@ -44,6 +47,7 @@ impl Default for Training {
             learning_rate: Schedule::constant(0.001),
             clip_norm: None,
             seed: 0,
+            axioms: BTreeMap::new(),
             batches: BTreeMap::new(),
             metrics: Vec::new(),
             measure_every: None,

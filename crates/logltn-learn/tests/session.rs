@@ -1,7 +1,7 @@
 //! What a session does in memory: mistakes at once, the same bits after a restart and on any number of threads,
 //! answers, code behind predicates, and what may change between steps.
 
-use logltn::{ColumnData, Diagnostics, Output, Parameters, Request};
+use logltn::{AxiomParameters, ColumnData, Diagnostics, Output, Parameters, Request};
 use logltn_learn::{
     Behind, Builder, Constant, Grounding, Individuals, Known, Length, Metric, MetricKind, Network,
     Optimizer, Param, Phase, Schedule, Session,
@@ -220,6 +220,118 @@ fn networks_and_metrics_that_do_not_fit_are_found_together() {
     ] {
         assert!(errors.contains(part), "{part} is not in:\n{errors}");
     }
+}
+
+#[test]
+fn axioms_have_weights_and_parameters_that_can_change() {
+    let text = "sort P  predicate p(P)  predicate q(P)
+        axiom a: exists x: P. p(x)
+        axiom b for k: P: q(k) or p(k)
+        axiom c (weight 2): forall x: P. q(x)";
+    let numbers = |t: f64| vec![t, 0.5 * t, -t];
+    let session = |weight: f64| {
+        let text = text.replace("weight 2", &format!("weight {weight}"));
+        Session::builder(text)
+            .numbers("p", numbers(1.0), Output::sigmoid())
+            .predicate("q", Network::mlp(&[3], Activation::Tanh), Output::sigmoid())
+            .sort("P", Individuals::named(["ann", "bob", "eve"]).learnable(2))
+            .learning_rate(0.1)
+            .steps(20)
+    };
+    let at = |alpha: f64| Parameters {
+        alpha,
+        ..Parameters::default()
+    };
+    let mut changed = built(session(2.0));
+    let mut written = built(session(7.0));
+    changed.set_weight("c", 7.0).expect("a weight");
+    assert_eq!(changed.axioms(), written.axioms());
+    for _ in 0..3 {
+        assert_eq!(
+            changed.step().expect("a step"),
+            written.step().expect("a step")
+        );
+    }
+    // Its own α inside one axiom, the step's in the others; a family's name means its members.
+    let own = AxiomParameters {
+        alpha: Some(5.0),
+        ..AxiomParameters::default()
+    };
+    changed.set_axiom_parameters("b", own).expect("a parameter");
+    let [now, then, five] = [
+        changed.evaluate(&at(1.0)),
+        written.evaluate(&at(1.0)),
+        written.evaluate(&at(5.0)),
+    ]
+    .map(|found| found.expect("truths").truths);
+    assert_eq!(now[0], then[0]);
+    assert_eq!(now[1..4], five[1..4]);
+    assert_ne!(now[1..4], then[1..4]);
+    assert_ne!(
+        changed.step().expect("a step"),
+        written.step().expect("a step")
+    );
+    // All of it is part of the state.
+    let state = changed.state();
+    let mut again = built(session(2.0));
+    again.restore(&state).expect("the same training");
+    assert_eq!(again.state(), state);
+    assert_eq!(losses(&mut again), losses(&mut changed));
+    // And what is wrong changes nothing.
+    for (errors, part) in [
+        (again.set_weight("d", 1.0), "no axiom `d`"),
+        (again.set_weight("a", -1.0), "at least 0 and finite"),
+        (
+            again.set_axiom_parameters(
+                "a",
+                AxiomParameters {
+                    p_forall: Some(0.5),
+                    ..own
+                },
+            ),
+            "`p_forall` must be at least 1",
+        ),
+    ] {
+        let errors = errors.expect_err("a mistake").to_string();
+        assert!(errors.contains(part), "{errors}");
+    }
+    assert_eq!(again.axioms(), changed.axioms());
+}
+
+#[test]
+fn a_network_that_is_moved_twice_goes_twice_as_far() {
+    let first_step = |twice: Option<&str>| {
+        let mut session = built(
+            Session::builder("sort P  predicate c(P)  axiom a: forall x: P. c(x)")
+                .sort("P", Individuals::features([2], POINTS.to_vec()))
+                .predicate("c", Network::mlp(&[4], Activation::Tanh), Output::sigmoid())
+                .learning_rate(0.002)
+                .steps(1),
+        );
+        if let Some(predicate) = twice {
+            session.move_twice(predicate);
+        }
+        let numbers = |session: &mut Session| -> Vec<f32> {
+            session
+                .weights()
+                .tensors
+                .into_iter()
+                .flat_map(|(_, _, values)| values)
+                .collect()
+        };
+        let before = numbers(&mut session);
+        session.step().expect("a step");
+        let moved = before
+            .iter()
+            .zip(numbers(&mut session))
+            .map(|(a, b)| (a - b).abs());
+        moved.fold(0.0, f32::max)
+    };
+    let once = first_step(None);
+    // Adam's first steps are as long as the learning rate.
+    assert!((once - 0.002).abs() < 1e-5, "{once}");
+    assert!((first_step(Some("c")) - 2.0 * once).abs() < 1e-5);
+    assert_eq!(first_step(Some("another")), once);
 }
 
 #[test]

@@ -117,6 +117,7 @@ fn training(project: &Project, options: &TrainOptions) -> Result<Training, Diagn
     Ok(Training {
         semantics: options.semantics.unwrap_or(manifest.semantics),
         schedule: manifest.schedule,
+        axioms: Default::default(),
         phases,
         optimizer: train.optimizer,
         learning_rate: train.learning_rate.value,
