@@ -211,6 +211,8 @@ codes! {
         "A predicate of vectors is used where its arguments have to be listed.";
     TableNotBatched = "table-not-batched":
         "Some rows of a table are chosen, but the plan was not made for that.";
+    NotStreamed = "not-streamed":
+        "Rows or a size come with a call, but the plan was not made for that.";
     RowOutOfRange = "row-out-of-range":
         "A table has no row of that number.";
     InconsistentData = "inconsistent-data":

@@ -348,7 +348,9 @@ impl Maker<'_> {
 
     /// A table that the guard looks at and of which a step sees a part only.
     fn changing_table(&self, guard: &Guard) -> Option<TableId> {
-        let changes = |t: &TableId| self.scope.data.table(*t).is_some_and(|t| t.batched);
+        let data = self.scope.data;
+        let batched = |t: TableId| data.table(t).is_some_and(|t| t.batched);
+        let changes = |t: &TableId| batched(*t) || data.streams_table(*t);
         tables(guard).into_iter().find(changes)
     }
 }
@@ -393,19 +395,11 @@ fn quantified(
 }
 
 fn first_forall(formula: &Formula) -> Option<&Formula> {
-    deep(|| match &formula.kind {
-        FormulaKind::Atom { .. } => None,
-        FormulaKind::Not(inner) => first_forall(inner),
-        FormulaKind::And(members) | FormulaKind::Or(members) => {
-            members.iter().find_map(first_forall)
-        }
-        FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
-            first_forall(a).or_else(|| first_forall(b))
-        }
+    match formula.kind {
         FormulaKind::Quantified {
             quantifier: Quantifier::Forall,
             ..
         } => Some(formula),
-        FormulaKind::Quantified { body, .. } => first_forall(body),
-    })
+        _ => deep(|| formula.children().into_iter().find_map(first_forall)),
+    }
 }
