@@ -28,6 +28,7 @@ pub struct Builder {
     params: Vec<(String, Param)>,
     constants: Vec<(String, Constant)>,
     tables: Vec<(String, Vec<ColumnData>)>,
+    streamed: Vec<String>,
     predicates: Vec<(String, Output, Given)>,
     functions: Vec<(String, Behind)>,
     networks: Vec<(String, Network)>,
@@ -86,6 +87,7 @@ impl Builder {
             params: Vec::new(),
             constants: Vec::new(),
             tables: Vec::new(),
+            streamed: Vec::new(),
             predicates: Vec::new(),
             functions: Vec::new(),
             networks: Vec::new(),
@@ -123,6 +125,12 @@ impl Builder {
     pub fn batched(mut self, table: &str, rows: usize, columns: Vec<ColumnData>) -> Builder {
         self.training.batches.insert(table.into(), rows);
         self.table(table, columns)
+    }
+
+    /// A table whose rows come with each call, see [`Session::stream`].
+    pub fn streamed(mut self, table: &str) -> Builder {
+        self.streamed.push(table.into());
+        self
     }
 
     /// A network behind a predicate, and what its last layer means.
@@ -256,13 +264,19 @@ impl Builder {
         for (name, param) in &self.params {
             grounder.param(name, param, &self.sorts);
         }
+        let streamed = self.sorts.iter().filter(|(_, sort)| sort.streamed);
+        let streamed: BTreeSet<String> = streamed.map(|(name, _)| name.clone()).collect();
         grounder.sorts(self.sorts);
         for (name, constant) in self.constants {
-            grounder.constant(&name, constant);
+            grounder.constant(&name, constant, &streamed);
         }
         for (name, columns) in self.tables {
             let batched = self.training.batches.contains_key(&name);
             grounder.table(&name, columns, batched);
+        }
+        for name in &self.streamed {
+            let set = grounder.knowledge.data.set_streamed(name);
+            grounder.check(set);
         }
         let mut hosts = Vec::new();
         for (name, output, given) in self.predicates {
@@ -313,8 +327,18 @@ impl Grounder {
         let distances = distances(self.knowledge.theory());
         let measured: BTreeSet<SortId> = distances.iter().flat_map(|d| d.sorts).collect();
         for (name, given) in sorts {
-            let size = given.size(&name).map_err(Diagnostics::from);
-            let set = size.and_then(|size| self.knowledge.data.set_size(&name, size));
+            if given.streamed && (given.learnable.is_some() || !given.fields.is_empty()) {
+                let what =
+                    format!("sort `{name}`: nothing is known of individuals that come with a call");
+                self.wrong(Code::ConflictingKeys, what);
+                continue;
+            }
+            let data = &mut self.knowledge.data;
+            let set = match given.streamed {
+                true => data.set_streamed_size(&name),
+                false => (given.size(&name).map_err(Diagnostics::from))
+                    .and_then(|size| data.set_size(&name, size)),
+            };
             if let Err(errors) = set {
                 self.found.extend(errors);
                 continue;
@@ -347,7 +371,7 @@ impl Grounder {
         self.check(set);
     }
 
-    fn constant(&mut self, name: &str, constant: Constant) {
+    fn constant(&mut self, name: &str, constant: Constant, streamed: &BTreeSet<String>) {
         let is = match constant {
             Constant::Row(row) => ConstantData::Row(row),
             Constant::Learnable(_) => ConstantData::Learnable,
@@ -361,6 +385,12 @@ impl Grounder {
             let fields = vectors.fields.iter().map(|f| f.width()).sum();
             let others = vectors.learnable.unwrap_or(fields);
             let sort = &theory[theory.constants[at].sort].name;
+            if streamed.contains(sort) {
+                let what = format!(
+                    "constant `{name}` cannot be learnt: the individuals of sort `{sort}` come with a call"
+                );
+                return self.wrong(Code::ConflictingKeys, what);
+            }
             if others != 0 && others != width {
                 let what = format!(
                     "constant `{name}` is a vector of {width}, but the individuals of sort `{sort}` have {others} numbers"

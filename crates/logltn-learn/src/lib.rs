@@ -131,6 +131,7 @@ pub mod random;
 mod schedule;
 mod session;
 mod state;
+mod stream;
 mod training;
 
 pub use axioms::AxiomSettings;

@@ -22,15 +22,22 @@ enum Block {
 
 impl Optimise {
     pub fn new(kind: Optimizer, model: &mut Model) -> Optimise {
-        let mut blocks = Vec::new();
-        model.visit_parameters(&mut |name, values, _| {
-            blocks.push((name.to_string(), Block::new(kind, values.len())));
-        });
-        Optimise {
+        let mut optimise = Optimise {
             kind,
-            blocks,
+            blocks: Vec::new(),
             twice: None,
-        }
+        };
+        optimise.cover(model);
+        optimise
+    }
+
+    /// Every block of the model, also new ones.
+    pub fn cover(&mut self, model: &mut Model) {
+        let (mut at, kind, blocks) = (0, self.kind, &mut self.blocks);
+        model.visit_parameters(&mut |name, values, _| {
+            cover(blocks, at, kind, name, values.len());
+            at += 1;
+        });
     }
 
     /// Moves the parameters of one predicate's network twice in each step, by the same gradient.
@@ -68,10 +75,7 @@ impl Optimise {
             if decay != 1.0 {
                 values.iter_mut().for_each(|v| *v *= decay);
             }
-            if at == blocks.len() {
-                // Parameters of a host, put behind a predicate since: they are the last.
-                blocks.push((name.to_string(), Block::new(kind, values.len())));
-            }
+            cover(blocks, at, kind, name, values.len());
             let times = if twice == Some(name) { 2 } else { 1 };
             for _ in 0..times {
                 match &mut blocks[at].1 {
@@ -96,6 +100,14 @@ impl Optimise {
             Block::Adam(adam) => adam.state_mut(),
             Block::Sgd(sgd) => sgd.state_mut(),
         })
+    }
+}
+
+/// Puts in the optimiser of a block that is new: a host's, or that of a network which is asked about arguments that
+/// only rows which came with a call have.
+fn cover(blocks: &mut Vec<(String, Block)>, at: usize, kind: Optimizer, name: &str, length: usize) {
+    if blocks.get(at).is_none_or(|(known, _)| known != name) {
+        blocks.insert(at, (name.to_string(), Block::new(kind, length)));
     }
 }
 

@@ -16,6 +16,7 @@ use crate::knowledge::{Ground, KnowledgeBase};
 use crate::measure::{self, Measure};
 use crate::model::{Grounding, Model};
 use crate::optimise::Optimise;
+use crate::stream::Streamed;
 use crate::training::{Length, Training};
 
 /// A theory with its data, its networks and its training, one step at a time; and the questions that it can be asked
@@ -38,6 +39,7 @@ pub struct Session {
     steps_per_epoch: u64,
     measures: Vec<Measure>,
     pub(crate) axioms: Vec<AxiomNow>,
+    pub(crate) streamed: Streamed,
     /// α, p and p_forall of the last step.
     last_parameters: Parameters,
     /// For early stopping: the best value so far and how many evaluations ago it was.
@@ -142,6 +144,7 @@ impl Session {
             total: end,
             steps_per_epoch,
             axioms,
+            streamed: Streamed::default(),
             last_parameters: Parameters::default(),
             best: None,
             stopped_early: false,
@@ -259,7 +262,7 @@ impl Session {
     }
 
     /// The phase that the next step is in.
-    fn phase(&self) -> usize {
+    pub(crate) fn phase(&self) -> usize {
         let now = self.phases.iter().position(|p| self.done < p.end);
         now.unwrap_or(self.phases.len() - 1)
     }
@@ -463,6 +466,7 @@ impl Session {
     /// If a predicate has nothing behind it.
     pub fn evaluate(&mut self, parameters: &Parameters) -> Result<Evaluated, Diagnostics> {
         let mut engine = Engine::<f64>::new(Arc::clone(&self.whole));
+        self.streamed.give(&mut engine)?;
         self.model.attach(&self.knowledge, &engine)?;
         self.attached = None;
         let all: Vec<usize> = (0..self.axioms.len()).collect();

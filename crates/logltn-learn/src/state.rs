@@ -129,6 +129,12 @@ impl Session {
             let found = state.facts.get(&name);
             found.ok_or_else(|| other("it has other tables or other networks".to_string()))
         };
+        let count = |what: &str| state.facts.keys().filter(|f| f.starts_with(what)).count();
+        if count("batches.") != self.batches.len()
+            || count("optimiser.") != self.optimise.states().count()
+        {
+            return Err(other("it has other tables or other networks".to_string()));
+        }
         let mut batches = Vec::new();
         for table in &self.batches {
             let name = &self.knowledge.theory()[table.table].name;

@@ -364,6 +364,78 @@ fn predictions_are_the_numbers_behind_the_axioms() {
     assert!((gradients[1] + 0.5 * (1.0 - 1.0 / (1.0 + (-1.0_f64).exp()))).abs() < 1e-12);
 }
 
+#[test]
+fn rows_that_come_with_the_step_are_as_good_as_those_of_a_table() {
+    let theory = "sort P  sort C = 0..2  table t(x: P, n: Int)  function f(P): P  predicate c(P, C)
+        axiom a: forall (x, n) in t. exists k: C where k >= n. c(x, k)
+        axiom b: forall (x, n) in t. c(f(x), 0)
+        axiom c: forall x: P. exists k: C. c(x, k)";
+    let network = || Network::mlp(&[3], Activation::Tanh);
+    let session = || {
+        Session::builder(theory)
+            .sort("P", Individuals::features([2], POINTS.to_vec()))
+            .function("f", network())
+            .predicate("c", network(), Output::softmax())
+            .learning_rate(0.05)
+            .steps(6)
+    };
+    let rows = |x: &[u32], n: &[i64]| {
+        vec![
+            ColumnData::Individuals(x.to_vec()),
+            ColumnData::Int(n.to_vec()),
+        ]
+    };
+    let (first, second) = (rows(&[0, 3, 1], &[1, 2, 0]), rows(&[4], &[2]));
+    let mut streaming = built(session().streamed("t"));
+    let mut losses = Vec::new();
+    for columns in [&first, &second, &first, &first, &second, &second] {
+        streaming
+            .stream(&[], [("t", columns.clone())])
+            .expect("rows");
+        losses.push(streaming.step().expect("a step").loss);
+    }
+    // The first step is that of a session with these rows for good.
+    let mut fixed = built(session().table("t", first.clone()));
+    let expected = fixed.step().expect("a step").loss;
+    assert!((losses[0] - expected).abs() < 1e-6, "{losses:?} {expected}");
+    // Questions are about the rows that came last.
+    let truths = |session: &mut Session| {
+        session
+            .evaluate(&Parameters::default())
+            .expect("truths")
+            .truths
+    };
+    let mut again = built(session().table("t", second.clone()));
+    again
+        .restore_weights(&streaming.weights())
+        .expect("the same networks");
+    for (a, b) in truths(&mut streaming).iter().zip(truths(&mut again)) {
+        assert!((a - b).abs() < 1e-12);
+    }
+    // A state goes on with the same bits, once the rows that make all networks have come.
+    let mut half = built(session().streamed("t"));
+    for columns in [&first, &second, &first] {
+        half.stream(&[], [("t", columns.clone())]).expect("rows");
+        half.step().expect("a step");
+    }
+    let mut rest = built(session().streamed("t"));
+    rest.stream(&[], [("t", first.clone())]).expect("rows");
+    rest.restore(&half.state()).expect("the same training");
+    for (at, columns) in [(3, &first), (4, &second), (5, &second)] {
+        rest.stream(&[], [("t", columns.clone())]).expect("rows");
+        let loss = rest.step().expect("a step").loss;
+        assert_eq!(loss.to_bits(), losses[at].to_bits(), "step {at}");
+    }
+    for (errors, part) in [
+        (rest.stream(&[], [("u", Vec::new())]), "no table `u`"),
+        (rest.stream(&[("P", 3)], []), "does not come with a call"),
+        (rest.stream(&[], [("t", rows(&[9], &[0]))]), "out of range"),
+    ] {
+        let errors = errors.expect_err("a mistake").to_string();
+        assert!(errors.contains(part), "{errors}");
+    }
+}
+
 /// Says 0 of everything, and keeps what it was asked for.
 #[derive(Default)]
 struct Asked(std::sync::Arc<std::sync::Mutex<Vec<Vec<u32>>>>);
