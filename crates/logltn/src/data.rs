@@ -343,7 +343,7 @@ impl Data {
                 };
                 let size = self.size(sort);
                 if let Some(row) = cells.iter().position(|&c| c as usize >= size) {
-                    out.push(Diagnostic::error(Code::IndividualOutOfRange, format!(
+                    out.push(Diagnostic::error(Code::UnknownIndividual, format!(
                         "table `{}`, row {}, column `{}`: index {} is out of range, sort `{}` has {size} individuals",
                         table.name,
                         row + 1,
@@ -361,7 +361,7 @@ impl Data {
             {
                 out.push(
                     Diagnostic::error(
-                        Code::IndividualOutOfRange,
+                        Code::UnknownIndividual,
                         format!(
                             "constant `{}` is row {row}, but sort `{}` has {size} individuals",
                             constant.name, theory[constant.sort].name

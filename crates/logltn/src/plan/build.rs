@@ -160,7 +160,7 @@ fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagn
     }
     if outputs.len() != theory.predicates.len() {
         out.push(Diagnostic::error(
-            Code::WrongNumberOfOutputs,
+            Code::SizesDisagree,
             format!(
                 "the theory has {} predicates, but {} outputs were given",
                 theory.predicates.len(),
@@ -176,7 +176,7 @@ fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagn
         if !output.per_class {
             if output.kind == OutputKind::Softmax {
                 out.push(error(
-                    Code::NoClassArgument,
+                    Code::NoClasses,
                     format!(
                         "predicate `{}` is a softmax, so its last argument must pick the class",
                         predicate.name
@@ -191,7 +191,7 @@ fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagn
                 if output.kind == OutputKind::Softmax && classes == Some(1) {
                     out.push(
                         error(
-                            Code::SoftmaxOfOneClass,
+                            Code::NoClasses,
                             format!(
                                 "predicate `{}` is a softmax over one class, which is always true",
                                 predicate.name
@@ -205,7 +205,7 @@ fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagn
                 }
             }
             _ => out.push(error(
-                Code::NoClassArgument,
+                Code::NoClasses,
                 format!(
                     "predicate `{}` has no last argument that could pick a class",
                     predicate.name
@@ -231,7 +231,7 @@ impl<'a> Builder<'a> {
         self.fixed = vec![false; axiom.variables.len()];
         self.env = self.guard_scope().environment();
         if axiom.formula.nnf_is_too_large() {
-            return Err(Diagnostic::error(Code::FormulaTooLarge, format!(
+            return Err(Diagnostic::error(Code::NestedTooDeep, format!(
                 "the equivalences of axiom `{}` are nested too deep: its negation normal form would have more than {} nodes",
                 axiom.name,
                 crate::MAX_NNF_NODES
@@ -328,7 +328,7 @@ impl<'a> Builder<'a> {
             };
             let sort = &self.theory()[sort];
             if sort.kind == SortKind::Data && sort.labels.is_empty() {
-                return Err(Diagnostic::error(Code::MembersAreData, format!(
+                return Err(Diagnostic::error(Code::MembersDependOnData, format!(
                     "`{word}` writes out one member per individual, but the individuals of sort `{}` are rows of data",
                     sort.name
                 ))
@@ -339,7 +339,7 @@ impl<'a> Builder<'a> {
         let conditions = guard.map(conjuncts).unwrap_or_default();
         for condition in &conditions {
             if let Some(table) = self.batched_table(condition) {
-                return Err(Diagnostic::error(Code::GuardVariesWithData, format!(
+                return Err(Diagnostic::error(Code::MembersDependOnData, format!(
                     "the guard of `{word}` looks at table `{}`, of which each step sees a part only",
                     self.theory()[table].name
                 ))

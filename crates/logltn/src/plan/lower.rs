@@ -307,7 +307,7 @@ impl Builder<'_> {
                 _ => continue,
             };
             let code = match (a, b) {
-                (Some(_), Some(_)) => Code::DifferentWidths,
+                (Some(_), Some(_)) => Code::SizesDisagree,
                 _ => Code::NoFeatures,
             };
             return Err(Diagnostic::error(code, message).at(&self.theory().source, value.span, ""));
