@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use logltn_train::data::CsvFile;
+use logltn_data::CsvFile;
 
 fuzz_target!(|bytes: &[u8]| {
     let file = match CsvFile::parse(bytes, "a.csv") {

@@ -1,6 +1,6 @@
 //! What every reader of numbers promises.
 
-use logltn_train::data::{Values, parse_fields};
+use logltn_data::{Values, parse_fields};
 
 /// Reads the bytes in the format that `name` tells, and checks what comes out.
 pub fn check(bytes: &[u8], name: &str) {

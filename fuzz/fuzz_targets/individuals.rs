@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use libfuzzer_sys::fuzz_target;
-use logltn_train::data::parse_individuals;
+use logltn_data::parse_individuals;
 
 fuzz_target!(
     |bytes: &[u8]| match parse_individuals(bytes, "a.csv", "Type") {

@@ -1,8 +1,8 @@
-//! Manifests, data and training for logltn.
+//! Manifests and training for logltn.
 //!
 //! A *theory* says what should hold, a *manifest* what its symbols are: data, networks, how to train. This crate
 //! reads both ([`project`]), puts networks behind predicates ([`model`]), trains them ([`train`](mod@train)) and
-//! keeps what comes out ([`run_directory`], [`report`]). `docs/training.md` has the whole manifest.
+//! keeps what comes out ([`run_directory`]). `docs/training.md` has the whole manifest.
 //!
 //! # From files to a trained theory
 //!
@@ -43,7 +43,7 @@
 //! let first = trainer.step()?;
 //! assert_eq!((first.step, first.axioms.len()), (1, 2));
 //!
-//! // … or to the end, with a folder that can be resumed, compared and opened in a browser.
+//! // … or to the end, with a folder that can be resumed, compared, and made into a report (`logltn-report`).
 //! let directory = RunDirectory::create(&path("run"))?;
 //! run(&mut trainer, &directory, &RunOptions::default(), &AtomicBool::new(false), &mut ())?;
 //! assert!(path("run").join("weights.safetensors").exists());
@@ -117,15 +117,11 @@
 //! # Ok::<(), Diagnostics>(())
 //! ```
 
-pub mod data;
 pub mod manifest;
 pub mod metrics;
 pub mod model;
 pub mod project;
-mod random;
-pub mod report;
-pub mod reproduce;
+pub mod random;
 pub mod run_directory;
-pub mod standin;
 pub mod tensorboard;
 pub mod train;

@@ -3,7 +3,7 @@
 //! The integers come from PCG64, started from an explicit state so that no seeding convention of a library matters.
 //! From there on only `+ - * /`, `sqrt` and comparisons of `f64` are used, which IEEE 754 defines to the last bit and
 //! Rust neither reorders nor fuses. `f64::ln`, `exp`, `sin` and `cos` are *not* used: they come from the platform's
-//! mathematical library, and libraries differ in the last digit. Hence [`ln`] and [`exp`] below, and the polar form of
+//! mathematical library, and libraries differ in the last digit. Hence `ln` and [`exp`] below, and the polar form of
 //! Box and Muller's method, which needs no sine. (The one exception known is 32-bit x86 without SSE2, which Rust does
 //! not count among its main targets.)
 
@@ -12,7 +12,7 @@ use rand_pcg::rand_core::Rng;
 
 /// A source of random numbers; see the module's notes.
 #[derive(Debug)]
-pub(crate) struct Random {
+pub struct Random {
     source: Pcg64,
     /// The polar method makes normals in pairs; this is the second of a pair, if it is still unused.
     spare: Option<f64>,
@@ -21,7 +21,7 @@ pub(crate) struct Random {
 
 impl Random {
     /// `stream` keeps what is drawn for different purposes independent under one seed.
-    pub(crate) fn new(seed: u64, stream: u64) -> Self {
+    pub fn new(seed: u64, stream: u64) -> Self {
         let mut source = Pcg64::new(u128::from(seed), u128::from(stream));
         // PCG's first outputs for neighbouring states resemble each other; a few steps part them.
         for _ in 0..8 {
@@ -36,7 +36,7 @@ impl Random {
 
     /// The source after so many integers: where a resumed run goes on. Normals that were drawn must have been even in
     /// number, or the spare one is lost.
-    pub(crate) fn resumed(seed: u64, stream: u64, drawn: u64) -> Self {
+    pub fn resumed(seed: u64, stream: u64, drawn: u64) -> Self {
         let mut random = Random::new(seed, stream);
         random.source.advance(u128::from(drawn));
         random.drawn = drawn;
@@ -44,28 +44,28 @@ impl Random {
     }
 
     /// How many integers have been drawn.
-    pub(crate) fn drawn(&self) -> u64 {
+    pub fn drawn(&self) -> u64 {
         self.drawn
     }
 
     /// 64 random bits.
-    pub(crate) fn bits(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.drawn += 1;
         self.source.next_u64()
     }
 
     /// Uniform in `[0, 1)`, a multiple of 2⁻⁵³.
-    pub(crate) fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// Uniform in `0..bound`. The bias of the multiplication is below 2⁻³² for the bounds used here.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.bits()) * bound as u128) >> 64) as usize
     }
 
     /// Standard normal.
-    pub(crate) fn normal(&mut self) -> f64 {
+    pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;
         }
@@ -82,7 +82,7 @@ impl Random {
     }
 
     /// An index drawn in proportion to the weights. The weights must not all be zero.
-    pub(crate) fn weighted(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
+    pub fn weighted(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
         let total: u32 = weights.clone().sum();
         let mut left = self.below(total as usize) as u32;
         for (index, weight) in weights.enumerate() {
@@ -95,7 +95,7 @@ impl Random {
     }
 
     /// Puts the items in a random order (Fisher and Yates).
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
         }
@@ -123,7 +123,7 @@ fn ln(x: f64) -> f64 {
 }
 
 /// The exponential of a number of moderate size (|x| below 700).
-pub(crate) fn exp(x: f64) -> f64 {
+pub fn exp(x: f64) -> f64 {
     // x = k ln 2 + r with |r| ≤ ½ ln 2.
     let k = (x / std::f64::consts::LN_2).round();
     let r = x - k * std::f64::consts::LN_2;

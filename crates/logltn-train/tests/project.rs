@@ -4,7 +4,7 @@ use std::path::Path;
 
 use logltn::theory::{ColumnSort, ParamId, TableId};
 use logltn::{ColumnData, Diagnostics, Number, Output};
-use logltn_train::data::{CsvFile, Values};
+use logltn_data::{CsvFile, Values};
 use logltn_train::project::{Features, Project, scaled};
 use tempfile::TempDir;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_train::standin::files::clustering_project;
+use logltn_paper::standin::files::clustering_project;
 
 use crate::commands::train;
 use crate::console;

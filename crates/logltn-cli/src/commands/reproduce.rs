@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use logltn::Diagnostics;
-use logltn_train::reproduce::{
+use logltn_paper::{
     Configuration, Job, Options, Reproduced, RunRecord, Table, Task, Watch, reproduce,
 };
 
@@ -214,10 +214,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         }
         // Before the first run it is the input that is wrong.
         Err(errors) if !progress.has_begun() => console::wrong_input(&errors, common.json),
-        Err(errors) => {
-            console::report(&errors);
-            Outcome::Failed
-        }
+        Err(errors) => console::failed(&errors, common.json),
     }
 }
 

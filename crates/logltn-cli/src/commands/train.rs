@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use logltn::{Diagnostic, Diagnostics, Semantics};
+use logltn::{Code, Diagnostic, Diagnostics, Semantics};
+use logltn_report::{from_run_directory, pca_2d, scatter_png};
 use logltn_train::project::Project;
-use logltn_train::report;
 use logltn_train::run_directory::{RunDirectory, StepRecord};
 use logltn_train::train::{Outcome as RunOutcome, RunOptions, TrainOptions, Trainer, Watch, run};
 
@@ -169,10 +169,30 @@ fn make_up_report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<(),
     }
     if let Some(weights) = directory.weights()? {
         trainer.restore_parameters(&weights)?;
-        trainer.draw(directory)?;
-        report::from_run_directory(directory.path())?.write(directory.path())?;
+        draw(trainer, directory)?;
+        from_run_directory(directory.path())?.write(directory.path())?;
     }
     Ok(())
+}
+
+/// A picture of what each predicate says of its individuals, `pictures/P.png`. Returns their paths.
+fn draw(trainer: &mut Trainer, directory: &RunDirectory) -> Result<Vec<PathBuf>, Diagnostics> {
+    let folder = directory.file("pictures");
+    let mut drawn = Vec::new();
+    for found in trainer.classified()? {
+        let points = pca_2d(&found.features.values, found.features.width)?;
+        std::fs::create_dir_all(&folder).map_err(|error| {
+            Diagnostic::error(Code::CannotWrite, format!("{}: {error}", folder.display()))
+        })?;
+        let title = format!(
+            "{}: {} in two principal components",
+            found.predicate, found.sort
+        );
+        let path = folder.join(format!("{}.png", found.predicate));
+        scatter_png(&points, &found.class, &found.class_names, &title, &path)?;
+        drawn.push(path);
+    }
+    Ok(drawn)
 }
 
 /// Pictures, plots, the report; what is printed at the end.
@@ -183,8 +203,8 @@ fn finish(
     metrics: &[(String, f64)],
     first: Option<Vec<f64>>,
 ) -> Result<String, Diagnostics> {
-    let pictures = trainer.draw(directory)?;
-    let page = report::from_run_directory(directory.path())?.write(directory.path())?;
+    let pictures = draw(trainer, directory)?;
+    let page = from_run_directory(directory.path())?.write(directory.path())?;
     let mut text = String::new();
     if let Some(last) = last {
         let logs = trainer.semantics().sat_is_log();

@@ -2,10 +2,9 @@
 
 use logltn::theory::{Sort, SortKind};
 use logltn::{Code, Diagnostic, did_you_mean};
+use logltn_data::CsvFile;
+use logltn_data::problems::{Problems, shown};
 use rustc_hash::FxHashMap;
-
-use crate::data::CsvFile;
-use crate::data::problems::{Problems, shown};
 
 /// How the individuals of a sort are written.
 pub(super) enum Cells<'t> {

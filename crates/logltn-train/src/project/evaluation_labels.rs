@@ -1,8 +1,8 @@
 //! The true classes of individuals, for evaluation only.
 
 use logltn::{Code, Diagnostic, Diagnostics};
+use logltn_data::{CsvFile, Values, read_fields};
 
-use crate::data::{CsvFile, Values, read_fields};
 use crate::manifest::{Labels, Manifest};
 
 /// The class of each individual as text. `size` is how many individuals there are.
@@ -46,7 +46,7 @@ pub(super) fn read(
     Ok(found)
 }
 
-fn classes(name: &str, fields: &[crate::data::Field]) -> Result<Vec<String>, Diagnostics> {
+fn classes(name: &str, fields: &[logltn_data::Field]) -> Result<Vec<String>, Diagnostics> {
     let wrong = || {
         Diagnostics::from(Diagnostic::error(
             Code::WrongShape,

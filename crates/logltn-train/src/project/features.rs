@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::data::{Array, Field, Values};
+use logltn_data::{Array, Field, Values};
 
 /// The features of all individuals of a sort, every field of an individual after the other.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,8 @@ impl Features {
     /// Puts the fields of a file side by side. Bytes are scaled, see [`scaled`].
     ///
     /// ```
-    /// use logltn_train::{data::parse_fields, project::Features};
+    /// use logltn_data::parse_fields;
+    /// use logltn_train::project::Features;
     /// let fields = parse_fields(b"x,y\n1,2\n3,4\n", "points.csv")?;
     /// assert_eq!(Features::of(&fields).row(1), [3.0, 4.0]);
     /// # Ok::<(), logltn::Diagnostics>(())

@@ -33,9 +33,9 @@ use std::path::Path;
 
 use logltn::theory::{ColumnSort, SortId, SortKind};
 use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, Output, Theory};
+use logltn_data::problems::Problems;
+use logltn_data::{CsvFile, Field, read_fields};
 
-use crate::data::problems::Problems;
-use crate::data::{CsvFile, Field, read_fields};
 use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
 
 pub use evaluate::Evaluated;

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use logltn::Diagnostics;
 use logltn::theory::SortId;
+use logltn_data::{Field, Values};
 
 use super::{FieldShape, Project};
-use crate::data::{Field, Values};
 
 /// One field of the features of a sort's individuals.
 pub(crate) struct NetworkField {
@@ -134,7 +134,7 @@ fn one_after_the_other<F>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Array;
+    use logltn_data::Array;
 
     fn field(shape: &[usize], values: Values) -> Field {
         Field {

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use logltn::theory::{ArgumentSort, Predicate, SortId};
 use logltn::{Code, Data, Diagnostic, Diagnostics, Output, OutputKind, Theory};
+use logltn_data::problems::{Problems, counted, shown};
+use logltn_data::{CsvFile, read_bytes, read_fields};
 
 use super::report::Report;
-use crate::data::problems::{Problems, counted, shown};
-use crate::data::{CsvFile, read_bytes, read_fields};
 use crate::manifest::{Grounding, Output as ManifestOutput, Spanned};
 
 /// The numbers of a predicate as its file has them.

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use logltn::Labels;
+use logltn_data::{read_fields, read_individuals};
 
 use super::features::{FeatureFile, Features};
 use super::report::Report;
-use crate::data::{read_fields, read_individuals};
 use crate::manifest::Individuals;
 
 /// The labels of the sorts that have them.

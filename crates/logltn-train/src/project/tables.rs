@@ -4,11 +4,11 @@ use std::path::Path;
 
 use logltn::theory::{ColumnSort, SortId, Table};
 use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, Theory, nearest};
+use logltn_data::CsvFile;
+use logltn_data::problems::{Problems, shown};
 
 use super::cells::{Cells, read_column};
 use super::report::Report;
-use crate::data::CsvFile;
-use crate::data::problems::{Problems, shown};
 
 /// Reads the rows of all tables that the manifest gives into `data`. `cells` says how the individuals of a
 /// sort are written.

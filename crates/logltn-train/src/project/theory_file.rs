@@ -1,8 +1,8 @@
 //! The text of the theory that a manifest names.
 
 use logltn::{Diagnostics, Source, Span, Theory};
+use logltn_data::read_bytes;
 
-use crate::data::read_bytes;
 use crate::manifest::{Manifest, SortKind, TheoryNames};
 
 /// Reads it, or says why that did not work.

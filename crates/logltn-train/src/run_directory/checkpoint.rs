@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use logltn::{Code, Diagnostic, Diagnostics};
+use logltn_data::parse_safetensors;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-
-use crate::data::parse_safetensors;
 
 /// A tensor's name, its shape, and its numbers in row-major order.
 pub type CheckpointTensor = (String, Vec<usize>, Vec<f32>);

@@ -9,7 +9,7 @@
 //!   metrics.jsonl            the same, as JSON
 //!   checkpoint.safetensors   the newest checkpoint
 //!   weights.safetensors      the final weights, when the run is finished
-//!   report.html, plots/      made from the above by crate::report
+//!   report.html, plots/      made from the above by `logltn-report`
 //!   run.lock                 held by the process that writes
 //! ```
 //!
@@ -30,8 +30,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
-
-use crate::data::read_bytes;
+use logltn_data::read_bytes;
 
 pub use atomic::write_atomically;
 pub use checkpoint::{Checkpoint, CheckpointTensor};

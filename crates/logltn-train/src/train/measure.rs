@@ -5,8 +5,8 @@ use logltn::{
     Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Output, OutputKind, Parameters, Plan,
     Semantics,
 };
+use logltn_data::CsvFile;
 
-use crate::data::CsvFile;
 use crate::manifest::{Metric, MetricKind, MetricTruth};
 use crate::metrics::{
     MetricError, accuracy, adjusted_rand_index, average_precision, balanced_accuracy, roc_auc,

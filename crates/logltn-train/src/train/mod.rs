@@ -4,11 +4,11 @@
 //! directory, and can be interrupted at any moment.
 
 mod batches;
+mod classified;
 mod data_files;
 mod evaluate_run;
 mod measure;
 mod optimise;
-mod pictures;
 mod resolved;
 mod run;
 mod state;
@@ -20,6 +20,7 @@ use crate::manifest::{By, Length, Phase as PhaseSpec, Train};
 use crate::model::{Grounding, Model};
 use crate::project::Project;
 use batches::TableBatches;
+pub use classified::Classified;
 pub use evaluate_run::evaluate_run;
 use measure::Measure;
 use optimise::Optimise;
@@ -216,7 +217,7 @@ impl Trainer {
     /// From now on each step moves the parameters of this predicate's network twice, by the same gradient.
     ///
     /// That is what an optimiser does that was given them twice, as the paper's authors' released code does.
-    pub(crate) fn move_twice(&mut self, predicate: &str) {
+    pub fn move_twice(&mut self, predicate: &str) {
         self.optimise.move_twice(predicate);
     }
 

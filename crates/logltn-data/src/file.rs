@@ -1,0 +1,100 @@
+//! Opening files, and saying why it did not work.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics, nearest};
+
+use super::problems::fatal;
+
+/// All bytes of a file.
+///
+/// A file that is not there is often a slip in its name, so the error names the nearest one in that
+/// folder.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostics> {
+    if path.is_dir() {
+        return fatal(
+            Diagnostic::error(
+                Code::NotAFile,
+                format!("{}: expected a file, found a folder", path.display()),
+            )
+            .maybe_help(a_file_inside(path)),
+        );
+    }
+    match fs::read(path) {
+        Ok(bytes) => Ok(bytes),
+        Err(error) => fatal(explain(path, &error)),
+    }
+}
+
+fn explain(path: &Path, error: &io::Error) -> Diagnostic {
+    let shown = path.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            let folder = match path.parent() {
+                Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+                Some(parent) => parent,
+                None => Path::new("."),
+            };
+            let error = Diagnostic::error(
+                Code::FileNotFound,
+                format!("{shown}: there is no such file"),
+            );
+            if folder.is_dir() {
+                error.maybe_help(near_file(folder, path))
+            } else {
+                error.note(format!("there is no folder `{}` either", folder.display()))
+            }
+        }
+        io::ErrorKind::PermissionDenied => Diagnostic::error(
+            Code::FileUnreadable,
+            format!("{shown}: the file may not be read: {error}"),
+        )
+        .help("change its permissions, for example with `chmod +r`"),
+        _ => Diagnostic::error(
+            Code::FileUnreadable,
+            format!("{shown}: the file cannot be read: {error}"),
+        ),
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort_unstable(); // the order of a folder differs from machine to machine
+    names
+}
+
+fn near_file(folder: &Path, path: &Path) -> Option<String> {
+    let wanted = path.file_name().and_then(OsStr::to_str)?;
+    let names = names(folder);
+    let near = nearest(wanted, names.iter().map(String::as_str));
+    // The right name with the wrong ending is more than a few letters away.
+    let near = near.or_else(|| {
+        let stem = Path::new(wanted).file_stem();
+        names
+            .iter()
+            .map(String::as_str)
+            .find(|name| stem.is_some() && Path::new(name).file_stem() == stem)
+    })?;
+    Some(format!(
+        "did you mean `{}`?",
+        path.with_file_name(near).display()
+    ))
+}
+
+fn a_file_inside(folder: &Path) -> Option<String> {
+    let names = names(folder);
+    let first = names.first()?;
+    Some(format!(
+        "name a file in it, for example `{}`",
+        folder.join(first).display()
+    ))
+}

@@ -1,0 +1,128 @@
+//! IDX, the format of MNIST: two zero bytes, the type, the number of dimensions, the dimensions as
+//! big-endian 32-bit integers, then the numbers, big-endian too. Usually gzipped.
+
+use std::io::Read;
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
+
+use super::array::Array;
+use super::elements::{ByteOrder, Element, Layout};
+use super::file::read_bytes;
+use super::problems::fatal;
+use super::sniff;
+
+const GZIP_MAGIC: &[u8] = b"\x1f\x8b";
+
+/// Reads an IDX file, gzipped or not: its first bytes tell, whatever its name.
+pub fn read_idx(path: &Path) -> Result<Array, Diagnostics> {
+    parse_idx(&read_bytes(path)?, &path.display().to_string())
+}
+
+/// Reads the bytes of an IDX file, gzipped or not; `name` stands for the file in messages.
+///
+/// ```
+/// use logltn_data::{Values, parse_idx};
+/// let array = parse_idx(b"\0\0\x08\x01\0\0\0\x02\x07\x09", "labels-idx1-ubyte")?;
+/// assert_eq!(array.values, Values::U8(vec![7, 9]));
+/// # Ok::<(), logltn_diagnostics::Diagnostics>(())
+/// ```
+pub fn parse_idx(bytes: &[u8], name: &str) -> Result<Array, Diagnostics> {
+    if bytes.starts_with(GZIP_MAGIC) {
+        parse(MultiGzDecoder::new(bytes), Some(bytes.len()), name)
+    } else {
+        parse(bytes, None, name)
+    }
+}
+
+/// Reads only as far as the header promises, and one byte more to see the end: a gzipped file can
+/// unpack to any size. Seeing the end also makes the decoder verify its checksum.
+fn parse(mut reader: impl Read, packed: Option<usize>, name: &str) -> Result<Array, Diagnostics> {
+    let mut read = |most: usize| {
+        let mut bytes = Vec::new();
+        match reader.by_ref().take(most as u64).read_to_end(&mut bytes) {
+            Ok(_) => Ok(bytes),
+            Err(error) => Err(gzip_error(name, &error)),
+        }
+    };
+    let start = read(4)?;
+    let [0, 0, element, dimensions] = start[..] else {
+        return fatal(not_idx(name, &start, packed.is_some(), &read(508)?));
+    };
+    let element = match element {
+        0x08 => Element::U8,
+        0x09 => Element::I8,
+        0x0b => Element::I16,
+        0x0c => Element::I32,
+        0x0d => Element::F32,
+        0x0e => Element::F64,
+        other => {
+            return fatal(
+                Diagnostic::error(Code::WrongFormat, format!(
+                    "{name}: not an IDX file: its third byte is 0x{other:02x}, which is no type of IDX"
+                ))
+                .note("types are 0x08, 0x09, 0x0b, 0x0c, 0x0d and 0x0e"),
+            );
+        }
+    };
+    let header = read(4 * usize::from(dimensions))?;
+    let shape: Vec<usize> = header
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|&n| u32::from_be_bytes(n) as usize)
+        .collect();
+    if shape.len() < usize::from(dimensions) {
+        return fatal(
+            Diagnostic::error(
+                Code::FileCutShort,
+                format!("{name}: the file is cut short, within its header"),
+            )
+            .help("copy or download the file again"),
+        );
+    }
+    let layout = Layout {
+        shape,
+        element,
+        order: ByteOrder::Big,
+        fortran: false,
+    };
+    let expected = layout.bytes(name)?;
+    if let Some(packed) = packed {
+        layout.check_packed(expected, packed, name)?;
+    }
+    let numbers = read(expected.saturating_add(1))?;
+    layout.decode(&numbers, name)
+}
+
+fn not_idx(name: &str, start: &[u8], gzipped: bool, more: &[u8]) -> Diagnostic {
+    let all = [start, more].concat();
+    let (found, help) = sniff::found(&all, 4);
+    let inside = if gzipped { "unpacked, " } else { "" };
+    let help = help.map(|help| {
+        if gzipped {
+            format!("unpack it with `gunzip`, then {help}")
+        } else {
+            help
+        }
+    });
+    Diagnostic::error(
+        Code::WrongFormat,
+        format!("{name}: not an IDX file: {inside}{found}"),
+    )
+    .maybe_help(help)
+}
+
+fn gzip_error(name: &str, error: &std::io::Error) -> Diagnostic {
+    let (code, what) = match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => {
+            (Code::FileCutShort, "the gzip file is cut short".to_string())
+        }
+        _ => (
+            Code::FileDamaged,
+            format!("the gzip file is damaged: {error}"),
+        ),
+    };
+    Diagnostic::error(code, format!("{name}: {what}")).help("copy or download the file again")
+}

@@ -1,0 +1,145 @@
+//! Reading data: every format gives [`Field`]s of numbers, or the text of a [`CsvFile`].
+//!
+//! The readers check what they read, so that what comes out of them is finite and of the shape it
+//! claims, and a file that is wrong is refused with its name, the place in it, and what was expected
+//! there. Each has a form that takes bytes, for those who have them from elsewhere.
+//!
+//! ```
+//! use logltn_data::{CsvFile, Values, parse_fields};
+//!
+//! let fields = parse_fields(b"x,y\n1,2\n3,4\n5,6\n", "points.csv")?;
+//! assert_eq!(fields[0].array.shape, [3, 2]);
+//! assert_eq!(fields[0].array.values, Values::F64(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+//!
+//! // Columns of text and numbers, by name.
+//! let people = CsvFile::parse(b"name,age\nann,30\nbob,3o\n", "people.csv")?;
+//! assert_eq!(people.labels(people.column_index("name")?)?, ["ann", "bob"]);
+//!
+//! // What is wrong, and where.
+//! let wrong = people.ints(people.column_index("age")?).unwrap_err();
+//! assert!(wrong.to_string().contains("people.csv, row 2 (line 3), column `age`"), "{wrong}");
+//! # Ok::<(), logltn_diagnostics::Diagnostics>(())
+//! ```
+
+mod array;
+mod csv;
+mod elements;
+mod file;
+mod idx;
+mod individuals;
+mod npy;
+mod npz;
+pub mod problems;
+mod records;
+mod safetensors;
+mod sniff;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
+
+pub use array::{Array, Field, Values};
+pub use csv::CsvFile;
+pub use file::read_bytes;
+pub use idx::{parse_idx, read_idx};
+pub use individuals::{parse_individuals, read_individuals};
+pub use npy::{parse_npy, read_npy};
+pub use npz::{parse_npz, read_npz};
+pub use safetensors::{parse_safetensors, read_safetensors};
+
+/// The formats that hold numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Csv,
+    Npy,
+    Npz,
+    Safetensors,
+    Idx,
+}
+
+/// Reads the numbers of a file in any format, which its name tells: `.csv`, `.npy`, `.npz`,
+/// `.safetensors`, `.idx`, and `.gz` or a name that ends in `-ubyte` for IDX as MNIST has it.
+///
+/// There is at least one field, and all have the same number of rows.
+///
+/// ```
+/// use std::path::Path;
+/// let wrong = logltn_data::read_fields(Path::new("no-such-file.csv")).unwrap_err();
+/// assert!(wrong.to_string().contains("there is no such file"));
+/// ```
+pub fn read_fields(path: &Path) -> Result<Vec<Field>, Diagnostics> {
+    let name = path.display().to_string();
+    let format = match Format::of(&name) {
+        Ok(format) => format,
+        // Whether there is such a file matters more than what it is called.
+        Err(unknown) => return read_bytes(path).and(Err(unknown.into())),
+    };
+    parse(&read_bytes(path)?, &name, format)
+}
+
+/// Reads the bytes of a file in any format; `name` tells the format, as in [`read_fields`].
+///
+/// ```
+/// use logltn_data::parse_fields;
+/// let fields = parse_fields(b"x,y\n1,2\n3,4\n5,6\n", "points.csv")?;
+/// assert_eq!(fields[0].array.shape, [3, 2]);
+/// let wrong = parse_fields(b"", "features.mat").unwrap_err();
+/// assert!(wrong.to_string().contains("the formats are"));
+/// # Ok::<(), logltn_diagnostics::Diagnostics>(())
+/// ```
+pub fn parse_fields(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics> {
+    parse(bytes, name, Format::of(name)?)
+}
+
+fn parse(bytes: &[u8], name: &str, format: Format) -> Result<Vec<Field>, Diagnostics> {
+    let unnamed = |array| vec![Field { name: None, array }];
+    let fields = match format {
+        Format::Csv => unnamed(CsvFile::parse_matrix(bytes, name)?.1),
+        Format::Npy => unnamed(parse_npy(bytes, name)?),
+        Format::Idx => unnamed(parse_idx(bytes, name)?),
+        Format::Npz => parse_npz(bytes, name)?,
+        Format::Safetensors => parse_safetensors(bytes, name)?,
+    };
+    let named = fields
+        .iter()
+        .map(|field| (field.name.as_deref().unwrap_or_default(), &field.array));
+    elements::check_same_rows(name, named)?;
+    Ok(fields)
+}
+
+impl Format {
+    fn of(name: &str) -> Result<Format, Diagnostic> {
+        let lower = name.to_lowercase();
+        let unpacked = lower.strip_suffix(".gz");
+        let stem = unpacked.unwrap_or(&lower);
+        let format = [
+            (".csv", Format::Csv),
+            (".npy", Format::Npy),
+            (".npz", Format::Npz),
+            (".safetensors", Format::Safetensors),
+            (".idx", Format::Idx),
+            ("-ubyte", Format::Idx),
+        ]
+        .into_iter()
+        .find(|(ending, _)| stem.ends_with(ending))
+        .map(|(_, format)| format);
+        match (format, unpacked) {
+            (Some(Format::Idx), _) | (None, Some(_)) => Ok(Format::Idx),
+            (Some(format), None) => Ok(format),
+            (Some(_), Some(_)) => Err(Diagnostic::error(Code::UnknownFormat, format!(
+                "{name}: only IDX files may be gzipped"
+            ))
+            .help("unpack it with `gunzip`")),
+            (None, None) => Err(Diagnostic::error(Code::UnknownFormat, format!(
+                "{name}: the name does not tell the format of the file"
+            ))
+            .note(
+                "the formats are `.csv`, `.npy`, `.npz`, `.safetensors`, `.idx`, and `.idx.gz`, `.gz`, \
+                 `-ubyte` or `-ubyte.gz` for IDX",
+            )),
+        }
+    }
+}

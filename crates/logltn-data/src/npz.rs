@@ -1,0 +1,123 @@
+//! NumPy's `.npz`: a zip archive of npy files, one per named array.
+
+use std::io::{Cursor, Read};
+use std::path::Path;
+
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
+use zip::ZipArchive;
+
+use super::array::{Array, Field};
+use super::file::read_bytes;
+use super::npy;
+use super::problems::{Problems, fatal, shown};
+use super::sniff;
+
+/// Reads an `.npz` file.
+pub fn read_npz(path: &Path) -> Result<Vec<Field>, Diagnostics> {
+    parse_npz(&read_bytes(path)?, &path.display().to_string())
+}
+
+/// Reads the bytes of an `.npz` file, the arrays in the order of the archive; `name` stands for the
+/// file in messages.
+pub fn parse_npz(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics> {
+    if !bytes.starts_with(b"PK") {
+        let (found, help) = sniff::found(bytes, 4);
+        return fatal(
+            Diagnostic::error(
+                Code::WrongFormat,
+                format!("{name}: not an npz archive: {found}"),
+            )
+            .maybe_help(help),
+        );
+    }
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
+        Diagnostic::error(
+            Code::FileDamaged,
+            format!("{name}: the zip archive cannot be read: {error}"),
+        )
+        .help("copy or download the file again")
+    })?;
+    if archive.is_empty() {
+        return fatal(Diagnostic::error(
+            Code::EmptyFile,
+            format!("{name}: the archive is empty"),
+        ));
+    }
+    let mut problems = Problems::new();
+    let mut fields = Vec::new();
+    for index in 0..archive.len() {
+        match member(&mut archive, index, bytes.len(), name) {
+            Ok(field) => fields.push(field),
+            Err(found) => problems.extend(found),
+        }
+    }
+    problems.finish(fields)
+}
+
+fn member(
+    archive: &mut ZipArchive<Cursor<&[u8]>>,
+    index: usize,
+    archive_bytes: usize,
+    name: &str,
+) -> Result<Field, Diagnostics> {
+    let listed = match archive.name_for_index(index) {
+        Some(Ok(listed)) => listed.into_owned(),
+        _ => format!("number {}", index + 1),
+    };
+    let Some(field) = listed.strip_suffix(".npy") else {
+        return fatal(
+            Diagnostic::error(
+                Code::UnsupportedElements,
+                format!(
+                    "{name}: the archive holds {}, which is not an npy array",
+                    shown(&listed)
+                ),
+            )
+            .help("an npz archive holds `.npy` files only"),
+        );
+    };
+    let place = format!("{name}, field {}", shown(field));
+    let mut file = archive
+        .by_index(index)
+        .map_err(|error| damaged(&place, &error))?;
+    let array = member_array(&mut file, archive_bytes, &place)?;
+    Ok(Field {
+        name: Some(field.to_string()),
+        array,
+    })
+}
+
+fn damaged(place: &str, error: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::error(
+        Code::FileDamaged,
+        format!("{place}: the archive is damaged here: {error}"),
+    )
+    .help("copy or download the file again")
+}
+
+/// Unpacks no more than the npy header promises: a small archive can unpack to any size.
+fn member_array(
+    file: &mut impl Read,
+    archive_bytes: usize,
+    place: &str,
+) -> Result<Array, Diagnostics> {
+    let mut read = |most: usize, into: &mut Vec<u8>| {
+        file.take(most as u64)
+            .read_to_end(into)
+            .map_err(|error| damaged(place, &error))
+    };
+    let mut start = Vec::new();
+    read(npy::PREAMBLE, &mut start)?;
+    if let Some(length) = npy::header_length(&start) {
+        let length = length.min(npy::LONGEST_HEADER);
+        read(length.saturating_sub(start.len()), &mut start)?;
+    }
+    let header = npy::header(&start, place)?;
+    let expected = header.layout.bytes(place)?;
+    header.layout.check_packed(expected, archive_bytes, place)?;
+    // The preamble may reach into the numbers behind a very short header.
+    let mut numbers = start.split_off(header.end);
+    let wanted = expected.saturating_add(1).saturating_sub(numbers.len());
+    read(wanted, &mut numbers)?;
+    header.layout.decode(&numbers, place)
+}

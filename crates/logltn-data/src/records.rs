@@ -1,0 +1,273 @@
+//! Lines of comma-separated cells, before anything is known about what they mean.
+
+use csv::{ByteRecord, ReaderBuilder};
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
+
+use super::problems::fatal;
+use super::sniff;
+
+/// The cells of a text, in one buffer: tables may have millions of rows, too many for a string per
+/// cell.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Records {
+    text: String,
+    /// Where each cell ends in `text`.
+    cell_ends: Vec<usize>,
+    /// How many cells there are up to the end of each record.
+    record_ends: Vec<usize>,
+    /// The 1-based line where each record starts.
+    lines: Vec<usize>,
+    blank_line: Option<usize>,
+}
+
+impl Records {
+    /// How many records there are.
+    pub(super) fn len(&self) -> usize {
+        self.record_ends.len()
+    }
+
+    /// The 1-based line where a record starts.
+    pub(super) fn line(&self, record: usize) -> usize {
+        self.lines[record]
+    }
+
+    /// The first blank line between two records, if there is one.
+    pub(super) fn blank_line(&self) -> Option<usize> {
+        self.blank_line
+    }
+
+    /// How many cells a record has.
+    pub(super) fn width(&self, record: usize) -> usize {
+        self.record_ends[record] - self.first_cell(record)
+    }
+
+    /// A cell, blanks around it left out.
+    pub(super) fn cell(&self, record: usize, column: usize) -> &str {
+        let cell = self.first_cell(record) + column;
+        let start = if cell == 0 {
+            0
+        } else {
+            self.cell_ends[cell - 1]
+        };
+        self.text[start..self.cell_ends[cell]].trim()
+    }
+
+    fn first_cell(&self, record: usize) -> usize {
+        if record == 0 {
+            0
+        } else {
+            self.record_ends[record - 1]
+        }
+    }
+
+    /// Splits a text into cells. Records may differ in length; blank lines are passed over.
+    pub(super) fn parse(bytes: &[u8], name: &str) -> Result<Records, Diagnostics> {
+        let text = utf8(bytes, name)?;
+        let mut reader = ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(text.as_bytes());
+        let mut records = Records::default();
+        let mut record = ByteRecord::new();
+        let mut lines = Lines {
+            text,
+            at: 0,
+            line: 1,
+        };
+        let mut last_start = 0;
+        loop {
+            let position = reader.position().byte() as usize;
+            match reader.read_byte_record(&mut record) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    return fatal(Diagnostic::error(
+                        Code::MalformedCsv,
+                        format!("{name}: {error}"),
+                    ));
+                }
+            }
+            let ended = lines.to(position);
+            last_start = lines.past_breaks();
+            if records.len() > 0 && lines.line > ended {
+                records.blank_line.get_or_insert(ended);
+            }
+            records.push(&record, lines.line);
+        }
+        if records.len() == 0 {
+            return fatal(Diagnostic::error(
+                Code::EmptyFile,
+                format!("{name}: the file is empty"),
+            ));
+        }
+        if ends_inside_quotes(&text[last_start..]) {
+            let line = lines.line;
+            return fatal(
+                Diagnostic::error(
+                    Code::MalformedCsv,
+                    format!("{name}, line {line}: a quote is opened but never closed"),
+                )
+                .help("close it with `\"`, or write `\"\"` for a quote within quotes"),
+            );
+        }
+        Ok(records)
+    }
+
+    fn push(&mut self, record: &ByteRecord, line: usize) {
+        for cell in record {
+            // The whole text is UTF-8 and cells are cut out of it at ASCII characters.
+            self.text.push_str(&String::from_utf8_lossy(cell));
+            self.cell_ends.push(self.text.len());
+        }
+        self.record_ends.push(self.cell_ends.len());
+        self.lines.push(line);
+    }
+}
+
+/// Counts lines from record to record. The reader's own count lags behind where a line ends in CRLF or
+/// blank lines follow.
+struct Lines<'a> {
+    text: &'a str,
+    at: usize,
+    line: usize,
+}
+
+impl Lines<'_> {
+    /// Goes to where the reader has got to, and through the second half of a CRLF if it stopped within:
+    /// gives the line that starts there.
+    fn to(&mut self, position: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        while self.at < position || (self.at > 0 && bytes[self.at - 1..].starts_with(b"\r\n")) {
+            self.step();
+        }
+        self.line
+    }
+
+    /// Goes over blank lines: gives the place of the first byte of the next record.
+    fn past_breaks(&mut self) -> usize {
+        while let Some(b'\r' | b'\n') = self.text.as_bytes().get(self.at) {
+            self.step();
+        }
+        self.at
+    }
+
+    fn step(&mut self) {
+        let bytes = self.text.as_bytes();
+        let byte = bytes.get(self.at);
+        self.at += 1;
+        let is_crlf = byte == Some(&b'\r') && bytes.get(self.at) == Some(&b'\n');
+        let is_break = matches!(byte, Some(b'\r' | b'\n'));
+        self.line += usize::from(is_break && !is_crlf);
+    }
+}
+
+fn utf8<'a>(bytes: &'a [u8], name: &str) -> Result<&'a str, Diagnostics> {
+    let error = match std::str::from_utf8(bytes) {
+        Ok(text) => return Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
+        Err(error) => error,
+    };
+    let good = &bytes[..error.valid_up_to()];
+    let line = good.iter().filter(|&&b| b == b'\n').count() + 1;
+    let (found, help) = match sniff::guess(bytes) {
+        Some(guess) if guess.what != "CSV" && guess.what != "plain text" => {
+            (format!("this looks like {}", guess.what), guess.help)
+        }
+        _ => (
+            format!("line {line} is not UTF-8"),
+            "save the file as UTF-8 (it may be in Latin-1 or Windows-1252)",
+        ),
+    };
+    fatal(
+        Diagnostic::error(
+            Code::NotUtf8,
+            format!("{name}: expected text in UTF-8: {found}"),
+        )
+        .help(help),
+    )
+}
+
+/// Whether the last record of a text, which starts where `text` does, is within a quoted cell when the
+/// text ends. The reader forgives that, and so takes the rest of a file for one cell.
+fn ends_inside_quotes(text: &str) -> bool {
+    #[derive(PartialEq)]
+    enum At {
+        Start,
+        Plain,
+        Quoted,
+        /// After a quote within quotes: the end of the cell, or the first half of `""`.
+        Quote,
+    }
+    let mut at = At::Start;
+    for byte in text.bytes() {
+        at = match (at, byte) {
+            (At::Quoted, b'"') => At::Quote,
+            (At::Quoted, _) => At::Quoted,
+            (At::Start | At::Quote, b'"') => At::Quoted,
+            (_, b',' | b'\r' | b'\n') => At::Start,
+            _ => At::Plain,
+        };
+    }
+    at == At::Quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<usize> {
+        let records = Records::parse(text.as_bytes(), "t.csv").unwrap();
+        (0..records.len()).map(|r| records.line(r)).collect()
+    }
+
+    #[test]
+    fn lines_are_those_an_editor_shows() {
+        assert_eq!(lines("a\nb\nc"), [1, 2, 3]);
+        assert_eq!(lines("a\r\nb\r\nc\r\n"), [1, 2, 3]);
+        assert_eq!(lines("a\rb\rc"), [1, 2, 3]);
+        assert_eq!(lines("\n\na\n\n\nb\r\n\r\nc\n"), [3, 6, 8]);
+        assert_eq!(lines("a\n\"b\nb\"\nc\n"), [1, 2, 4]);
+        assert_eq!(lines("\u{feff}a\nb"), [1, 2]);
+    }
+
+    #[test]
+    fn sees_blank_lines_between_records_only() {
+        let blank = |text: &str| {
+            Records::parse(text.as_bytes(), "t.csv")
+                .unwrap()
+                .blank_line()
+        };
+        assert_eq!(blank("a\n\nb\n"), Some(2));
+        assert_eq!(blank("a\r\nb\r\n\r\n\r\nc\r\n"), Some(3));
+        assert_eq!(blank("a\r\rb"), Some(2));
+        for none in [
+            "a\nb\n\n",
+            "\n\na\nb",
+            "a\r\nb\r\n\r\n",
+            "a\rb\r",
+            "\"a\n\nb\"\nc",
+        ] {
+            assert_eq!(blank(none), None, "{none:?}");
+        }
+    }
+
+    #[test]
+    fn cells_are_trimmed_and_unquoted() {
+        let records = Records::parse(b" a , \"x\",\"b, \"\"c\"\"\"\n,\xc3\xa9", "t.csv").unwrap();
+        let cells: Vec<&str> = (0..3).map(|c| records.cell(0, c)).collect();
+        assert_eq!(cells, ["a", "\"x\"", "b, \"c\""]);
+        assert_eq!((records.width(1), records.cell(1, 0)), (2, ""));
+        assert_eq!(records.cell(1, 1), "é");
+    }
+
+    #[test]
+    fn sees_an_open_quote() {
+        for open in ["\"a", "a,\"b\n", "\"a\"\"", "a,\"\"\"\n"] {
+            assert!(ends_inside_quotes(open), "{open}");
+            assert!(Records::parse(open.as_bytes(), "t.csv").is_err());
+        }
+        for closed in ["\"a\"", "a\"", "a\"\"\n", "\"\"", "\"a\"\"\",b"] {
+            assert!(!ends_inside_quotes(closed), "{closed}");
+            assert!(Records::parse(closed.as_bytes(), "t.csv").is_ok());
+        }
+    }
+}

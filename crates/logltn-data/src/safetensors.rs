@@ -1,0 +1,244 @@
+//! Safetensors: the length of a header, the header in JSON, then the numbers of all tensors.
+//!
+//! The header is read here rather than by the `safetensors` crate, whose errors do not say which tensor
+//! is wrong and how, and whose offset arithmetic overflows on hostile headers. (That crate writes the
+//! files that the tests read.)
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
+use serde::Deserialize;
+
+use super::array::Field;
+use super::elements::{ByteOrder, Element, Layout};
+use super::file::read_bytes;
+use super::problems::{Problems, counted, fatal, shown};
+use super::sniff;
+
+/// The format's own limit.
+const LONGEST_HEADER: u64 = 100_000_000;
+
+/// Where the length of the header ends.
+const LENGTH_BYTES: usize = 8;
+
+/// Reads a `.safetensors` file.
+pub fn read_safetensors(path: &Path) -> Result<Vec<Field>, Diagnostics> {
+    parse_safetensors(&read_bytes(path)?, &path.display().to_string())
+}
+
+/// Reads the bytes of a `.safetensors` file; `name` stands for the file in messages.
+///
+/// The tensors come in the order of their names: the format has none that its writers would keep.
+pub fn parse_safetensors(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics> {
+    let (header, data) = split(bytes, name)?;
+    let tensors = tensors(header, name)?;
+    let mut problems = Problems::new();
+    let mut fields = Vec::new();
+    for (tensor, entry) in &tensors {
+        let place = format!("{name}, tensor {}", shown(tensor));
+        let array = entry.layout(&place).and_then(|layout| {
+            let numbers = entry.slice(data, layout.bytes(&place)?, &place)?;
+            layout.decode(numbers, &place)
+        });
+        match array {
+            Ok(array) => fields.push(Field {
+                name: Some(tensor.clone()),
+                array,
+            }),
+            Err(found) => problems.extend(found),
+        }
+    }
+    if problems.is_empty() {
+        check_cover(&tensors, data.len(), name, &mut problems);
+    }
+    problems.finish(fields)
+}
+
+/// The header's JSON, and the bytes of the tensors.
+fn split<'a>(bytes: &'a [u8], name: &str) -> Result<(&'a [u8], &'a [u8]), Diagnostics> {
+    let not_safetensors = || {
+        let (found, help) = sniff::found(bytes, LENGTH_BYTES + 1);
+        Diagnostic::error(
+            Code::WrongFormat,
+            format!("{name}: not a safetensors file: {found}"),
+        )
+        .maybe_help(help)
+    };
+    let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_BYTES>() else {
+        return fatal(not_safetensors());
+    };
+    let length = u64::from_le_bytes(*length);
+    if length > LONGEST_HEADER || rest.first().is_some_and(|&b| b != b'{') {
+        return fatal(not_safetensors());
+    }
+    rest.split_at_checked(length as usize).ok_or_else(|| {
+        Diagnostic::error(Code::FileCutShort, format!(
+            "{name}: the file is cut short: its header should have {length} bytes, but only {} are \
+             there",
+            rest.len()
+        ))
+        .help("copy or download the file again")
+        .into()
+    })
+}
+
+fn tensors(header: &[u8], name: &str) -> Result<BTreeMap<String, Entry>, Diagnostics> {
+    let header: BTreeMap<String, serde_json::Value> =
+        serde_json::from_slice(header).map_err(|error| {
+            Diagnostic::error(
+                Code::FileDamaged,
+                format!("{name}: the safetensors header is not JSON: {error}"),
+            )
+            .help("the file is damaged: write it again")
+        })?;
+    let mut problems = Problems::new();
+    let mut tensors = BTreeMap::new();
+    for (tensor, value) in header.into_iter().filter(|(key, _)| key != "__metadata__") {
+        match Entry::deserialize(value) {
+            Ok(entry) => {
+                tensors.insert(tensor, entry);
+            }
+            Err(error) => problems.push(|| {
+                Diagnostic::error(
+                    Code::FileDamaged,
+                    format!(
+                        "{name}, tensor {}: the header cannot be understood: {error}",
+                        shown(&tensor)
+                    ),
+                )
+            }),
+        }
+    }
+    if tensors.is_empty() && problems.is_empty() {
+        problems.push(|| {
+            Diagnostic::error(
+                Code::EmptyFile,
+                format!("{name}: the file holds no tensors"),
+            )
+        });
+    }
+    problems.finish(tensors)
+}
+
+/// What the header says of one tensor.
+#[derive(Deserialize)]
+struct Entry {
+    dtype: String,
+    shape: Vec<usize>,
+    data_offsets: (usize, usize),
+}
+
+impl Entry {
+    fn layout(&self, place: &str) -> Result<Layout, Diagnostics> {
+        let element = match self.dtype.as_str() {
+            "BOOL" => Element::Bool,
+            "U8" => Element::U8,
+            "I8" => Element::I8,
+            "U16" => Element::U16,
+            "I16" => Element::I16,
+            "U32" => Element::U32,
+            "I32" => Element::I32,
+            "U64" => Element::U64,
+            "I64" => Element::I64,
+            "F16" => Element::F16,
+            "BF16" => Element::BF16,
+            "F32" => Element::F32,
+            "F64" => Element::F64,
+            other => {
+                return fatal(
+                    Diagnostic::error(
+                        Code::UnsupportedElements,
+                        format!("{place}: elements of type {} cannot be read", shown(other)),
+                    )
+                    .help("convert the tensor first, for example to `F32`"),
+                );
+            }
+        };
+        Ok(Layout {
+            shape: self.shape.clone(),
+            element,
+            order: ByteOrder::Little,
+            fortran: false,
+        })
+    }
+
+    /// The bytes of the tensor's numbers, which should be as many as `expected` for its shape.
+    fn slice<'a>(
+        &self,
+        data: &'a [u8],
+        expected: usize,
+        place: &str,
+    ) -> Result<&'a [u8], Diagnostics> {
+        let (begin, end) = self.data_offsets;
+        if end.checked_sub(begin) != Some(expected) {
+            return fatal(
+                Diagnostic::error(Code::FileDamaged, format!(
+                    "{place}: its shape `{:?}` takes {} of `{}`, but the header says that they are \
+                     the bytes {begin} to {end}",
+                    self.shape,
+                    counted(expected, "byte"),
+                    self.dtype
+                ))
+                .help("the file is damaged: write it again"),
+            );
+        }
+        data.get(begin..end).ok_or_else(|| {
+            Diagnostic::error(Code::FileCutShort, format!(
+                "{place}: the file is cut short: its numbers should be the bytes {begin} to {end} \
+                 after the header, but only {} follow it",
+                counted(data.len(), "byte")
+            ))
+            .help("copy or download the file again")
+            .into()
+        })
+    }
+}
+
+/// The tensors must lie side by side and fill the file, as the format demands: otherwise there is
+/// something in the file that nobody looks at.
+fn check_cover(
+    tensors: &BTreeMap<String, Entry>,
+    length: usize,
+    name: &str,
+    problems: &mut Problems,
+) {
+    let mut spans: Vec<(usize, usize, &str)> = tensors
+        .iter()
+        .map(|(tensor, entry)| (entry.data_offsets.0, entry.data_offsets.1, tensor.as_str()))
+        .collect();
+    spans.sort_unstable();
+    let mut covered = 0;
+    let mut before = "";
+    let gap = |from: usize, to: usize, problems: &mut Problems| {
+        problems.push(|| {
+            Diagnostic::error(
+                Code::FileDamaged,
+                format!("{name}: the bytes {from} to {to} after the header belong to no tensor"),
+            )
+            .help("the file is damaged: write it again")
+        });
+    };
+    for (begin, end, tensor) in spans {
+        if begin < covered {
+            problems.push(|| {
+                Diagnostic::error(
+                    Code::FileDamaged,
+                    format!(
+                        "{name}: the tensors {} and {} overlap",
+                        shown(before),
+                        shown(tensor)
+                    ),
+                )
+                .help("the file is damaged: write it again")
+            });
+        } else if begin > covered {
+            gap(covered, begin, problems);
+        }
+        covered = covered.max(end);
+        before = tensor;
+    }
+    if covered < length {
+        gap(covered, length, problems);
+    }
+}

@@ -1,0 +1,347 @@
+//! What the readers read: every type and layout, and back what was written.
+
+use proptest::prelude::*;
+use safetensors::tensor::Dtype;
+
+use super::writers::{f32s, f64s, gzip, idx, npy, npy_with_header, npz, safetensors};
+use crate::{
+    Array, CsvFile, Field, Values, parse_fields, parse_idx, parse_individuals, parse_npy,
+    parse_npz, parse_safetensors,
+};
+
+fn array(shape: &[usize], values: Values) -> Array {
+    Array {
+        shape: shape.to_vec(),
+        values,
+    }
+}
+
+#[test]
+fn npy_reads_every_type() {
+    let cases: &[(&str, &[u8], Values)] = &[
+        ("|b1", &[0, 1], Values::U8(vec![0, 1])),
+        ("|u1", &[0, 255], Values::U8(vec![0, 255])),
+        ("|i1", &[1, 255], Values::I64(vec![1, -1])),
+        ("<u2", &[1, 0, 255, 255], Values::I64(vec![1, 65535])),
+        ("<i2", &[1, 0, 255, 255], Values::I64(vec![1, -1])),
+        (">i2", &[0, 1, 1, 0], Values::I64(vec![1, 256])),
+        (
+            "<u4",
+            &[1, 0, 0, 0, 255, 255, 255, 255],
+            Values::I64(vec![1, 4294967295]),
+        ),
+        (
+            "<i4",
+            &[1, 0, 0, 0, 255, 255, 255, 255],
+            Values::I64(vec![1, -1]),
+        ),
+        (
+            "<u8",
+            &[1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0],
+            Values::I64(vec![1, 2]),
+        ),
+        (
+            "<i8",
+            &[
+                1, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255,
+            ],
+            Values::I64(vec![1, -1]),
+        ),
+        ("<f2", &[0, 0x3c, 0, 0xc0], Values::F32(vec![1.0, -2.0])),
+        ("<f4", &f32s(&[0.1, -2.5]), Values::F32(vec![0.1, -2.5])),
+        (
+            ">f4",
+            &[0x3f, 0x80, 0, 0, 0xbf, 0x80, 0, 0],
+            Values::F32(vec![1.0, -1.0]),
+        ),
+        ("<f8", &f64s(&[0.1, -2.5]), Values::F64(vec![0.1, -2.5])),
+    ];
+    for (descr, bytes, values) in cases {
+        let read = parse_npy(&npy(descr, false, &[2], bytes), "a.npy");
+        assert_eq!(read.unwrap(), array(&[2], values.clone()), "{descr}");
+    }
+}
+
+#[test]
+fn npy_reads_fortran_order() {
+    let bytes = npy("<f8", true, &[2, 3], &f64s(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]));
+    let read = parse_npy(&bytes, "a.npy").unwrap();
+    assert_eq!(read.values, Values::F64(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+}
+
+#[test]
+fn npy_reads_other_headers() {
+    let python2 = "{\"shape\": (2L, 1L), \"fortran_order\": False, \"descr\": \"|u1\"}";
+    let read = parse_npy(&npy_with_header(python2, &[3, 4]), "a.npy").unwrap();
+    assert_eq!(read, array(&[2, 1], Values::U8(vec![3, 4])));
+    // Versions 2 and 3 have a header length of four bytes.
+    let first = npy("|u1", false, &[2], &[3, 4]);
+    for version in [2, 3] {
+        let mut bytes = first.clone();
+        bytes[6] = version;
+        bytes.splice(10..10, [0, 0]);
+        let read = parse_npy(&bytes, "a.npy").unwrap();
+        assert_eq!(read.values, Values::U8(vec![3, 4]));
+    }
+}
+
+#[test]
+fn npz_names_its_fields_in_the_order_of_the_archive() {
+    let bytes = npz(&[
+        ("roi.npy", npy("<f4", false, &[2, 3], &f32s(&[0.0; 6]))),
+        ("box.npy", npy("|u1", false, &[2], &[7, 8])),
+    ]);
+    let fields = parse_fields(&bytes, "boxes.npz").unwrap();
+    let names: Vec<_> = fields.iter().map(|f| f.name.as_deref()).collect();
+    assert_eq!(names, [Some("roi"), Some("box")]);
+    assert_eq!(fields[1].array, array(&[2], Values::U8(vec![7, 8])));
+}
+
+#[test]
+fn npz_reads_a_header_shorter_than_the_preamble() {
+    // 10 bytes and a header of 1: too short to be right, but nothing to stumble over.
+    let bytes = npz(&[("a.npy", b"\x93NUMPY\x01\x00\x01\x00{abc".to_vec())]);
+    assert!(parse_npz(&bytes, "a.npz").is_err());
+}
+
+#[test]
+fn idx_reads_every_type_plain_and_gzipped() {
+    let cases: &[(u8, &[u8], Values)] = &[
+        (0x08, &[0, 255], Values::U8(vec![0, 255])),
+        (0x09, &[0, 255], Values::I64(vec![0, -1])),
+        (0x0b, &[1, 0, 255, 255], Values::I64(vec![256, -1])),
+        (
+            0x0c,
+            &[0, 0, 1, 0, 255, 255, 255, 255],
+            Values::I64(vec![256, -1]),
+        ),
+        (
+            0x0d,
+            &[0x3f, 0x80, 0, 0, 0xbf, 0x80, 0, 0],
+            Values::F32(vec![1.0, -1.0]),
+        ),
+        (
+            0x0e,
+            &[0x3f, 0xf0, 0, 0, 0, 0, 0, 0, 0xbf, 0xf0, 0, 0, 0, 0, 0, 0],
+            Values::F64(vec![1.0, -1.0]),
+        ),
+    ];
+    for (element, bytes, values) in cases {
+        let file = idx(*element, &[2, 1], bytes);
+        let expected = array(&[2, 1], values.clone());
+        assert_eq!(parse_idx(&file, "a.idx").unwrap(), expected);
+        assert_eq!(parse_idx(&gzip(&file), "a.idx").unwrap(), expected);
+    }
+}
+
+#[test]
+fn idx_reads_a_gzip_of_several_members() {
+    let file = idx(0x08, &[4], &[1, 2, 3, 4]);
+    let bytes = [gzip(&file[..7]), gzip(&file[7..])].concat();
+    let read = parse_idx(&bytes, "a.gz").unwrap();
+    assert_eq!(read.values, Values::U8(vec![1, 2, 3, 4]));
+}
+
+#[test]
+fn safetensors_reads_every_type() {
+    let one_and_two: &[(Dtype, &[u8], Values)] = &[
+        (Dtype::BOOL, &[0, 1], Values::U8(vec![0, 1])),
+        (Dtype::U8, &[1, 2], Values::U8(vec![1, 2])),
+        (Dtype::I8, &[1, 255], Values::I64(vec![1, -1])),
+        (Dtype::I16, &[1, 0, 255, 255], Values::I64(vec![1, -1])),
+        (Dtype::U16, &[1, 0, 255, 255], Values::I64(vec![1, 65535])),
+        (
+            Dtype::I32,
+            &[1, 0, 0, 0, 2, 0, 0, 0],
+            Values::I64(vec![1, 2]),
+        ),
+        (
+            Dtype::U32,
+            &[1, 0, 0, 0, 2, 0, 0, 0],
+            Values::I64(vec![1, 2]),
+        ),
+        (
+            Dtype::I64,
+            &[1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0],
+            Values::I64(vec![1, 2]),
+        ),
+        (
+            Dtype::U64,
+            &[1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0],
+            Values::I64(vec![1, 2]),
+        ),
+        (Dtype::F16, &[0, 0x3c, 0, 0x40], Values::F32(vec![1.0, 2.0])),
+        (
+            Dtype::BF16,
+            &[0x80, 0x3f, 0, 0x40],
+            Values::F32(vec![1.0, 2.0]),
+        ),
+        (Dtype::F32, &f32s(&[0.1, 2.0]), Values::F32(vec![0.1, 2.0])),
+        (Dtype::F64, &f64s(&[0.1, 2.0]), Values::F64(vec![0.1, 2.0])),
+    ];
+    for (dtype, bytes, values) in one_and_two {
+        let file = safetensors(&[("t", *dtype, &[2, 1], bytes)]);
+        let read = parse_safetensors(&file, "a.safetensors").unwrap();
+        let expected = Field {
+            name: Some("t".to_string()),
+            array: array(&[2, 1], values.clone()),
+        };
+        assert_eq!(read, [expected], "{dtype}");
+    }
+}
+
+#[test]
+fn safetensors_come_in_the_order_of_their_names() {
+    let file = safetensors(&[
+        ("roi", Dtype::F64, &[1, 2], &f64s(&[1.0, 2.0])),
+        ("position", Dtype::U8, &[1, 4], &[1, 2, 3, 4]),
+    ]);
+    let fields = parse_fields(&file, "boxes.safetensors").unwrap();
+    let names: Vec<_> = fields.iter().map(|f| f.name.as_deref()).collect();
+    assert_eq!(names, [Some("position"), Some("roi")]);
+    assert_eq!(fields[1].array.to_f64(), [1.0, 2.0]);
+}
+
+#[test]
+fn csv_reads_what_spreadsheets_and_pandas_write() {
+    // A byte-order mark, CRLF, blanks, an unnamed index column, a quoted line break, no last newline.
+    let text = "\u{feff},x, label \r\n0, 1.5 ,\"a,b\"\r\n\r\n1,-2e3,\"c\r\nd\"\r\n2,+3,é";
+    let file = CsvFile::parse(text.as_bytes(), "a.csv").unwrap();
+    assert_eq!(file.columns(), ["", "x", "label"]);
+    assert_eq!(file.rows(), 3);
+    assert_eq!(file.ints(0).unwrap(), [0, 1, 2]);
+    assert_eq!(file.reals(1).unwrap(), [1.5, -2000.0, 3.0]);
+    assert_eq!(file.labels(2).unwrap(), ["a,b", "c\r\nd", "é"]);
+    assert_eq!(
+        file.place(2, 0),
+        "a.csv, row 3 (line 6), column 1 (no name)"
+    );
+    assert_eq!(file.place(1, 1), "a.csv, row 2 (line 4), column `x`");
+}
+
+#[test]
+fn csv_may_have_no_rows_and_numbers_for_names() {
+    let file = CsvFile::parse(b"x,y\n", "a.csv").unwrap();
+    assert_eq!((file.rows(), file.ints(1).unwrap().len()), (0, 0));
+    let file = CsvFile::parse(b"0,1\n2,3\n", "a.csv").unwrap();
+    assert_eq!(
+        file.matrix().unwrap(),
+        array(&[1, 2], Values::F64(vec![2.0, 3.0]))
+    );
+}
+
+#[test]
+fn csv_integers_reach_both_ends() {
+    let text = format!("n\n{}\n{}\n+7\n", i64::MIN, i64::MAX);
+    let file = CsvFile::parse(text.as_bytes(), "a.csv").unwrap();
+    assert_eq!(file.ints(0).unwrap(), [i64::MIN, i64::MAX, 7]);
+}
+
+#[test]
+fn individuals_with_and_without_a_header() {
+    let read = |text: &str| parse_individuals(text.as_bytes(), "t.csv", "Type").unwrap();
+    for header in [
+        "",
+        "type\n",
+        "TYPE\r\n",
+        "Label\n",
+        "labels\n",
+        "name\n",
+        "individual\n",
+        "\u{feff}Individuals\n",
+    ] {
+        assert_eq!(
+            read(&format!("{header}cat\n  \n dog \n")),
+            ["cat", "dog"],
+            "{header:?}"
+        );
+    }
+    // Only the first line can be a header.
+    assert_eq!(read("cat\nname\n"), ["cat", "name"]);
+}
+
+#[test]
+fn the_name_tells_the_format() {
+    let file = idx(0x08, &[1], &[5]);
+    for name in ["a.idx", "A.IDX", "a-idx1-ubyte", "a.idx3-ubyte"] {
+        assert!(parse_fields(&file, name).is_ok(), "{name}");
+    }
+    for name in ["a.gz", "a.idx.gz", "a-idx1-ubyte.gz"] {
+        assert!(parse_fields(&gzip(&file), name).is_ok(), "{name}");
+    }
+    for name in ["a", "a.txt", "a.npy.gz", "csv", "a.csv.gz", "a.csv.bak"] {
+        assert!(parse_fields(&file, name).is_err(), "{name}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn npy_gives_back_what_was_written(
+        rows in 1usize..5, columns in 1usize..5, fortran: bool, seed in prop::collection::vec(-1e300f64..1e300, 16),
+    ) {
+        let at = |r: usize, c: usize| seed[(r * 4 + c) % 16];
+        let mut row_major = Vec::new();
+        let mut written = Vec::new();
+        for r in 0..rows {
+            for c in 0..columns {
+                row_major.push(at(r, c));
+            }
+        }
+        if fortran {
+            for c in 0..columns {
+                for r in 0..rows {
+                    written.push(at(r, c));
+                }
+            }
+        } else {
+            written.clone_from(&row_major);
+        }
+        let bytes = npy("<f8", fortran, &[rows, columns], &f64s(&written));
+        let read = parse_npy(&bytes, "a.npy").unwrap();
+        prop_assert_eq!(read, array(&[rows, columns], Values::F64(row_major)));
+    }
+
+    #[test]
+    fn idx_gives_back_what_was_written(values in prop::collection::vec(any::<u8>(), 1..200), packed: bool) {
+        let mut bytes = idx(0x08, &[values.len(), 1, 1], &values);
+        if packed {
+            bytes = gzip(&bytes);
+        }
+        let read = parse_idx(&bytes, "a.idx").unwrap();
+        prop_assert_eq!(read, array(&[values.len(), 1, 1], Values::U8(values)));
+    }
+
+    #[test]
+    fn safetensors_gives_back_what_was_written(values in prop::collection::vec(-1e30f32..1e30, 1..50)) {
+        let bytes = safetensors(&[("a", Dtype::F32, &[values.len()], &f32s(&values))]);
+        let read = parse_safetensors(&bytes, "a.safetensors").unwrap();
+        prop_assert_eq!(&read[0].array.values, &Values::F32(values));
+    }
+
+    #[test]
+    fn npz_gives_back_what_was_written(values in prop::collection::vec(any::<i32>(), 1..50)) {
+        let numbers: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let bytes = npz(&[("a.npy", npy("<i4", false, &[values.len()], &numbers))]);
+        let read = parse_npz(&bytes, "a.npz").unwrap();
+        let values = values.into_iter().map(i64::from).collect();
+        prop_assert_eq!(&read[0].array.values, &Values::I64(values));
+    }
+
+    #[test]
+    fn csv_gives_back_what_was_written(
+        rows in prop::collection::vec((any::<i64>(), any::<f64>().prop_filter("finite", |x| x.is_finite()), "[^ \t]?[ -~\n\"é]{0,8}x"), 0..20),
+        crlf: bool,
+    ) {
+        let mut writer = csv::WriterBuilder::new()
+            .terminator(if crlf { csv::Terminator::CRLF } else { csv::Terminator::Any(b'\n') })
+            .from_writer(Vec::new());
+        writer.write_record(["n", "x", "label"]).unwrap();
+        for (n, x, label) in &rows {
+            writer.write_record([n.to_string(), format!("{x:e}"), label.clone()]).unwrap();
+        }
+        let file = CsvFile::parse(&writer.into_inner().unwrap(), "a.csv").unwrap();
+        prop_assert_eq!(file.ints(0).unwrap(), rows.iter().map(|r| r.0).collect::<Vec<_>>());
+        prop_assert_eq!(file.reals(1).unwrap(), rows.iter().map(|r| r.1).collect::<Vec<_>>());
+        prop_assert_eq!(file.labels(2).unwrap(), rows.iter().map(|r| r.2.trim().to_string()).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,126 @@
+//! The paper's seven configurations of operators.
+
+use logltn::{Code, Diagnostic, Semantics, did_you_mean};
+use logltn_train::manifest::{By, Curve, Schedule, Schedules};
+use logltn_train::project::Project;
+
+use super::multi_add::CEILING;
+
+/// A row of the paper's tables: a semantics and its p_forall.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Configuration {
+    /// How `--configs` and `--json` call it.
+    pub name: &'static str,
+    /// How the paper calls it.
+    pub title: &'static str,
+    /// One of [`Semantics::NAMES`].
+    pub semantics: &'static str,
+    /// The p of pMeanError; only the stable configurations have one.
+    pub p_forall: Option<f64>,
+}
+
+const fn plain(name: &'static str, title: &'static str) -> Configuration {
+    Configuration {
+        name,
+        title,
+        semantics: name,
+        p_forall: None,
+    }
+}
+
+const fn stable(name: &'static str, title: &'static str, p_forall: f64) -> Configuration {
+    Configuration {
+        name,
+        title,
+        semantics: "stable",
+        p_forall: Some(p_forall),
+    }
+}
+
+/// All of them, in the order of the paper's tables.
+pub const CONFIGURATIONS: [Configuration; 7] = [
+    plain("prod", "LTN-Prod"),
+    stable("stable-2", "LTN-Stable (p=2)", 2.0),
+    stable("stable-6", "LTN-Stable (p=6)", 6.0),
+    plain("logltn", "logLTN"),
+    plain("logltn-lse", "logLTN-LSE"),
+    plain("logltn-max", "logLTN-max"),
+    plain("logltn-sum", "logLTN-sum"),
+];
+
+impl Configuration {
+    /// The configuration of that name.
+    ///
+    /// ```
+    /// use logltn_paper::Configuration;
+    /// assert_eq!(Configuration::named("stable-6")?.p_forall, Some(6.0));
+    /// let error = Configuration::named("stabel-6").unwrap_err();
+    /// assert!(error.help_text().unwrap().contains("did you mean `stable-6`?"));
+    /// # Ok::<(), logltn::Diagnostic>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is none, with those that there are.
+    pub fn named(name: &str) -> Result<Configuration, Diagnostic> {
+        let mut all = CONFIGURATIONS.to_vec();
+        all.push(CEILING);
+        let found = all.iter().copied().find(|c| c.name == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = all.iter().map(|c| c.name).collect();
+            let all: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+            let all = all.join(", ");
+            let help = match did_you_mean(name, names) {
+                Some(help) => format!("{help} There are {all}"),
+                None => format!("there are {all}"),
+            };
+            Diagnostic::error(
+                Code::UnknownConfiguration,
+                format!("there is no configuration `{name}`"),
+            )
+            .help(help)
+        })
+    }
+
+    /// A project as this configuration trains it: α from 1 to `alpha_end` and p from 1 to 6 along a line, as in the
+    /// paper's table of hyperparameters.
+    pub(super) fn configure(&self, project: &mut Project, by: By, alpha_end: f64) {
+        let line = |to| Schedule {
+            curve: Curve::Linear { from: 1.0, to },
+            by,
+        };
+        project.manifest.semantics = self.semantics();
+        project.manifest.schedule = Schedules {
+            alpha: line(alpha_end),
+            p: line(6.0),
+            p_forall: Schedule::constant(self.p_forall.unwrap_or(2.0)),
+        };
+    }
+
+    fn semantics(&self) -> Semantics {
+        Semantics::named(self.semantics).unwrap_or_default()
+    }
+
+    /// Whether satisfaction is a logarithm.
+    pub(super) fn sat_is_log(&self) -> bool {
+        self.semantics().sat_is_log()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_configuration_names_a_semantics_that_exists() {
+        for configuration in CONFIGURATIONS {
+            assert!(
+                Semantics::named(configuration.semantics).is_some(),
+                "{configuration:?}"
+            );
+            assert_eq!(
+                Configuration::named(configuration.name).ok(),
+                Some(configuration)
+            );
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! How a metric went during training: the mean over runs, a line for each configuration.
+
+use logltn_report::Series;
+
+use super::record::{Job, RunRecord};
+use super::{Configuration, Metric};
+
+/// A line for each of the configurations that has runs on so much data.
+pub(super) fn curves(
+    records: &[(Job, RunRecord)],
+    configurations: &[Configuration],
+    samples: Option<usize>,
+    metric: Metric,
+) -> Vec<Series> {
+    let line = |&configuration: &Configuration| {
+        let own: Vec<&[(f64, f64)]> = (records.iter())
+            .filter(|(job, _)| job.configuration == configuration && job.samples == samples)
+            .filter_map(|(_, record)| record.curves.get(metric.name).map(Vec::as_slice))
+            .collect();
+        (!own.is_empty()).then(|| Series {
+            name: configuration.name.to_string(),
+            points: mean(&own),
+        })
+    };
+    configurations.iter().filter_map(line).collect()
+}
+
+/// The mean of several runs' curves, which have points at the same places.
+fn mean(curves: &[&[(f64, f64)]]) -> Vec<(f64, f64)> {
+    let length = curves.iter().map(|c| c.len()).min().unwrap_or(0);
+    let mean = |i: usize| {
+        let sum: f64 = curves.iter().map(|c| c[i].1).sum();
+        (curves[0][i].0, sum / curves.len() as f64)
+    };
+    (0..length).map(mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mean;
+
+    #[test]
+    fn a_run_that_was_cut_short_shortens_the_mean() {
+        let (a, b) = ([(1.0, 2.0), (2.0, 4.0)], [(1.0, 4.0)]);
+        assert_eq!(mean(&[&a, &b]), [(1.0, 3.0)]);
+        assert_eq!(mean(&[&a]), a);
+    }
+}

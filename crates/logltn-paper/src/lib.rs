@@ -1,0 +1,356 @@
+//! The paper's experiments: all configurations of a task, several runs each, in a table beside the published figures.
+//!
+//! A task is an `Experiment`: how to get its data, how to do one run, what to draw. Everything else is common: runs
+//! go in parallel, each leaves a small file when it is done, and a table that was interrupted goes on from those files.
+//! Where the real data are not at hand, [`standin`] makes some like them.
+//!
+//! ```
+//! use logltn_paper::{CONFIGURATIONS, Task, published};
+//!
+//! let tasks = Task::ALL.map(Task::name);
+//! assert_eq!(tasks, ["clustering", "mnist-add", "multi-add", "pascal-part"]);
+//! for configuration in CONFIGURATIONS {
+//!     let paper = published(Task::Clustering, configuration.name, None, "ari").unwrap();
+//!     println!("{:20} {} ± {}", configuration.title, paper.mean, paper.sd);
+//! }
+//! ```
+//!
+//! A whole table, which takes minutes or hours, is one call:
+//!
+//! ```no_run
+//! use std::sync::atomic::AtomicBool;
+//! use logltn_paper::{Options, Quiet, Reproduced, Task, reproduce};
+//!
+//! let options = Options { runs: Some(2), ..Options::default() };
+//! if let Reproduced::Finished(table) = reproduce(Task::Clustering, &options, &AtomicBool::new(false), &Quiet)? {
+//!     println!("{}", table.json());
+//! }
+//! # Ok::<(), logltn::Diagnostics>(())
+//! ```
+
+mod clustering;
+mod configuration;
+mod curves;
+mod experiment;
+mod jobs;
+mod mnist;
+mod mnist_add;
+mod multi_add;
+mod page;
+mod pascal_part;
+mod places;
+mod published;
+mod record;
+pub mod standin;
+mod table;
+mod training;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use logltn::{Code, Diagnostic, Diagnostics};
+use logltn_train::project::Project;
+
+use experiment::Experiment;
+
+pub use configuration::{CONFIGURATIONS, Configuration};
+pub use experiment::{DataKind, Metric};
+pub use multi_add::{addition_batch, addition_manifest, addition_theory};
+pub use published::{Published, published};
+pub use record::{Job, RunRecord};
+pub use table::{Cell, Section, Table, Verdict};
+
+/// The tasks that can be reproduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// The paper's task 1.
+    Clustering,
+    /// The paper's task 2.
+    MnistAdd,
+    /// Addition of numbers of up to 15 digits and more, which the paper does not have.
+    MultiAdd,
+    /// The paper's task 3.
+    PascalPart,
+}
+
+impl Task {
+    /// All of them.
+    pub const ALL: [Task; 4] = [
+        Task::Clustering,
+        Task::MnistAdd,
+        Task::MultiAdd,
+        Task::PascalPart,
+    ];
+
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Task::Clustering => "clustering",
+            Task::MnistAdd => "mnist-add",
+            Task::MultiAdd => "multi-add",
+            Task::PascalPart => "pascal-part",
+        }
+    }
+
+    /// As a heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Task::Clustering => "Clustering",
+            Task::MnistAdd => "MNISTAdd",
+            Task::MultiAdd => "Addition of numbers of N digits",
+            Task::PascalPart => "Semantic PASCAL-Part",
+        }
+    }
+
+    /// How many runs of each configuration the paper has.
+    fn runs(self) -> usize {
+        match self {
+            Task::Clustering => 10,
+            Task::MnistAdd | Task::MultiAdd | Task::PascalPart => 5,
+        }
+    }
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What to reproduce, and how; what is left out is as in the paper.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Runs of each configuration.
+    pub runs: Option<usize>,
+    /// The configurations; all seven if empty.
+    pub configurations: Vec<Configuration>,
+    /// Two runs of each, on the smaller data.
+    pub quick: bool,
+    /// The seed of the first run; the next have the next ones.
+    pub seed: u64,
+    /// Where records, tables and pictures go: `runs/reproduce-TASK` unless told otherwise.
+    pub out: Option<PathBuf>,
+    /// The folder with `tcga/`, `mnist/` and `pascal-part/`.
+    pub data: Option<PathBuf>,
+    /// Where α ends: 4 in the paper. The addition of N digits, which the paper does not have, keeps it at 1.
+    pub alpha_end: f64,
+    /// Clustering: which percentile of the distances is near. 2.5 in the paper, 5 in its authors' released code.
+    pub percentile: f64,
+    /// Clustering and PASCAL-Part: steps of a run; 1,000 in the paper.
+    pub steps: Option<u64>,
+    /// MNISTAdd: numbers of training sums; 1,500 and 15,000 in the paper.
+    pub samples: Vec<usize>,
+    /// MNISTAdd and the addition of N digits: epochs of a run; 20 in the paper.
+    pub epochs: Option<u64>,
+    /// MNISTAdd: the output layer starts at 0, unlike the paper's.
+    pub undecided: bool,
+    /// Addition of N digits: numbers of digits; 1, 2, 4, 8 and 15 if empty.
+    pub digits: Vec<usize>,
+    /// PASCAL-Part: as in the authors' released code, where partOf's arguments are reversed in `whole_to_parts` and the
+    /// type network is moved twice in a step. Where α ends is [`Options::alpha_end`], here as elsewhere.
+    pub released: bool,
+    /// PASCAL-Part: train on the examples alone, without any of the 57 rules.
+    pub examples_only: bool,
+    /// PASCAL-Part: the noise of simulated features, instead of the calibrated one.
+    pub noise: Option<f64>,
+    /// PASCAL-Part: simulated features that are never below 0, as a detector's are after its last ReLU.
+    pub rectified: bool,
+    /// PASCAL-Part: use so many training pictures and a third as many test pictures, instead of all.
+    pub pictures: Option<usize>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            runs: None,
+            configurations: Vec::new(),
+            quick: false,
+            seed: 0,
+            out: None,
+            data: None,
+            alpha_end: 4.0,
+            percentile: 2.5,
+            steps: None,
+            samples: Vec::new(),
+            epochs: None,
+            undecided: false,
+            digits: Vec::new(),
+            released: false,
+            examples_only: false,
+            noise: None,
+            rectified: false,
+            pictures: None,
+        }
+    }
+}
+
+impl Options {
+    /// The folder of a task's table.
+    pub fn folder(&self, task: Task) -> PathBuf {
+        // A quick table must not be in the way of a full one.
+        let quick = if self.quick { "-quick" } else { "" };
+        let folder = || PathBuf::from(format!("runs/reproduce-{task}{quick}"));
+        self.out.clone().unwrap_or_else(folder)
+    }
+}
+
+/// Follows a table while it is made. Runs call it from their own threads.
+pub trait Watch: Sync {
+    /// The table is about to begin: where its data are from, how many runs there are and how many of them an
+    /// earlier session has done, and the steps of the others.
+    fn begin(&self, data: &str, runs: usize, found: usize, steps: u64);
+    /// So many steps more are done.
+    fn steps(&self, steps: u64);
+    /// A run is done.
+    fn finished(&self, job: &Job, record: &RunRecord);
+}
+
+/// Follows nothing.
+pub struct Quiet;
+
+impl Watch for Quiet {
+    fn begin(&self, _: &str, _: usize, _: usize, _: u64) {}
+    fn steps(&self, _: u64) {}
+    fn finished(&self, _: &Job, _: &RunRecord) {}
+}
+
+/// How making a table ended.
+#[derive(Debug)]
+pub enum Reproduced {
+    /// The table is whole, and written to the folder.
+    Finished(Box<Table>),
+    /// It was stopped; so many of its runs are done and will not be done again.
+    Interrupted {
+        /// Runs done.
+        done: usize,
+        /// Runs of the whole table.
+        of: usize,
+    },
+}
+
+/// Makes a task's table.
+///
+/// # Errors
+/// If the options or the data are wrong, files cannot be written, or a run fails; what was done before is kept.
+pub fn reproduce(
+    task: Task,
+    options: &Options,
+    stop: &AtomicBool,
+    watch: &dyn Watch,
+) -> Result<Reproduced, Diagnostics> {
+    let begun = Instant::now();
+    let mut experiment: Box<dyn Experiment> = match task {
+        Task::Clustering => Box::new(clustering::Clustering::new(options)?),
+        Task::MnistAdd => Box::new(mnist_add::MnistAdd::new(options)?),
+        Task::MultiAdd => Box::new(multi_add::MultiAdd::new(options)?),
+        Task::PascalPart => Box::new(pascal_part::PascalPart::new(options)?),
+    };
+    let jobs = jobs_of(task, options, experiment.as_ref())?;
+    let folder = options.folder(task);
+    let [runs, work] = ["runs", "work"].map(|name| folder.join(name));
+    for folder in [&runs, &work] {
+        places::make_folder(folder)?;
+    }
+
+    let settings = experiment.settings();
+    let mut records = Vec::new();
+    let mut missing = Vec::new();
+    for job in jobs {
+        match job.find(&runs, &settings)? {
+            Some(record) => records.push((job, record)),
+            None => missing.push(job),
+        }
+    }
+    let (found, of) = (records.len(), records.len() + missing.len());
+    let steps = missing.iter().map(|j| experiment.steps(j.samples)).sum();
+    watch.begin(&experiment.data_title(), of, found, steps);
+    experiment.prepare(&missing, &work)?;
+    records.extend(jobs::run_all(
+        experiment.as_ref(),
+        &missing,
+        &runs,
+        stop,
+        watch,
+    )?);
+    if records.len() < of {
+        debug_assert!(stop.load(Ordering::Relaxed));
+        let done = records.len();
+        return Ok(Reproduced::Interrupted { done, of });
+    }
+    records.sort_by_key(|(job, _)| job.run);
+    let pictures = experiment.draw(&records, &folder)?;
+    let table = Table::new(
+        task,
+        experiment.as_ref(),
+        &records,
+        begun.elapsed().as_secs_f64(),
+    );
+    page::write(&table, &pictures, &folder)?;
+    Ok(Reproduced::Finished(Box::new(table)))
+}
+
+/// The runs of a table, so that its rows fill evenly and the small data come first.
+fn jobs_of(
+    task: Task,
+    options: &Options,
+    experiment: &dyn Experiment,
+) -> Result<Vec<Job>, Diagnostics> {
+    let runs = options
+        .runs
+        .unwrap_or(if options.quick { 2 } else { task.runs() });
+    let all = experiment.configurations();
+    let strange = options.configurations.iter().find(|c| !all.contains(c));
+    if let Some(strange) = strange {
+        let names: Vec<String> = all.iter().map(|c| format!("`{}`", c.name)).collect();
+        let message = format!("{task} has no configuration `{}`", strange.name);
+        let help = format!("it has {}", names.join(", "));
+        return Err(Diagnostic::error(Code::UnknownConfiguration, message)
+            .help(help)
+            .into());
+    }
+    let configurations = match options.configurations.is_empty() {
+        true => all,
+        false => options.configurations.clone(),
+    };
+    let mut jobs = Vec::new();
+    for samples in experiment.samples() {
+        for run in 0..runs {
+            jobs.extend(configurations.iter().map(|&configuration| Job {
+                configuration,
+                samples,
+                digits: experiment.digits(samples),
+                run,
+                seed: options.seed.wrapping_add(run as u64),
+            }));
+        }
+    }
+    Ok(jobs)
+}
+
+/// The program's own version is among the settings: figures of different versions do not mix.
+fn common_settings(options: &Options, data: DataKind) -> BTreeMap<String, String> {
+    [
+        ("version", env!("CARGO_PKG_VERSION").to_string()),
+        ("data", data.name().to_string()),
+        ("alpha_end", options.alpha_end.to_string()),
+    ]
+    .map(|(key, value)| (key.to_string(), value))
+    .into()
+}
+
+/// A project that was just written, which must be right.
+fn load(manifest: &Path) -> Result<Project, Diagnostics> {
+    let mut found = Diagnostics::new();
+    match Project::load(manifest, &mut found) {
+        Some(project) => Ok(project),
+        None if found.has_errors() => Err(found),
+        None => Err(Diagnostic::error(
+            Code::FileUnreadable,
+            format!("{}: cannot be read", manifest.display()),
+        )
+        .into()),
+    }
+}

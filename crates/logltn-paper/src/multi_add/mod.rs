@@ -1,0 +1,455 @@
+//! Addition of numbers of many digits: learn to read digits from nothing but sums.
+//!
+//! Not a task of the paper: the benchmark on which exact systems give up between 4 and 15 digits. Here the existential
+//! over all digits and carries is evaluated by elimination, in time linear in the number of digits. With α = 1 it is,
+//! up to a constant, the exact logarithm of the probability of the sum.
+
+mod theory;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use logltn::{Code, Diagnostic, Diagnostics};
+use logltn_report::{LinesOptions, Series, lines_png};
+use logltn_train::train::Trainer;
+
+use super::clustering::largest;
+use super::curves::curves;
+use super::jobs::{Found, Progress};
+use super::mnist::{self, DIGITS};
+use super::published::others;
+use super::record::{Job, RunRecord};
+use super::training::{train, trainer};
+use super::{
+    CONFIGURATIONS, Configuration, DataKind, Experiment, Metric, Options, Task, load, places,
+};
+pub use theory::addition_theory;
+
+/// Numbers of digits of the published figures, and one between.
+const NUMBERS_OF_DIGITS: [usize; 5] = [1, 2, 4, 8, 15];
+const MOST_DIGITS: usize = 100;
+/// Of MNIST, for training and for testing.
+const IMAGES: [usize; 2] = [60_000, 10_000];
+const EPOCHS: u64 = 20;
+const QUICK_EPOCHS: u64 = 3;
+/// A batch is as many sums as have so many images, but at least one: the network then sees about the same number of
+/// images in a step, and makes about the same number of steps, whatever the number of digits.
+const BATCH_IMAGES: usize = 64;
+
+const ACCURACY: Metric = Metric {
+    name: "accuracy",
+    title: "accuracy of the whole predicted sum on the test sums, in %",
+    digits: 2,
+    smaller_is_better: false,
+};
+const DIGIT_ACCURACY: Metric = Metric {
+    name: "digit_accuracy",
+    title: "accuracy of single digits on the same images, in %",
+    digits: 2,
+    smaller_is_better: false,
+};
+const MINUTES: Metric = Metric {
+    name: "minutes",
+    title: "minutes of training, without evaluation (by the clock; a run has one core if there are several at once)",
+    digits: 2,
+    smaller_is_better: true,
+};
+
+/// `logltn`: from sums alone.
+const SUMS: Configuration = CONFIGURATIONS[3];
+/// What the network can reach when it is told every digit: same batches, same schedule.
+pub(super) const CEILING: Configuration = Configuration {
+    name: "ceiling",
+    title: "the same network, every digit told",
+    semantics: "logltn",
+    p_forall: None,
+};
+
+/// The task.
+pub(super) struct MultiAdd {
+    place: PathBuf,
+    settings: BTreeMap<String, String>,
+    epochs: u64,
+    digits: Vec<usize>,
+    /// How many images there are for training and for testing.
+    images: [usize; 2],
+    /// Where the projects are.
+    work: PathBuf,
+    test_labels: Vec<usize>,
+}
+
+/// How many sums of so many digits can be made of images that are used once.
+fn sums(images: usize, digits: usize) -> usize {
+    images / (2 * digits)
+}
+
+/// How many sums of so many digits make a batch: as many as have 64 images, but at least one.
+pub fn addition_batch(digits: usize) -> usize {
+    (BATCH_IMAGES / (2 * digits)).max(1)
+}
+
+impl MultiAdd {
+    pub fn new(options: &Options) -> Result<MultiAdd, Diagnostics> {
+        let mut digits = match (options.digits.is_empty(), options.quick) {
+            (false, _) => options.digits.clone(),
+            (true, true) => vec![1, 15],
+            (true, false) => NUMBERS_OF_DIGITS.to_vec(),
+        };
+        digits.sort_unstable();
+        digits.dedup();
+        if let Some(&strange) = digits.iter().find(|d| !(1..=MOST_DIGITS).contains(*d)) {
+            let message =
+                format!("`--digits {strange}`: numbers have from 1 to {MOST_DIGITS} digits here");
+            return Err(Diagnostic::error(Code::ValueOutOfRange, message).into());
+        }
+        let default = if options.quick { QUICK_EPOCHS } else { EPOCHS };
+        let epochs = options.epochs.unwrap_or(default);
+        let settings = [
+            ("version", env!("CARGO_PKG_VERSION").to_string()),
+            ("data", DataKind::Real.name().to_string()),
+            ("alpha", "1".to_string()),
+            ("epochs", epochs.to_string()),
+            ("batch", format!("{BATCH_IMAGES} images")),
+            ("learning_rate", "0.002 to 0".to_string()),
+            ("dropout", "0.4".to_string()),
+            ("undecided", "true".to_string()),
+        ];
+        Ok(MultiAdd {
+            place: mnist::find(options)?,
+            settings: settings.map(|(k, v)| (k.to_string(), v)).into(),
+            epochs,
+            digits,
+            images: IMAGES,
+            work: PathBuf::new(),
+            test_labels: Vec::new(),
+        })
+    }
+
+    /// How many training sums there are of numbers of so many digits.
+    fn samples_of(&self, digits: usize) -> usize {
+        sums(self.images[0], digits)
+    }
+
+    fn digits_of(&self, job: &Job) -> Result<usize, Diagnostics> {
+        (self.digits(job.samples)).ok_or_else(|| {
+            Diagnostic::error(Code::Internal, "a run without a number of digits").into()
+        })
+    }
+
+    /// How many test sums of a hundred, and digits of a hundred, come out right when each image shows its likeliest
+    /// digit.
+    fn accuracy(&self, trainer: &mut Trainer, digits: usize) -> Result<[f64; 2], Diagnostics> {
+        let predicate = (trainer.project().theory().predicate("digit")).ok_or_else(|| {
+            Diagnostic::error(Code::Internal, "the theory of addition has no `digit`")
+        })?;
+        let count = sums(self.images[1], digits);
+        let used = 2 * digits * count;
+        let images: Vec<u32> = (0..used).map(|i| (self.images[0] + i) as u32).collect();
+        let logits = (trainer.model_mut()).predict(predicate, &images, 1)?;
+        let found: Vec<usize> = logits.chunks_exact(DIGITS).map(largest).collect();
+        let sum = |all: &[usize], i| theory::sum_of(&theory::operands(all, digits, count, i));
+        let right = (0..count).filter(|&i| sum(&found, i) == sum(&self.test_labels, i));
+        let read = (found.iter().zip(&self.test_labels)).filter(|(a, b)| a == b);
+        Ok([
+            100.0 * right.count() as f64 / count as f64,
+            100.0 * read.count() as f64 / used as f64,
+        ])
+    }
+}
+
+/// The network and its training are the same for any number of digits. It starts undecided: with random output weights some
+/// runs take each digit for a neighbour from the first steps on, which sums alone hardly tell from the truth.
+fn manifest(theory: &str, table: &str, rows: &str, digits: usize, epochs: u64) -> String {
+    format!(
+        r#"theory = "{theory}"
+
+[sorts.Image]
+features = "images.idx"
+
+[tables]
+{table} = {{ rows = "{rows}", batch = {} }}
+
+[predicates.digit]
+network = {{ layers = [
+    {{ conv = [16, 5] }}, "elu", {{ pool = 2 }},
+    {{ conv = [32, 5] }}, "elu", {{ pool = 2 }},
+    "flatten", {{ dropout = 0.4 }}, {{ dense = 128 }}, "elu", {{ dropout = 0.4 }} ], undecided = true }}
+output = "softmax"
+
+[schedule]
+alpha = 1
+
+[train]
+epochs = {epochs}
+optimizer = "adam"
+learning_rate = {{ linear = [0.002, 0] }}
+"#,
+        addition_batch(digits)
+    )
+}
+
+/// The manifest of the [theory](addition_theory) of adding numbers of so many digits, as `logltn reproduce multi-add`
+/// trains it. It names the theory `sums-N.ltn`, its table `sums-N.csv`, and the images `images.idx`.
+pub fn addition_manifest(digits: usize, epochs: u64) -> String {
+    let name = |end| format!("sums-{digits}.{end}");
+    manifest(&name("ltn"), "sums", &name("csv"), digits, epochs)
+}
+
+/// The manifest of a configuration.
+fn manifest_name(configuration: Configuration, digits: usize) -> String {
+    format!("{}-{digits}.toml", configuration.name)
+}
+
+impl Experiment for MultiAdd {
+    fn metrics(&self) -> &'static [Metric] {
+        &[ACCURACY, DIGIT_ACCURACY, MINUTES]
+    }
+
+    fn data(&self) -> DataKind {
+        DataKind::Real
+    }
+
+    fn data_title(&self) -> String {
+        format!(
+            "real: MNIST in {}; each image in one sum, operand k of row i of n is image k·n + i",
+            self.place.display()
+        )
+    }
+
+    fn configurations(&self) -> Vec<Configuration> {
+        vec![SUMS, CEILING]
+    }
+
+    fn samples(&self) -> Vec<Option<usize>> {
+        let samples = self.digits.iter().map(|&d| Some(self.samples_of(d)));
+        samples.collect()
+    }
+
+    fn digits(&self, samples: Option<usize>) -> Option<usize> {
+        let fits = |d: &usize| Some(self.samples_of(*d)) == samples;
+        self.digits.iter().copied().find(fits)
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        self.settings.clone()
+    }
+
+    fn steps(&self, samples: Option<usize>) -> u64 {
+        let digits = self.digits(samples).unwrap_or(1);
+        self.epochs * samples.unwrap_or(0).div_ceil(addition_batch(digits)) as u64
+    }
+
+    fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics> {
+        self.work = folder.to_path_buf();
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        let [train, test] = mnist::read(&self.place)?;
+        for (there, wanted) in [&train, &test].into_iter().zip(self.images) {
+            if there.labels.len() < wanted {
+                let message = format!(
+                    "{}: {} images, where MNIST has {wanted}",
+                    self.place.display(),
+                    there.labels.len()
+                );
+                return Err(Diagnostic::error(Code::NotEnoughData, message).into());
+            }
+        }
+        self.test_labels = test.labels.iter().map(|&l| usize::from(l)).collect();
+        let images = mnist::idx([&train, &test], self.images);
+        places::write_files(folder, &[("images.idx", &images)])?;
+        for &digits in &self.digits {
+            let [sums, labels] = theory::rows(&train, digits, self.samples_of(digits));
+            let name = |what: &str, end: &str| format!("{what}-{digits}.{end}");
+            let write = |configuration, table, rows: &str, theory: String| {
+                let theory_name = name(table, "ltn");
+                let rows_name = name(table, "csv");
+                let manifest = manifest(&theory_name, table, &rows_name, digits, self.epochs);
+                places::write_files(
+                    folder,
+                    &[
+                        (theory_name.as_str(), theory.as_bytes()),
+                        (rows_name.as_str(), rows.as_bytes()),
+                        (
+                            manifest_name(configuration, digits).as_str(),
+                            manifest.as_bytes(),
+                        ),
+                    ],
+                )
+            };
+            write(SUMS, "sums", &sums, addition_theory(digits))?;
+            write(
+                CEILING,
+                "labelled",
+                &labels,
+                theory::labelled_theory(digits),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn run(&self, job: &Job, progress: &Progress<'_>) -> Found {
+        let digits = self.digits_of(job)?;
+        // Read anew for each run: all images of all numbers of digits at once would take gigabytes.
+        let project = load(&self.work.join(manifest_name(job.configuration, digits)))?;
+        let mut trainer = trainer(project, job)?;
+        let per_epoch = trainer.steps_per_epoch();
+        let found = train(
+            &mut trainer,
+            per_epoch,
+            progress,
+            |trainer, step, finding| {
+                let [whole, single] = self.accuracy(trainer, digits)?;
+                let epoch = (step / per_epoch) as f64;
+                finding.note(ACCURACY, epoch, whole);
+                finding.note(DIGIT_ACCURACY, epoch, single);
+                Ok(())
+            },
+        )?;
+        Ok(found.map(|mut finding| {
+            let minutes = finding.training.as_secs_f64() / 60.0;
+            finding.metrics.insert(MINUTES.name.to_string(), minutes);
+            finding
+        }))
+    }
+
+    fn draw(
+        &self,
+        records: &[(Job, RunRecord)],
+        folder: &Path,
+    ) -> Result<Vec<(String, String)>, Diagnostics> {
+        let mut drawn = Vec::new();
+        if self.digits.len() > 1 {
+            let options = LinesOptions {
+                title: "Accuracy of the whole sum by the number of digits".into(),
+                x_label: "digits of each number".into(),
+                y_label: "accuracy, %".into(),
+                markers: true,
+                ..LinesOptions::default()
+            };
+            lines_png(
+                &self.by_digits(records),
+                &options,
+                &folder.join("digits.png"),
+            )?;
+            drawn.push((options.title, "digits.png".to_string()));
+        }
+        for &digits in &self.digits {
+            let samples = Some(self.samples_of(digits));
+            let options = LinesOptions {
+                title: format!(
+                    "Accuracy of the whole sum during training, {digits} digits, mean over runs"
+                ),
+                x_label: "epoch".into(),
+                y_label: "accuracy, %".into(),
+                markers: true,
+                ..LinesOptions::default()
+            };
+            let name = format!("curves-{digits}.png");
+            let curves = curves(records, &self.configurations(), samples, ACCURACY);
+            lines_png(&curves, &options, &folder.join(&name))?;
+            drawn.push((options.title, name));
+        }
+        Ok(drawn)
+    }
+}
+
+impl MultiAdd {
+    /// A line for each configuration and each published system.
+    fn by_digits(&self, records: &[(Job, RunRecord)]) -> Vec<Series> {
+        let mut series: BTreeMap<(usize, &str), Vec<(f64, f64)>> = BTreeMap::new();
+        for &digits in &self.digits {
+            let samples = Some(self.samples_of(digits));
+            for (at, configuration) in self.configurations().into_iter().enumerate() {
+                let values: Vec<f64> = (records.iter())
+                    .filter(|(j, _)| j.configuration == configuration && j.samples == samples)
+                    .filter_map(|(_, record)| record.metrics.get(ACCURACY.name).copied())
+                    .collect();
+                if !values.is_empty() {
+                    let mean = values.iter().sum::<f64>() / values.len() as f64;
+                    let points = series.entry((at, configuration.name)).or_default();
+                    points.push((digits as f64, mean));
+                }
+            }
+            for other in others(Task::MultiAdd, samples, ACCURACY.name) {
+                if let Some(figure) = other.figure {
+                    let points = series.entry((usize::MAX, other.name)).or_default();
+                    points.push((digits as f64, figure.mean));
+                }
+            }
+        }
+        (series.into_iter())
+            .map(|((_, name), points)| Series {
+                name: name.to_string(),
+                points,
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::super::Quiet;
+    use super::super::jobs::run_all;
+    use super::*;
+
+    #[test]
+    fn batches_have_about_as_many_images_whatever_the_digits() {
+        let images = |digits| 2 * digits * addition_batch(digits);
+        assert_eq!([1, 2, 4, 8, 15].map(images), [64, 64, 64, 64, 60]);
+        assert_eq!(addition_batch(100), 1);
+        assert_eq!(SUMS.name, "logltn");
+        // Sizes tell numbers of digits apart.
+        let sizes: Vec<usize> = (1..=MOST_DIGITS).map(|d| sums(IMAGES[0], d)).collect();
+        assert!(sizes.windows(2).all(|pair| pair[0] > pair[1]));
+    }
+
+    /// A few images, few steps: enough to see that every part does its own.
+    #[test]
+    fn a_small_table_from_images_to_pictures() {
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data");
+        let options = Options {
+            digits: vec![1, 3],
+            epochs: Some(3),
+            data: Some(data),
+            ..Options::default()
+        };
+        let mut task = MultiAdd::new(&options).expect("MNIST is in the repository");
+        task.images = [510, 120];
+        assert_eq!(task.samples(), [Some(255), Some(85)]);
+        assert_eq!(task.digits(Some(85)), Some(3));
+        // 8 batches of 32 sums, and 9 of 10.
+        assert_eq!([255, 85].map(|n| task.steps(Some(n))), [3 * 8, 3 * 9]);
+        let job = |configuration, samples, digits| Job {
+            configuration,
+            samples: Some(samples),
+            digits: Some(digits),
+            run: 0,
+            seed: 1,
+        };
+        let jobs = [job(CEILING, 255, 1), job(SUMS, 85, 3)];
+        let folder = tempfile::tempdir().expect("a folder");
+        task.prepare(&jobs, folder.path()).expect("files");
+        let stop = AtomicBool::new(false);
+        let mut records = run_all(&task, &jobs, folder.path(), &stop, &Quiet).expect("two runs");
+        records.sort_by_key(|(job, _)| job.digits);
+        let [(_, labelled), (_, summed)] = &records[..] else {
+            panic!("{records:?}")
+        };
+        // A guess is right in 10 % of the digits.
+        let read = labelled.metrics[DIGIT_ACCURACY.name];
+        assert!(read > 20.0, "{labelled:?}");
+        assert!(labelled.metrics[ACCURACY.name] > 0.0, "{labelled:?}");
+        // Six digits that are guessed have a log truth of 6 log 0.1 = −13.8.
+        assert!((-15.0..0.0).contains(&summed.sat), "{summed:?}");
+        for record in [labelled, summed] {
+            assert!(record.metrics[MINUTES.name] > 0.0);
+            assert_eq!(record.curves[ACCURACY.name].len(), 3);
+        }
+        let drawn = task.draw(&records, folder.path()).expect("pictures");
+        let names: Vec<&str> = drawn.iter().map(|(_, name)| name.as_str()).collect();
+        assert_eq!(names, ["digits.png", "curves-1.png", "curves-3.png"]);
+    }
+}

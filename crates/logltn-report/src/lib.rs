@@ -1,0 +1,54 @@
+//! A run to look at: `report.html`, and the same plots as PNG.
+//!
+//! [`from_run_directory`] reads what training left, [`Report::write`] writes the page and the plots. The page needs
+//! nothing but itself: no network, no fonts, no scripts from elsewhere. Long runs are thinned as they are read, so a run
+//! of any length makes a page of about the same size.
+//!
+//! The crate also draws for others: [`scatter_png`], [`panels_png`] and [`lines_png`] for benchmarks and the paper's
+//! figures, [`pca_2d`] for points of many dimensions. All pictures are first a list of shapes, which becomes SVG in the
+//! page and PNG in a file, so both look the same; the font is bundled, so they look the same everywhere.
+//!
+//! ```
+//! use logltn_report::{LinesOptions, Series, lines_png};
+//!
+//! let losses = [1.0, 0.6, 0.4, 0.3, 0.25];
+//! let series = Series {
+//!     name: "loss".into(),
+//!     points: (1..).map(f64::from).zip(losses).collect(),
+//! };
+//! let options = LinesOptions {
+//!     title: "Learning".into(),
+//!     x_label: "step".into(),
+//!     ..LinesOptions::default()
+//! };
+//! let folder = tempfile::tempdir().unwrap();
+//! let path = folder.path().join("loss.png");
+//! lines_png(&[series], &options, &path)?;
+//! assert!(std::fs::read(&path).unwrap().starts_with(b"\x89PNG"));
+//! # Ok::<(), logltn::Diagnostic>(())
+//! ```
+
+mod axis;
+mod base64;
+mod bitmap;
+mod chart;
+mod drawing;
+mod font;
+mod html;
+mod lines;
+mod palette;
+mod pca;
+mod plots;
+mod scatter;
+mod summary;
+mod svg;
+mod thinning;
+
+#[cfg(test)]
+mod tests;
+
+pub use base64::base64;
+pub use lines::{LinesOptions, Series, line_panels_png, lines_png};
+pub use pca::pca_2d;
+pub use scatter::{ScatterPanel, panels_png, scatter_png};
+pub use summary::{Picture, Report, RunSummary, from_run_directory};

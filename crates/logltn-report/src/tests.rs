@@ -1,0 +1,246 @@
+//! Reports of short, long and odd runs.
+
+use std::fs;
+
+use logltn_train::run_directory::{AxiomInfo, RunDirectory, RunInfo, RunStatus, StepRecord};
+
+use super::html::number;
+use super::*;
+
+fn summary(steps: u64, axioms: usize) -> RunSummary {
+    RunSummary {
+        title: "a <b> & \"c\"".into(),
+        facts: vec![("seed".into(), "<0>".into())],
+        theory: "axiom a: forall x: P. p(x) -> q(x)  # <script>".into(),
+        axiom_names: (0..axioms)
+            .map(|i| format!("axiom_{i}[</script>]"))
+            .collect(),
+        axiom_weights: vec![1.0; axioms],
+        steps: (1..=steps).map(|step| record(step, axioms)).collect(),
+        pictures: vec![Picture {
+            title: "points".into(),
+            png: b"\x89PNG".to_vec(),
+        }],
+    }
+}
+
+fn record(step: u64, axioms: usize) -> StepRecord {
+    let loss = 1.0 / step as f64;
+    StepRecord {
+        step,
+        loss,
+        sat: -loss,
+        axioms: (0..axioms).map(|i| -loss * (i + 1) as f64).collect(),
+        metrics: if step.is_multiple_of(10) {
+            vec![("ari".into(), 1.0 - loss)]
+        } else {
+            vec![]
+        },
+        gradient_norm: loss * loss,
+        step_time: 0.001,
+    }
+}
+
+/// The names of a page's elements must be closed in the order they were opened.
+fn check_nesting(page: &str) {
+    const VOID: [&str; 3] = ["meta", "img", "!DOCTYPE"];
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page;
+    while let Some(at) = rest.find('<') {
+        let tag = &rest[at + 1..];
+        let end = tag.find('>').expect("a tag ends");
+        let (inside, after) = (&tag[..end], &tag[end + 1..]);
+        let name = inside
+            .split([' ', '/'])
+            .find(|part| !part.is_empty())
+            .unwrap();
+        rest = after;
+        if inside.starts_with('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else if !inside.ends_with('/') && !VOID.contains(&name) {
+            open.push(name);
+            if name == "script" || name == "style" {
+                let close = rest.find(&format!("</{name}>")).expect("it is closed");
+                rest = &rest[close..];
+            }
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn a_page_is_whole_and_needs_nothing_else() {
+    let report = Report::new(&summary(100, 3));
+    let page = report.html();
+    check_nesting(&page);
+    for chart in [
+        "loss",
+        "sat",
+        "axioms",
+        "metrics",
+        "gradient_norm",
+        "step_time",
+    ] {
+        assert!(page.contains(&format!("data-chart=\"{chart}\"")), "{chart}");
+    }
+    assert!(page.contains("<h1>a &lt;b&gt; &amp; &quot;c&quot;</h1>"));
+    assert!(page.contains("data:image/png;base64,iVBORw=="));
+    assert!(page.contains("# &lt;script&gt;"));
+    for outside in ["http://", "https://", "src=\"/", "@import", "url("] {
+        // The name of the SVG namespace is no address.
+        let page = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn the_data_for_hovering_is_json() {
+    let page = Report::new(&summary(50, 2)).html();
+    let mut found = 0;
+    for part in page.split("<script type=\"application/json\">").skip(1) {
+        let text = part.split("</script>").next().unwrap();
+        let data: serde_json::Value = serde_json::from_str(text).unwrap();
+        let series = data["series"].as_array().unwrap();
+        for one in series {
+            assert_eq!(
+                one["x"].as_array().unwrap().len(),
+                one["y"].as_array().unwrap().len()
+            );
+        }
+        if series.len() == 2 {
+            assert_eq!(series[1]["name"], "axiom_0[</script>]");
+            assert_eq!(series[0]["x"].as_array().unwrap().len(), 50);
+        }
+        found += 1;
+    }
+    assert_eq!(found, 6);
+}
+
+#[test]
+fn axioms_are_in_a_table_with_their_change() {
+    let page = Report::new(&summary(4, 2)).html();
+    // Axiom 1 goes from −2 to −0.5, and is the least satisfied.
+    let row = "<tr><td class=\"name\">axiom_1[&lt;/script&gt;]</td><td>1</td><td>−0.5</td>\
+               <td class=\"better\">+1.5</td>";
+    assert!(page.contains(row));
+    assert!(page.find("axiom_1[&lt;").unwrap() < page.find("axiom_0[&lt;").unwrap());
+    assert!(!page.contains("All 2 axioms"));
+}
+
+#[test]
+fn a_long_run_of_many_axioms_makes_a_small_page() {
+    let mut report = Report::new(&summary(0, 2000));
+    for step in 1..=2000 {
+        report.push(&record(step, 2000));
+    }
+    let page = report.html();
+    check_nesting(&page);
+    assert!(page.contains("the 30 least satisfied of 2000"));
+    assert!(page.contains("All 2000 axioms"));
+    assert!(page.contains("axiom_1234["));
+    assert!(page.len() < 1_000_000, "{} bytes", page.len());
+}
+
+#[test]
+fn runs_with_little_in_them_have_a_report() {
+    let nothing = Report::new(&RunSummary::default());
+    check_nesting(&nothing.html());
+    assert!(nothing.html().contains("No step has been recorded yet"));
+    assert!(nothing.plots().unwrap().is_empty());
+
+    let one = Report::new(&summary(1, 1));
+    check_nesting(&one.html());
+    assert_eq!(one.plots().unwrap().len(), 5);
+
+    let mut odd = Report::new(&summary(0, 2));
+    odd.push(&StepRecord {
+        step: 1,
+        loss: f64::NAN,
+        sat: f64::INFINITY,
+        axioms: vec![f64::NAN, f64::NEG_INFINITY],
+        metrics: vec![("ari".into(), f64::NAN)],
+        gradient_norm: f64::MAX,
+        step_time: 0.0,
+    });
+    check_nesting(&odd.html());
+    assert_eq!(odd.plots().unwrap().len(), 2);
+}
+
+#[test]
+fn a_report_is_made_from_a_run_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("clusters");
+    let run = RunDirectory::create(&dir).unwrap();
+    let names: Vec<String> = vec!["covered".into(), "smooth".into()];
+    let mut log = run.metrics_log(&names, &["ari".into()], None).unwrap();
+    for step in 1..=20 {
+        log.append(&record(step, 2)).unwrap();
+    }
+    log.sync().unwrap();
+    // From the metrics alone.
+    let page = from_run_directory(&dir).unwrap().html();
+    assert!(page.contains("<h1>clusters</h1>") && page.contains("smooth"));
+    assert!(!page.contains("<th>weight</th>"));
+
+    run.write_theory("sort Point\n").unwrap();
+    run.write_info(&RunInfo {
+        title: "clustering.toml".into(),
+        seed: 7,
+        status: RunStatus::Failed,
+        reason: "the loss is not finite".into(),
+        axioms: (names.iter())
+            .map(|name| AxiomInfo {
+                name: name.clone(),
+                weight: 0.25,
+            })
+            .collect(),
+        ..RunInfo::default()
+    })
+    .unwrap();
+    fs::create_dir(dir.join("pictures")).unwrap();
+    let picture = dir.join("pictures/the_clusters.png");
+    scatter_png(&[(0.0, 0.0)], &[0], &[], "", &picture).unwrap();
+    let report = from_run_directory(&dir).unwrap();
+    let path = report.write(&dir).unwrap();
+    let page = fs::read_to_string(path).unwrap();
+    for expected in [
+        "<h1>clustering.toml</h1>",
+        "failed: the loss is not finite",
+        "<td>0.25</td>",
+        "sort Point",
+        "the clusters</figcaption>",
+    ] {
+        assert!(page.contains(expected), "{expected}");
+    }
+    for plot in [
+        "loss",
+        "sat",
+        "axioms",
+        "metrics",
+        "gradient_norm",
+        "step_time",
+    ] {
+        let png = fs::read(dir.join(format!("plots/{plot}.png"))).unwrap();
+        let read = tiny_skia::Pixmap::decode_png(&png).unwrap();
+        assert_eq!((read.width(), read.height()), (1800, 880));
+    }
+    assert!(from_run_directory(folder.path()).is_err());
+}
+
+#[test]
+fn numbers_have_four_digits() {
+    for (value, text) in [
+        (0.0, "0"),
+        (1.0, "1"),
+        (-0.123_456, "−0.1235"),
+        (123_456.7, "123457"),
+        (99.999_99, "100"),
+        (0.000_123_456, "0.000123"),
+        (-1e-9, "−1.000e−9"),
+        (1e12, "1.000e12"),
+    ] {
+        assert_eq!(number(Some(value)), text);
+    }
+    assert_eq!(number(None), "–");
+    assert_eq!(number(Some(f64::NAN)), "–");
+}
