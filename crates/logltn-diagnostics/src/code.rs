@@ -380,16 +380,16 @@ codes! {
     TooManyBindings = "too-many-bindings":
         "A quantifier or a predicate has more bindings than can be numbered.",
         Error, theory("
-            sort Number = 0..4000000000
-            predicate sum(Number, Number, Number)
-            axiom all: forall a, b, c: Number. sum(a, b, c)
+            sort Number = 0..99999
+            predicate sum(Number, Number, Number, Number)
+            axiom all: forall a, b, c, d: Number. sum(a, b, c, d)
             ");
     TooMuchMemory = "too-much-memory":
         "A plan would take more memory than it may have.",
         Error, theory("
             sort Number = 0..4000000000
-            predicate less(Number, Number)
-            axiom all: forall a, b: Number where a < b. less(a, b)
+            predicate even(Number)
+            axiom all: forall n: Number. even(n)
             ");
     NoClasses = "no-classes":
         "A predicate answers for several classes at once, but has no last argument that picks one of them.",
@@ -801,7 +801,7 @@ codes! {
         "Something is changed that can be changed only before the first step.",
         Error, deed("In a program: a predicate gets a network of its own after the first step.");
     TrainingDiverged = "training-diverged":
-        "The loss, a truth or a gradient is no longer a finite number.",
+        "The loss, a truth, a gradient or what a network says is no longer a finite number.",
         Error, deed("Training with `learning_rate = 1e30`.");
     VanishingGradient = "vanishing-gradient":
         "The gradient of an axiom is zero, so it teaches nothing.",

@@ -133,8 +133,11 @@ pub(super) fn numbered(file: &str, raw: &[Raw]) -> Result<Vec<SceneBox>, Diagnos
 /// The number of a type.
 pub(super) fn type_named(name: &str) -> Result<usize, Diagnostic> {
     type_id(name).ok_or_else(|| {
-        Diagnostic::error(Code::UnknownIndividual, format!("there is no type `{name}`"))
-            .maybe_help(did_you_mean(name, TYPES))
+        Diagnostic::error(
+            Code::UnknownIndividual,
+            format!("there is no type `{name}`"),
+        )
+        .maybe_help(did_you_mean(name, TYPES))
     })
 }
 
