@@ -805,7 +805,7 @@ codes! {
         Error, deed("Training with `learning_rate = 1e30`.");
     VanishingGradient = "vanishing-gradient":
         "The gradient of an axiom is zero, so it teaches nothing.",
-        Warning, deed("Training with an axiom that is certain, such as `good(x)` where the logits of `good` are 1000.");
+        Warning, deed("Training `sure(x) or good(x)` in the semantics `lukasiewicz`, where `sure` is 1 everywhere.");
     DominatingGradient = "dominating-gradient":
         "The gradient of one axiom is far larger than that of all others together.",
         Warning, deed("Training with an axiom of weight 1000 beside one of weight 1.");
@@ -844,7 +844,7 @@ codes! {
             ");
     RunDamaged = "run-damaged":
         "A file of a run is not as it was written.",
-        Error, deed("Somebody writes into the `metrics.csv` of a run, which is then resumed.");
+        Error, deed("The `run.json` of a run has lost its end.");
 }
 
 "Experiments" {

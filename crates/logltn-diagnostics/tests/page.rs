@@ -39,7 +39,7 @@ fn file(out: &mut String, name: &str, content: Text) {
         Some((_, "toml")) => "toml",
         _ => "text",
     };
-    let _ = write!(out, "`{name}`:\n");
+    let _ = writeln!(out, "`{name}`:");
     block(out, kind, &content.shown());
 }
 

@@ -124,7 +124,7 @@ fn done(code: Code) -> Diagnostics {
         }
         Code::FileTooLarge => {
             let folder = folder(&[("m.toml", &"#\n".repeat(50_000_000))]);
-            errors(Manifest::read(&folder.dir.path().join("m.toml")))
+            errors(Manifest::read(folder.dir.path().join("m.toml")))
         }
         Code::FileChanged => {
             let folder = folder(&[]);
