@@ -163,7 +163,7 @@ impl<'a> Builder<'a> {
         let width: usize = pieces.iter().map(Piece::width).sum();
         let name = self.symbol_name(symbol);
         if width == 0 {
-            return Err(Diagnostic::error(Code::NetworkWithoutInput, format!(
+            return Err(Diagnostic::error(Code::NoFeatures, format!(
                 "the network of `{name}` has nothing to read: none of its arguments has features"
             ))
             .at(&manifest.source, span, "")
@@ -305,7 +305,7 @@ impl<'a> Builder<'a> {
         let width: usize = feed.pieces.iter().map(Piece::width).sum();
         if width != self.model.units[unit].input_width {
             return Err(Diagnostic::error(
-                Code::DifferentWidths,
+                Code::SizesDisagree,
                 format!(
                     "the network of `{}` reads {} numbers in one place and {width} in another",
                     self.model.units[unit].name, self.model.units[unit].input_width
@@ -540,7 +540,7 @@ impl<'a> Builder<'a> {
                                 }) => (BoxPlace { place, sort, from }, width),
                                 Some(_) => {
                                     return Err(wrong(
-                                        Code::NotABox,
+                                        Code::WrongShape,
                                         format!(
                                             "`{}` is a function's value here, not a box",
                                             variable.value
@@ -557,14 +557,14 @@ impl<'a> Builder<'a> {
                         }
                         _ => {
                             return Err(wrong(
-                                Code::NotABox,
+                                Code::WrongShape,
                                 "`containment` takes two boxes".into(),
                             ));
                         }
                     };
                     if width != 4 {
                         return Err(wrong(
-                            Code::NotABox,
+                            Code::WrongShape,
                             format!(
                                 "`{side}` has {width} numbers, but a box has four: xmin, ymin, xmax, ymax"
                             ),

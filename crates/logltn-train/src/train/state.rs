@@ -85,7 +85,7 @@ impl Trainer {
         }
         let damaged = || {
             Diagnostics::from(Diagnostic::error(
-                Code::CheckpointDamaged,
+                Code::RunDamaged,
                 "the checkpoint's record of the training is damaged",
             ))
         };
