@@ -18,6 +18,8 @@ mod powers;
 mod settings;
 mod space;
 pub(crate) mod table;
+#[cfg(test)]
+mod tests;
 
 mod godel;
 mod goguen;
