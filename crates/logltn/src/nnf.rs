@@ -5,7 +5,7 @@
 //! `¬a ∨ ¬b ∨ c`.
 
 use crate::recursion::deep;
-use crate::theory::{Formula, FormulaKind};
+use crate::theory::{Binding, Formula, FormulaKind, Guard, PredicateId, Quantifier, Term};
 
 /// An equivalence writes both of its sides twice, so nested ones double at each level. More atoms
 /// than this and the formula is refused.
@@ -24,7 +24,7 @@ impl Formula {
     /// assert_eq!(theory.show(axiom, &nnf), "(not a() or not b()) or c()");
     /// ```
     pub fn nnf(&self) -> Option<Formula> {
-        (size(self) <= MAX_NNF_NODES).then(|| convert(self, false))
+        (size(self) <= MAX_NNF_NODES).then(|| convert((self, false)))
     }
 }
 
@@ -67,56 +67,121 @@ fn size(formula: &Formula) -> usize {
     })
 }
 
-fn convert(formula: &Formula, negate: bool) -> Formula {
-    let kind = deep(|| match &formula.kind {
-        FormulaKind::Atom { .. } if negate => FormulaKind::Not(Box::new(formula.clone())),
-        FormulaKind::Atom { .. } => formula.kind.clone(),
-        FormulaKind::Not(inner) => {
-            // The place of the whole, so that a message shows the `not` as well.
-            convert(inner, !negate).kind
+/// A formula and whether it is negated.
+pub(crate) type Signed<'f> = (&'f Formula, bool);
+
+/// The outermost part of a formula's normal form. This is where De Morgan's laws are; whoever needs the normal form of
+/// a formula, to show it or to plan it, takes it from here layer by layer.
+pub(crate) enum Layer<'f> {
+    Literal {
+        predicate: PredicateId,
+        arguments: &'f [Term],
+        negated: bool,
+    },
+    /// `not a` is `a` with the other sign.
+    Same(Signed<'f>),
+    Connective {
+        and: bool,
+        members: Vec<Signed<'f>>,
+    },
+    /// `a <-> b`: both implications, each of them the other connective of two.
+    Equivalence {
+        and: bool,
+        halves: [[Signed<'f>; 2]; 2],
+    },
+    Quantified {
+        quantifier: Quantifier,
+        binding: &'f Binding,
+        guard: Option<&'f Guard>,
+        body: Signed<'f>,
+    },
+}
+
+impl<'f> Layer<'f> {
+    pub fn of((formula, negate): Signed<'f>) -> Layer<'f> {
+        let all = |members: &'f [Formula]| members.iter().map(|m| (m, negate)).collect();
+        match &formula.kind {
+            FormulaKind::Atom {
+                predicate,
+                arguments,
+            } => Layer::Literal {
+                predicate: *predicate,
+                arguments,
+                negated: negate,
+            },
+            FormulaKind::Not(inner) => Layer::Same((inner, !negate)),
+            FormulaKind::And(members) => Layer::Connective {
+                and: !negate,
+                members: all(members),
+            },
+            FormulaKind::Or(members) => Layer::Connective {
+                and: negate,
+                members: all(members),
+            },
+            FormulaKind::Implies(a, b) => Layer::Connective {
+                and: negate,
+                members: vec![(a, !negate), (b, negate)],
+            },
+            FormulaKind::Iff(a, b) => Layer::Equivalence {
+                and: !negate,
+                halves: [(a, b), (b, a)].map(|(p, q)| [(&**p, !negate), (&**q, negate)]),
+            },
+            FormulaKind::Quantified {
+                quantifier,
+                binding,
+                guard,
+                body,
+            } => Layer::Quantified {
+                quantifier: if negate {
+                    quantifier.dual()
+                } else {
+                    *quantifier
+                },
+                binding,
+                guard: guard.as_ref(),
+                body: (body, negate),
+            },
         }
-        FormulaKind::And(members) => connective(!negate, convert_all(members, negate)),
-        FormulaKind::Or(members) => connective(negate, convert_all(members, negate)),
-        FormulaKind::Implies(a, b) => {
-            connective(negate, vec![convert(a, !negate), convert(b, negate)])
+    }
+}
+
+fn convert((formula, negate): Signed) -> Formula {
+    let span = formula.span;
+    let kind = deep(|| match Layer::of((formula, negate)) {
+        Layer::Literal { negated: true, .. } => FormulaKind::Not(Box::new(formula.clone())),
+        Layer::Literal { .. } => formula.kind.clone(),
+        // The place of the whole, so that a message shows the `not` as well.
+        Layer::Same(inner) => convert(inner).kind,
+        Layer::Connective { and, members } => connective(and, &members),
+        Layer::Equivalence { and, halves } => {
+            let halves = halves.map(|half| Formula {
+                kind: connective(!and, &half),
+                span,
+            });
+            match and {
+                true => FormulaKind::And(halves.into()),
+                false => FormulaKind::Or(halves.into()),
+            }
         }
-        FormulaKind::Iff(a, b) => {
-            let half = |p: &Formula, q: &Formula| Formula {
-                kind: connective(negate, vec![convert(p, !negate), convert(q, negate)]),
-                span: formula.span,
-            };
-            connective(!negate, vec![half(a, b), half(b, a)])
-        }
-        FormulaKind::Quantified {
+        Layer::Quantified {
             quantifier,
             binding,
             guard,
             body,
         } => FormulaKind::Quantified {
-            quantifier: if negate {
-                quantifier.dual()
-            } else {
-                *quantifier
-            },
+            quantifier,
             binding: binding.clone(),
-            guard: guard.clone(),
-            body: Box::new(convert(body, negate)),
+            guard: guard.cloned(),
+            body: Box::new(convert(body)),
         },
     });
-    Formula {
-        kind,
-        span: formula.span,
-    }
+    Formula { kind, span }
 }
 
-fn convert_all(members: &[Formula], negate: bool) -> Vec<Formula> {
-    members.iter().map(|m| convert(m, negate)).collect()
-}
-
-fn connective(and: bool, members: Vec<Formula>) -> FormulaKind {
-    if and {
-        FormulaKind::And(members)
-    } else {
-        FormulaKind::Or(members)
+fn connective(and: bool, members: &[Signed]) -> FormulaKind {
+    let members = members.iter().copied().map(convert).collect();
+    match and {
+        true => FormulaKind::And(members),
+        false => FormulaKind::Or(members),
     }
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::{self, Write as _};
 
+use crate::plan::normal::{Kind, Normal};
 use crate::recursion::deep;
+use crate::source::Span;
 use crate::theory::*;
 
 /// Binding strengths as in the parser, loosest first; a formula is put in parentheses where its own
@@ -38,14 +40,25 @@ impl Theory {
         self.print(variables, |p| p.guard(guard, Place::And))
     }
 
-    /// A formula as text, to stand in a conjunction, given the axiom's variables.
-    pub(crate) fn formula_text(&self, variables: &[Variable], formula: &Formula) -> String {
-        self.print(variables, |p| p.formula(formula, Place::Not))
+    /// The quantified formula of an axiom that stands at some place, as it was written.
+    pub(crate) fn written_text(
+        &self,
+        variables: &[Variable],
+        written: &Formula,
+        span: Span,
+    ) -> String {
+        let found = find(written, span).unwrap_or(written);
+        self.print(variables, |p| p.formula(found, Place::Top))
     }
 
-    /// A whole formula as text, given the axiom's variables.
-    pub(crate) fn sentence_text(&self, variables: &[Variable], formula: &Formula) -> String {
-        self.print(variables, |p| p.formula(formula, Place::Top))
+    /// A formula in normal form as text, to stand in a conjunction, given the axiom's variables.
+    pub(crate) fn normal_text(&self, variables: &[Variable], normal: &Normal) -> String {
+        self.print(variables, |p| p.normal(normal, Place::Not))
+    }
+
+    /// A whole formula in normal form as text.
+    pub(crate) fn whole_normal_text(&self, variables: &[Variable], normal: &Normal) -> String {
+        self.print(variables, |p| p.normal(normal, Place::Top))
     }
 
     /// A term of an axiom of this theory as text.
@@ -55,7 +68,12 @@ impl Theory {
 
     /// A value of a guard of this theory as text.
     pub fn show_value(&self, axiom: &Axiom, value: &Value) -> String {
-        self.print(&axiom.variables, |p| p.value(value, Place::Compare))
+        self.value_text(&axiom.variables, value)
+    }
+
+    /// A value of a guard as text, given the axiom's variables.
+    pub(crate) fn value_text(&self, variables: &[Variable], value: &Value) -> String {
+        self.print(variables, |p| p.value(value, Place::Compare))
     }
 
     fn print(&self, variables: &[Variable], print: impl FnOnce(&mut Printer)) -> String {
@@ -233,13 +251,7 @@ impl<'a> Printer<'a> {
             FormulaKind::Atom {
                 predicate,
                 arguments,
-            } => {
-                let name = self.theory[*predicate].name.clone();
-                self.push(&name);
-                self.push("(");
-                self.list(arguments, ", ", |p, t| p.term(t));
-                self.push(")");
-            }
+            } => self.atom(*predicate, arguments),
             FormulaKind::Not(inner) => self.wrapped(place > Place::Not, |p| {
                 p.push("not ");
                 p.formula(inner, Place::Not);
@@ -283,6 +295,67 @@ impl<'a> Printer<'a> {
         self.wrapped(place > own, |p| {
             p.list(members, &format!(" {word} "), |p, m| p.formula(m, inner));
         });
+    }
+
+    fn normal(&mut self, normal: &Normal, place: Place) {
+        match &normal.kind {
+            Kind::Constant(truth) => self.push(if *truth { "true" } else { "false" }),
+            Kind::Literal {
+                predicate,
+                arguments,
+                negated,
+            } => self.wrapped(*negated && place > Place::Not, |p| {
+                p.push(if *negated { "not " } else { "" });
+                p.atom(*predicate, arguments);
+            }),
+            Kind::Not(inner) => self.wrapped(place > Place::Not, |p| {
+                p.push("not ");
+                p.normal(inner, Place::Not);
+            }),
+            Kind::And(members) => self.wrapped(place > Place::And, |p| {
+                p.list(members, " and ", |p, m| p.normal(m, Place::Not));
+            }),
+            Kind::Or(members) => self.wrapped(place > Place::Or, |p| {
+                p.list(members, " or ", |p, m| p.normal(m, Place::And));
+            }),
+            Kind::Implies(a, b) => self.wrapped(place > Place::Implies, |p| {
+                p.normal(a, Place::Or);
+                p.push(" -> ");
+                p.normal(b, Place::Implies);
+            }),
+            Kind::Iff(a, b) => self.wrapped(place > Place::Iff, |p| {
+                p.normal(a, Place::Implies);
+                p.push(" <-> ");
+                p.normal(b, Place::Implies);
+            }),
+            Kind::Log(inner) => {
+                self.push("log ");
+                self.wrapped(true, |p| p.normal(inner, Place::Top));
+            }
+            Kind::Quantifier {
+                forall,
+                binding,
+                guard,
+                body,
+            } => self.wrapped(place > Place::Top, |p| {
+                p.push(if *forall { "forall " } else { "exists " });
+                p.binding(binding);
+                p.where_guard(guard.as_deref());
+                p.push(". ");
+                p.normal(body, Place::Top);
+            }),
+            Kind::SumProduct(sum) => {
+                self.wrapped(place > Place::Top, |p| p.push(&sum.rewrite.after));
+            }
+        }
+    }
+
+    fn atom(&mut self, predicate: PredicateId, arguments: &[Term]) {
+        let name = self.theory[predicate].name.clone();
+        self.push(&name);
+        self.push("(");
+        self.list(arguments, ", ", |p, t| p.term(t));
+        self.push(")");
     }
 
     fn binding(&mut self, binding: &Binding) {
@@ -448,4 +521,19 @@ impl<'a> Printer<'a> {
         deep(|| self.list(values, ", ", |p, v| p.value(v, Place::Compare)));
         self.push(")");
     }
+}
+
+/// The quantified formula at some place.
+fn find(formula: &Formula, span: Span) -> Option<&Formula> {
+    deep(|| match &formula.kind {
+        FormulaKind::Quantified { .. } if formula.span == span => Some(formula),
+        FormulaKind::Atom { .. } => None,
+        FormulaKind::Not(inner) | FormulaKind::Quantified { body: inner, .. } => find(inner, span),
+        FormulaKind::And(members) | FormulaKind::Or(members) => {
+            members.iter().find_map(|m| find(m, span))
+        }
+        FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
+            find(a, span).or_else(|| find(b, span))
+        }
+    })
 }

@@ -82,49 +82,9 @@ fn forget_formula(formula: &mut Formula) {
 }
 
 fn forget_term(term: &mut Term) {
-    forget(&mut term.span);
-    if let TermKind::Apply(_, arguments) = &mut term.kind {
-        deep(|| arguments.iter_mut().for_each(forget_term));
-    }
+    term.visit_mut(&mut |mut part| part.forget_place());
 }
 
 fn forget_guard(guard: &mut Guard) {
-    forget(&mut guard.span);
-    deep(|| match &mut guard.kind {
-        GuardKind::Compare(_, a, b) => {
-            forget_value(a);
-            forget_value(b);
-        }
-        GuardKind::Same { left, right, .. } => {
-            forget_term(left);
-            forget_term(right);
-        }
-        GuardKind::Member(_, cells) => cells.iter_mut().for_each(forget_value),
-        GuardKind::Not(inner) => forget_guard(inner),
-        GuardKind::And(members) | GuardKind::Or(members) => {
-            members.iter_mut().for_each(forget_guard);
-        }
-        GuardKind::Exists(_, guard, body) => {
-            guard.iter_mut().for_each(|g| forget_guard(g));
-            forget_guard(body);
-        }
-    });
-}
-
-fn forget_value(value: &mut Value) {
-    forget(&mut value.span);
-    deep(|| match &mut value.kind {
-        ValueKind::Int(_) | ValueKind::Real(_) | ValueKind::Param(_) | ValueKind::Number(_) => {}
-        ValueKind::Individual(term) => forget_term(term),
-        ValueKind::Negative(inner) | ValueKind::Abs(inner) => forget_value(inner),
-        ValueKind::Sum(members) => members.iter_mut().for_each(|(_, m)| forget_value(m)),
-        ValueKind::Product(members) => members.iter_mut().for_each(|(_, m)| forget_value(m)),
-        ValueKind::Min(values) | ValueKind::Max(values) => {
-            values.iter_mut().for_each(forget_value);
-        }
-        ValueKind::Dist(a, b) => {
-            forget_term(a);
-            forget_term(b);
-        }
-    });
+    guard.visit_mut(&mut |mut part| part.forget_place());
 }

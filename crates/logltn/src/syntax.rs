@@ -52,7 +52,7 @@ impl ExprKind {
 }
 
 /// `+` or `-` before a member of a sum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sign {
     /// Added.
     Plus,
@@ -61,7 +61,7 @@ pub enum Sign {
 }
 
 /// How a member enters a product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Factor {
     /// `*`, and the first member.
     Times,

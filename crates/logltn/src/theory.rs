@@ -1,5 +1,6 @@
 //! A checked theory: every name resolved, every sort known, every place in the source kept.
 
+use std::hash::{Hash, Hasher};
 use std::ops::Index;
 
 use crate::recursion::deep;
@@ -314,7 +315,7 @@ pub enum FormulaKind {
 }
 
 /// What a quantifier binds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Binding {
     /// Variables that range over their sorts: all combinations.
     Sorts(Vec<VarId>),
@@ -341,7 +342,7 @@ pub struct Term {
 }
 
 /// The kinds of terms.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TermKind {
     /// A bound variable.
     Variable(VarId),
@@ -363,7 +364,7 @@ pub struct Guard {
 }
 
 /// The kinds of guards.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum GuardKind {
     /// A comparison of numbers.
     Compare(Comparison, Value, Value),
@@ -448,6 +449,42 @@ macro_rules! trees {
 }
 
 trees!(Formula, Term, Guard, Value);
+
+// Guards are looked up by what they say. A number in a theory's text is never NaN, so each equals itself.
+macro_rules! hashed {
+    ($($tree:ident),*) => {$(
+        impl Eq for $tree {}
+
+        impl Hash for $tree {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                deep(|| self.kind.hash(state));
+            }
+        }
+    )*};
+}
+
+hashed!(Term, Guard, Value);
+
+impl Eq for ValueKind {}
+
+impl Hash for ValueKind {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        match self {
+            ValueKind::Int(n) => n.hash(state),
+            // The two zeros are equal.
+            ValueKind::Real(x) => (x + 0.0).to_bits().hash(state),
+            ValueKind::Param(id) => id.hash(state),
+            ValueKind::Number(id) => id.hash(state),
+            ValueKind::Individual(term) => term.hash(state),
+            ValueKind::Negative(inner) | ValueKind::Abs(inner) => inner.hash(state),
+            ValueKind::Sum(members) => members.hash(state),
+            ValueKind::Product(members) => members.hash(state),
+            ValueKind::Min(values) | ValueKind::Max(values) => values.hash(state),
+            ValueKind::Dist(a, b) => (a, b).hash(state),
+        }
+    }
+}
 
 impl Theory {
     /// The sort with that name.

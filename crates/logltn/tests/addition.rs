@@ -142,7 +142,8 @@ fn plan(digits: usize, form: Form, rows: usize, rewrite: bool, semantics: &str) 
         &[Output::softmax()],
         &semantics,
         &PlanOptions {
-            rewrite,
+            narrow: rewrite,
+            eliminate: rewrite,
             ..PlanOptions::default()
         },
     )

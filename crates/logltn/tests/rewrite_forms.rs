@@ -36,7 +36,8 @@ fn plan(formula: &str, semantics: &Semantics, rewrite: bool) -> Plan {
         &outputs,
         semantics,
         &PlanOptions {
-            rewrite,
+            narrow: rewrite,
+            eliminate: rewrite,
             ..PlanOptions::default()
         },
     )

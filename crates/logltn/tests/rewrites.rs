@@ -71,12 +71,12 @@ fn compare(
     parameters: &Parameters,
 ) -> Result<(bool, bool), String> {
     let case: &Case = &random.case;
-    let as_written = PlanOptions {
-        rewrite: false,
+    let always = PlanOptions {
+        always: true,
         ..PlanOptions::default()
     };
-    let plan = Plan::new_with(&case.data, &case.outputs, semantics, &as_written);
-    let rewritten = Plan::new_rewritten(&case.data, &case.outputs, semantics);
+    let plan = |options| Plan::new_with(&case.data, &case.outputs, semantics, &options);
+    let (plan, rewritten) = (plan(PlanOptions::as_written()), plan(always));
     let (plan, rewritten) = match (plan, rewritten) {
         (Ok(plan), Ok(rewritten)) => (plan, rewritten),
         (Err(_), Err(_)) => return Ok((false, false)),

@@ -4,7 +4,6 @@
 //! Everything is kept in buffers that are filled anew for each batch, so that after the first one no
 //! memory is asked for.
 
-use super::exec::Exec;
 use super::lane::Blocks;
 use crate::plan::Plan;
 use crate::plan::program::*;
@@ -75,7 +74,7 @@ pub(super) struct Active {
 
 impl Active {
     /// Everything takes part.
-    pub fn new(plan: &Plan, execs: &[Exec]) -> Active {
+    pub fn new(plan: &Plan) -> Active {
         let mut active = Active {
             components: (plan.components.iter())
                 .map(|c| ActiveComponent {
@@ -105,7 +104,7 @@ impl Active {
                 active.chosen = (0..component.len() as u32).collect();
             }
         }
-        active.number(plan, execs, false);
+        active.number(plan, false);
         active
     }
 
@@ -138,7 +137,7 @@ impl Active {
     }
 
     /// Numbers the rows of the requests and fills in the maps: all of them, or only what a batch changes.
-    pub fn number(&mut self, plan: &Plan, execs: &[Exec], only_dynamic: bool) {
+    pub fn number(&mut self, plan: &Plan, only_dynamic: bool) {
         let concerned = |r: &RequestPlan| (r.dynamic || !only_dynamic) && !r.complete;
         for (map, plan_map) in plan.maps.iter().enumerate() {
             let component = &plan.components[plan_map.component];
@@ -178,7 +177,7 @@ impl Active {
                 None => found.extend_from_slice(codes),
             }
         }
-        self.collect_looked_up_codes(plan, execs, &concerned);
+        self.collect_looked_up_codes(plan, &concerned);
         for (request, numbering) in plan.requests.iter().zip(&mut self.numbering) {
             if concerned(request) {
                 numbering.finish();
@@ -188,15 +187,10 @@ impl Active {
     }
 
     /// The codes of literals whose row several components determine: what their blocks will look up.
-    fn collect_looked_up_codes(
-        &mut self,
-        plan: &Plan,
-        execs: &[Exec],
-        concerned: &dyn Fn(&RequestPlan) -> bool,
-    ) {
-        for (program, exec) in execs.iter().enumerate() {
+    fn collect_looked_up_codes(&mut self, plan: &Plan, concerned: &dyn Fn(&RequestPlan) -> bool) {
+        for (program, exec) in plan.programs.iter().enumerate() {
             // Those for small clauses look up the same.
-            let levels = exec.levels[..plan.programs[program].levels.len()].iter();
+            let levels = exec.levels[..exec.quantifier_levels].iter();
             for (level, exec_level) in levels.enumerate() {
                 for resolve in &exec_level.resolves {
                     let ResolveTable::Request(request) = resolve.table else {

@@ -1,10 +1,10 @@
 //! An `exists` by elimination, for all outer bindings of a block: the factors' values are gathered, then
 //! each step sums over its combinations, and the backward pass goes through the steps in reverse.
 
-use super::exec::{Exec, Place};
 use super::run::Run;
 use crate::operators::{FLOOR, Semiring};
-use crate::plan::program::{Elimination, EliminationInput, NodeKind, Program};
+use crate::plan::physical::{Physical, Place};
+use crate::plan::program::{Elimination, EliminationInput, NodeKind};
 use crate::vector::Real;
 
 /// The buffers of one elimination.
@@ -195,33 +195,22 @@ impl<T: Real> Work<T> {
     }
 }
 
-/// About how much work one outer binding is, beside its factors.
-pub(super) fn cost(program: &Program, index: usize) -> u64 {
-    let elimination = &program.eliminations[index];
-    let keys = elimination.counts.len().max(1) as u128;
-    let steps = elimination.steps.len().max(1) as u128;
-    let inputs: usize = elimination.steps.iter().map(|s| s.inputs.len()).sum();
-    // Forward and backward, a combination reads or adds to each of its inputs, and has an exponential and its sum.
-    let each = 2 * (inputs as u128 / steps + 2);
-    u64::try_from(each * elimination.combinations / keys).unwrap_or(u64::MAX / 4)
-}
-
 /// Makes room for every elimination of a program.
-pub(super) fn make_room<T: Real>(works: &mut Vec<Work<T>>, exec: &Exec, program: &Program) {
-    if works.len() < program.eliminations.len() {
-        works.resize_with(program.eliminations.len(), Work::default);
+pub(super) fn make_room<T: Real>(works: &mut Vec<Work<T>>, exec: &Physical) {
+    if works.len() < exec.eliminations.len() {
+        works.resize_with(exec.eliminations.len(), Work::default);
     }
     for node in &exec.nodes {
         if let NodeKind::Elimination(index) = node.kind {
             let bindings = exec.levels[node.level].capacity;
-            works[index].make_room(&program.eliminations[index], bindings);
+            works[index].make_room(&exec.eliminations[index], bindings);
         }
     }
 }
 
 impl<T: Real> Run<'_, '_, T> {
     pub(super) fn forward_elimination(&mut self, node: usize, index: usize) {
-        let elimination = &self.shared.plan.programs[self.program].eliminations[index];
+        let elimination = &self.exec.eliminations[index];
         let Some(semiring) = self.shared.aggregation(false).laws.semiring else {
             unreachable!("planned for aggregators only over which the sum distributes");
         };
@@ -289,7 +278,7 @@ impl<T: Real> Run<'_, '_, T> {
     }
 
     pub(super) fn backward_elimination(&mut self, node: usize, index: usize) {
-        let elimination = &self.shared.plan.programs[self.program].eliminations[index];
+        let elimination = &self.exec.eliminations[index];
         let Some(semiring) = self.shared.aggregation(false).laws.semiring else {
             unreachable!("planned for aggregators only over which the sum distributes");
         };

@@ -4,9 +4,9 @@
 use std::ops::{Add, AddAssign};
 
 use super::active::Active;
-use super::exec::{Exec, ExecLevel, Place};
 use crate::operators::Segment;
 use crate::plan::Plan;
+use crate::plan::physical::{Level, Physical, Place};
 use crate::plan::program::ResolveTable;
 
 /// One level's bindings.
@@ -52,7 +52,7 @@ impl Cursor {
     }
 
     /// The bindings from the `start`-th up to the `end`-th of a quantifier outside of all others.
-    pub fn reset_to_range(&mut self, level: &ExecLevel, active: &Active, start: u64, end: u64) {
+    pub fn reset_to_range(&mut self, level: &Level, active: &Active, start: u64, end: u64) {
         self.reset(1);
         self.left = end - start;
         self.ranges.clear();
@@ -83,7 +83,7 @@ pub(super) struct Blocks {
 impl Blocks {
     /// Makes room for a program. Rooms only grow, so that going through the same programs again asks for
     /// no memory.
-    pub fn make_room(&mut self, exec: &Exec) {
+    pub fn make_room(&mut self, exec: &Physical) {
         if self.blocks.len() < exec.levels.len() {
             self.blocks.resize_with(exec.levels.len(), Block::default);
             self.cursors.resize_with(exec.levels.len(), Cursor::default);
@@ -98,7 +98,7 @@ impl Blocks {
         root.stamp = self.stamps;
     }
 
-    pub fn for_collecting(exec: &Exec) -> Blocks {
+    pub fn for_collecting(exec: &Physical) -> Blocks {
         let mut blocks = Blocks::default();
         blocks.make_room(exec);
         blocks
@@ -122,7 +122,7 @@ impl Blocks {
         active: &Active,
         plan: &Plan,
         program: usize,
-        exec: &Exec,
+        exec: &Physical,
         level: usize,
         cursor: &mut Cursor,
     ) -> bool {
@@ -178,7 +178,7 @@ impl Blocks {
         active: &Active,
         plan: &Plan,
         program: usize,
-        exec: &Exec,
+        exec: &Physical,
         level: usize,
         visit: &mut dyn FnMut(&Block),
     ) {
@@ -195,7 +195,7 @@ impl Blocks {
         active: &Active,
         plan: &Plan,
         program: usize,
-        exec: &Exec,
+        exec: &Physical,
         path: &[usize],
         visit: &mut dyn FnMut(&Block),
     ) {
@@ -236,7 +236,7 @@ fn value(place: Place, block: &Block, bases: &[u32], at: usize) -> u32 {
 /// Goes on to the next parent that has bindings; false if there is none.
 fn advance(
     cursor: &mut Cursor,
-    level: &ExecLevel,
+    level: &Level,
     active: &Active,
     parent: &Block,
     bases: &[u32],
@@ -256,7 +256,7 @@ fn advance(
 /// Sets the ranges of a parent's bindings; false if it has none.
 fn start(
     cursor: &mut Cursor,
-    level: &ExecLevel,
+    level: &Level,
     active: &Active,
     parent: &Block,
     bases: &[u32],
@@ -297,7 +297,7 @@ fn carry(cursor: &mut Cursor) -> bool {
 #[allow(clippy::too_many_arguments)] // the parts of two blocks, borrowed separately
 fn write_run(
     block: &mut Block,
-    level: &ExecLevel,
+    level: &Level,
     active: &Active,
     parent: &Block,
     bases: &[u32],
@@ -358,7 +358,7 @@ fn write_sums<V: Copy + AddAssign + Add<Output = V>>(
 }
 
 /// Look-ups whose parts are all there now.
-fn resolve(block: &mut Block, level: &ExecLevel, active: &Active, plan: &Plan, program: usize) {
+fn resolve(block: &mut Block, level: &Level, active: &Active, plan: &Plan, program: usize) {
     for resolve in &level.resolves {
         let codes = &block.wide[resolve.wide][..block.len];
         let places = &mut block.arrays[resolve.array][..block.len];

@@ -67,11 +67,11 @@ pub(super) fn merge<T: Real>(
 }
 
 pub(super) fn root_is_forall<T>(shared: &Shared<T>, part: &Part) -> bool {
-    let root = &shared.execs[part.program].nodes[part.root.node];
+    let root = &shared.plan.programs[part.program].nodes[part.root.node];
     matches!(root.kind, NodeKind::Quantifier { forall: true, .. })
 }
 
 pub(super) fn root_is_quantifier<T>(shared: &Shared<T>, part: &Part) -> bool {
-    let root = &shared.execs[part.program].nodes[part.root.node];
+    let root = &shared.plan.programs[part.program].nodes[part.root.node];
     matches!(root.kind, NodeKind::Quantifier { .. })
 }

@@ -7,7 +7,6 @@
 mod active;
 mod clause;
 mod eliminate;
-mod exec;
 mod lane;
 mod literals;
 mod merge;
@@ -21,6 +20,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::operators::Settings;
 use crate::parameters::{AxiomParameters, Parameters};
+use crate::plan::physical::{Node, Physical};
 use crate::plan::program::NodeKind;
 use crate::plan::{ArgumentShape, Plan};
 use crate::theory::{PredicateId, TableId};
@@ -29,7 +29,6 @@ use crate::vector::Real;
 use active::Active;
 pub use clause::Fusing;
 use clause::{Exponentials, Tables};
-use exec::Exec;
 use literals::Literals;
 use merge::{find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
 use over_axioms::OverAxioms;
@@ -74,7 +73,6 @@ pub struct Engine<T: Real> {
 #[derive(Debug)]
 struct Ground<T> {
     plan: Arc<Plan>,
-    execs: Vec<Exec>,
     active: Active,
     literals: Vec<Literals<T>>,
     /// The same for small clauses.
@@ -85,12 +83,11 @@ impl<T: Real> Ground<T> {
     fn shared<'a>(&'a self, settings: &'a [Settings<f64>]) -> Shared<'a, T> {
         let Ground {
             plan,
-            execs,
             active,
             literals,
             ..
         } = self;
-        Shared::new(plan, active, execs, literals, settings)
+        Shared::new(plan, active, literals, settings)
     }
 }
 
@@ -113,6 +110,11 @@ impl Request {
     /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// The individuals of all rows, one row of [`Request::arity`] after the other.
+    pub fn individuals(&self) -> &[u32] {
+        &self.individuals
     }
 
     /// The individuals of a row, by their indexes in their sorts.
@@ -145,11 +147,7 @@ impl<T: Real> Engine<T> {
     /// An engine for a plan, with every row of every table.
     pub fn new(plan: impl Into<Arc<Plan>>) -> Engine<T> {
         let plan: Arc<Plan> = plan.into();
-        let and_is_sum = plan.semantics.and.laws().adds;
-        let execs: Vec<Exec> = (0..plan.programs.len())
-            .map(|program| Exec::new(&plan, program, and_is_sum))
-            .collect();
-        let parts: Vec<Part> = (execs.iter().enumerate())
+        let parts: Vec<Part> = (plan.programs.iter().enumerate())
             .flat_map(|(program, exec)| exec.roots.iter().map(move |&root| (program, root)))
             .map(|(program, root)| Part {
                 program,
@@ -158,7 +156,7 @@ impl<T: Real> Engine<T> {
                 fit: Fit::default(),
             })
             .collect();
-        let active = Active::new(&plan, &execs);
+        let active = Active::new(&plan);
         let requests = (plan.requests.iter())
             .map(|r| Request {
                 predicate: r.predicate,
@@ -173,11 +171,10 @@ impl<T: Real> Engine<T> {
         let axioms = plan.axioms.len();
         let over_axioms = OverAxioms::new(plan.axioms.iter().map(|a| a.weight).collect());
         let eps = plan.semantics.stable_eps;
-        let wanted = wanted_literals(&plan, &execs);
+        let wanted = wanted_literals(&plan);
         let mut engine = Engine {
             ground: Ground {
                 plan,
-                execs,
                 active,
                 literals: vec![Literals::default(); count],
                 tables: Tables::default(),
@@ -237,9 +234,7 @@ impl<T: Real> Engine<T> {
         for (table, rows) in batches {
             self.restrict(table, rows)?;
         }
-        self.ground
-            .active
-            .number(&self.ground.plan, &self.ground.execs, true);
+        self.ground.active.number(&self.ground.plan, true);
         self.list_rows(true);
         self.assign_lanes();
         Ok(())
@@ -403,8 +398,8 @@ impl<T: Real> Engine<T> {
     /// [`Engine::evaluate_with_gradients`] with the same parameters. Overwrites [`Engine::gradient`].
     pub fn axiom_gradient_norms(&mut self, parameters: &Parameters) -> Vec<f64> {
         self.take_parameters(parameters);
-        let mut norms = Vec::with_capacity(self.ground.execs.len());
-        for axiom in 0..self.ground.execs.len() {
+        let mut norms = Vec::with_capacity(self.ground.plan.programs.len());
+        for axiom in 0..self.ground.plan.programs.len() {
             self.clear_derivatives();
             let shared = self.ground.shared(&self.settings);
             let derivative = self.derivatives[axiom];
@@ -486,7 +481,7 @@ impl<T: Real> Engine<T> {
                 if only.is_some_and(|axiom| axiom != part.program) || total.count == 0.0 {
                     continue;
                 }
-                let clause = &self.ground.execs[part.program].clauses[fused.clause];
+                let clause = &self.ground.plan.programs[part.program].clauses[fused.clause];
                 let derivative = self.derivatives[part.program];
                 let settings = &self.settings[part.program];
                 let factor = clause::common_factor(clause, settings, &total, derivative);
@@ -532,11 +527,12 @@ impl<T: Real> Engine<T> {
             };
             let theory = self.ground.plan.data.theory();
             let request = &self.requests[i];
-            let asks = |exec: &Exec| {
-                let is_it = |n: &exec::ExecNode| matches!(n.kind, NodeKind::Literal { request, .. } if request == i);
+            let asks = |exec: &Physical| {
+                let is_it =
+                    |n: &Node| matches!(n.kind, NodeKind::Literal { request, .. } if request == i);
                 exec.nodes.iter().any(is_it)
             };
-            let axiom = self.ground.execs.iter().position(asks);
+            let axiom = self.ground.plan.programs.iter().position(asks);
             let axiom = axiom.map_or("?", |a| self.ground.plan.axioms[a].name.as_str());
             return Err(Diagnostic::error(
                 Code::NotFinite,
@@ -561,10 +557,10 @@ impl<T: Real> Engine<T> {
 }
 
 /// By request: whether the literal and its negation are wanted, as themselves or as each other's complements.
-fn wanted_literals(plan: &Plan, execs: &[Exec]) -> Vec<[bool; 2]> {
+fn wanted_literals(plan: &Plan) -> Vec<[bool; 2]> {
     let mut wanted: Vec<[bool; 2]> = plan.requests.iter().map(|r| r.occurs).collect();
     let semantics = &plan.semantics;
-    for exec in execs {
+    for exec in &plan.programs {
         for node in &exec.nodes {
             let (members, wants) = match &node.kind {
                 NodeKind::And(members) => {

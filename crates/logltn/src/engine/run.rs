@@ -4,7 +4,6 @@
 
 use super::active::Active;
 use super::eliminate;
-use super::exec::{Exec, Place};
 use super::lane::{Blocks, Cursor};
 use super::literals::Literals;
 use crate::operators::{
@@ -12,8 +11,8 @@ use crate::operators::{
     Members, Negation, Settings, Slopes, Space, State,
 };
 use crate::plan::Plan;
-use crate::plan::clause::MOST_LITERALS;
-use crate::plan::program::{NodeKind, Program};
+use crate::plan::physical::{LevelComponent, MOST_LITERALS, Physical, Place};
+use crate::plan::program::NodeKind;
 use crate::recursion::deep;
 use crate::semantics::Semantics;
 use crate::vector::Real;
@@ -22,7 +21,6 @@ use crate::vector::Real;
 pub(super) struct Shared<'a, T> {
     pub plan: &'a Plan,
     pub active: &'a Active,
-    pub execs: &'a [Exec],
     pub literals: &'a [Literals<T>],
     pub semantics: &'a Semantics,
     pub and: Connection<T>,
@@ -39,7 +37,6 @@ impl<'a, T: Real> Shared<'a, T> {
     pub fn new(
         plan: &'a Plan,
         active: &'a Active,
-        execs: &'a [Exec],
         literals: &'a [Literals<T>],
         settings: &'a [Settings<f64>],
     ) -> Shared<'a, T> {
@@ -47,7 +44,6 @@ impl<'a, T: Real> Shared<'a, T> {
         Shared {
             plan,
             active,
-            execs,
             literals,
             semantics,
             and: semantics.and.computation(),
@@ -108,9 +104,9 @@ pub(super) struct Lane<T> {
 
 impl<T: Real> Lane<T> {
     /// Makes room for a program, as [`Blocks::make_room`].
-    pub fn make_room(&mut self, exec: &Exec, program: &Program) {
+    pub fn make_room(&mut self, exec: &Physical) {
         self.blocks.make_room(exec);
-        eliminate::make_room(&mut self.eliminations, exec, program);
+        eliminate::make_room(&mut self.eliminations, exec);
         let levels = exec.levels.len();
         if self.values.len() < levels {
             self.values.resize_with(levels, Vec::new);
@@ -161,7 +157,7 @@ pub(super) fn quantifier_value<T: Real>(
 pub(super) struct Run<'a, 'l, T> {
     pub shared: &'a Shared<'a, T>,
     pub program: usize,
-    pub exec: &'a Exec,
+    pub exec: &'a Physical,
     /// The part of the axiom at hand: one of its program's roots.
     pub root: usize,
     pub lane: &'l mut Lane<T>,
@@ -190,7 +186,7 @@ impl<'a, 'l, T: Real> Run<'a, 'l, T> {
         Run {
             shared,
             program,
-            exec: &shared.execs[program],
+            exec: &shared.plan.programs[program],
             root,
             lane,
             settings: shared.settings[program].cast(),
@@ -215,7 +211,7 @@ impl<T: Real> Run<'_, '_, T> {
             return None;
         };
         let components = &self.shared.active.components;
-        let length = |c: &super::exec::ExecComponent| {
+        let length = |c: &LevelComponent| {
             let offsets = &components[c.component].offsets;
             f64::from(offsets[1] - offsets[0])
         };
@@ -296,8 +292,7 @@ impl<T: Real> Run<'_, '_, T> {
     }
 
     pub(super) fn make_room(&mut self) {
-        let program = &self.shared.plan.programs[self.program];
-        self.lane.make_room(self.exec, program);
+        self.lane.make_room(self.exec);
     }
 
     pub(super) fn fill(&mut self, level: usize, cursor: &mut Cursor) -> bool {

@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use super::Engine;
 use super::clause::{Exponentials, Fused, Fusing, Sums, Tables};
-use super::exec::{ExecComponent, Root};
 use super::run::{Lane, Partial};
+use crate::plan::physical::{LevelComponent, Root};
 use crate::plan::program::NodeKind;
 use crate::vector::Real;
 
@@ -58,11 +58,11 @@ const MAX_LANE_BYTES: usize = 256 << 20;
 impl<T: Real> Engine<T> {
     /// How many bindings a level outside of all others has in this batch.
     fn bindings(&self, program: usize, level: usize) -> u64 {
-        let length = |c: &ExecComponent| {
+        let length = |c: &LevelComponent| {
             let offsets = &self.ground.active.components[c.component].offsets;
             u64::from(offsets[1] - offsets[0])
         };
-        let level = &self.ground.execs[program].levels[level];
+        let level = &self.ground.plan.programs[program].levels[level];
         level.components.iter().map(length).product()
     }
 
@@ -75,7 +75,7 @@ impl<T: Real> Engine<T> {
             let Some(mut fused) = fused else {
                 continue;
             };
-            let clause = &self.ground.execs[program].clauses[fused.clause];
+            let clause = &self.ground.plan.programs[program].clauses[fused.clause];
             for (literal, table) in clause.literals.iter().zip(&mut fused.tables) {
                 let request = &self.requests[literal.request];
                 let (width, rows) = (request.width, request.rows);
@@ -111,7 +111,7 @@ impl<T: Real> Engine<T> {
             let Some(clause) = part.root.clause else {
                 continue;
             };
-            let clause = &self.ground.execs[part.program].clauses[clause];
+            let clause = &self.ground.plan.programs[part.program].clauses[clause];
             let alpha = self.settings[part.program].alpha;
             let found = clause.exponentials(|literal| {
                 let literals = &self.ground.literals[literal.request];
@@ -140,7 +140,7 @@ impl<T: Real> Engine<T> {
 
     fn fused(&self, part: &Part) -> Option<Fused> {
         let fused = Fused::new(part.root.clause?);
-        let clause = &self.ground.execs[part.program].clauses[fused.clause];
+        let clause = &self.ground.plan.programs[part.program].clauses[fused.clause];
         let bindings = self.bindings(part.program, clause.level);
         let wanted = match self.fusing {
             Fusing::Always => part.fit != Fit::Wrong,
@@ -154,7 +154,7 @@ impl<T: Real> Engine<T> {
 
     /// How many bindings the lanes can share of a part, and how much work each is.
     fn size_and_cost(&self, part: &Part) -> (u64, u64) {
-        let exec = &self.ground.execs[part.program];
+        let exec = &self.ground.plan.programs[part.program];
         if let Some(fused) = part.fused {
             let clause = &exec.clauses[fused.clause];
             return (self.bindings(part.program, clause.level), clause.cost);

@@ -30,6 +30,14 @@ impl Cell {
             Cell::Real(x) => x.to_bits(),
         }
     }
+
+    /// The individual; numbers, which the resolver lets in no place for one, count as the first.
+    pub fn individual(self) -> u32 {
+        match self {
+            Cell::Individual(index) => index,
+            Cell::Int(_) | Cell::Real(_) => 0,
+        }
+    }
 }
 
 /// Arithmetic that failed on some binding.
@@ -38,6 +46,8 @@ pub(crate) struct GuardError {
     error: ArithmeticError,
     span: Span,
     binding: Vec<(VarId, Cell)>,
+    /// The expression, which may have individuals where the text has the variables of `for`, `all` or `any`.
+    text: String,
 }
 
 /// Everything a guard can look at but the binding.
@@ -174,7 +184,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    pub(super) fn sort_of(&self, term: &Term) -> Option<SortId> {
+    pub fn sort_of(&self, term: &Term) -> Option<SortId> {
         match &term.kind {
             TermKind::Variable(id) => match self.variables[id.index()].sort {
                 ColumnSort::Sort(sort) => Some(sort),
@@ -198,6 +208,7 @@ impl<'a> Scope<'a> {
             error,
             span: value.span,
             binding: self.binding_of(value, env),
+            text: self.theory().value_text(self.variables, value),
         };
         match &value.kind {
             ValueKind::Int(n) => Ok(Number::Int(*n)),
@@ -283,7 +294,7 @@ impl<'a> Scope<'a> {
     }
 
     /// An individual of an integer sort is its integer.
-    pub(super) fn integer_of(&self, sort: ColumnSort, index: u32) -> i64 {
+    pub fn integer_of(&self, sort: ColumnSort, index: u32) -> i64 {
         match sort {
             ColumnSort::Sort(id) => match self.theory()[id].kind {
                 SortKind::Range(low, _) => low + i64::from(index),
@@ -343,6 +354,10 @@ impl<'a> Scope<'a> {
         );
         if !error.binding.is_empty() {
             diagnostic = diagnostic.note(format!("for {}", self.show_binding(&error.binding)));
+        }
+        let squeezed = |text: &str| text.replace([' ', '\n', '(', ')'], "");
+        if squeezed(&error.text) != squeezed(self.theory().source.slice(error.span)) {
+            diagnostic = diagnostic.note(format!("here it is `{}`", error.text));
         }
         match error.error {
             ArithmeticError::DivisionByZero => {

@@ -268,9 +268,9 @@ impl<'a> Join<'a> {
         Ok(index.get(codes.as_slice()).map_or(&[], Vec::as_slice))
     }
 
-    /// How it goes about it, in a few words, for people.
-    pub fn describe(&self) -> String {
-        let name = |id: &VarId| self.scope.variables[id.index()].name.as_str();
+    /// How it goes about it, in a few words, for people; [`with_names`] puts the names of the variables in.
+    pub fn describe(&self, variables: &[VarId]) -> String {
+        let name = |id: &VarId| mark(variables.iter().position(|v| v == id).unwrap_or(0));
         let table = |id: &TableId| self.scope.theory()[*id].name.as_str();
         let mut words = Vec::new();
         for step in &self.steps {
@@ -286,7 +286,7 @@ impl<'a> Join<'a> {
                 Step::Member {
                     table: id, binds, ..
                 } => {
-                    let bound: Vec<_> = binds.iter().map(|(_, v)| name(v)).collect();
+                    let bound: Vec<_> = binds.iter().map(|(_, v)| name(v).to_string()).collect();
                     format!("join {} for {}", table(id), bound.join(", "))
                 }
                 Step::Near { id, .. } => format!("find {} nearby", name(id)),
@@ -296,6 +296,26 @@ impl<'a> Join<'a> {
         words.dedup();
         words.join(", ")
     }
+}
+
+/// Stands for the name of a variable, by its place among those that are bound: axioms that share lists have names of
+/// their own.
+fn mark(place: usize) -> char {
+    const FIRST: u32 = 0xF0000; // private use
+    char::from_u32(FIRST + (place as u32).min(0xFFFF)).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// A description with the names of the variables that an axiom has.
+pub(crate) fn with_names(description: &str, names: &[String]) -> String {
+    let place = |c: char| names.iter().enumerate().find(|(i, _)| mark(*i) == c);
+    let mut out = String::with_capacity(description.len());
+    for c in description.chars() {
+        match place(c) {
+            Some((_, name)) => out += name,
+            None => out.push(c),
+        }
+    }
+    out
 }
 
 /// The column of a row binder that an equation ties to something known outside, and that something.
@@ -353,7 +373,13 @@ impl Scope<'_> {
     }
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
+    /// What variables are called.
+    pub fn names(&self, variables: &[VarId]) -> Vec<&'a str> {
+        let name = |v: &VarId| self.variables[v.index()].name.as_str();
+        variables.iter().map(name).collect()
+    }
+
     /// How many individuals a variable ranges over.
     pub fn size_of(&self, id: VarId) -> u32 {
         match self.variables[id.index()].sort {

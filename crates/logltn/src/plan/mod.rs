@@ -1,14 +1,17 @@
 //! The plan: a theory, its data and a semantics, compiled to programs for the engine.
 
-mod build;
-pub(crate) mod clause;
-mod component;
-mod count;
-mod elimination;
-mod literal;
+mod compile;
+mod cost;
+mod distances;
+mod eliminate;
+mod ground;
+mod laws;
 mod lower;
 mod memory;
 mod narrow;
+pub(crate) mod normal;
+mod passes;
+pub(crate) mod physical;
 pub(crate) mod program;
 mod show;
 
@@ -21,9 +24,12 @@ use crate::semantics::Semantics;
 use crate::source::Span;
 use crate::theory::PredicateId;
 
-use build::Rewrites;
+use compile::{Problem, compile};
+use passes::Forms;
+pub use passes::Pass;
+use physical::Physical;
 pub use program::ArgumentShape;
-use program::{Component, Map, Program, RequestPlan};
+use program::{Component, Map, RequestPlan};
 
 /// A theory compiled for some data, some outputs and a semantics.
 ///
@@ -35,29 +41,52 @@ pub struct Plan {
     pub(crate) outputs: Vec<Output>,
     pub(crate) semantics: Semantics,
     pub(crate) axioms: Vec<PlannedAxiom>,
-    pub(crate) programs: Vec<Program>,
+    pub(crate) programs: Vec<Physical>,
     pub(crate) components: Vec<Component>,
     pub(crate) maps: Vec<Map>,
     pub(crate) requests: Vec<RequestPlan>,
+    /// By axiom, if they were to be kept.
+    forms: Vec<Forms>,
     warnings: Diagnostics,
 }
 
 /// How to plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlanOptions {
-    /// Whether formulas may be rewritten to cheaper ones of the same value and gradient: quantifiers moved
-    /// inward, variables of an `exists` eliminated one at a time. On unless switched off.
-    pub rewrite: bool,
+    /// Whether quantifiers may be moved inward, where the value and the gradient stay the same and it is cheaper. On
+    /// unless switched off.
+    pub narrow: bool,
+    /// Whether the variables of an `exists` may be eliminated one at a time, likewise.
+    pub eliminate: bool,
     /// How many bytes the lists of bindings and the tables of answers may take. A plan that would need more is refused
     /// with the place in the theory that asks for it, instead of exhausting the machine. 4 GiB unless set.
     pub memory: u64,
+    /// Whether to keep what each pass made of the axioms, as text for [`Plan::show_pass`].
+    pub keep_forms: bool,
+    /// Rewrites wherever that is exact, even where it does not pay: for tests, whose theories are small.
+    #[doc(hidden)]
+    pub always: bool,
 }
 
 impl Default for PlanOptions {
     fn default() -> PlanOptions {
         PlanOptions {
-            rewrite: true,
+            narrow: true,
+            eliminate: true,
             memory: 4 << 30,
+            keep_forms: false,
+            always: false,
+        }
+    }
+}
+
+impl PlanOptions {
+    /// Nothing is rewritten: every formula is evaluated as it was written.
+    pub fn as_written() -> PlanOptions {
+        PlanOptions {
+            narrow: false,
+            eliminate: false,
+            ..PlanOptions::default()
         }
     }
 }
@@ -111,22 +140,12 @@ impl Plan {
         semantics: &Semantics,
         options: &PlanOptions,
     ) -> Result<Plan, Diagnostics> {
-        let rewrites = match options.rewrite {
-            true => Rewrites::WhereCheaper,
-            false => Rewrites::Never,
-        };
-        build::plan(data, outputs, semantics, rewrites, options.memory)
-    }
-
-    /// Rewrites wherever that is exact, even where it does not pay: for tests, whose theories are small.
-    #[doc(hidden)]
-    pub fn new_rewritten(
-        data: &Data,
-        outputs: &[Output],
-        semantics: &Semantics,
-    ) -> Result<Plan, Diagnostics> {
-        let memory = PlanOptions::default().memory;
-        build::plan(data, outputs, semantics, Rewrites::Always, memory)
+        compile(Problem {
+            data,
+            outputs,
+            semantics,
+            options,
+        })
     }
 
     /// Leaves only some axioms, such as the members of a family that a phase of training names.
@@ -136,6 +155,8 @@ impl Plan {
         self.axioms.retain(|_| at.next() == Some(&true));
         let mut at = kept.iter();
         self.programs.retain(|_| at.next() == Some(&true));
+        let mut at = kept.iter();
+        self.forms.retain(|_| at.next() == Some(&true));
     }
 
     /// The axioms, families written out.
@@ -166,7 +187,7 @@ impl Plan {
     /// What was rewritten in an axiom, by its place in [`Plan::axioms`].
     pub fn rewrites(&self, axiom: usize) -> impl Iterator<Item = &Rewrite> {
         let program = self.programs.get(axiom);
-        program.into_iter().flat_map(|p| p.rewrites())
+        program.into_iter().flat_map(|p| &p.rewrites)
     }
 
     /// About how much memory the lists of bindings and the maps take.

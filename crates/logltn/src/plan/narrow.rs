@@ -9,125 +9,116 @@
 //! A variable can go only together with those that the guard ties to it, and only if the guard leaves
 //! something: then each binding of the others has as many bindings of it.
 
+use std::convert::Infallible;
+use std::sync::Arc;
+
 use super::Rewrite;
-use super::build::{Builder, Rewrites};
-use super::component::groups;
-use super::elimination::{Member, flatten, formula_variables};
-use super::program::*;
-use crate::diagnostic::Diagnostic;
-use crate::guard::{Join, conjuncts, free_variables};
-use crate::operators::Space;
-use crate::recursion::deep;
+use super::cost::work;
+use super::ground::groups;
+use super::normal::{Kind, Normal};
+use crate::guard::{Join, Scope, conjuncts, free_variables};
+use crate::semantics::Semantics;
 use crate::source::Span;
 use crate::theory::*;
 
 /// How many bindings may be counted to see that a guard leaves something.
 const MAX_COUNTED: u128 = 1 << 20;
 
-/// The part of a quantifier that some members of its body need.
-struct Part<'f> {
-    variables: Vec<VarId>,
-    guard: Option<Guard>,
-    members: Vec<Member<'f>>,
+/// What the pass looks at, and what it has done.
+pub(super) struct Narrow<'a> {
+    pub scope: Scope<'a>,
+    pub semantics: &'a Semantics,
+    /// The axiom as it was written, for people.
+    pub written: &'a Formula,
+    /// Where it does not pay as well.
+    pub always: bool,
+    pub rewrites: &'a mut Vec<Rewrite>,
 }
 
-impl Builder<'_> {
-    /// The node of a quantifier in narrower parts, if that is exact and cheaper.
-    pub(super) fn narrow(
-        &mut self,
-        forall: bool,
-        binding: &Binding,
-        guard: Option<&Guard>,
-        body: &Formula,
-        negate: bool,
-        formula: &Formula,
-    ) -> Result<Option<usize>, Diagnostic> {
-        let Some((parts, bindings, rewrite)) =
-            self.parts(forall, binding, guard, body, negate, formula)
+/// The part of a quantifier that some members of its body need.
+struct Part {
+    variables: Vec<VarId>,
+    guard: Option<Guard>,
+    members: Vec<Normal>,
+}
+
+impl Narrow<'_> {
+    /// The formula with every quantifier in narrower parts where that is exact and cheaper.
+    pub fn apply(&mut self, normal: Normal) -> Normal {
+        if let Some(narrower) = self.quantifier(&normal) {
+            return narrower;
+        }
+        let Ok(normal) = normal.map(&mut |inner| Ok::<_, Infallible>(self.apply(inner)));
+        normal
+    }
+
+    fn quantifier(&mut self, normal: &Normal) -> Option<Normal> {
+        let Kind::Quantifier {
+            forall,
+            binding: Binding::Sorts(variables),
+            guard,
+            body,
+        } = &normal.kind
         else {
-            return Ok(None);
-        };
-        let mut nodes = Vec::with_capacity(parts.len());
-        for part in &parts {
-            nodes.push(self.part(forall, part, formula)?);
-        }
-        let node = match nodes.as_slice() {
-            [only] => *only,
-            _ if forall => self.node(NodeKind::And(nodes), formula),
-            _ => self.node(NodeKind::Or(nodes), formula),
-        };
-        self.program.nodes[node].groundings = Some(bindings);
-        self.program.narrowed.push(rewrite);
-        Ok(Some(node))
-    }
-
-    fn part(&mut self, forall: bool, part: &Part, formula: &Formula) -> Result<usize, Diagnostic> {
-        let conjunction = |this: &mut Self| {
-            let nodes: Result<Vec<usize>, Diagnostic> = (part.members.iter())
-                .map(|(member, negate)| this.formula(member, *negate))
-                .collect();
-            nodes.map(|nodes| match nodes.as_slice() {
-                [only] => *only,
-                _ => this.node(NodeKind::And(nodes), formula),
-            })
-        };
-        let binding = Binding::Sorts(part.variables.clone());
-        match part.members.as_slice() {
-            _ if part.variables.is_empty() => conjunction(self),
-            [(member, negate)] if !forall => {
-                self.exists(&binding, part.guard.as_ref(), member, *negate, formula)
-            }
-            _ => self.quantifier(forall, &binding, part.guard.as_ref(), formula, conjunction),
-        }
-    }
-
-    /// The parts, how many bindings the quantifier has as it is written, and the rewrite for people.
-    fn parts<'f>(
-        &self,
-        forall: bool,
-        binding: &Binding,
-        guard: Option<&Guard>,
-        body: &'f Formula,
-        negate: bool,
-        formula: &Formula,
-    ) -> Option<(Vec<Part<'f>>, u128, Rewrite)> {
-        let semantics = self.semantics;
-        let aggregator = if forall {
-            semantics.forall
-        } else {
-            semantics.exists
-        };
-        let laws = aggregator.laws();
-        let Binding::Sorts(variables) = binding else {
             return None;
         };
-        let wanted = self.rewrites != Rewrites::Never && semantics.space == Space::Log;
+        let (forall, span) = (*forall, normal.span);
+        let (parts, bindings, mut rewrite) =
+            self.parts(forall, variables, guard.as_deref(), body)?;
+        let joined = parts.iter().map(|part| self.part_text(forall, part));
+        let joined = joined.collect::<Vec<_>>();
+        rewrite.after = joined.join(if forall { " and " } else { " or " });
+        rewrite.before =
+            (self.scope.theory()).written_text(self.scope.variables, self.written, span);
+        let parts = parts.into_iter().map(|part| {
+            let body = Normal::connective(true, part.members, span);
+            if part.variables.is_empty() {
+                return body;
+            }
+            let kind = Kind::Quantifier {
+                forall,
+                binding: Binding::Sorts(part.variables),
+                guard: part.guard.map(Arc::new),
+                body: Box::new(body),
+            };
+            self.apply(Normal::new(kind, span))
+        });
+        let parts = parts.collect();
+        self.rewrites.push(rewrite);
+        let mut narrower = Normal::connective(forall, parts, span);
+        narrower.groundings = Some(bindings);
+        Some(narrower)
+    }
+
+    /// The parts, how many bindings the quantifier has as it is written, and what the rewrite costs.
+    fn parts(
+        &self,
+        forall: bool,
+        variables: &[VarId],
+        guard: Option<&Guard>,
+        body: &Normal,
+    ) -> Option<(Vec<Part>, u128, Rewrite)> {
         // Inner quantifiers are counted per binding around them, which would change.
-        if !wanted || !laws.idempotent || has_quantifier(body) {
+        if !self.semantics.is_idempotent(forall) || body.has_quantifier() {
             return None;
         }
         let conditions = guard.map(conjuncts).unwrap_or_default();
-        let scope = self.guard_scope();
-        let is_outer = |v: &VarId| self.scope.iter().any(|s| s.variables.contains(v));
-        let looks_outside = |g: &&Guard| free_variables(g).iter().any(is_outer);
-        if conditions.iter().any(|g| scope.may_fail(g)) || conditions.iter().any(looks_outside) {
+        let looks_outside = |g: &&Guard| free_variables(g).iter().any(|v| !variables.contains(v));
+        let may_fail = |g: &&Guard| self.scope.may_fail(g);
+        if conditions.iter().any(|g| may_fail(g) || looks_outside(g)) {
             return None;
         }
-        let same_as_or = semantics.or.name() == aggregator.name();
-        let members = if forall && laws.is_linear() && semantics.and.laws().adds {
-            let mut members = Vec::new();
-            flatten(body, negate, &mut members);
-            members
-        } else if !forall && laws.regroups && same_as_or {
-            disjuncts(body, negate)
-        } else {
-            vec![(body, negate)]
+        let members = match forall {
+            true if self.semantics.forall_splits_over_and() => body.conjuncts(),
+            false if self.semantics.exists_splits_over_or() => body.disjuncts(),
+            _ => vec![body],
         };
         let groups = groups(variables, conditions);
-        let mut parts: Vec<(Vec<bool>, Vec<Member>)> = Vec::new();
+        // The members that read of the same groups of variables; for `exists` each by itself.
+        let mut parts: Vec<(Vec<bool>, Vec<&Normal>)> = Vec::new();
         for member in members {
             let mut read = Vec::new();
-            formula_variables(member.0, &mut read);
+            member.variables(&mut read);
             let touched: Vec<bool> = (groups.iter())
                 .map(|(own, _)| own.iter().any(|v| read.contains(v)))
                 .collect();
@@ -146,71 +137,41 @@ impl Builder<'_> {
             return None;
         }
         let mut rewrite = Rewrite::default();
-        let mut texts = Vec::new();
         let mut narrowed = Vec::new();
         for (touched, members) in parts {
-            let weight: f64 = members.iter().map(|(m, _)| self.weight(m)).sum();
-            let own = || {
-                touched
-                    .iter()
-                    .zip(&groups)
-                    .filter(|(t, _)| **t)
-                    .map(|(_, g)| g)
-            };
-            let size = touched
-                .iter()
-                .zip(&sizes)
-                .filter(|(t, _)| **t)
-                .map(|(_, n)| *n as f64);
-            rewrite.cost_before += bindings as f64 * (weight + 2.0);
-            rewrite.cost_after += size.product::<f64>() * (weight + 2.0);
-            let mut variables: Vec<VarId> = own().flat_map(|(v, _)| v.iter().copied()).collect();
+            let each: f64 = 2.0 + members.iter().map(|m| work(&self.scope, m)).sum::<f64>();
+            let (mut variables, mut conditions) = (Vec::new(), Vec::new());
+            let mut size = 1.0;
+            for ((_, (own, guards)), n) in
+                (touched.iter().zip(&groups).zip(&sizes)).filter(|((t, _), _)| **t)
+            {
+                variables.extend_from_slice(own);
+                conditions.extend(guards.iter().copied().cloned());
+                size *= *n as f64;
+            }
+            rewrite.cost_before += bindings as f64 * each;
+            rewrite.cost_after += size * each;
             variables.sort_unstable();
-            let mut conditions: Vec<Guard> = own()
-                .flat_map(|(_, g)| g.iter().copied().cloned())
-                .collect();
-            conditions.sort_by_key(|g| g.span.start);
-            let guard = match conditions.len() {
-                0 => None,
-                1 => conditions.pop(),
-                _ => Some(Guard {
-                    span: conditions
-                        .iter()
-                        .fold(conditions[0].span, |s: Span, g| s.to(g.span)),
-                    kind: GuardKind::And(conditions),
-                }),
-            };
-            let part = Part {
+            narrowed.push(Part {
                 variables,
-                guard,
-                members,
-            };
-            texts.push(self.part_text(forall, &part));
-            narrowed.push(part);
+                guard: conjunction(conditions),
+                members: members.into_iter().cloned().collect(),
+            });
         }
-        if self.rewrites == Rewrites::WhereCheaper && rewrite.cost_after >= rewrite.cost_before {
-            return None;
-        }
-        rewrite.before = self.theory().sentence_text(self.variables, formula);
-        rewrite.after = texts.join(if forall { " and " } else { " or " });
-        Some((narrowed, bindings, rewrite))
+        let pays = rewrite.cost_after < rewrite.cost_before;
+        (self.always || pays).then_some((narrowed, bindings, rewrite))
     }
 
     /// How many bindings a group of variables has; `None` if there are too many to count.
     fn count_group(&self, variables: &[VarId], conditions: &[&Guard]) -> Option<u128> {
-        let scope = self.guard_scope();
+        let scope = self.scope;
         if conditions.is_empty() {
-            return Some(
-                variables
-                    .iter()
-                    .map(|v| u128::from(scope.size_of(*v)))
-                    .product(),
-            );
+            let sizes = variables.iter().map(|v| u128::from(scope.size_of(*v)));
+            return Some(sizes.product());
         }
         let mut count = 0;
-        let mut env = self.env.clone();
         Join::over_sorts(scope, variables, conditions)
-            .run(&mut env, &mut |_, _| {
+            .run(&mut scope.environment(), &mut |_, _| {
                 count += 1;
                 count <= MAX_COUNTED
             })
@@ -219,52 +180,31 @@ impl Builder<'_> {
     }
 
     fn part_text(&self, forall: bool, part: &Part) -> String {
-        let theory = self.theory();
-        let members: Vec<String> = (part.members.iter())
-            .map(|(member, negate)| {
-                let text = theory.formula_text(self.variables, member);
-                if *negate { format!("not {text}") } else { text }
-            })
-            .collect();
-        let body = members.join(" and ");
+        let (theory, variables) = (self.scope.theory(), self.scope.variables);
+        let members = part.members.iter();
+        let members = members.map(|member| theory.normal_text(variables, member));
+        let body = members.collect::<Vec<_>>().join(" and ");
         if part.variables.is_empty() {
             return body;
         }
         let word = if forall { "forall" } else { "exists" };
-        let names = part
-            .variables
-            .iter()
-            .map(|v| self.variables[v.index()].name.as_str());
-        let names = names.collect::<Vec<_>>().join(", ");
+        let names = self.scope.names(&part.variables).join(", ");
         let guard = match &part.guard {
-            Some(guard) => format!(" where {}", theory.guard_text(self.variables, guard)),
+            Some(guard) => format!(" where {}", theory.guard_text(variables, guard)),
             None => String::new(),
         };
         format!("({word} {names}{guard}. {body})")
     }
 }
 
-/// The members of a disjunction. Nested ones stay: a mean of means is not a mean.
-fn disjuncts(formula: &Formula, negate: bool) -> Vec<Member<'_>> {
-    deep(|| match &formula.kind {
-        FormulaKind::Not(inner) => disjuncts(inner, !negate),
-        FormulaKind::Or(members) if !negate => members.iter().map(|m| (m, false)).collect(),
-        FormulaKind::And(members) if negate => members.iter().map(|m| (m, true)).collect(),
-        FormulaKind::Implies(a, b) if !negate => vec![(a.as_ref(), true), (b.as_ref(), false)],
-        _ => vec![(formula, negate)],
-    })
-}
-
-fn has_quantifier(formula: &Formula) -> bool {
-    deep(|| match &formula.kind {
-        FormulaKind::Atom { .. } => false,
-        FormulaKind::Not(inner) => has_quantifier(inner),
-        FormulaKind::And(members) | FormulaKind::Or(members) => members.iter().any(has_quantifier),
-        FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
-            has_quantifier(a) || has_quantifier(b)
-        }
-        FormulaKind::Quantified {
-            quantifier, body, ..
-        } => !quantifier.is_big_connective() || has_quantifier(body),
-    })
+/// All of them, in the order of the text.
+fn conjunction(mut conditions: Vec<Guard>) -> Option<Guard> {
+    conditions.sort_by_key(|g| g.span.start);
+    match conditions.len() {
+        0 | 1 => conditions.pop(),
+        _ => Some(Guard {
+            span: (conditions.iter()).fold(conditions[0].span, |s: Span, g| s.to(g.span)),
+            kind: GuardKind::And(conditions),
+        }),
+    }
 }

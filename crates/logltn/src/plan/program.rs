@@ -10,6 +10,7 @@
 //! they never see variables, sorts or guards.
 
 use super::Rewrite;
+use super::ground::{Bound, KeyIds};
 use crate::source::Span;
 use crate::theory::*;
 
@@ -52,10 +53,7 @@ pub(crate) enum ComponentSource {
     /// All rows of a table.
     Rows(TableId),
     /// What a guard keeps of some variables' combinations, or of a table's rows.
-    Guarded {
-        variables: Vec<VarId>,
-        rows_of: Option<TableId>,
-    },
+    Guarded { rows_of: Option<TableId> },
 }
 
 /// What the tuples of a component add to a slot.
@@ -133,16 +131,10 @@ pub(crate) struct Program {
     /// Look-ups of guards' keys that several components determine.
     pub key_tables: Vec<rustc_hash::FxHashMap<u64, u32>>,
     pub eliminations: Vec<Elimination>,
-    /// Quantifiers in narrower parts, for people.
-    pub narrowed: Vec<Rewrite>,
-}
-
-impl Program {
-    pub fn rewrites(&self) -> impl Iterator<Item = &Rewrite> {
-        self.narrowed
-            .iter()
-            .chain(self.eliminations.iter().map(|e| &e.rewrite))
-    }
+    /// The outer variables of each elimination, and the numbers of its keys.
+    pub elimination_keys: Vec<(Vec<VarId>, KeyIds)>,
+    /// What the passes have rewritten, for people.
+    pub rewrites: Vec<Rewrite>,
 }
 
 /// An `exists` whose variables are eliminated one after another, instead of going through all bindings.
@@ -170,8 +162,6 @@ pub(crate) struct Elimination {
     pub log_unread: f64,
     /// All combinations of all steps, over all keys.
     pub combinations: u128,
-    /// What it came from and what it became, for people.
-    pub rewrite: Rewrite,
 }
 
 /// Instead of a list: the guard leaves nothing.
@@ -218,6 +208,16 @@ impl Elimination {
             messages.push(message);
         }
         product
+    }
+
+    /// About how much work one outer binding is, beside its factors.
+    pub fn cost(&self) -> u64 {
+        let keys = self.counts.len().max(1) as u128;
+        let steps = self.steps.len().max(1) as u128;
+        let inputs: usize = self.steps.iter().map(|s| s.inputs.len()).sum();
+        // Forward and backward, a combination reads or adds to each of its inputs, and has an exponential and its sum.
+        let each = 2 * (inputs as u128 / steps + 2);
+        u64::try_from(each * self.combinations / keys).unwrap_or(u64::MAX / 4)
     }
 
     pub fn bytes(&self) -> usize {
@@ -285,6 +285,8 @@ pub(crate) struct Level {
     pub wide_adds: Vec<SlotAdd>,
     /// Look-ups that are complete at this level.
     pub resolves: Vec<Resolve>,
+    /// What each of the components binds.
+    pub bound: Vec<Bound>,
 }
 
 #[derive(Clone, Debug)]
@@ -293,8 +295,8 @@ pub(crate) struct ComponentUse {
     /// The slot, at the parent level, that holds the key.
     pub key_slot: Option<usize>,
     /// The variables that it binds, and those that its guard looks at, for people.
-    pub names: String,
-    pub key_names: String,
+    pub names: Vec<String>,
+    pub key_names: Vec<String>,
 }
 
 #[derive(Clone, Debug)]

@@ -1,10 +1,11 @@
 //! The plan for people: what `logltn check --plan` prints.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
-use super::Plan;
-use super::clause::Clause;
+use super::physical::{LevelComponent, Lookup, Physical};
 use super::program::*;
+use super::{Pass, Plan};
+use crate::guard::with_names;
 use crate::output::OutputKind;
 
 /// `12,345,678`
@@ -38,38 +39,7 @@ impl fmt::Display for Plan {
             writeln!(f, "  {}", self.request_line(i, request))?;
         }
         writeln!(f, "\nAxioms")?;
-        let mut shown = None;
-        let mut alike = 0;
-        for (axiom, program) in self.axioms.iter().zip(&self.programs) {
-            if shown == Some(axiom.axiom) {
-                alike += 1;
-                continue;
-            }
-            more_like_it(f, alike)?;
-            (shown, alike) = (Some(axiom.axiom), 0);
-            write!(
-                f,
-                "  {}: {} groundings",
-                axiom.name,
-                grouped(axiom.groundings)
-            )?;
-            if axiom.groundings != axiom.groundings_before {
-                write!(f, " of {}", grouped(axiom.groundings_before))?;
-            }
-            writeln!(f)?;
-            for rewrite in program.rewrites() {
-                writeln!(f, "    as written: {}", rewrite.before)?;
-                writeln!(f, "    rewritten:  {}", rewrite.after)?;
-                writeln!(
-                    f,
-                    "    cost:       about {} operations before, {} after, for each binding around it",
-                    grouped(rewrite.cost_before.ceil() as u128),
-                    grouped(rewrite.cost_after.ceil() as u128)
-                )?;
-            }
-            self.node(f, program, program.root, 2)?;
-        }
-        more_like_it(f, alike)?;
+        self.each_family(f, |f, axiom| self.axiom(f, axiom))?;
         writeln!(
             f,
             "\nMemory of the lists and maps: {}",
@@ -84,14 +54,142 @@ fn mean(counts: &[u128]) -> u128 {
     counts.iter().map(|c| c / n).sum::<u128>() + counts.iter().map(|c| c % n).sum::<u128>() / n
 }
 
-fn more_like_it(f: &mut fmt::Formatter<'_>, alike: usize) -> fmt::Result {
-    match alike {
-        0 => Ok(()),
-        n => writeln!(f, "  … and {n} more of the family"),
-    }
-}
-
 impl Plan {
+    /// What a pass made of an axiom, by its place in [`Plan::axioms`]. The first three passes leave a formula; what they
+    /// made is there if [`PlanOptions::keep_forms`](super::PlanOptions::keep_forms) said so.
+    pub fn form(&self, axiom: usize, pass: Pass) -> Option<String> {
+        let program = self.programs.get(axiom)?;
+        let kept = |at: usize| self.forms.get(axiom)?.get(at).cloned();
+        match pass {
+            Pass::Normal => kept(0),
+            Pass::Narrow => kept(1),
+            Pass::Eliminate => kept(2),
+            Pass::Ground => {
+                let mut out = String::new();
+                self.node(&mut out, program, program.root, 0).ok()?;
+                Some(out)
+            }
+            Pass::Lower => Some(self.lowered_text(program)),
+        }
+    }
+
+    /// What a pass made of all axioms, for people.
+    pub fn show_pass(&self, pass: Pass) -> String {
+        let mut out = String::new();
+        let written = self.each_family(&mut out, |out, axiom| {
+            writeln!(out, "  {}", self.axioms[axiom].name)?;
+            let form = self.form(axiom, pass).unwrap_or_default();
+            form.lines()
+                .try_for_each(|line| writeln!(out, "    {line}"))
+        });
+        written.map_or_else(|_| String::new(), |()| out)
+    }
+
+    /// The axioms, of each family the first member only.
+    fn each_family<W: Write>(
+        &self,
+        out: &mut W,
+        mut write: impl FnMut(&mut W, usize) -> fmt::Result,
+    ) -> fmt::Result {
+        let mut at = 0;
+        for family in self.axioms.chunk_by(|a, b| a.axiom == b.axiom) {
+            write(out, at)?;
+            at += family.len();
+            if family.len() > 1 {
+                writeln!(out, "  … and {} more of the family", family.len() - 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All that is known about one axiom.
+    fn axiom(&self, out: &mut impl Write, index: usize) -> fmt::Result {
+        let (axiom, program) = (&self.axioms[index], &self.programs[index]);
+        write!(
+            out,
+            "  {}: {} groundings",
+            axiom.name,
+            grouped(axiom.groundings)
+        )?;
+        if axiom.groundings != axiom.groundings_before {
+            write!(out, " of {}", grouped(axiom.groundings_before))?;
+        }
+        writeln!(out)?;
+        let mut last = None;
+        for pass in Pass::ALL {
+            if let Some(form) = self.forms.get(index).and_then(|f| f.get(pass as usize))
+                && last != Some(form)
+            {
+                writeln!(out, "    {:<11} {form}", format!("{pass}:"))?;
+                last = Some(form);
+            }
+        }
+        for rewrite in &program.rewrites {
+            writeln!(out, "    as written: {}", rewrite.before)?;
+            writeln!(out, "    rewritten:  {}", rewrite.after)?;
+            writeln!(
+                out,
+                "    cost:       about {} operations before, {} after, for each binding around it",
+                grouped(rewrite.cost_before.ceil() as u128),
+                grouped(rewrite.cost_after.ceil() as u128)
+            )?;
+        }
+        self.node(out, program, program.root, 2)
+    }
+
+    /// The parts that the lanes share, and the blocks that they go through.
+    fn lowered_text(&self, program: &Physical) -> String {
+        let mut lines = Vec::new();
+        let counted = |n: usize, what: &str| match n {
+            1 => format!("1 {what}"),
+            n => format!("{} {what}s", grouped(n as u128)),
+        };
+        for (i, root) in program.roots.iter().enumerate() {
+            let how = match (
+                root.clause.map(|c| &program.clauses[c]),
+                &program.nodes[root.node].kind,
+            ) {
+                (Some(clause), _) => {
+                    let over = match clause.over_rows {
+                        true => format!(", over rows of {}", counted(clause.classes, "class")),
+                        false => String::new(),
+                    };
+                    let literals = counted(clause.literals.len(), "literal");
+                    format!(
+                        "a small clause of {literals}{over}, by level {}",
+                        clause.level
+                    )
+                }
+                (None, NodeKind::Quantifier { level, .. }) => {
+                    format!("a quantifier, by level {level}")
+                }
+                (None, _) => "outside of all quantifiers".to_string(),
+            };
+            let parts = program.roots.len();
+            lines.push(format!(
+                "part {} of {parts}: {how}; about {} a binding",
+                i + 1,
+                counted(root.cost as usize, "operation")
+            ));
+        }
+        for (i, level) in program.levels.iter().enumerate().skip(1) {
+            let components = level.components.iter().map(|c| match c.names.as_slice() {
+                [] => "a condition".to_string(),
+                names => names.join(", "),
+            });
+            lines.push(format!(
+                "level {i} in level {}: {}; blocks of {}, {}, {}, {}",
+                level.parent,
+                components.collect::<Vec<_>>().join(" × "),
+                counted(level.capacity, "binding"),
+                counted(level.adds.len() + level.wide_adds.len(), "slot"),
+                counted(level.buffers, "buffer"),
+                counted(level.resolves.len(), "look-up"),
+            ));
+        }
+        lines.join("\n") + "\n"
+    }
+
     fn request_line(&self, index: usize, request: &RequestPlan) -> String {
         let theory = self.data.theory();
         let shape: Vec<_> = (request.shape.iter()).map(|s| self.shape_text(s)).collect();
@@ -142,7 +240,7 @@ impl Plan {
         codes.sort_unstable();
         codes.dedup();
         let looked_up = self.programs.iter().flat_map(|p| &p.levels).any(|level| {
-            let is_it = |r: &Resolve| matches!(r.table, ResolveTable::Request(q) if q == request);
+            let is_it = |r: &Lookup| matches!(r.table, ResolveTable::Request(q) if q == request);
             level.resolves.iter().any(is_it)
         });
         if looked_up {
@@ -164,8 +262,8 @@ impl Plan {
 
     fn node(
         &self,
-        f: &mut fmt::Formatter<'_>,
-        program: &Program,
+        f: &mut impl Write,
+        program: &Physical,
         node: usize,
         depth: usize,
     ) -> fmt::Result {
@@ -187,8 +285,10 @@ impl Plan {
                 body,
             } => {
                 let word = if *forall { "forall" } else { "exists" };
-                let level = &program.levels[*level];
-                match level.components.as_slice() {
+                let components = &program.levels[*level].components;
+                let mut components: Vec<&LevelComponent> = components.iter().collect();
+                components.sort_by_key(|c| c.position);
+                match components.as_slice() {
                     [only] => writeln!(f, "{indent}{word} {}", self.component_text(only))?,
                     several => {
                         writeln!(f, "{indent}{word}, all combinations of")?;
@@ -197,11 +297,16 @@ impl Plan {
                         }
                     }
                 }
-                if let Some(clause) = self.clause(program, node) {
-                    let count = clause.literals.len();
+                let clause = (program.roots.iter())
+                    .find(|r| r.node == node)
+                    .and_then(|r| r.clause);
+                if let Some(clause) = clause.map(|c| &program.clauses[c])
+                    && clause.literals.len() > 1
+                {
                     writeln!(
                         f,
-                        "{indent}  a clause of {count} literals: value and derivatives in one pass"
+                        "{indent}  a clause of {} literals: value and derivatives in one pass",
+                        clause.literals.len()
                     )?;
                 }
                 self.node(f, program, *body, depth + 1)
@@ -230,23 +335,13 @@ impl Plan {
         }
     }
 
-    /// The small clause that a quantifier outside of all others is about.
-    fn clause(&self, program: &Program, node: usize) -> Option<Clause> {
-        let outside = match &program.nodes[program.root].kind {
-            NodeKind::And(members) => members.contains(&node),
-            _ => program.root == node,
-        };
-        let clause = Clause::of(program, node, &self.semantics)?;
-        (outside && clause.literals.len() > 1).then_some(clause)
-    }
-
-    fn component_text(&self, used: &ComponentUse) -> String {
+    fn component_text(&self, used: &LevelComponent) -> String {
         let component = &self.components[used.component];
         let theory = self.data.theory();
         let count = grouped(component.len() as u128);
-        let names = match used.names.contains(',') {
-            true => format!("({})", used.names),
-            false => used.names.clone(),
+        let names = match used.names.len() {
+            1 => used.names[0].clone(),
+            _ => format!("({})", used.names.join(", ")),
         };
         match &component.source {
             ComponentSource::Sort(sort) => {
@@ -263,21 +358,22 @@ impl Plan {
                 )
             }
             ComponentSource::Guarded { .. } => {
-                let lists = match used.key_names.as_str() {
-                    "" => String::new(),
+                let lists = match used.key_names.as_slice() {
+                    [] => String::new(),
                     keys => format!(
-                        " in {} lists, one for each {keys}",
-                        grouped(component.keys() as u128)
+                        " in {} lists, one for each {}",
+                        grouped(component.keys() as u128),
+                        keys.join(", ")
                     ),
                 };
-                let what = match names.as_str() {
-                    "" => "a condition on outer variables only".to_string(),
-                    names => names.to_string(),
+                let what = match used.names.is_empty() {
+                    true => "a condition on outer variables only".to_string(),
+                    false => names,
                 };
                 format!(
                     "{what}: {count} of {} kept{lists}; {}",
                     grouped(component.candidates),
-                    component.method
+                    with_names(&component.method, &used.names)
                 )
             }
         }

@@ -1,7 +1,7 @@
 //! What `check --json` prints.
 
 use logltn::theory::{ColumnSort, SortId, SortKind, TableId};
-use logltn::{Diagnostics, Number, Output, OutputKind, Plan};
+use logltn::{Diagnostics, Number, Output, OutputKind, Pass, Plan};
 use logltn_train::manifest::{Constant, Grounding};
 use logltn_train::project::Project;
 use serde::Serialize;
@@ -25,7 +25,23 @@ pub struct Document<'a> {
     /// With `--plan`.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<String>,
+    /// With `--plan`: what each pass made of the axioms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passes: Option<Vec<PassInfo<'a>>>,
     warnings: Vec<Message<'a>>,
+}
+
+#[derive(Serialize)]
+struct PassInfo<'a> {
+    name: &'static str,
+    axioms: Vec<Form<'a>>,
+}
+
+/// An axiom after a pass.
+#[derive(Serialize)]
+struct Form<'a> {
+    name: &'a str,
+    form: String,
 }
 
 #[derive(Serialize)]
@@ -110,7 +126,7 @@ struct Axiom<'a> {
 pub fn document<'a>(
     project: &'a Project,
     plan: &'a Plan,
-    with_plan: bool,
+    passes: Option<&[Pass]>,
     found: &'a Diagnostics,
 ) -> Document<'a> {
     let theory = project.theory();
@@ -126,8 +142,21 @@ pub fn document<'a>(
         predicates: predicates(project),
         axioms: axioms(project, plan),
         memory_bytes: plan.memory_bytes(),
-        plan: with_plan.then(|| plan.to_string()),
+        plan: passes.map(|_| plan.to_string()),
+        passes: passes.map(|all| all.iter().map(|pass| pass_info(plan, *pass)).collect()),
         warnings: messages(found),
+    }
+}
+
+fn pass_info(plan: &Plan, pass: Pass) -> PassInfo<'_> {
+    let axioms = plan.axioms().iter().enumerate();
+    let axioms = axioms.map(|(i, axiom)| Form {
+        name: &axiom.name,
+        form: plan.form(i, pass).unwrap_or_default(),
+    });
+    PassInfo {
+        name: pass.name(),
+        axioms: axioms.collect(),
     }
 }
 

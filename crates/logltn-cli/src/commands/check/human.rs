@@ -1,7 +1,7 @@
 //! What `check` prints for people.
 
 use logltn::theory::{Axiom, ParamId, SortId, SortKind, TableId};
-use logltn::{Plan, PlannedAxiom};
+use logltn::{Pass, Plan, PlannedAxiom};
 use logltn_train::manifest::{
     Constant, Grounding, Individuals, Layer, Network, NetworkBody, Param,
 };
@@ -10,11 +10,14 @@ use logltn_train::project::Project;
 use super::document::output_name;
 use crate::text::{Align, bytes, counted, percent, real, table, thousands};
 
-/// The head, the axioms, and with `with_plan` the plan.
-pub fn text(project: &Project, plan: &Plan, with_plan: bool) -> String {
+/// The head, the axioms, and with `passes` the plan, or what one of them made of the axioms.
+pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>) -> String {
+    if let Some([pass]) = passes {
+        return format!("after pass {pass}\n{}", plan.show_pass(*pass));
+    }
     let mut out = head(project);
-    out += &axioms(project, plan, with_plan);
-    if with_plan {
+    out += &axioms(project, plan, passes.is_some());
+    if passes.is_some() {
         out += &format!("plan\n{}\n", indented(&plan.to_string(), 2));
     }
     out += &format!(

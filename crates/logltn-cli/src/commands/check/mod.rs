@@ -6,6 +6,7 @@ mod warnings;
 
 use std::path::PathBuf;
 
+use logltn::{Pass, Plan, PlanOptions};
 use logltn_train::project::Project;
 
 use crate::commands::load;
@@ -23,10 +24,23 @@ pub struct Arguments {
     /// Print the plan as well, and every member of a family
     #[arg(long)]
     plan: bool,
+    /// With `--plan`, only what one pass of the planner made of the axioms
+    #[arg(long, value_name = "NAME", requires = "plan", value_parser = PASSES)]
+    pass: Option<String>,
     /// Print one JSON document and nothing else
     #[arg(long)]
     json: bool,
 }
+
+const PASSES: [&str; Pass::ALL.len()] = {
+    let mut names = [""; Pass::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = Pass::ALL[i].name();
+        i += 1;
+    }
+    names
+};
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
@@ -34,7 +48,17 @@ pub fn run(arguments: &Arguments) -> Outcome {
         Ok(loaded) => loaded,
         Err(outcome) => return outcome,
     };
-    let plan = project.plan(&project.manifest.semantics);
+    let options = PlanOptions {
+        keep_forms: arguments.plan,
+        ..PlanOptions::default()
+    };
+    let semantics = &project.manifest.semantics;
+    let plan = Plan::new_with(&project.data, &project.outputs, semantics, &options);
+    let passes = match arguments.pass.as_deref().and_then(Pass::named) {
+        Some(one) => vec![one],
+        None => Pass::ALL.to_vec(),
+    };
+    let passes = arguments.plan.then_some(passes.as_slice());
     check_labels(&project, &mut found);
     let plan = match plan {
         Ok(plan) if !found.has_errors() => plan,
@@ -49,10 +73,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
     warnings::one_sided(&project, &mut found);
     warnings::networks(&project, &mut found);
     if arguments.json {
-        let document = document::document(&project, &plan, arguments.plan, &found);
+        let document = document::document(&project, &plan, passes, &found);
         return console::print_json(&document);
     }
-    let outcome = console::print(&human::text(&project, &plan, arguments.plan));
+    let outcome = console::print(&human::text(&project, &plan, passes));
     console::report(&found);
     outcome
 }

@@ -9,18 +9,15 @@
 //! Where both exponentials are too small for that, the log of their sum is computed in log space as everywhere else; where
 //! most are, or some are infinite, the clause goes node by node in that step ([`Exponentials`]).
 
-mod exec;
 mod kernel;
 mod operator;
 mod tables;
 
-use super::exec::Place;
 use super::run::{Lane, Partial, Run};
 use crate::operators::{Settings, State, Summand};
-use crate::plan::clause::{Form, MOST_LITERALS};
+use crate::plan::physical::{ClauseLiteral, Form, MOST_LITERALS, Place, SmallClause};
 use crate::vector::{Power, Real, run_task};
 
-pub(super) use exec::{ClauseLiteral, ExecClause};
 use kernel::{Bindings, GATHERED, OverPlaces, OverRows, OverSums};
 use operator::{Greatest, Itself, Log, LogSum, Operator, Product, Squared};
 pub(super) use tables::Tables;
@@ -74,13 +71,16 @@ impl Fused {
     }
 }
 
-impl ExecClause {
+impl SmallClause {
     fn wants_exponentials(&self) -> bool {
         matches!(self.form, Form::LogExp { .. } | Form::ExistsClass { .. })
     }
 
     /// What its exponentials are like in this step, by those of its literals' requests, plain or negated.
-    pub fn exponentials(&self, mut of: impl FnMut(&ClauseLiteral) -> Exponentials) -> Exponentials {
+    pub(in crate::engine) fn exponentials(
+        &self,
+        mut of: impl FnMut(&ClauseLiteral) -> Exponentials,
+    ) -> Exponentials {
         let mut all = Exponentials::default();
         if self.wants_exponentials() {
             // As if literals knew nothing of each other; a row of classes has one that is not small.
@@ -95,7 +95,7 @@ impl ExecClause {
     }
 
     /// Whether it may be evaluated in one go now.
-    pub fn is_possible(&self, settings: &Settings<f64>) -> bool {
+    pub(in crate::engine) fn is_possible(&self, settings: &Settings<f64>) -> bool {
         match self.form {
             Form::Product {
                 summand: Summand::Power(_),
@@ -108,7 +108,11 @@ impl ExecClause {
     }
 
     /// Whether the tables are worth it for so many bindings.
-    pub fn is_worth_it(&self, bindings: u64, lengths: impl Fn(usize) -> usize) -> bool {
+    pub(in crate::engine) fn is_worth_it(
+        &self,
+        bindings: u64,
+        lengths: impl Fn(usize) -> usize,
+    ) -> bool {
         let mut numbers = 0;
         for (k, literal) in self.literals.iter().enumerate() {
             let same =
@@ -209,7 +213,7 @@ impl<T: Real> Run<'_, '_, T> {
     /// Where the literals of the block's bindings are in the clauses' tables.
     fn place_literals(
         &mut self,
-        clause: &ExecClause,
+        clause: &SmallClause,
         fused: Fused,
         tables: &Tables<T>,
         len: usize,
@@ -232,7 +236,7 @@ impl<T: Real> Run<'_, '_, T> {
     /// Goes through a block; the sum of its values.
     fn clause_block(
         &mut self,
-        clause: &ExecClause,
+        clause: &SmallClause,
         tables: &Tables<T>,
         len: usize,
         sums: &mut Sums<T>,
@@ -298,7 +302,7 @@ impl<T: Real> Run<'_, '_, T> {
     /// exponentials.
     fn clause_in_log_space(
         &mut self,
-        clause: &ExecClause,
+        clause: &SmallClause,
         fused: Fused,
         tables: &Tables<T>,
         len: usize,
@@ -405,7 +409,7 @@ impl<T: Real> Block<'_, T> {
 
 /// The factor of a clause's derivatives that is the same for all bindings, from the derivative of the loss by its axiom.
 pub(super) fn common_factor(
-    clause: &ExecClause,
+    clause: &SmallClause,
     settings: &Settings<f64>,
     total: &State,
     by_axiom: f64,
@@ -417,7 +421,7 @@ pub(super) fn common_factor(
 /// Adds the derivatives of one part, from all lanes in their order, to those by the literals of a request.
 #[allow(clippy::too_many_arguments)] // a clause, its tables, and the lanes' and the request's derivatives
 pub(super) fn finish<'s, T: Real>(
-    clause: &ExecClause,
+    clause: &SmallClause,
     fused: Fused,
     tables: &Tables<T>,
     request: usize,

@@ -1,18 +1,16 @@
 //! Atoms to literals: which request they belong to, and how each component in scope adds to their place
 //! in its table.
 
-use super::build::Builder;
-use super::component::InScope;
-use super::memory::PER_PLACE;
-use super::program::*;
+use super::{Bound, Ground};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::Cell;
+use crate::plan::program::*;
 use crate::source::Span;
 use crate::theory::*;
 
 /// What makes two maps the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum MapKey {
+pub(in crate::plan) enum MapKey {
     /// Parts of a request's code: strides and places in the tuple, and the constant part.
     Rows {
         component: usize,
@@ -33,7 +31,7 @@ enum Leaf {
     Bound(VarId),
 }
 
-impl Builder<'_> {
+impl Ground<'_> {
     pub(super) fn literal(
         &mut self,
         predicate: PredicateId,
@@ -51,9 +49,9 @@ impl Builder<'_> {
             .map(|a| self.argument(a, &mut leaves))
             .collect();
         let request = self.request(predicate, shape, span)?;
-        self.requests[request].occurs[usize::from(negated)] = true;
+        self.shared.requests[request].occurs[usize::from(negated)] = true;
 
-        let slot = self.new_slot(SlotBase::default());
+        let slot = self.new_slot();
         if let Some(class) = class {
             self.class(predicate, class, slot)?;
         }
@@ -82,22 +80,19 @@ impl Builder<'_> {
     fn leaf(&self, term: &Term) -> (Leaf, SortId) {
         match &term.kind {
             TermKind::Variable(id) => {
-                let sort = match self.variables[id.index()].sort {
+                let sort = match self.scope.variables[id.index()].sort {
                     ColumnSort::Sort(sort) => sort,
                     // The resolver lets no number in.
                     ColumnSort::Int | ColumnSort::Real => SortId(0),
                 };
-                match (self.fixed[id.index()], self.env[id.index()]) {
-                    (true, Cell::Individual(index)) => (Leaf::Fixed(index), sort),
-                    _ => (Leaf::Bound(*id), sort),
-                }
+                (Leaf::Bound(*id), sort)
             }
             TermKind::Individual(sort, index) => (Leaf::Fixed(*index), *sort),
             TermKind::Constant(id) => (
-                Leaf::Fixed(self.data.constant_index(*id)),
-                self.theory()[*id].sort,
+                Leaf::Fixed(self.scope.data.constant_index(*id)),
+                self.scope.theory()[*id].sort,
             ),
-            TermKind::Apply(function, _) => match self.theory()[*function].result {
+            TermKind::Apply(function, _) => match self.scope.theory()[*function].result {
                 ArgumentSort::Sort(sort) => (Leaf::Fixed(0), sort),
                 ArgumentSort::Vector(_) => (Leaf::Fixed(0), SortId(0)),
             },
@@ -111,7 +106,7 @@ impl Builder<'_> {
         span: Span,
     ) -> Result<usize, Diagnostic> {
         let key = (predicate, shape);
-        if let Some(&known) = self.request_index.get(&key) {
+        if let Some(&known) = self.shared.request_index.get(&key) {
             return Ok(known);
         }
         let mut extents = Vec::new();
@@ -122,19 +117,19 @@ impl Builder<'_> {
                 Code::TooManyBindings,
                 format!(
                     "predicate `{}` has more possible arguments than can be numbered",
-                    self.theory()[predicate].name
+                    self.scope.theory()[predicate].name
                 ),
             )
-            .at(&self.theory().source, span, ""));
+            .at(&self.scope.theory().source, span, ""));
         }
         let width = match (
             self.outputs[predicate.index()].per_class,
-            self.theory()[predicate].arguments.last(),
+            self.scope.theory()[predicate].arguments.last(),
         ) {
-            (true, Some(ArgumentSort::Sort(sort))) => self.data.size(*sort),
+            (true, Some(ArgumentSort::Sort(sort))) => self.scope.data.size(*sort),
             _ => 1,
         };
-        self.requests.push(RequestPlan {
+        self.shared.requests.push(RequestPlan {
             predicate,
             shape: key.1.clone(),
             complete: extents.is_empty(),
@@ -145,13 +140,17 @@ impl Builder<'_> {
             constant_codes: Vec::new(),
             span,
         });
-        self.request_index.insert(key, self.requests.len() - 1);
-        Ok(self.requests.len() - 1)
+        self.shared
+            .request_index
+            .insert(key, self.shared.requests.len() - 1);
+        Ok(self.shared.requests.len() - 1)
     }
 
     fn extents(&self, shape: &ArgumentShape, extents: &mut Vec<u64>) {
         match shape {
-            ArgumentShape::Individual(sort) => extents.push(self.data.extent(*sort).max(1) as u64),
+            ArgumentShape::Individual(sort) => {
+                extents.push(self.scope.data.extent(*sort).max(1) as u64)
+            }
             ArgumentShape::Apply(_, arguments) => {
                 arguments.iter().for_each(|a| self.extents(a, extents));
             }
@@ -170,17 +169,17 @@ impl Builder<'_> {
                 Code::ComputedClass,
                 format!(
                     "the last argument of `{}` picks the class, so it cannot be {what}",
-                    self.theory()[predicate].name
+                    self.scope.theory()[predicate].name
                 ),
             )
-            .at(&self.theory().source, class.span, "")
+            .at(&self.scope.theory().source, class.span, "")
         };
         if matches!(class.kind, TermKind::Apply(..)) {
             return Err(wrong("a function's value"));
         }
         match self.leaf(class) {
             (Leaf::Fixed(index), sort) => {
-                if index as usize >= self.data.size(sort) {
+                if index as usize >= self.scope.data.size(sort) {
                     return Err(wrong("a learnable constant"));
                 }
                 self.program.slots[slot].plain = index;
@@ -189,16 +188,16 @@ impl Builder<'_> {
                 let Some(owner) = self.owners(&[variable]).first().copied() else {
                     return Ok(());
                 };
-                let owner = self.scope[owner].clone();
-                let place = (owner.variables.iter()).position(|v| *v == variable);
+                let bound = &self.around[owner];
+                let place = (bound.variables.iter()).position(|v| *v == variable);
                 let key = MapKey::Class {
-                    component: owner.component,
+                    component: bound.component,
                     place: place.unwrap_or(0),
                 };
-                let map = self.map(key, &owner, |this| {
-                    MapValues::Plain(this.per_tuple(&owner, |env| individual(env, variable)))
+                self.map(slot, owner, key, |this, owner| {
+                    let class = |env: &[Cell]| env[variable.index()].individual();
+                    MapValues::Plain(this.per_tuple(owner, class))
                 })?;
-                self.use_map(slot, &owner, map);
             }
         }
         Ok(())
@@ -211,7 +210,7 @@ impl Builder<'_> {
         leaves: &[(Leaf, SortId)],
         slot: usize,
     ) -> Result<(), Diagnostic> {
-        let extents = self.requests[request].extents.clone();
+        let extents = self.shared.requests[request].extents.clone();
         let mut strides = vec![1_u64; extents.len()];
         for i in (1..extents.len()).rev() {
             strides[i - 1] = strides[i] * extents[i];
@@ -226,53 +225,41 @@ impl Builder<'_> {
         }
         let variables: Vec<VarId> = bound.iter().map(|(v, _)| *v).collect();
         let owners = self.owners(&variables);
-        if owners
-            .iter()
-            .any(|&o| self.components[self.scope[o].component].batched.is_some())
-        {
-            self.requests[request].dynamic = true;
+        if owners.iter().any(|&o| self.component(o).batched.is_some()) {
+            self.shared.requests[request].dynamic = true;
         }
         if self.needs_every_row(leaves, &owners) {
-            self.requests[request].complete = true;
+            self.shared.requests[request].complete = true;
         }
         match owners.as_slice() {
             [] => {
                 self.program.slots[slot].row = Some((request, base));
-                self.requests[request].constant_codes.push(base);
+                self.shared.requests[request].constant_codes.push(base);
             }
             [owner] => {
-                let owner = self.scope[*owner].clone();
                 let key = MapKey::Rows {
-                    component: owner.component,
+                    component: self.around[*owner].component,
                     request,
-                    form: form(&owner, &bound),
+                    form: form(&self.around[*owner], &bound),
                     base,
                 };
-                let map = self.map(key, &owner, |this| {
-                    let codes = this.per_tuple(&owner, |env| base + code(env, &bound));
+                self.map(slot, *owner, key, |this, owner| {
+                    let codes = this.per_tuple(owner, |env| base + code(env, &bound));
                     MapValues::Rows { request, codes }
                 })?;
-                self.use_map(slot, &owner, map);
             }
             several => {
                 let wide = self.new_wide_slot(base);
                 for &owner in several {
-                    let owner = self.scope[owner].clone();
                     let own: Vec<_> = (bound.iter().copied())
-                        .filter(|(v, _)| owner.variables.contains(v))
+                        .filter(|(v, _)| self.around[owner].variables.contains(v))
                         .collect();
-                    let places = self.components[owner.component].len() as u128;
-                    self.account_for(PER_PLACE * places, self.span_of(owner.variables[0]))?;
-                    let values = self.per_tuple(&owner, |env| code(env, &own));
-                    self.add_wide_map(wide, &owner, MapValues::Wide(values));
+                    self.account_for_places(owner)?;
+                    let values = self.per_tuple(owner, |env| code(env, &own));
+                    self.use_wide_map(wide, owner, values);
                 }
-                let levels = several.iter().map(|&o| self.scope[o].level);
-                let level = levels.max().unwrap_or(0);
-                self.program.levels[level].resolves.push(Resolve {
-                    wide,
-                    slot,
-                    table: ResolveTable::Request(request),
-                });
+                let table = ResolveTable::Request(request);
+                self.resolve(several, Resolve { wide, slot, table });
             }
         }
         Ok(())
@@ -281,52 +268,61 @@ impl Builder<'_> {
     /// Whether the literal runs over every row that the predicate could be asked about: each argument a
     /// variable of its own, over all individuals of its sort.
     fn needs_every_row(&self, leaves: &[(Leaf, SortId)], owners: &[usize]) -> bool {
-        let unguarded = |&o: &usize| {
-            let component = &self.components[self.scope[o].component];
-            matches!(component.source, ComponentSource::Sort(_))
-        };
+        let unguarded = |&o: &usize| matches!(self.component(o).source, ComponentSource::Sort(_));
         owners.len() == leaves.len()
             && owners.iter().all(unguarded)
             && (leaves.iter()).all(|(leaf, sort)| {
-                matches!(leaf, Leaf::Bound(_)) && self.data.extent(*sort) == self.data.size(*sort)
+                matches!(leaf, Leaf::Bound(_))
+                    && self.scope.data.extent(*sort) == self.scope.data.size(*sort)
             })
     }
 
+    /// Lets a component add to a slot, by a map that is made if it is not there yet.
     fn map(
         &mut self,
+        slot: usize,
+        owner: usize,
         key: MapKey,
-        owner: &InScope,
-        values: impl FnOnce(&Self) -> MapValues,
-    ) -> Result<usize, Diagnostic> {
-        if let Some(&known) = self.map_index.get(&key) {
-            return Ok(known);
-        }
-        let places = self.components[owner.component].len() as u128;
-        self.account_for(PER_PLACE * places, self.span_of(owner.variables[0]))?;
-        let values = values(self);
-        self.maps.push(Map {
-            component: owner.component,
-            values,
-        });
-        self.map_index.insert(key, self.maps.len() - 1);
-        Ok(self.maps.len() - 1)
+        values: impl FnOnce(&Self, usize) -> MapValues,
+    ) -> Result<(), Diagnostic> {
+        let map = match self.shared.map_index.get(&key) {
+            Some(&known) => known,
+            None => {
+                self.account_for_places(owner)?;
+                let map = self.add_map(owner, values(self, owner));
+                self.shared.map_index.insert(key, map);
+                map
+            }
+        };
+        self.use_map(slot, owner, map);
+        Ok(())
     }
-}
 
-fn individual(env: &[Cell], variable: VarId) -> u32 {
-    match env[variable.index()] {
-        Cell::Individual(index) => index,
-        Cell::Int(_) | Cell::Real(_) => 0,
+    fn account_for_places(&mut self, owner: usize) -> Result<(), Diagnostic> {
+        let bound = &self.around[owner];
+        let lists = &mut self.shared.lists;
+        let places = lists.components[bound.component].len();
+        let span = self.scope.variables[bound.variables[0].index()].span;
+        lists.account.take_places(places, self.scope.theory(), span)
+    }
+
+    fn component(&self, owner: usize) -> &Component {
+        &self.shared.lists.components[self.around[owner].component]
+    }
+
+    fn per_tuple<T>(&self, owner: usize, number: impl FnMut(&[Cell]) -> T) -> Vec<T> {
+        let owner = &self.around[owner];
+        self.shared.lists.per_tuple(self.scope, owner, number)
     }
 }
 
 fn code(env: &[Cell], parts: &[(VarId, u64)]) -> u64 {
-    let part = |(v, stride): &(VarId, u64)| u64::from(individual(env, *v)) * stride;
+    let part = |(v, stride): &(VarId, u64)| u64::from(env[v.index()].individual()) * stride;
     parts.iter().map(part).sum()
 }
 
 /// Strides and places in the owner's tuple: the same for every axiom that asks in the same way.
-fn form(owner: &InScope, bound: &[(VarId, u64)]) -> Vec<(u64, usize)> {
+fn form(owner: &Bound, bound: &[(VarId, u64)]) -> Vec<(u64, usize)> {
     let place = |v: VarId| owner.variables.iter().position(|o| *o == v).unwrap_or(0);
     bound
         .iter()

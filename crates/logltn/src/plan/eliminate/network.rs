@@ -1,7 +1,6 @@
 //! What an `exists` is made of, for elimination: variables with small domains, the factors that read them
 //! and the relations that its guard demands of them.
 
-use super::{Builder, Factor};
 use crate::guard::{Cell, Linear, Scope, free_variables};
 use crate::theory::*;
 
@@ -167,25 +166,24 @@ pub(super) fn decode(variables: &[Unknown], scope: &[usize], mut code: u64) -> V
     places
 }
 
-impl Builder<'_> {
-    /// The network of an `exists`, and the variables that neither the guard nor the formula reads.
-    pub(super) fn network<'g>(
-        &self,
+impl<'g> Network<'g> {
+    /// The network of an `exists`, and the variables that neither the guard nor any of the factors reads.
+    pub fn new(
+        scope: Scope,
         variables: &[VarId],
         conditions: &[&'g Guard],
-        factors: &[Factor],
-    ) -> Option<(Network<'g>, Vec<VarId>)> {
-        let scope = self.guard_scope();
+        factors: &[&[VarId]],
+    ) -> (Network<'g>, Vec<VarId>) {
         let frees: Vec<Vec<VarId>> = conditions.iter().map(|g| free_variables(g)).collect();
         let is_read = |v: &VarId| {
-            frees.iter().any(|f| f.contains(v)) || factors.iter().any(|f| f.variables.contains(v))
+            frees.iter().any(|f| f.contains(v)) || factors.iter().any(|f| f.contains(v))
         };
         let (read, unread): (Vec<VarId>, Vec<VarId>) = variables.iter().partition(|v| is_read(v));
         let place = |v: &VarId| read.iter().position(|r| r == v);
         let all: Vec<Unknown> = (read.iter())
             .map(|v| {
-                let low = match self.variables[v.index()].sort {
-                    ColumnSort::Sort(sort) => match self.theory()[sort].kind {
+                let low = match scope.variables[v.index()].sort {
+                    ColumnSort::Sort(sort) => match scope.theory()[sort].kind {
                         SortKind::Range(low, _) => low,
                         _ => 0,
                     },
@@ -197,18 +195,14 @@ impl Builder<'_> {
                         size: scope.size_of(*v),
                         low,
                     },
-                    name: self.variables[v.index()].name.clone(),
+                    name: scope.variables[v.index()].name.clone(),
                 }
             })
             .collect();
         let mut relations = Vec::new();
         for (&guard, free) in conditions.iter().zip(&frees) {
-            let in_scope = |v: &&VarId| self.scope.iter().any(|s| s.variables.contains(v));
-            let outer: Vec<VarId> = (free.iter())
-                .filter(|v| !read.contains(v))
-                .filter(in_scope)
-                .copied()
-                .collect();
+            let outer = free.iter().filter(|v| !read.contains(v));
+            let outer: Vec<VarId> = outer.copied().collect();
             let mut own: Vec<usize> = free.iter().filter_map(place).collect();
             own.sort_unstable();
             let product: f64 = own.iter().map(|&v| all[v].size() as f64).product();
@@ -216,7 +210,7 @@ impl Builder<'_> {
             let mut kept = match &guard.kind {
                 GuardKind::Same { negated: false, .. } => product.sqrt() / product,
                 GuardKind::Member(table, _) => {
-                    let rows = self.data.table(*table).map_or(0, |t| t.rows) as f64;
+                    let rows = scope.data.table(*table).map_or(0, |t| t.rows) as f64;
                     (rows / product).min(1.0)
                 }
                 _ => 0.5,
@@ -248,17 +242,15 @@ impl Builder<'_> {
             });
         }
         let factors = factors.iter().map(|f| {
-            let mut scope: Vec<usize> = f.variables.iter().filter_map(place).collect();
+            let mut scope: Vec<usize> = f.iter().filter_map(place).collect();
             scope.sort_unstable();
             scope
         });
-        Some((
-            Network {
-                factors: factors.collect(),
-                variables: all,
-                relations,
-            },
-            unread,
-        ))
+        let network = Network {
+            factors: factors.collect(),
+            variables: all,
+            relations,
+        };
+        (network, unread)
     }
 }

@@ -8,7 +8,9 @@ use super::clique::{Cliques, Combinations};
 use super::network::{Network, decode};
 use super::order::Clique;
 use crate::guard::Cell;
-use crate::plan::program::{EliminationList, NO_LIST};
+use crate::plan::program::{
+    Elimination, EliminationInput, EliminationList, EliminationStep, NO_LIST,
+};
 
 /// Lists by turn, and which of them each key runs through.
 #[derive(Default)]
@@ -228,5 +230,30 @@ impl Lists {
             }
         }
         tables
+    }
+
+    /// What the engine runs through, as soon as the factors have nodes. `unread` is how many bindings the variables
+    /// have that nothing reads.
+    pub fn elimination(self, turns: &[Clique], unread: f64) -> Elimination {
+        let step = |(turn, lists): (&Clique, Vec<EliminationList>)| EliminationStep {
+            inputs: (turn.children.iter().map(|&c| EliminationInput::Message(c)))
+                .chain(turn.factors.iter().map(|&f| EliminationInput::Factor(f)))
+                .collect(),
+            longest: lists.iter().map(EliminationList::len).max().unwrap_or(0),
+            widest: lists.iter().map(|l| l.ends.len()).max().unwrap_or(0),
+            lists,
+        };
+        let times = |n: &u128| n.saturating_mul(unread as u128);
+        Elimination {
+            steps: turns.iter().zip(self.lists).map(step).collect(),
+            last: turns.iter().map(|t| t.out.is_empty()).collect(),
+            lists_of_key: self.of_key,
+            counts: self.counts.iter().map(times).collect(),
+            unread: unread as u128,
+            log_counts: self.log_counts,
+            log_unread: unread.ln(),
+            combinations: self.steps,
+            ..Elimination::default()
+        }
     }
 }

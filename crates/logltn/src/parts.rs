@@ -1,0 +1,115 @@
+//! Going through all parts of a guard: guards, values and terms, the outer ones first.
+
+use crate::recursion::deep;
+use crate::theory::*;
+
+macro_rules! visitors {
+    ($(#[$doc:meta])* $part:ident, $visit:ident, $iter:ident $(, $mut:tt)?) => {
+        $(#[$doc])*
+        pub(crate) enum $part<'p> {
+            Guard(&'p $($mut)? Guard),
+            Value(&'p $($mut)? Value),
+            Term(&'p $($mut)? Term),
+        }
+
+        impl Guard {
+            /// Visits this guard and all parts of it.
+            pub(crate) fn $visit(&$($mut)? self, visit: &mut dyn FnMut($part)) {
+                visit($part::Guard(self));
+                deep(|| match &$($mut)? self.kind {
+                    GuardKind::Compare(_, a, b) => {
+                        a.$visit(visit);
+                        b.$visit(visit);
+                    }
+                    GuardKind::Same { left, right, .. } => {
+                        left.$visit(visit);
+                        right.$visit(visit);
+                    }
+                    GuardKind::Member(_, cells) => cells.$iter().for_each(|c| c.$visit(visit)),
+                    GuardKind::Not(inner) => inner.$visit(visit),
+                    GuardKind::And(members) | GuardKind::Or(members) => {
+                        members.$iter().for_each(|m| m.$visit(visit));
+                    }
+                    GuardKind::Exists(_, guard, body) => {
+                        guard.$iter().for_each(|g| g.$visit(visit));
+                        body.$visit(visit);
+                    }
+                });
+            }
+        }
+
+        impl Value {
+            /// Visits this value and all parts of it.
+            pub(crate) fn $visit(&$($mut)? self, visit: &mut dyn FnMut($part)) {
+                visit($part::Value(self));
+                deep(|| match &$($mut)? self.kind {
+                    ValueKind::Int(_)
+                    | ValueKind::Real(_)
+                    | ValueKind::Param(_)
+                    | ValueKind::Number(_) => {}
+                    ValueKind::Individual(term) => term.$visit(visit),
+                    ValueKind::Negative(inner) | ValueKind::Abs(inner) => inner.$visit(visit),
+                    ValueKind::Sum(members) => members.$iter().for_each(|(_, m)| m.$visit(visit)),
+                    ValueKind::Product(members) => {
+                        members.$iter().for_each(|(_, m)| m.$visit(visit));
+                    }
+                    ValueKind::Min(values) | ValueKind::Max(values) => {
+                        values.$iter().for_each(|v| v.$visit(visit));
+                    }
+                    ValueKind::Dist(a, b) => {
+                        a.$visit(visit);
+                        b.$visit(visit);
+                    }
+                });
+            }
+        }
+
+        impl Term {
+            /// Visits this term and all parts of it.
+            pub(crate) fn $visit(&$($mut)? self, visit: &mut dyn FnMut($part)) {
+                visit($part::Term(self));
+                if let TermKind::Apply(_, arguments) = &$($mut)? self.kind {
+                    deep(|| arguments.$iter().for_each(|a| a.$visit(visit)));
+                }
+            }
+        }
+    };
+}
+
+visitors! {
+    /// A part of a guard.
+    Part, visit, iter
+}
+visitors! {
+    /// A part of a guard, to be changed.
+    PartMut, visit_mut, iter_mut, mut
+}
+
+impl Part<'_> {
+    /// The variable that it is.
+    pub fn variable(&self) -> Option<VarId> {
+        match self {
+            Part::Value(Value {
+                kind: ValueKind::Number(id),
+                ..
+            }) => Some(*id),
+            Part::Term(Term {
+                kind: TermKind::Variable(id),
+                ..
+            }) => Some(*id),
+            Part::Guard(_) | Part::Value(_) | Part::Term(_) => None,
+        }
+    }
+}
+
+impl PartMut<'_> {
+    /// Forgets where it stands.
+    pub fn forget_place(&mut self) {
+        let span = match self {
+            PartMut::Guard(guard) => &mut guard.span,
+            PartMut::Value(value) => &mut value.span,
+            PartMut::Term(term) => &mut term.span,
+        };
+        *span = Default::default();
+    }
+}

@@ -1,0 +1,32 @@
+//! About how much work a formula is, to tell whether a rewrite pays.
+
+use super::normal::{Kind, Normal};
+use crate::guard::Scope;
+use crate::recursion::deep;
+use crate::theory::*;
+
+/// About how many operations a formula takes for one binding of the variables around it.
+pub(super) fn work(scope: &Scope, normal: &Normal) -> f64 {
+    let children = || normal.children().into_iter();
+    let inside = || deep(|| children().map(|c| work(scope, c)).sum::<f64>());
+    match &normal.kind {
+        Kind::Constant(_) | Kind::Not(_) | Kind::And(_) | Kind::Log(_) => inside(),
+        Kind::Literal { .. } => 2.0,
+        Kind::Or(members) => 3.0 * members.len() as f64 + inside(),
+        Kind::Implies(..) => 6.0 + inside(),
+        Kind::Iff(..) => 12.0 + inside(),
+        Kind::SumProduct(sum) => sum.rewrite.cost_after,
+        Kind::Quantifier { binding, guard, .. } => {
+            let size = match binding {
+                Binding::Rows(table, _) => scope.data.table(*table).map_or(0.0, |t| t.rows as f64),
+                Binding::Sorts(variables) => {
+                    let sizes = variables.iter().map(|v| f64::from(scope.size_of(*v)));
+                    sizes.product()
+                }
+            };
+            // Nobody knows yet what a guard will leave.
+            let kept = if guard.is_some() { size.sqrt() } else { size };
+            kept * (inside() + 2.0)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What makes the lists of two guards the same, whatever their variables are called and wherever they stand.
+
+use super::lists::Bound;
+use crate::guard::Scope;
+use crate::parts::PartMut;
+use crate::plan::program::ComponentSource;
+use crate::theory::*;
+
+/// The tuples of a component depend on this, on the data, and on nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum ListKey {
+    /// All there is.
+    All(ComponentSource),
+    Guarded {
+        rows_of: Option<TableId>,
+        /// Without places in the text, and with variables numbered: first those that the tuples bind, then those
+        /// outside, then those that the guard itself binds.
+        conditions: Vec<Guard>,
+        /// Of the variables that the tuples or the guard bind.
+        sorts: Vec<ColumnSort>,
+        /// For each variable outside, in which of the components around it is bound, and where in their tuples.
+        outer: Vec<(usize, usize)>,
+        /// The components that bind what the guard looks at outside, and what those depend on.
+        around: Vec<usize>,
+    },
+}
+
+impl ListKey {
+    /// The key of what `conditions` leave of some variables, or of a table's rows. `outer` are the variables outside.
+    pub fn guarded(
+        scope: &Scope,
+        variables: &[VarId],
+        rows_of: Option<TableId>,
+        conditions: &[&Guard],
+        outer: &[VarId],
+        around: &[&Bound],
+    ) -> ListKey {
+        let mut numbered = [variables, outer].concat();
+        let mut number = |id: &mut VarId| {
+            let known = numbered.iter().position(|v| v == id);
+            let number = known.unwrap_or_else(|| {
+                numbered.push(*id);
+                numbered.len() - 1
+            });
+            *id = VarId(number as u32);
+        };
+        let conditions = conditions.iter().map(|&condition| {
+            let mut condition = condition.clone();
+            condition.visit_mut(&mut |mut part| {
+                part.forget_place();
+                match part {
+                    PartMut::Guard(Guard {
+                        kind:
+                            GuardKind::Exists(
+                                Binding::Sorts(variables) | Binding::Rows(_, variables),
+                                ..,
+                            ),
+                        ..
+                    }) => variables.iter_mut().for_each(&mut number),
+                    PartMut::Value(Value {
+                        kind: ValueKind::Number(id),
+                        ..
+                    })
+                    | PartMut::Term(Term {
+                        kind: TermKind::Variable(id),
+                        ..
+                    }) => number(id),
+                    PartMut::Guard(_) | PartMut::Value(_) | PartMut::Term(_) => {}
+                }
+            });
+            condition
+        });
+        let conditions = conditions.collect();
+        let inner = &numbered[variables.len() + outer.len()..];
+        let sort = |v: &VarId| scope.variables[v.index()].sort;
+        ListKey::Guarded {
+            rows_of,
+            conditions,
+            sorts: variables.iter().chain(inner).map(sort).collect(),
+            outer: outer.iter().filter_map(|v| place(around, *v)).collect(),
+            around: around.iter().map(|b| b.component).collect(),
+        }
+    }
+}
+
+/// Which of some components binds a variable, and where in its tuples.
+pub(super) fn place(around: &[&Bound], variable: VarId) -> Option<(usize, usize)> {
+    let mut around = around.iter().enumerate();
+    around.find_map(|(i, b)| Some((i, b.variables.iter().position(|v| *v == variable)?)))
+}

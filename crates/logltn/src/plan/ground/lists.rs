@@ -1,0 +1,384 @@
+//! The lists of tuples that quantifiers run over, made once for all passes and all axioms that need them.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::list_key::{ListKey, place};
+use crate::diagnostic::Diagnostic;
+use crate::guard::{Cell, Join, Scope, conjuncts, free_variables};
+use crate::plan::memory::Account;
+use crate::plan::program::{Component, ComponentSource};
+use crate::theory::*;
+
+/// What a component binds in one axiom.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub component: usize,
+    /// The variables that its tuples bind; for rows, one per column.
+    pub variables: Vec<VarId>,
+    /// The outer variables that its guard looks at: which of its lists is meant.
+    pub keys: Vec<VarId>,
+}
+
+/// The number of a list by the values of some outer variables.
+pub(crate) type KeyIds = FxHashMap<Box<[u64]>, u32>;
+
+/// Lists guards. Whoever asks for the same lists again, another pass or another axiom, gets those that are there.
+pub(crate) struct Grounder {
+    pub account: Account,
+    pub components: Vec<Component>,
+    /// By component.
+    keys: Vec<Arc<KeyIds>>,
+    known: FxHashMap<ListKey, usize>,
+}
+
+/// The most numbers that the lists of one component may hold, however much memory there is.
+const MAX_CELLS: usize = 1 << 31;
+
+impl Grounder {
+    pub fn new(account: Account) -> Grounder {
+        Grounder {
+            account,
+            components: Vec::new(),
+            keys: Vec::new(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// The components of a quantifier, whose product it runs over.
+    pub fn quantifier(
+        &mut self,
+        scope: Scope,
+        around: &[Bound],
+        binding: &Binding,
+        guard: Option<&Guard>,
+    ) -> Result<Vec<Bound>, Diagnostic> {
+        let conditions = guard.map(conjuncts).unwrap_or_default();
+        // Where arithmetic can fail, the order of the text decides what is computed, so nothing is split.
+        let whole = conditions.iter().any(|g| scope.may_fail(g));
+        let (groups, rows_of) = match binding {
+            Binding::Sorts(variables) if !whole => (groups(variables, conditions), None),
+            Binding::Sorts(variables) => (vec![(variables.clone(), conditions)], None),
+            Binding::Rows(table, variables) => {
+                (vec![(variables.clone(), conditions)], Some(*table))
+            }
+        };
+        let bound = groups
+            .into_iter()
+            .map(|(variables, conditions)| match conditions.is_empty() {
+                true => self.all(scope, rows_of, variables),
+                false => self.guarded(scope, around, variables, rows_of, &conditions),
+            });
+        bound.collect()
+    }
+
+    /// The combinations of a few variables that are listed already.
+    pub fn combinations(
+        &mut self,
+        scope: Scope,
+        variables: Vec<VarId>,
+        combinations: Vec<Vec<u32>>,
+    ) -> Result<Bound, Diagnostic> {
+        let sizes: Vec<u32> = variables.iter().map(|v| scope.size_of(*v)).collect();
+        let size = combinations.len();
+        if variables.len() == 1 && size == sizes[0] as usize {
+            return self.all(scope, None, variables);
+        }
+        let component = self.push(Component {
+            source: ComponentSource::Guarded { rows_of: None },
+            offsets: vec![0, size as u32],
+            tuples: combinations.into_iter().flatten().collect(),
+            arity: variables.len(),
+            candidates: sizes.iter().map(|s| u128::from(*s)).product(),
+            method: "those that some binding uses".to_string(),
+            batched: None,
+        });
+        self.keys.push(Arc::default());
+        Ok(Bound {
+            component,
+            variables,
+            keys: Vec::new(),
+        })
+    }
+
+    fn push(&mut self, component: Component) -> usize {
+        self.components.push(component);
+        self.components.len() - 1
+    }
+
+    /// All individuals of a variable's sort, or all rows of a table.
+    fn all(
+        &mut self,
+        scope: Scope,
+        rows_of: Option<TableId>,
+        variables: Vec<VarId>,
+    ) -> Result<Bound, Diagnostic> {
+        let first = &scope.variables[variables[0].index()];
+        let rows = rows_of.and_then(|t| Some((t, scope.data.table(t)?)));
+        let (source, size) = match (rows_of, first.sort) {
+            (Some(table), _) => (ComponentSource::Rows(table), rows.map_or(0, |r| r.1.rows)),
+            (None, ColumnSort::Sort(sort)) => (ComponentSource::Sort(sort), scope.data.size(sort)),
+            // The resolver binds only sorts here.
+            (None, ColumnSort::Int | ColumnSort::Real) => (ComponentSource::Sort(SortId(0)), 0),
+        };
+        let key = ListKey::All(source.clone());
+        let component = match self.known.get(&key) {
+            Some(&known) => known,
+            None => {
+                let theory = scope.theory();
+                self.account.take_cells(size as u128, theory, first.span)?;
+                self.keys.push(Arc::default());
+                self.push(Component {
+                    source,
+                    offsets: vec![0, size as u32],
+                    tuples: (0..size as u32).collect(),
+                    arity: 1,
+                    candidates: size as u128,
+                    method: String::new(),
+                    batched: rows.and_then(|(table, rows)| rows.batched.then_some(table)),
+                })
+            }
+        };
+        self.known.insert(key, component);
+        Ok(Bound {
+            component,
+            variables,
+            keys: Vec::new(),
+        })
+    }
+
+    /// The tuples that a guard keeps, one list for each combination of the outer variables it looks at.
+    fn guarded(
+        &mut self,
+        scope: Scope,
+        around: &[Bound],
+        variables: Vec<VarId>,
+        rows_of: Option<TableId>,
+        conditions: &[&Guard],
+    ) -> Result<Bound, Diagnostic> {
+        let mut outer: Vec<VarId> = conditions.iter().flat_map(|g| free_variables(g)).collect();
+        outer.retain(|v| !variables.contains(v));
+        let relevant = relevant(around, &outer);
+        // In an order that does not depend on the axiom.
+        outer.sort_by_key(|v| place(&relevant, *v));
+        outer.dedup();
+        let key = ListKey::guarded(&scope, &variables, rows_of, conditions, &outer, &relevant);
+        let bound = |component| Bound {
+            component,
+            variables: variables.clone(),
+            keys: outer.clone(),
+        };
+        if let Some(&known) = self.known.get(&key) {
+            return Ok(bound(known));
+        }
+        let mut tuples = Vec::new();
+        let mut offsets = vec![0_u32];
+        let mut keys = KeyIds::default();
+        let join = match rows_of {
+            Some(table) => Join::over_rows(scope, table, &variables, conditions),
+            None => Join::over_sorts(scope, &variables, conditions),
+        };
+        let arity = if rows_of.is_some() {
+            1
+        } else {
+            variables.len()
+        };
+        let room = self.account.cells_left().min(MAX_CELLS);
+        let span = conditions[0].span.to(conditions[conditions.len() - 1].span);
+        let mut failure = None;
+        self.walk(scope, &relevant, &mut scope.environment(), &mut |env| {
+            let key = codes(&outer, env);
+            if failure.is_some() || keys.contains_key(&key) {
+                return;
+            }
+            let start = tuples.len();
+            let mut count = 0;
+            let result = join.run(env, &mut |env, row| {
+                count += 1;
+                match rows_of {
+                    Some(_) => tuples.push(row),
+                    None => tuples.extend(variables.iter().map(|v| env[v.index()].code() as u32)),
+                }
+                tuples.len() <= room
+            });
+            if let Err(error) = result {
+                failure = Some(scope.diagnose(&error));
+            } else if tuples.len() > room {
+                failure = Some(self.account.too_much(scope.theory(), span));
+            }
+            sort_tuples(&mut tuples[start..], arity);
+            keys.insert(key, offsets.len() as u32 - 1);
+            offsets.push(offsets[offsets.len() - 1] + count);
+        });
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        let sizes: u128 = match rows_of {
+            Some(table) => scope.data.table(table).map_or(0, |t| t.rows as u128),
+            None => {
+                let sizes = variables.iter().map(|v| u128::from(scope.size_of(*v)));
+                sizes.product()
+            }
+        };
+        let component = Component {
+            source: ComponentSource::Guarded { rows_of },
+            candidates: sizes * keys.len() as u128,
+            method: join.describe(&variables),
+            batched: rows_of.filter(|t| scope.data.table(*t).is_some_and(|t| t.batched)),
+            offsets,
+            tuples,
+            arity,
+        };
+        let cells = component.tuples.len() as u128;
+        self.account.take_cells(cells, scope.theory(), span)?;
+        self.keys.push(Arc::new(keys));
+        let component = self.push(component);
+        self.known.insert(key, component);
+        Ok(bound(component))
+    }
+
+    /// Visits every combination of tuples of some components, from the outside in.
+    pub fn walk(
+        &self,
+        scope: Scope,
+        rest: &[&Bound],
+        env: &mut Vec<Cell>,
+        visit: &mut dyn FnMut(&mut Vec<Cell>),
+    ) {
+        let Some((first, rest)) = rest.split_first() else {
+            visit(env);
+            return;
+        };
+        for tuple in self.list(first, env) {
+            self.bind(scope, first, tuple as usize, env);
+            self.walk(scope, rest, env, visit);
+        }
+    }
+
+    /// The tuples of a component under a binding of the outer variables.
+    pub fn list(&self, bound: &Bound, env: &[Cell]) -> std::ops::Range<u32> {
+        let key = match bound.keys.is_empty() {
+            true => Some(0),
+            false => self.keys[bound.component]
+                .get(&codes(&bound.keys, env))
+                .copied(),
+        };
+        let offsets = &self.components[bound.component].offsets;
+        key.map_or(0..0, |key| offsets[key as usize]..offsets[key as usize + 1])
+    }
+
+    /// The numbers of a component's lists.
+    pub fn keys(&self, component: usize) -> Arc<KeyIds> {
+        self.keys[component].clone()
+    }
+
+    /// Binds the variables of a component to its `tuple`-th tuple.
+    pub fn bind(&self, scope: Scope, bound: &Bound, tuple: usize, env: &mut [Cell]) {
+        let component = &self.components[bound.component];
+        let table = match &component.source {
+            ComponentSource::Rows(table) => Some(*table),
+            ComponentSource::Guarded { rows_of, .. } => *rows_of,
+            ComponentSource::Sort(_) => None,
+        };
+        match table {
+            Some(table) => {
+                let row = component.tuples[tuple] as usize;
+                scope.bind_row(env, table, &bound.variables, row);
+            }
+            None => {
+                let cells = &component.tuples[tuple * component.arity..];
+                for (variable, &cell) in bound.variables.iter().zip(cells) {
+                    env[variable.index()] = Cell::Individual(cell);
+                }
+            }
+        }
+    }
+
+    /// A number for each tuple of a component.
+    pub fn per_tuple<T>(
+        &self,
+        scope: Scope,
+        bound: &Bound,
+        mut number: impl FnMut(&[Cell]) -> T,
+    ) -> Vec<T> {
+        let mut env = scope.environment();
+        (0..self.components[bound.component].len())
+            .map(|tuple| {
+                self.bind(scope, bound, tuple, &mut env);
+                number(&env)
+            })
+            .collect()
+    }
+}
+
+/// What some variables are bound to, for hashing.
+pub(crate) fn codes(variables: &[VarId], env: &[Cell]) -> Box<[u64]> {
+    variables.iter().map(|v| env[v.index()].code()).collect()
+}
+
+/// The components that bind `wanted`, or what the keys of those depend on, from the outside in; the others cannot matter.
+pub(crate) fn relevant<'b>(around: &'b [Bound], wanted: &[VarId]) -> Vec<&'b Bound> {
+    let mut needed: Vec<VarId> = wanted.to_vec();
+    let mut relevant: Vec<&Bound> = Vec::new();
+    // From the inside out: a component's key is bound further out.
+    for bound in around.iter().rev() {
+        if bound.variables.iter().any(|v| needed.contains(v)) {
+            relevant.push(bound);
+            needed.extend(&bound.keys);
+        }
+    }
+    relevant.reverse();
+    relevant
+}
+
+fn sort_tuples(tuples: &mut [u32], arity: usize) {
+    match arity {
+        0 => {}
+        1 => tuples.sort_unstable(),
+        2 => {
+            let (pairs, _) = tuples.as_chunks_mut::<2>();
+            pairs.sort_unstable();
+        }
+        _ => {
+            let mut list: Vec<Vec<u32>> = tuples.chunks(arity).map(<[u32]>::to_vec).collect();
+            list.sort_unstable();
+            for (place, tuple) in tuples.chunks_mut(arity).zip(list) {
+                place.copy_from_slice(&tuple);
+            }
+        }
+    }
+}
+
+/// Variables that some condition ties together belong to one component, the others each to their own;
+/// conditions without any of them make a component that keeps everything or nothing.
+pub(crate) fn groups<'g>(
+    variables: &[VarId],
+    conditions: Vec<&'g Guard>,
+) -> Vec<(Vec<VarId>, Vec<&'g Guard>)> {
+    let mut groups: Vec<(Vec<VarId>, Vec<&Guard>)> =
+        variables.iter().map(|v| (vec![*v], Vec::new())).collect();
+    for condition in conditions {
+        let free = free_variables(condition);
+        let (mut tied, others): (Vec<_>, Vec<_>) = groups
+            .into_iter()
+            .partition(|(vs, _)| vs.iter().any(|v| free.contains(v)));
+        groups = others;
+        let mut merged: (Vec<VarId>, Vec<&Guard>) = (Vec::new(), Vec::new());
+        for (vs, cs) in tied.drain(..) {
+            merged.0.extend(vs);
+            merged.1.extend(cs);
+        }
+        merged.1.push(condition);
+        groups.push(merged);
+    }
+    for (vs, _) in &mut groups {
+        vs.sort_unstable();
+    }
+    // The order of the text for the conditions, that of the binder for the components.
+    groups.sort_by_key(|(vs, _)| vs.first().copied());
+    for (_, cs) in &mut groups {
+        cs.sort_by_key(|g| g.span.start);
+    }
+    groups
+}

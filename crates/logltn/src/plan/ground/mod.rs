@@ -1,0 +1,300 @@
+//! Grounding: formulas without variables. Guards become lists, atoms become rows of requests and places in their
+//! answers, and each axiom becomes a program over them.
+
+mod count;
+mod keys;
+mod list_key;
+mod lists;
+mod literal;
+
+use rustc_hash::FxHashMap;
+
+use super::normal::{Kind, Normal};
+use super::program::*;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::guard::Scope;
+use crate::output::Output;
+use crate::recursion::deep;
+use crate::theory::*;
+
+pub(super) use count::{count, groundings_before};
+pub(crate) use lists::{Bound, Grounder, KeyIds, codes, groups, relevant};
+use literal::MapKey;
+
+/// What the programs of all axioms share.
+pub(super) struct Shared {
+    pub lists: Grounder,
+    pub maps: Vec<Map>,
+    map_index: FxHashMap<MapKey, usize>,
+    pub requests: Vec<RequestPlan>,
+    request_index: FxHashMap<(PredicateId, Vec<ArgumentShape>), usize>,
+}
+
+impl Shared {
+    pub fn new(lists: Grounder) -> Shared {
+        Shared {
+            lists,
+            maps: Vec::new(),
+            map_index: FxHashMap::default(),
+            requests: Vec::new(),
+            request_index: FxHashMap::default(),
+        }
+    }
+}
+
+/// Grounds one axiom.
+struct Ground<'a> {
+    scope: Scope<'a>,
+    outputs: &'a [Output],
+    shared: &'a mut Shared,
+    program: Program,
+    /// What is bound around the formula at hand, and where.
+    around: Vec<Bound>,
+    places: Vec<Place>,
+    level: usize,
+    /// Which levels read which slots.
+    reads: Vec<(usize, usize)>,
+    wide_reads: Vec<(usize, usize)>,
+}
+
+/// Where a component stands.
+#[derive(Clone, Copy)]
+struct Place {
+    level: usize,
+    /// Among the components of its level.
+    position: usize,
+}
+
+/// The program of an axiom.
+pub(super) fn ground(
+    scope: Scope,
+    outputs: &[Output],
+    shared: &mut Shared,
+    normal: Normal,
+) -> Result<Program, Diagnostic> {
+    let mut ground = Ground {
+        scope,
+        outputs,
+        shared,
+        program: Program::default(),
+        around: Vec::new(),
+        places: Vec::new(),
+        level: 0,
+        reads: Vec::new(),
+        wide_reads: Vec::new(),
+    };
+    ground.program.levels.push(Level::default());
+    ground.program.root = ground.formula(normal)?;
+    ground.carry_slots();
+    Ok(ground.program)
+}
+
+impl Ground<'_> {
+    fn formula(&mut self, normal: Normal) -> Result<usize, Diagnostic> {
+        deep(|| self.formula_here(normal))
+    }
+
+    fn formula_here(&mut self, normal: Normal) -> Result<usize, Diagnostic> {
+        let Normal {
+            kind,
+            span,
+            equivalence,
+            groundings,
+        } = normal;
+        let kind = match kind {
+            Kind::Constant(truth) => NodeKind::Constant(truth),
+            Kind::Literal {
+                predicate,
+                arguments,
+                negated,
+            } => self.literal(predicate, &arguments, negated, span)?,
+            Kind::Not(a) => NodeKind::Not(self.formula(*a)?),
+            Kind::Log(a) => NodeKind::Log(self.formula(*a)?),
+            Kind::Implies(a, b) => NodeKind::Implies(self.formula(*a)?, self.formula(*b)?),
+            Kind::Iff(a, b) => NodeKind::Iff(self.formula(*a)?, self.formula(*b)?),
+            Kind::And(members) => NodeKind::And(self.formulas(members)?),
+            Kind::Or(members) => NodeKind::Or(self.formulas(members)?),
+            Kind::Quantifier {
+                forall,
+                binding,
+                guard,
+                body,
+            } => {
+                let lists = &mut self.shared.lists;
+                let bound =
+                    lists.quantifier(self.scope, &self.around, &binding, guard.as_deref())?;
+                let mean = |b: &Bound| {
+                    let component = &lists.components[b.component];
+                    (component.len() / component.keys().max(1)) as u64
+                };
+                let bindings = bound.iter().map(mean).try_fold(1, u64::checked_mul);
+                if bindings.is_none() {
+                    return Err(Diagnostic::error(
+                        Code::TooManyBindings,
+                        "this quantifier has 2⁶⁴ bindings or more, which nobody can go through",
+                    )
+                    .at(&self.scope.theory().source, span, "")
+                    .help("use fewer variables, or guards that tie them to each other"));
+                }
+                let (level, body) = self.under(bound, *body)?;
+                NodeKind::Quantifier {
+                    forall,
+                    level,
+                    body,
+                }
+            }
+            Kind::SumProduct(sum) => {
+                let mut elimination = sum.elimination;
+                let (variables, keys) = sum.keys;
+                elimination.key_slot =
+                    (!variables.is_empty()).then(|| self.key_slot(&variables, &keys));
+                elimination.common = self.formulas(sum.common)?;
+                for factor in sum.factors {
+                    let size = self.shared.lists.components[factor.bound.component].len();
+                    let (level, body) = self.under(vec![factor.bound], factor.body)?;
+                    elimination
+                        .factors
+                        .push(EliminationFactor { level, body, size });
+                }
+                // Inner ones have been numbered before.
+                self.program.eliminations.push(elimination);
+                self.program.elimination_keys.push((variables, keys));
+                self.program.rewrites.push(sum.rewrite);
+                NodeKind::Elimination(self.program.eliminations.len() - 1)
+            }
+        };
+        self.program.nodes.push(Node {
+            kind,
+            level: self.level,
+            equivalence,
+            groundings,
+            span,
+        });
+        Ok(self.program.nodes.len() - 1)
+    }
+
+    fn formulas(&mut self, members: Vec<Normal>) -> Result<Vec<usize>, Diagnostic> {
+        members.into_iter().map(|m| self.formula(m)).collect()
+    }
+
+    /// A formula at a level of its own, under these components.
+    fn under(&mut self, bound: Vec<Bound>, body: Normal) -> Result<(usize, usize), Diagnostic> {
+        let outer = self.level;
+        let level = self.program.levels.len();
+        let names = |variables: &[VarId]| {
+            let names = self.scope.names(variables).into_iter();
+            names.map(str::to_string).collect()
+        };
+        let mut components: Vec<ComponentUse> = (bound.iter())
+            .map(|b| ComponentUse {
+                component: b.component,
+                key_slot: None,
+                names: names(&b.variables),
+                key_names: names(&b.keys),
+            })
+            .collect();
+        for (used, b) in components.iter_mut().zip(&bound) {
+            used.key_slot = (!b.keys.is_empty()).then(|| self.key_slot_of(b));
+        }
+        let depth = self.around.len();
+        self.around.extend(bound.iter().cloned());
+        (self.places).extend((0..bound.len()).map(|position| Place { level, position }));
+        self.program.levels.push(Level {
+            parent: outer,
+            components,
+            bound,
+            ..Level::default()
+        });
+        self.level = level;
+        let body = self.formula(body);
+        self.level = outer;
+        self.around.truncate(depth);
+        self.places.truncate(depth);
+        Ok((level, body?))
+    }
+
+    // --- slots ----------------------------------------------------------------------------------
+
+    fn new_slot(&mut self) -> usize {
+        self.program.slots.push(SlotBase::default());
+        let slot = self.program.slots.len() - 1;
+        self.reads.push((slot, self.level));
+        slot
+    }
+
+    fn new_wide_slot(&mut self, base: u64) -> usize {
+        self.program.wide_slots.push(base);
+        self.program.wide_slots.len() - 1
+    }
+
+    fn add_map(&mut self, owner: usize, values: MapValues) -> usize {
+        let component = self.around[owner].component;
+        self.shared.maps.push(Map { component, values });
+        self.shared.maps.len() - 1
+    }
+
+    fn use_map(&mut self, slot: usize, owner: usize, map: usize) {
+        let Place { level, position } = self.places[owner];
+        let level = &mut self.program.levels[level];
+        let count = level.components.len();
+        add_entry(&mut level.adds, slot, count).maps[position].push(map);
+    }
+
+    fn use_wide_map(&mut self, wide: usize, owner: usize, values: Vec<u64>) {
+        let map = self.add_map(owner, MapValues::Wide(values));
+        let Place { level, position } = self.places[owner];
+        self.wide_reads.push((wide, level));
+        let level = &mut self.program.levels[level];
+        let count = level.components.len();
+        add_entry(&mut level.wide_adds, wide, count).maps[position].push(map);
+    }
+
+    /// A wide slot is complete at the innermost of its components, where it is looked up.
+    fn resolve(&mut self, owners: &[usize], resolve: Resolve) {
+        let levels = owners.iter().map(|&o| self.places[o].level);
+        let level = levels.max().unwrap_or(0);
+        self.program.levels[level].resolves.push(resolve);
+    }
+
+    /// The components around that bind some of the variables.
+    fn owners(&self, variables: &[VarId]) -> Vec<usize> {
+        let binds = |b: &Bound| b.variables.iter().any(|v| variables.contains(v));
+        (0..self.around.len())
+            .filter(|&i| binds(&self.around[i]))
+            .collect()
+    }
+
+    /// Makes every slot known at each level between the outside and where it is read.
+    fn carry_slots(&mut self) {
+        for (reads, wide) in [(&self.reads, false), (&self.wide_reads, true)] {
+            for &(slot, level) in reads {
+                let mut at = level;
+                while at != 0 {
+                    let level = &mut self.program.levels[at];
+                    let count = level.components.len();
+                    let adds = if wide {
+                        &mut level.wide_adds
+                    } else {
+                        &mut level.adds
+                    };
+                    add_entry(adds, slot, count);
+                    at = level.parent;
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn add_entry(adds: &mut Vec<SlotAdd>, slot: usize, components: usize) -> &mut SlotAdd {
+    let at = match adds.iter().position(|a| a.slot == slot) {
+        Some(at) => at,
+        None => {
+            adds.push(SlotAdd {
+                slot,
+                maps: vec![Vec::new(); components],
+            });
+            adds.len() - 1
+        }
+    };
+    &mut adds[at]
+}

@@ -1,0 +1,35 @@
+//! Which rewrites are exact, by the laws of a semantics' operators.
+
+use crate::operators::Space;
+use crate::semantics::Semantics;
+
+impl Semantics {
+    /// Whether negation is pushed down to the atoms.
+    pub(super) fn in_log_space(&self) -> bool {
+        self.space == Space::Log
+    }
+
+    /// Whether a quantifier gives one value for many equal ones, however many there are.
+    pub(super) fn is_idempotent(&self, forall: bool) -> bool {
+        match forall {
+            true => self.forall.laws().idempotent,
+            false => self.exists.laws().idempotent,
+        }
+    }
+
+    /// `forall V. φ and ψ` is `(forall V. φ) and (forall V. ψ)`.
+    pub(super) fn forall_splits_over_and(&self) -> bool {
+        self.forall.laws().is_linear() && self.and.laws().adds
+    }
+
+    /// `exists V. φ or ψ` is `(exists V. φ) or (exists V. ψ)`.
+    pub(super) fn exists_splits_over_or(&self) -> bool {
+        self.exists.laws().regroups && self.or.name() == self.exists.name()
+    }
+
+    /// A summand without the variables of an `exists` can be moved out of it. Only logs add up, so that this is log
+    /// space.
+    pub(super) fn and_distributes_over_exists(&self) -> bool {
+        self.and.laws().adds && self.exists.laws().semiring.is_some()
+    }
+}

@@ -1,0 +1,186 @@
+//! Lowering: from what grounding has made of an axiom to what the engine runs.
+
+mod clause;
+mod complete;
+
+use super::physical::*;
+use super::program::{self, Component, ComponentUse, Map, NodeKind, Program, RequestPlan, SlotAdd};
+use crate::recursion::deep;
+use crate::semantics::Semantics;
+
+pub(super) use complete::places_in_complete_tables;
+
+/// How many bindings the blocks of the innermost levels hold: enough to drown the cost of a step
+/// through the nodes, few enough for the buffers of a formula to stay in the second-level cache.
+const BLOCK: usize = 1024;
+
+/// What all axioms share, grounded.
+#[derive(Clone, Copy)]
+pub(super) struct Lower<'a> {
+    pub semantics: &'a Semantics,
+    pub components: &'a [Component],
+    pub maps: &'a [Map],
+    pub requests: &'a [RequestPlan],
+}
+
+impl Lower<'_> {
+    /// The axiom as the engine runs it.
+    pub fn apply(&self, program: Program) -> Physical {
+        let levels = program.levels.iter();
+        let mut levels: Vec<Level> = levels
+            .map(|level| self.level(level, &program.levels[level.parent]))
+            .collect();
+        let nodes = program.nodes.into_iter().map(|node| {
+            let buffer = levels[node.level].buffers;
+            levels[node.level].buffers += 1;
+            let slot = match node.kind {
+                NodeKind::Literal { slot, .. } => Some(slot),
+                NodeKind::Elimination(index) => program.eliminations[index].key_slot,
+                _ => None,
+            };
+            let adds = &program.levels[node.level].adds;
+            Node {
+                kind: node.kind,
+                level: node.level,
+                buffer,
+                place: place(adds, slot.unwrap_or(0)),
+            }
+        });
+        let mut physical = Physical {
+            nodes: nodes.collect(),
+            root: program.root,
+            roots: Vec::new(),
+            quantifier_levels: levels.len(),
+            levels,
+            clauses: Vec::new(),
+            slots: program.slots,
+            wide_slots: program.wide_slots,
+            key_tables: program.key_tables,
+            eliminations: program.eliminations,
+            rewrites: program.rewrites,
+        };
+        self.choose_capacities(&mut physical.levels);
+        self.choose_roots(&mut physical);
+        physical
+    }
+
+    fn level(&self, level: &program::Level, parent: &program::Level) -> Level {
+        let used = &level.components;
+        let mut order: Vec<usize> = (0..used.len()).collect();
+        order.sort_by_key(|&i| self.average_length(used[i].component));
+        let add = |add: &SlotAdd, adds: &[SlotAdd]| Add {
+            from: place(adds, add.slot),
+            maps: order.iter().map(|&i| add.maps[i].clone()).collect(),
+        };
+        let component = |position: usize| {
+            let ComponentUse {
+                component,
+                key_slot,
+                names,
+                key_names,
+            } = used[position].clone();
+            LevelComponent {
+                component,
+                key: key_slot.map(|slot| place(&parent.adds, slot)),
+                names,
+                key_names,
+                position,
+            }
+        };
+        let lookup = |r: &program::Resolve| Lookup {
+            wide: index_of(&level.wide_adds, r.wide).unwrap_or(0),
+            array: index_of(&level.adds, r.slot).unwrap_or(0),
+            table: r.table,
+        };
+        let wide_adds = level.wide_adds.iter();
+        Level {
+            parent: level.parent,
+            components: order.iter().copied().map(component).collect(),
+            adds: level.adds.iter().map(|a| add(a, &parent.adds)).collect(),
+            wide_adds: wide_adds.map(|a| add(a, &parent.wide_adds)).collect(),
+            resolves: level.resolves.iter().map(lookup).collect(),
+            buffers: 0,
+            capacity: BLOCK,
+        }
+    }
+
+    /// A block of an outer level holds only as many bindings as the inner level's block has room for,
+    /// so that the inner block is still there when the backward pass wants it.
+    fn choose_capacities(&self, levels: &mut [Level]) {
+        for i in (1..levels.len()).rev() {
+            let room = levels[i].capacity / self.expansion(&levels[i]).max(1) as usize;
+            let parent = levels[i].parent;
+            if parent != 0 {
+                let capacity = levels[parent].capacity.min(room);
+                levels[parent].capacity = capacity.clamp(8, BLOCK);
+            }
+        }
+        levels[0].capacity = 1;
+    }
+
+    /// A conjunction at the root that is the sum of its members is computed member by member.
+    fn choose_roots(&self, physical: &mut Physical) {
+        let costs = self.costs_per_binding(physical);
+        let mut summands = Vec::new();
+        let adds = self.semantics.and.laws().adds;
+        find_summands(&physical.nodes, physical.root, adds, &mut summands);
+        let outside = costs[0] / summands.len() as u64;
+        for node in summands {
+            let cost = match physical.nodes[node].kind {
+                NodeKind::Quantifier { level, .. } => costs[level].max(1),
+                _ => outside.max(1),
+            };
+            let clause = self.small_clause(physical, node).map(|clause| {
+                physical.clauses.push(clause);
+                physical.clauses.len() - 1
+            });
+            physical.roots.push(Root { node, cost, clause });
+        }
+    }
+
+    /// By level, about how much work one of its bindings is.
+    fn costs_per_binding(&self, physical: &Physical) -> Vec<u64> {
+        let mut cost = vec![0_u64; physical.levels.len()];
+        for node in &physical.nodes {
+            if let NodeKind::Elimination(index) = node.kind {
+                cost[node.level] += physical.eliminations[index].cost();
+            }
+        }
+        for (i, level) in physical.levels.iter().enumerate().skip(1).rev() {
+            cost[i] += (level.buffers + level.adds.len()) as u64;
+            let total = cost[i].saturating_mul(self.expansion(level));
+            cost[level.parent] = cost[level.parent].saturating_add(total);
+        }
+        cost
+    }
+
+    /// How many bindings a level has for each of its parent's, on the average.
+    fn expansion(&self, level: &Level) -> u64 {
+        let components = level.components.iter();
+        let lengths = components.map(|c| self.average_length(c.component).max(1) as u64);
+        lengths.product()
+    }
+
+    fn average_length(&self, component: usize) -> usize {
+        let component = &self.components[component];
+        component.len() / component.keys().max(1)
+    }
+}
+
+fn find_summands(nodes: &[Node], node: usize, and_adds: bool, found: &mut Vec<usize>) {
+    match &nodes[node].kind {
+        NodeKind::And(members) if and_adds => {
+            deep(|| (members.iter()).for_each(|m| find_summands(nodes, *m, and_adds, found)));
+        }
+        _ => found.push(node),
+    }
+}
+
+fn index_of(adds: &[SlotAdd], slot: usize) -> Option<usize> {
+    adds.iter().position(|a| a.slot == slot)
+}
+
+/// Level 0 has no arrays: everything there is constant.
+fn place(adds: &[SlotAdd], slot: usize) -> Place {
+    index_of(adds, slot).map_or(Place::Base(slot), Place::Array)
+}

@@ -1,0 +1,411 @@
+//! The first pass: from an axiom to the normal forms of its members.
+
+use std::sync::Arc;
+
+use super::{Kind, Normal};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::guard::{Cell, Join, Scope, conjuncts, tables};
+use crate::nnf::{Layer, Signed};
+use crate::operators::Space;
+use crate::parts::PartMut;
+use crate::plan::distances::check_distances;
+use crate::recursion::deep;
+use crate::semantics::Semantics;
+use crate::source::Span;
+use crate::theory::*;
+
+/// An axiom, or one member of a family.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    /// `name[individual]` for a member of a family.
+    pub name: String,
+    pub formula: Normal,
+}
+
+/// Makes the normal forms of one axiom.
+pub(crate) struct Maker<'a> {
+    pub scope: Scope<'a>,
+    pub semantics: &'a Semantics,
+    /// What `for`, `all` and `any` have bound, by variable.
+    pub fixed: Vec<Option<u32>>,
+    pub warnings: &'a mut Diagnostics,
+}
+
+/// The most members of a family, `all` or `any`.
+const MOST_MEMBERS: usize = 1_000_000;
+
+impl Maker<'_> {
+    /// The members of a family, or the axiom itself.
+    pub fn members(&mut self, axiom: &Axiom) -> Result<Vec<Member>, Diagnostic> {
+        self.check(axiom)?;
+        let Some(family) = &axiom.family else {
+            let formula = self.root(&axiom.formula)?;
+            return Ok(vec![Member {
+                name: axiom.name.clone(),
+                formula,
+            }]);
+        };
+        let bindings = self.bindings(&family.variables, family.guard.as_ref(), "for")?;
+        if bindings.is_empty() {
+            let guard = family.guard.as_ref();
+            self.warnings.push(
+                Diagnostic::warning(
+                    Code::NothingToRangeOver,
+                    format!("family `{}` has no members", axiom.name),
+                )
+                .at(&self.scope.theory().source, axiom.name_span, "")
+                .maybe_help(guard.map(|_| "its guard keeps nothing".to_string())),
+            );
+        }
+        let mut members = Vec::with_capacity(bindings.len());
+        for cells in bindings {
+            let mut names = Vec::new();
+            for (&variable, &cell) in family.variables.iter().zip(&cells) {
+                self.fixed[variable.index()] = Some(cell);
+                let sort = axiom.variables[variable.index()].sort;
+                names.push(self.scope.show_cell(sort, Cell::Individual(cell)));
+            }
+            members.push(Member {
+                name: format!("{}[{}]", axiom.name, names.join(", ")),
+                formula: self.root(&axiom.formula)?,
+            });
+        }
+        Ok(members)
+    }
+
+    /// Refuses what has too large a normal form, or what the semantics cannot evaluate, by the text alone: a family
+    /// without members or an empty `all` hides no mistake.
+    fn check(&self, axiom: &Axiom) -> Result<(), Diagnostic> {
+        let source = &self.scope.theory().source;
+        if axiom.formula.nnf_is_too_large() {
+            return Err(Diagnostic::error(Code::FormulaTooLarge, format!(
+                "the equivalences of axiom `{}` are nested too deep: its negation normal form would have more than {} nodes",
+                axiom.name,
+                crate::MAX_NNF_NODES
+            ))
+            .at(source, axiom.name_span, "")
+            .help("name the parts: give the inner equivalence a predicate of its own"));
+        }
+        if self.semantics.space != Space::Mixed {
+            return Ok(());
+        }
+        let mut inner = &axiom.formula;
+        while let FormulaKind::Quantified {
+            quantifier: Quantifier::Forall,
+            body,
+            ..
+        } = &inner.kind
+        {
+            inner = body;
+        }
+        let Some(forall) = first_forall(inner) else {
+            return Ok(());
+        };
+        Err(Diagnostic::error(Code::MisplacedForall, format!(
+            "`{}` cannot evaluate a `forall` inside another formula",
+            self.semantics.name
+        ))
+        .at(source, forall.span, "this `forall` is not at the front of its axiom")
+        .note("there `forall` gives the log of a truth degree, while connectives, `exists` and `not` take truth degrees")
+        .help("use the semantics `logltn`, which evaluates any formula, or move the `forall` to the front"))
+    }
+
+    fn root(&mut self, formula: &Formula) -> Result<Normal, Diagnostic> {
+        match self.semantics.space {
+            Space::Log => self.in_log_space((formula, false)),
+            Space::Truth => self.in_truth_space(formula),
+            Space::Mixed => self.with_logs_outside(formula),
+        }
+    }
+
+    /// In `prod` the leading `forall`s add up logs of what is under them.
+    fn with_logs_outside(&mut self, formula: &Formula) -> Result<Normal, Diagnostic> {
+        deep(|| match &formula.kind {
+            FormulaKind::Quantified {
+                quantifier: Quantifier::Forall,
+                binding,
+                guard,
+                body,
+            } => {
+                let guard = self.guard(guard.as_ref())?;
+                let body = self.with_logs_outside(body)?;
+                Ok(quantified(true, binding, guard, body, formula.span))
+            }
+            _ => {
+                let inner = Box::new(self.in_truth_space(formula)?);
+                Ok(Normal::new(Kind::Log(inner), formula.span))
+            }
+        })
+    }
+
+    fn in_truth_space(&mut self, formula: &Formula) -> Result<Normal, Diagnostic> {
+        deep(|| {
+            let mut inner = |f: &Formula| self.in_truth_space(f);
+            let kind = match &formula.kind {
+                FormulaKind::Atom {
+                    predicate,
+                    arguments,
+                } => self.literal(*predicate, arguments, false),
+                FormulaKind::Not(a) => Kind::Not(inner(a)?.into()),
+                FormulaKind::Implies(a, b) => Kind::Implies(inner(a)?.into(), inner(b)?.into()),
+                FormulaKind::Iff(a, b) => Kind::Iff(inner(a)?.into(), inner(b)?.into()),
+                FormulaKind::And(members) => {
+                    Kind::And(members.iter().map(inner).collect::<Result<_, _>>()?)
+                }
+                FormulaKind::Or(members) => {
+                    Kind::Or(members.iter().map(inner).collect::<Result<_, _>>()?)
+                }
+                FormulaKind::Quantified {
+                    quantifier,
+                    binding,
+                    guard,
+                    body,
+                } => {
+                    let (guard, span) = (guard.as_ref(), formula.span);
+                    return self.quantified(*quantifier, binding, guard, span, &mut |this| {
+                        this.in_truth_space(body)
+                    });
+                }
+            };
+            Ok(Normal::new(kind, formula.span))
+        })
+    }
+
+    fn in_log_space(&mut self, signed: Signed) -> Result<Normal, Diagnostic> {
+        let span = signed.0.span;
+        deep(|| match Layer::of(signed) {
+            Layer::Literal {
+                predicate,
+                arguments,
+                negated,
+            } => Ok(Normal::new(
+                self.literal(predicate, arguments, negated),
+                span,
+            )),
+            Layer::Same(inner) => self.in_log_space(inner),
+            Layer::Connective { and, members } => self.connective(and, &members, span),
+            Layer::Equivalence { and, halves } => {
+                let halves = halves.iter().map(|half| self.connective(!and, half, span));
+                let halves = halves.collect::<Result<_, _>>()?;
+                let mut both = Normal::connective(and, halves, span);
+                both.equivalence = true;
+                Ok(both)
+            }
+            Layer::Quantified {
+                quantifier,
+                binding,
+                guard,
+                body,
+            } => self.quantified(quantifier, binding, guard, span, &mut |this| {
+                this.in_log_space(body)
+            }),
+        })
+    }
+
+    fn connective(
+        &mut self,
+        and: bool,
+        members: &[Signed],
+        span: Span,
+    ) -> Result<Normal, Diagnostic> {
+        let members = members.iter().map(|m| self.in_log_space(*m));
+        let members = members.collect::<Result<_, _>>()?;
+        Ok(Normal::connective(and, members, span))
+    }
+
+    fn literal(&self, predicate: PredicateId, arguments: &[Term], negated: bool) -> Kind {
+        let mut arguments = arguments.to_vec();
+        for argument in &mut arguments {
+            argument.visit_mut(&mut |part| substitute(&self.scope, &self.fixed, part));
+        }
+        Kind::Literal {
+            predicate,
+            arguments,
+            negated,
+        }
+    }
+
+    fn guard(&self, guard: Option<&Guard>) -> Result<Option<Arc<Guard>>, Diagnostic> {
+        let Some(guard) = guard else { return Ok(None) };
+        check_distances(&self.scope, guard)?;
+        let mut guard = guard.clone();
+        guard.visit_mut(&mut |part| substitute(&self.scope, &self.fixed, part));
+        Ok(Some(Arc::new(guard)))
+    }
+
+    fn quantified(
+        &mut self,
+        quantifier: Quantifier,
+        binding: &Binding,
+        guard: Option<&Guard>,
+        span: Span,
+        body: &mut dyn FnMut(&mut Self) -> Result<Normal, Diagnostic>,
+    ) -> Result<Normal, Diagnostic> {
+        if !quantifier.is_big_connective() {
+            let guard = self.guard(guard)?;
+            let forall = quantifier == Quantifier::Forall;
+            return Ok(quantified(forall, binding, guard, body(self)?, span));
+        }
+        let variables = binding.variables();
+        let bindings = self.bindings(variables, guard, quantifier.word())?;
+        let and = quantifier == Quantifier::All;
+        if bindings.is_empty() {
+            self.warn_empty(quantifier, span);
+            return Ok(Normal::new(Kind::Constant(and), span));
+        }
+        let mut members = Vec::with_capacity(bindings.len());
+        for cells in bindings {
+            for (variable, cell) in variables.iter().zip(cells) {
+                self.fixed[variable.index()] = Some(cell);
+            }
+            members.push(body(self)?);
+        }
+        for variable in variables {
+            self.fixed[variable.index()] = None;
+        }
+        Ok(Normal::connective(and, members, span))
+    }
+
+    /// Like an empty `exists`, an empty `any` is never silent.
+    fn warn_empty(&mut self, quantifier: Quantifier, span: Span) {
+        let truth = match quantifier {
+            Quantifier::All => "true",
+            _ => "false",
+        };
+        let warning = Diagnostic::warning(
+            Code::NothingToRangeOver,
+            format!(
+                "`{}` has no members here: it counts as {truth}",
+                quantifier.word()
+            ),
+        )
+        .at(
+            &self.scope.theory().source,
+            span,
+            "no individual passes its guard",
+        );
+        self.warnings.push(warning);
+    }
+
+    /// The bindings of the variables of `for`, `all` or `any` that pass the guard.
+    fn bindings(
+        &self,
+        variables: &[VarId],
+        guard: Option<&Guard>,
+        word: &str,
+    ) -> Result<Vec<Vec<u32>>, Diagnostic> {
+        let scope = self.scope;
+        let theory = scope.theory();
+        for &id in variables {
+            let variable = &scope.variables[id.index()];
+            let ColumnSort::Sort(sort) = variable.sort else {
+                continue;
+            };
+            let sort = &theory[sort];
+            if sort.kind == SortKind::Data && sort.labels.is_empty() {
+                return Err(Diagnostic::error(Code::MembersAreData, format!(
+                    "`{word}` writes out one member per individual, but the individuals of sort `{}` are rows of data",
+                    sort.name
+                ))
+                .at(&theory.source, variable.span, "not a sort of labels or integers")
+                .help("range over them with `forall` or `exists`"));
+            }
+        }
+        let conditions = guard.map(conjuncts).unwrap_or_default();
+        for condition in &conditions {
+            if let Some(table) = self.changing_table(condition) {
+                return Err(Diagnostic::error(Code::GuardVariesWithData, format!(
+                    "the guard of `{word}` looks at table `{}`, of which each step sees a part only",
+                    theory[table].name
+                ))
+                .at(&theory.source, condition.span, "")
+                .help("remove `batch` from that table in the manifest, or use another table"));
+            }
+        }
+        let mut found = Vec::new();
+        let mut env = scope.environment();
+        for (cell, fixed) in env.iter_mut().zip(&self.fixed) {
+            *cell = fixed.map_or(*cell, Cell::Individual);
+        }
+        Join::over_sorts(scope, variables, &conditions)
+            .run(&mut env, &mut |env, _| {
+                let cells = variables.iter().map(|v| env[v.index()].individual());
+                found.push(cells.collect::<Vec<u32>>());
+                found.len() <= MOST_MEMBERS
+            })
+            .map_err(|error| scope.diagnose(&error))?;
+        if found.len() > MOST_MEMBERS {
+            let span = scope.variables[variables[0].index()].span;
+            return Err(Diagnostic::error(
+                Code::TooManyMembers,
+                format!("`{word}` writes out more than a million members here"),
+            )
+            .at(&theory.source, span, ""));
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// A table that the guard looks at and of which a step sees a part only.
+    fn changing_table(&self, guard: &Guard) -> Option<TableId> {
+        let changes = |t: &TableId| self.scope.data.table(*t).is_some_and(|t| t.batched);
+        tables(guard).into_iter().find(changes)
+    }
+}
+
+/// An individual in the place of a variable that stands for it.
+fn substitute(scope: &Scope, fixed: &[Option<u32>], part: PartMut) {
+    match part {
+        PartMut::Value(value) => {
+            if let ValueKind::Number(id) = value.kind
+                && let Some(index) = fixed[id.index()]
+            {
+                let sort = scope.variables[id.index()].sort;
+                value.kind = ValueKind::Int(scope.integer_of(sort, index));
+            }
+        }
+        PartMut::Term(term) => {
+            if let TermKind::Variable(id) = term.kind
+                && let Some(index) = fixed[id.index()]
+                && let Some(sort) = scope.sort_of(term)
+            {
+                term.kind = TermKind::Individual(sort, index);
+            }
+        }
+        PartMut::Guard(_) => {}
+    }
+}
+
+fn quantified(
+    forall: bool,
+    binding: &Binding,
+    guard: Option<Arc<Guard>>,
+    body: Normal,
+    span: Span,
+) -> Normal {
+    let kind = Kind::Quantifier {
+        forall,
+        binding: binding.clone(),
+        guard,
+        body: Box::new(body),
+    };
+    Normal::new(kind, span)
+}
+
+fn first_forall(formula: &Formula) -> Option<&Formula> {
+    deep(|| match &formula.kind {
+        FormulaKind::Atom { .. } => None,
+        FormulaKind::Not(inner) => first_forall(inner),
+        FormulaKind::And(members) | FormulaKind::Or(members) => {
+            members.iter().find_map(first_forall)
+        }
+        FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
+            first_forall(a).or_else(|| first_forall(b))
+        }
+        FormulaKind::Quantified {
+            quantifier: Quantifier::Forall,
+            ..
+        } => Some(formula),
+        FormulaKind::Quantified { body, .. } => first_forall(body),
+    })
+}

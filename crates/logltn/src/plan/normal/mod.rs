@@ -1,0 +1,177 @@
+//! The normal form: what all passes after the first one see of a formula.
+//!
+//! In log space negation stands at the atoms, and there are no implications and no equivalences; in truth space `not`,
+//! `->` and `<->` are operators of their own and stay. Families, `all` and `any` are written out, with their individuals
+//! in the place of their variables, since each member is rewritten and grounded by itself: a guard that looks at the
+//! member's individual leaves other bindings to each. So every variable that is left is bound by a quantifier.
+
+mod make;
+
+use std::sync::Arc;
+
+use super::eliminate::SumProduct;
+use crate::guard::{free_variables, term_variables};
+use crate::recursion::deep;
+use crate::source::Span;
+use crate::theory::*;
+
+pub(super) use make::{Maker, Member};
+
+/// A formula in normal form.
+#[derive(Debug)]
+pub(crate) struct Normal {
+    pub kind: Kind,
+    pub span: Span,
+    /// The two halves of an equivalence: they bind the same variables of the text twice.
+    pub equivalence: bool,
+    /// Made of a quantifier without others inside: how many bindings that had, whatever is around it. Such a formula is
+    /// moved as a whole, so that they are still counted.
+    pub groundings: Option<u128>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// An empty `any` (false) or `all` (true).
+    Constant(bool),
+    Literal {
+        predicate: PredicateId,
+        arguments: Vec<Term>,
+        negated: bool,
+    },
+    /// Truth space only, as are the next two.
+    Not(Box<Normal>),
+    Implies(Box<Normal>, Box<Normal>),
+    Iff(Box<Normal>, Box<Normal>),
+    And(Vec<Normal>),
+    Or(Vec<Normal>),
+    /// The log of a truth degree: where `prod` leaves truth space.
+    Log(Box<Normal>),
+    Quantifier {
+        forall: bool,
+        binding: Binding,
+        guard: Option<Arc<Guard>>,
+        body: Box<Normal>,
+    },
+    /// An `exists` whose variables are eliminated one after another.
+    SumProduct(Box<SumProduct>),
+}
+
+// As high as the formulas of a theory.
+impl Clone for Normal {
+    fn clone(&self) -> Normal {
+        deep(|| Normal {
+            kind: self.kind.clone(),
+            ..*self
+        })
+    }
+}
+
+impl Normal {
+    pub fn new(kind: Kind, span: Span) -> Normal {
+        Normal {
+            kind,
+            span,
+            equivalence: false,
+            groundings: None,
+        }
+    }
+
+    /// One member stands for itself.
+    pub fn connective(and: bool, mut members: Vec<Normal>, span: Span) -> Normal {
+        if members.len() == 1
+            && let Some(only) = members.pop()
+        {
+            return only;
+        }
+        let kind = match and {
+            true => Kind::And(members),
+            false => Kind::Or(members),
+        };
+        Normal::new(kind, span)
+    }
+
+    /// The formulas right under this one.
+    pub fn children(&self) -> Vec<&Normal> {
+        match &self.kind {
+            Kind::Constant(_) | Kind::Literal { .. } => Vec::new(),
+            Kind::Not(a) | Kind::Log(a) | Kind::Quantifier { body: a, .. } => vec![a],
+            Kind::Implies(a, b) | Kind::Iff(a, b) => vec![a, b],
+            Kind::And(members) | Kind::Or(members) => members.iter().collect(),
+            Kind::SumProduct(sum) => {
+                let factors = sum.factors.iter().map(|f| &f.body);
+                sum.common.iter().chain(factors).collect()
+            }
+        }
+    }
+
+    /// The same formula with others under it.
+    pub fn map<E>(mut self, map: &mut dyn FnMut(Normal) -> Result<Normal, E>) -> Result<Normal, E> {
+        let mut one = |n: Box<Normal>| deep(|| map(*n)).map(Box::new);
+        self.kind = match self.kind {
+            kind @ (Kind::Constant(_) | Kind::Literal { .. } | Kind::SumProduct(_)) => kind,
+            Kind::Not(a) => Kind::Not(one(a)?),
+            Kind::Log(a) => Kind::Log(one(a)?),
+            Kind::Implies(a, b) => Kind::Implies(one(a)?, one(b)?),
+            Kind::Iff(a, b) => Kind::Iff(one(a)?, one(b)?),
+            Kind::Quantifier {
+                forall,
+                binding,
+                guard,
+                body,
+            } => Kind::Quantifier {
+                forall,
+                binding,
+                guard,
+                body: one(body)?,
+            },
+            Kind::And(members) => Kind::And(deep(|| {
+                members.into_iter().map(map).collect::<Result<_, E>>()
+            })?),
+            Kind::Or(members) => Kind::Or(deep(|| {
+                members.into_iter().map(map).collect::<Result<_, E>>()
+            })?),
+        };
+        Ok(self)
+    }
+
+    /// Whether there is a quantifier in it, or was one before a rewrite.
+    pub fn has_quantifier(&self) -> bool {
+        let own = matches!(self.kind, Kind::Quantifier { .. } | Kind::SumProduct(_));
+        own || self.groundings.is_some()
+            || deep(|| self.children().into_iter().any(Normal::has_quantifier))
+    }
+
+    /// Every variable that it mentions; each binder has variables of its own.
+    pub fn variables(&self, found: &mut Vec<VarId>) {
+        match &self.kind {
+            Kind::Literal { arguments, .. } => {
+                arguments.iter().for_each(|a| term_variables(a, found));
+            }
+            Kind::Quantifier { guard, .. } => {
+                guard.iter().for_each(|g| found.extend(free_variables(g)));
+            }
+            _ => {}
+        }
+        deep(|| self.children().into_iter().for_each(|c| c.variables(found)));
+    }
+
+    /// The members of a conjunction, nested ones too: a sum of sums is a sum.
+    pub fn conjuncts(&self) -> Vec<&Normal> {
+        match &self.kind {
+            Kind::And(members) if self.groundings.is_none() && !self.equivalence => {
+                deep(|| members.iter().flat_map(Normal::conjuncts).collect())
+            }
+            _ => vec![self],
+        }
+    }
+
+    /// The members of a disjunction. Nested ones stay: a mean of means is not a mean.
+    pub fn disjuncts(&self) -> Vec<&Normal> {
+        match &self.kind {
+            Kind::Or(members) if self.groundings.is_none() && !self.equivalence => {
+                members.iter().collect()
+            }
+            _ => vec![self],
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The passes by name, and what they made of each axiom, for people.
+
+use std::fmt;
+
+/// A pass of the planner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// Negation at the atoms where the semantics wants it; families, `all` and `any` written out.
+    Normal,
+    /// Quantifiers moved inward.
+    Narrow,
+    /// Variables of `exists` eliminated one after another.
+    Eliminate,
+    /// Guards become lists, atoms become rows of requests.
+    Ground,
+    /// What the engine runs.
+    Lower,
+}
+
+impl Pass {
+    /// All of them, in their order.
+    pub const ALL: [Pass; 5] = [
+        Pass::Normal,
+        Pass::Narrow,
+        Pass::Eliminate,
+        Pass::Ground,
+        Pass::Lower,
+    ];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Pass::Normal => "normal",
+            Pass::Narrow => "narrow",
+            Pass::Eliminate => "eliminate",
+            Pass::Ground => "ground",
+            Pass::Lower => "lower",
+        }
+    }
+
+    /// The pass of that name.
+    ///
+    /// ```
+    /// use logltn::Pass;
+    /// assert_eq!(Pass::named("narrow"), Some(Pass::Narrow));
+    /// assert_eq!(Pass::named("widen"), None);
+    /// ```
+    pub fn named(name: &str) -> Option<Pass> {
+        Pass::ALL.into_iter().find(|pass| pass.name() == name)
+    }
+}
+
+impl fmt::Display for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// An axiom after each of the passes that leave it a formula.
+pub(super) type Forms = Vec<String>;

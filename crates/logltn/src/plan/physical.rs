@@ -1,0 +1,153 @@
+//! What the engine runs: an axiom with everything resolved that does not change from step to step. Where each level finds
+//! its slots in its parent's block, in which buffer each node's value stands, which parts are small clauses.
+
+use rustc_hash::FxHashMap;
+
+use super::Rewrite;
+use super::program::{Elimination, NodeKind, ResolveTable, SlotBase};
+use crate::operators::{Additive, Bilinear, Summand};
+
+/// An axiom, ready for the lanes.
+#[derive(Clone, Debug)]
+pub(crate) struct Physical {
+    pub nodes: Vec<Node>,
+    pub root: usize,
+    /// The nodes that add up to the axiom's value: one, or the members of a conjunction of quantifiers.
+    pub roots: Vec<Root>,
+    /// Level 0 is outside of all quantifiers; every quantifier has a level of its own. After these come those that go
+    /// through small clauses by rows, which look up nothing new.
+    pub levels: Vec<Level>,
+    pub quantifier_levels: usize,
+    /// The roots that are small clauses.
+    pub clauses: Vec<SmallClause>,
+    pub slots: Vec<SlotBase>,
+    /// The constant parts of the wide slots.
+    pub wide_slots: Vec<u64>,
+    /// Look-ups of guards' keys that several components determine.
+    pub key_tables: Vec<FxHashMap<u64, u32>>,
+    pub eliminations: Vec<Elimination>,
+    /// What the passes have rewritten, for people.
+    pub rewrites: Vec<Rewrite>,
+}
+
+/// A part of an axiom that the lanes can share among them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Root {
+    pub node: usize,
+    /// About how much work one binding of its quantifier is.
+    pub cost: u64,
+    /// Which small clause it is, if it is one.
+    pub clause: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub kind: NodeKind,
+    pub level: usize,
+    /// Which of its level's buffers holds its value.
+    pub buffer: usize,
+    /// For a literal: where its places stand; for an elimination, its keys.
+    pub place: Place,
+}
+
+/// Where the values of a slot are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// The same for all bindings: the slot's base.
+    Base(usize),
+    /// In this array of the level's block.
+    Array(usize),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Level {
+    pub parent: usize,
+    /// The longest comes last: its tuples run in the innermost loop.
+    pub components: Vec<LevelComponent>,
+    pub adds: Vec<Add>,
+    pub wide_adds: Vec<Add>,
+    pub resolves: Vec<Lookup>,
+    /// The number of nodes whose values stand in this level's block.
+    pub buffers: usize,
+    /// How many bindings a block of this level holds.
+    pub capacity: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct LevelComponent {
+    pub component: usize,
+    pub key: Option<Place>,
+    /// The variables that it binds, and those that its guard looks at, for people.
+    pub names: Vec<String>,
+    pub key_names: Vec<String>,
+    /// Its place in the text of the quantifier.
+    pub position: usize,
+}
+
+/// What the components of a level add to a slot.
+#[derive(Clone, Debug)]
+pub(crate) struct Add {
+    /// Where the parent level has the sum so far.
+    pub from: Place,
+    /// Per component.
+    pub maps: Vec<Vec<usize>>,
+}
+
+/// A wide slot whose parts are all there is looked up, and the result added to an array.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lookup {
+    pub wide: usize,
+    pub array: usize,
+    pub table: ResolveTable,
+}
+
+/// The most literals of a small clause.
+pub(crate) const MOST_LITERALS: usize = 4;
+
+/// A connective of two to four literals right under the quantifier of an axiom, the commonest of all formulas. The engine
+/// takes value and derivatives of such a clause in one go (`engine/clause`) instead of node by node.
+#[derive(Clone, Debug)]
+pub(crate) struct SmallClause {
+    /// The one whose place changes least comes first.
+    pub literals: Vec<ClauseLiteral>,
+    pub form: Form,
+    /// Of its quantifier.
+    pub forall: bool,
+    /// What the quantifier does with the values.
+    pub additive: Additive,
+    /// The level that lists the bindings; without the classes if the clause goes over rows.
+    pub level: usize,
+    /// How many classes all literals have in a binding of that level: a row of them, or 1 if the clause goes over
+    /// places.
+    pub classes: usize,
+    pub over_rows: bool,
+    /// How many numbers make a value: one of each literal, or a row of the only one.
+    pub members: usize,
+    /// About how much work a binding of that level is.
+    pub cost: u64,
+}
+
+/// Where a literal of a clause finds its numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClauseLiteral {
+    pub request: usize,
+    pub negated: bool,
+    pub place: Place,
+}
+
+/// What a small clause computes for each binding, and what is done with the values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Form {
+    /// `or` in log space, added up: log Σ exp(α x), less the log of the number of literals if `mean`, over α.
+    LogExp { mean: bool },
+    /// `exists` in log space over all classes of one literal, added up: the same over a row of numbers.
+    ExistsClass { mean: bool },
+    /// `or` in log space as the greatest literal, added up.
+    Max,
+    /// A connective of two truth degrees made of products, of which something is added up.
+    Product {
+        /// The connective, projected as the quantifier wants it.
+        of: Bilinear,
+        summand: Summand,
+    },
+}
