@@ -395,7 +395,7 @@ impl Grounder {
                 let what = format!(
                     "constant `{name}` is a vector of {width}, but the individuals of sort `{sort}` have {others} numbers"
                 );
-                return self.wrong(Code::DifferentWidths, what);
+                return self.wrong(Code::SizesDisagree, what);
             }
             self.knowledge.learnable_constants[at] = Some(width);
         }
@@ -545,7 +545,7 @@ fn percentile_of(
     let (a, b) = (points(&first)?, points(&second)?);
     if a.0 != b.0 {
         let what = format!("there is no distance between {} numbers and {}", a.0, b.0);
-        return Err((Code::DifferentWidths, what));
+        return Err((Code::SizesDisagree, what));
     }
     let [a, b] = [&a, &b].map(|(width, values)| Points {
         width: *width,

@@ -116,7 +116,7 @@ impl Session {
         }
         let damaged = || {
             Diagnostics::from(Diagnostic::error(
-                Code::CheckpointDamaged,
+                Code::RunDamaged,
                 "the checkpoint's record of the training is damaged",
             ))
         };

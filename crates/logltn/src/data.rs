@@ -262,7 +262,7 @@ impl Data {
         let data = &mut self.sorts[id.index()];
         if data.features.is_some() || !self.theory[id].labels.is_empty() {
             return Err(Diagnostic::error(
-                Code::InconsistentData,
+                Code::SizesDisagree,
                 format!("the individuals of sort `{sort}` are known, so that their number cannot come with a call"),
             )
             .into());
@@ -468,7 +468,7 @@ impl Data {
                 }
                 let size = self.size(sort);
                 if let Some(row) = cells.iter().position(|&c| c as usize >= size) {
-                    out.push(Diagnostic::error(Code::IndividualOutOfRange, format!(
+                    out.push(Diagnostic::error(Code::UnknownIndividual, format!(
                         "table `{}`, row {}, column `{}`: index {} is out of range, sort `{}` has {size} individuals",
                         table.name,
                         row + 1,
@@ -489,7 +489,7 @@ impl Data {
             {
                 out.push(
                     Diagnostic::error(
-                        Code::IndividualOutOfRange,
+                        Code::UnknownIndividual,
                         format!(
                             "constant `{}` is row {row}, but sort `{}` has {size} individuals",
                             constant.name, theory[constant.sort].name

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::operators::{
-    self, Aggregator, And, Domain, Implies, Key, Loss, Not, Or, Semiring, Space,
+    Aggregator, And, Domain, Implies, Key, Loss, Not, Or, Semiring, Space, table,
 };
 use crate::semantics_error::SemanticsError;
 
@@ -13,14 +13,7 @@ use crate::semantics_error::SemanticsError;
 /// # Which operators go together
 /// The base decides the [`Space`], and an override must belong to it:
 ///
-/// | | log space | truth space | mixed (`prod`) |
-/// |---|---|---|---|
-/// | `and` | `sum` `min` | `product` `min` `lukasiewicz` | as truth space |
-/// | `or` | `log_mean_exp` `log_sum_exp` `max` | `probabilistic_sum` `max` `lukasiewicz` | as truth space |
-/// | `implies`, `not` | always negation normal form | any | any |
-/// | `forall` | `mean` `sum` `min` `max` `log_mean_exp` `log_sum_exp` | `mean` `min` `max` `product` `p_mean` `p_mean_error` | `log_product` |
-/// | `exists` | as `forall` | as `forall` | as truth space |
-/// | `over_axioms` | as `forall` | as `forall` | as log space |
+#[doc = include_str!("operators/choices.md")]
 ///
 /// `min`, `max` and `mean` are in both columns: the first two commute with the log, the third means a
 /// different mean in each. A bare sum of truth degrees is in neither, since it leaves [0, 1].
@@ -193,16 +186,24 @@ impl Semantics {
         Key::named(key).map(Key::every_name).unwrap_or_default()
     }
 
-    /// What each operator computes, and which of them each key can have, as two tables in Markdown: those of the
-    /// documents.
+    /// The tables of the documents, in Markdown: the semantics, which operators each key can have, and what each
+    /// operator computes.
     ///
     /// ```
-    /// let [operators, choices] = logltn::Semantics::tables();
+    /// let [semantics, choices, operators] = logltn::Semantics::tables();
+    /// assert!(semantics.contains("| `logltn-max` | `sum` | `max` |"));
+    /// assert!(choices.contains("| `not` | `nnf` | `standard` `godel` |"));
     /// assert!(operators.contains("| `log_sum_exp` | logs | 1/α · log Σ exp(α v) |"));
-    /// assert!(choices.contains("| `and` | `sum` `min` |"));
     /// ```
-    pub fn tables() -> [String; 2] {
-        [operators::formulas(), operators::choices()]
+    pub fn tables() -> [String; 3] {
+        let mut semantics = format!("| | {} | loss |\n", Self::KEYS.join(" | "));
+        semantics += &format!("|{}\n", "---|".repeat(Self::KEYS.len() + 2));
+        for base in BASES {
+            let operators = Key::ALL.map(|key| format!("`{}`", base.operator(key).0));
+            let cells = operators.join(" | ");
+            semantics += &format!("| `{}` | {cells} | {} |\n", base.name, base.loss);
+        }
+        [semantics, table::choices(), table::operators()]
     }
 
     /// The semantics of that name.

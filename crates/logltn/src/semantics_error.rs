@@ -63,7 +63,7 @@ impl SemanticsError {
             SemanticsError::Mixed { .. }
             | SemanticsError::NegationNormalForm { .. }
             | SemanticsError::LossOfLog => Code::OperatorsDoNotMix,
-            SemanticsError::StableEps { .. } => Code::ParameterOutOfRange,
+            SemanticsError::StableEps { .. } => Code::ValueOutOfRange,
         }
     }
 

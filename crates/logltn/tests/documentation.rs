@@ -2,8 +2,11 @@
 //!
 //! A block marked `ltn` must parse; `ltn Type=cat,dog` gives a data sort its labels. A block marked
 //! `ltn-error` must fail, and if a `text` block follows, with exactly that text.
+//!
+//! The tables of operators are those of the list in `src/operators`: `LOGLTN_UPDATE_DOCS=1 cargo test --test
+//! documentation` writes them anew.
 
-use logltn::{Diagnostics, Labels, Source, Theory};
+use logltn::{Diagnostics, Labels, Semantics, Source, Theory};
 
 struct Block<'a> {
     /// The line of its fence, to find it.
@@ -134,4 +137,44 @@ fn shipped_theories() {
         }
     }
     assert!(seen >= 3);
+}
+
+/// The tables of operators stand in the pages, and in the docs of `Semantics`, as the list has them.
+#[test]
+fn tables_of_operators() {
+    let [semantics, choices, operators] = Semantics::tables();
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
+    let update = std::env::var_os("LOGLTN_UPDATE_DOCS").is_some();
+    let check = |file: &str, wanted: &dyn Fn(&str) -> String| {
+        let path = format!("{root}{file}");
+        let page = std::fs::read_to_string(&path).expect("part of the repository");
+        let right = wanted(&page);
+        if update {
+            std::fs::write(&path, right).expect("writable");
+        } else {
+            assert!(
+                page == right,
+                "{file} is out of date: LOGLTN_UPDATE_DOCS=1 updates it"
+            );
+        }
+    };
+    check("crates/logltn/src/operators/choices.md", &|_| {
+        choices.clone()
+    });
+    let tables = [
+        ("docs/language.md", "semantics", &semantics),
+        ("docs/language.md", "choices", &choices),
+        ("docs/semantics.md", "operators", &operators),
+    ];
+    for (file, name, table) in tables {
+        check(file, &|page| between_marks(page, name, table));
+    }
+}
+
+/// The page with what stands between `<!-- name -->` and `<!-- end -->` replaced.
+fn between_marks(page: &str, name: &str, table: &str) -> String {
+    let mark = format!("<!-- {name} -->\n");
+    let (before, rest) = page.split_once(&mark).expect(name);
+    let (_, after) = rest.split_once("<!-- end -->").expect(name);
+    format!("{before}{mark}{table}<!-- end -->{after}")
 }

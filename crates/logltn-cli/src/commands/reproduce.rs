@@ -214,10 +214,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         }
         // Before the first run it is the input that is wrong.
         Err(errors) if !progress.has_begun() => console::wrong_input(&errors, common.json),
-        Err(errors) => {
-            console::report(&errors);
-            Outcome::Failed
-        }
+        Err(errors) => console::failed(&errors, common.json),
     }
 }
 

@@ -166,7 +166,7 @@ impl<'a> Builder<'a> {
         let name = self.symbol_name(symbol);
         if width == 0 {
             return Err(wrong(
-                Diagnostic::error(Code::NetworkWithoutInput, format!(
+                Diagnostic::error(Code::NoFeatures, format!(
                     "the network of `{name}` has nothing to read: none of its arguments has features"
                 ))
                 .help("give the sorts of its arguments `features` or `learnable`"),
@@ -304,7 +304,7 @@ impl<'a> Builder<'a> {
         let width: usize = feed.pieces.iter().map(Piece::width).sum();
         if width != self.model.units[unit].input_width {
             let error = Diagnostic::error(
-                Code::DifferentWidths,
+                Code::SizesDisagree,
                 format!(
                     "the network of `{}` reads {} numbers in one place and {width} in another",
                     self.model.units[unit].name, self.model.units[unit].input_width
@@ -527,7 +527,7 @@ impl<'a> Builder<'a> {
                                 }) => (BoxPlace { place, sort, from }, width),
                                 Some(_) => {
                                     return Err(wrong(
-                                        Code::NotABox,
+                                        Code::WrongShape,
                                         format!(
                                             "`{}` is a function's value here, not a box",
                                             variable.value
@@ -544,14 +544,14 @@ impl<'a> Builder<'a> {
                         }
                         _ => {
                             return Err(wrong(
-                                Code::NotABox,
+                                Code::WrongShape,
                                 "`containment` takes two boxes".into(),
                             ));
                         }
                     };
                     if width != 4 {
                         return Err(wrong(
-                            Code::NotABox,
+                            Code::WrongShape,
                             format!(
                                 "`{side}` has {width} numbers, but a box has four: xmin, ymin, xmax, ymax"
                             ),

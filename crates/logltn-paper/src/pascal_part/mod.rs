@@ -197,7 +197,7 @@ impl PascalPart {
                 folder.display(),
                 test.width
             );
-            return Err(Diagnostic::error(Code::DifferentWidths, message).into());
+            return Err(Diagnostic::error(Code::SizesDisagree, message).into());
         }
         let mut annotations = Annotations {
             train: train.boxes,

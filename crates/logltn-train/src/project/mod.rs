@@ -287,7 +287,7 @@ fn check_distances(
             && first != second
         {
             push(Diagnostic::error(
-                Code::DifferentWidths,
+                Code::SizesDisagree,
                 format!(
                     "there is no distance between {first} numbers (`{}`) and {second} (`{}`)",
                     a.name, b.name

@@ -50,7 +50,7 @@ fn percentile_of(
             whole,
             "no distance",
             Diagnostic::error(
-                Code::DifferentWidths,
+                Code::SizesDisagree,
                 format!(
                     "`params.{name}`: there is no distance between {} numbers (`{}`) and {} (`{}`)",
                     a.width, first.value, b.width, second.value
@@ -103,7 +103,7 @@ pub(super) fn read_constants(
                     report.push(
                         row.span,
                         "no such row",
-                        Diagnostic::error(Code::IndividualOutOfRange, format!(
+                        Diagnostic::error(Code::UnknownIndividual, format!(
                             "`constants.{}`: there is no individual {} of sort `{sort}`: {range}",
                             declared.name, row.value
                         )),
@@ -139,7 +139,7 @@ fn check_length(
         report.push(
             length.span,
             "",
-            Diagnostic::error(Code::DifferentWidths, format!(
+            Diagnostic::error(Code::SizesDisagree, format!(
                 "`constants.{constant}` is a vector of {}, but the individuals of sort `{sort}` have {width} numbers",
                 length.value
             ))

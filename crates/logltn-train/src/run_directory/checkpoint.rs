@@ -82,7 +82,7 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<State, Diagnostics> {
 }
 fn check(sorted: &[&NamedTensor]) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
-    let mut wrong = |text: String| problems.push(Diagnostic::error(Code::CheckpointDamaged, text));
+    let mut wrong = |text: String| problems.push(Diagnostic::error(Code::RunDamaged, text));
     if sorted.is_empty() {
         wrong("the checkpoint holds no tensors".into());
     }
@@ -125,7 +125,7 @@ fn metadata(bytes: &[u8], name: &str) -> Result<BTreeMap<String, String>, Diagno
         .unwrap_or_default();
     let header: Header = serde_json::from_slice(header).map_err(|error| {
         Diagnostic::error(
-            Code::CheckpointDamaged,
+            Code::RunDamaged,
             format!("{name}: the metadata in the header cannot be read: {error}"),
         )
         .help("the file is damaged: write it again")

@@ -51,7 +51,7 @@ fn weights_of(folder: &Path) -> Result<State, Diagnostics> {
     }
     run.checkpoint()?.ok_or_else(|| {
         Diagnostic::error(
-            Code::NoWeights,
+            Code::NotTrained,
             format!(
                 "{}: the run has no weights yet, not even a checkpoint",
                 folder.display()

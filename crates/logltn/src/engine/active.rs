@@ -152,9 +152,10 @@ impl Active {
     /// Numbers the rows of the requests and fills in the maps. The first so many maps and requests are there already,
     /// and change with the batch only.
     pub fn number(&mut self, plan: &Plan, maps: usize, requests: usize) {
-        let concerned: Vec<bool> = (plan.requests.iter().enumerate())
-            .map(|(i, r)| (r.dynamic || i >= requests) && !r.complete)
-            .collect();
+        let concerned = |request: usize| {
+            let plan = &plan.requests[request];
+            (plan.dynamic || request >= requests) && !plan.complete
+        };
         for (map, plan_map) in plan.maps.iter().enumerate() {
             let component = &plan.components[plan_map.component];
             if map < maps && component.batched.is_none() {
@@ -171,16 +172,16 @@ impl Active {
                 }
             }
         }
-        let each = plan.requests.iter().zip(&mut self.numbering);
-        for ((request, numbering), _) in each.zip(&concerned).filter(|(_, c)| **c) {
-            numbering.codes.clear();
-            numbering.codes.extend_from_slice(&request.constant_codes);
+        for request in (0..plan.requests.len()).filter(|r| concerned(*r)) {
+            let codes = &mut self.numbering[request].codes;
+            codes.clear();
+            codes.extend_from_slice(&plan.requests[request].constant_codes);
         }
         for map in &plan.maps {
             let MapValues::Rows { request, codes } = &map.values else {
                 continue;
             };
-            if !concerned[*request] {
+            if !concerned(*request) {
                 continue;
             }
             let found = &mut self.numbering[*request].codes;
@@ -193,15 +194,14 @@ impl Active {
             }
         }
         self.collect_looked_up_codes(plan, &concerned);
-        let numberings = self.numbering.iter_mut().zip(&concerned);
-        numberings
-            .filter(|(_, c)| **c)
-            .for_each(|(n, _)| n.finish());
+        for request in (0..plan.requests.len()).filter(|r| concerned(*r)) {
+            self.numbering[request].finish();
+        }
         self.fill_row_maps(plan, maps);
     }
 
     /// The codes of literals whose row several components determine: what their blocks will look up.
-    fn collect_looked_up_codes(&mut self, plan: &Plan, concerned: &[bool]) {
+    fn collect_looked_up_codes(&mut self, plan: &Plan, concerned: &dyn Fn(usize) -> bool) {
         for (program, exec) in plan.programs.iter().enumerate() {
             // Those for small clauses look up the same.
             let levels = exec.levels[..exec.quantifier_levels].iter();
@@ -210,7 +210,7 @@ impl Active {
                     let ResolveTable::Request(request) = resolve.table else {
                         continue;
                     };
-                    if !concerned[request] {
+                    if !concerned(request) {
                         continue;
                     }
                     let mut blocks = Blocks::for_collecting(exec);

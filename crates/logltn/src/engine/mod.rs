@@ -366,7 +366,7 @@ impl<T: Real> Engine<T> {
         gradients: bool,
     ) -> Result<&Evaluation, Diagnostics> {
         if let Err(error) = parameters.validate() {
-            return Err(Diagnostic::error(Code::ParameterOutOfRange, error.to_string()).into());
+            return Err(Diagnostic::error(Code::ValueOutOfRange, error.to_string()).into());
         }
         self.check_numbers()?;
         let semantics = self.ground.plan.semantics;

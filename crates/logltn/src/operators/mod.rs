@@ -17,7 +17,9 @@ mod polynomial;
 mod powers;
 mod settings;
 mod space;
-mod table;
+pub(crate) mod table;
+#[cfg(test)]
+mod tests;
 
 mod godel;
 mod goguen;
@@ -43,7 +45,7 @@ use std::fmt;
 use crate::vector::Real;
 
 pub(crate) use aggregate::{Accumulated, Aggregation, Block, Segment, Slopes, State};
-pub(crate) use complement::{FLOOR, NOTHING, add_slopes, complements, log_not};
+pub(crate) use complement::{FLOOR, add_slopes, complements};
 pub(crate) use connective::{Backward, Connection, Forward, Members};
 pub(crate) use implication::Implication;
 pub(crate) use key::Key;
@@ -53,7 +55,6 @@ pub(crate) use polynomial::{Affine, Bilinear, Polynomial};
 pub(crate) use settings::Settings;
 pub(crate) use space::Domain;
 pub use space::{Loss, Space};
-pub(crate) use table::{choices, formulas};
 
 /// Every operator, with the roles that it can play. An operator's name, in manifests and messages, is that of its file.
 macro_rules! with_all_operators {

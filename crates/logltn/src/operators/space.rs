@@ -50,6 +50,15 @@ impl Loss {
     }
 }
 
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Loss::MinusSat => "−sat",
+            Loss::OneMinusSat => "1 − sat",
+        })
+    }
+}
+
 /// What an operator takes and gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Domain {

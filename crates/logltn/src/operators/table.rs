@@ -1,9 +1,9 @@
-//! The list of operators as tables, for the documents.
+//! The list of operators as tables in Markdown, for the documents.
 
 use super::{ALL, Key, Space};
 
-/// What each operator computes, as a table in Markdown.
-pub(crate) fn formulas() -> String {
+/// What each operator computes.
+pub(crate) fn operators() -> String {
     let mut table = String::from("| operator | in | is | remarks |\n|---|---|---|---|\n");
     for entry in ALL {
         for formula in entry.formulas {
@@ -20,7 +20,7 @@ pub(crate) fn formulas() -> String {
     table.replace("|  |", "| |")
 }
 
-/// Which operators each key can have in each space, as a table in Markdown.
+/// Which operators each key can have in each space.
 pub(crate) fn choices() -> String {
     let mut table =
         String::from("| | log space | truth space | mixed (`prod`) |\n|---|---|---|---|\n");

@@ -266,7 +266,7 @@ pub(super) fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out:
     }
     if outputs.len() != theory.predicates.len() {
         out.push(Diagnostic::error(
-            Code::WrongNumberOfOutputs,
+            Code::SizesDisagree,
             format!(
                 "the theory has {} predicates, but {} outputs were given",
                 theory.predicates.len(),
@@ -282,7 +282,7 @@ pub(super) fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out:
         if !output.per_class {
             if output.kind == OutputKind::Softmax {
                 out.push(error(
-                    Code::NoClassArgument,
+                    Code::NoClasses,
                     format!(
                         "predicate `{}` is a softmax, so its last argument must pick the class",
                         predicate.name
@@ -297,7 +297,7 @@ pub(super) fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out:
                 if output.kind == OutputKind::Softmax && classes == Some(1) {
                     out.push(
                         error(
-                            Code::SoftmaxOfOneClass,
+                            Code::NoClasses,
                             format!(
                                 "predicate `{}` is a softmax over one class, which is always true",
                                 predicate.name
@@ -311,7 +311,7 @@ pub(super) fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out:
                 }
             }
             _ => out.push(error(
-                Code::NoClassArgument,
+                Code::NoClasses,
                 format!(
                     "predicate `{}` has no last argument that could pick a class",
                     predicate.name

@@ -65,7 +65,7 @@ pub fn nothing_left(project: &Project, plan: &Plan, found: &mut Diagnostics) {
         };
         found.push(
             Diagnostic::warning(
-                Code::NoGroundings,
+                Code::NothingToRangeOver,
                 format!("axiom `{}` has no groundings", axiom.name),
             )
             .at(&theory.source, axiom.name_span, why),

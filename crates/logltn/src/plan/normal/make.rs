@@ -78,7 +78,7 @@ impl Maker<'_> {
     fn check(&self, axiom: &Axiom) -> Result<(), Diagnostic> {
         let source = &self.scope.theory().source;
         if axiom.formula.nnf_is_too_large() {
-            return Err(Diagnostic::error(Code::FormulaTooLarge, format!(
+            return Err(Diagnostic::error(Code::NestedTooDeep, format!(
                 "the equivalences of axiom `{}` are nested too deep: its negation normal form would have more than {} nodes",
                 axiom.name,
                 crate::MAX_NNF_NODES
@@ -303,7 +303,7 @@ impl Maker<'_> {
             };
             let sort = &theory[sort];
             if sort.kind == SortKind::Data && sort.labels.is_empty() {
-                return Err(Diagnostic::error(Code::MembersAreData, format!(
+                return Err(Diagnostic::error(Code::MembersDependOnData, format!(
                     "`{word}` writes out one member per individual, but the individuals of sort `{}` are rows of data",
                     sort.name
                 ))
@@ -314,7 +314,7 @@ impl Maker<'_> {
         let conditions = guard.map(conjuncts).unwrap_or_default();
         for condition in &conditions {
             if let Some(table) = self.changing_table(condition) {
-                return Err(Diagnostic::error(Code::GuardVariesWithData, format!(
+                return Err(Diagnostic::error(Code::MembersDependOnData, format!(
                     "the guard of `{word}` looks at table `{}`, of which each step sees a part only",
                     theory[table].name
                 ))
