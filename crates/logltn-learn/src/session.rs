@@ -502,7 +502,7 @@ impl Session {
                 && individual as usize >= data.size(*sort)
             {
                 return Err(Diagnostic::error(
-                    Code::IndividualOutOfRange,
+                    Code::UnknownIndividual,
                     format!(
                         "row {}: sort `{}` has no individual {individual}",
                         i / arity,
