@@ -9,8 +9,8 @@ use logltn::{
     ColumnData, Data, Diagnostics, Engine, Output, Plan, Request, Semantics, Source, Theory,
 };
 use logltn_diagnostics::{Code, Mistake, SURROUNDINGS};
+use logltn_learn::Grounding;
 use logltn_train::manifest::Manifest;
-use logltn_train::model::Grounding;
 use logltn_train::project::Project;
 use logltn_train::run_directory::RunDirectory;
 use logltn_train::train::{RunOptions, TrainOptions, Trainer, run};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use logltn::{Diagnostics, Parameters, Semantics, Space, did_you_mean};
-use logltn_train::project::Evaluated;
+use logltn_learn::Evaluated;
 use logltn_train::train::evaluate_run;
 use serde::Serialize;
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use logltn::{Code, Diagnostic};
+use logltn_learn::{InputExpr, Spanned};
 
-use super::input::InputExpr;
+use super::Section;
 use super::network::{MAX_WIDTH, Network, NetworkRef};
 use super::reader::{Item, Problems, at_most_one};
-use super::spanned::{Section, Spanned};
 
 /// How a predicate is grounded.
 #[derive(Clone, Debug, PartialEq)]

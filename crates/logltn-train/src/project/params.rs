@@ -2,8 +2,9 @@
 
 use logltn::theory::SortId;
 use logltn::{Code, ConstantData, Data, Diagnostic, Theory};
+use logltn_learn::percentile;
 
-use super::percentile::percentile;
+use super::features::Features;
 use super::report::Report;
 use super::sorts::FeatureSorts;
 use crate::manifest::{Constant, Param, Spanned};
@@ -59,7 +60,7 @@ fn percentile_of(
         return None;
     }
     let other = (first.value != second.value).then_some(b);
-    let found = percentile(a, other, percent.value);
+    let found = percentile(a.points(), other.map(Features::points), percent.value);
     if found.is_none() {
         report.push(
             whole,

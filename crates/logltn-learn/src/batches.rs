@@ -1,13 +1,15 @@
 //! Which rows of each table a step looks at: shuffled anew for each pass over the table.
 
+use std::collections::BTreeMap;
+
+use logltn::Data;
 use logltn::theory::TableId;
 
-use crate::project::Project;
 use crate::random::Random;
 
 /// The batches of one table.
 #[derive(Debug)]
-pub(super) struct TableBatches {
+pub(crate) struct TableBatches {
     pub table: TableId,
     size: usize,
     order: Vec<u32>,
@@ -70,14 +72,13 @@ impl TableBatches {
 }
 
 /// The batches of all tables that have a batch size.
-pub(super) fn of(project: &Project, seed: u64) -> Vec<TableBatches> {
-    let theory = project.theory();
-    (theory.tables.iter().enumerate())
+pub(crate) fn of(data: &Data, sizes: &BTreeMap<String, usize>, seed: u64) -> Vec<TableBatches> {
+    (data.theory().tables.iter().enumerate())
         .filter_map(|(i, table)| {
             let id = TableId(i as u32);
-            let size = project.manifest.tables.get(&table.name)?.batch?.value;
-            let rows = project.data.table(id)?.rows;
-            (rows > 0).then(|| TableBatches::new(id, rows, size, seed))
+            let size = *sizes.get(&table.name)?;
+            let rows = data.table(id)?.rows;
+            (rows > 0).then(|| TableBatches::new(id, rows, size.max(1), seed))
         })
         .collect()
 }

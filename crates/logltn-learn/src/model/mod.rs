@@ -14,12 +14,13 @@ mod vectors;
 
 use std::sync::Arc;
 
-use logltn::theory::{PredicateId, SortId};
+use logltn::theory::PredicateId;
 use logltn::vector::Real;
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Request};
 use logltn_nn::Tensor;
 
-use crate::project::{NetworkField, NumberTable, Project};
+use crate::knowledge::{Ground, KnowledgeBase};
+use crate::numbers::Numbers;
 use crate::random::Random;
 use build::{Builder, Symbol};
 pub use grounding::Grounding;
@@ -30,9 +31,9 @@ use vectors::SortVectors;
 
 /// What stands behind a predicate.
 enum Behind {
-    /// A file of numbers, which does not learn.
-    Numbers(NumberTable),
-    /// A network of the manifest, and its feed for arguments that are individuals.
+    /// Numbers, which do not learn.
+    Numbers(Arc<Numbers>),
+    /// A network, and its feed for arguments that are individuals.
     Unit { unit: usize, feed: usize },
     /// The program that uses this crate; not yet given.
     Host,
@@ -40,12 +41,14 @@ enum Behind {
     Grounding(Box<dyn Grounding>),
 }
 
-/// The networks and learnable vectors of a project.
+/// The networks and learnable vectors behind a theory.
 pub struct Model {
     units: Vec<Unit>,
     vectors: Vec<SortVectors>,
     learnable: Vec<Parameters>,
     behind: Vec<Behind>,
+    /// The names of the predicates.
+    predicates: Vec<String>,
     /// For each request of the current engine: unit and feed.
     feeds: Vec<Option<(usize, usize)>>,
     /// Units so that each comes after those it reads.
@@ -53,6 +56,8 @@ pub struct Model {
     /// The units of symbols, and the shared hidden layers by name.
     symbols: Vec<(Symbol, usize)>,
     trunks: Vec<(String, usize)>,
+    /// What a host answers, on its way to the engine.
+    answers: Vec<f32>,
     /// The rows, and the inputs that are data, are those of the last step.
     unchanged: bool,
     /// Where the initial weights of units come from.
@@ -72,66 +77,59 @@ enum Purpose {
 const INITIAL: u64 = 1;
 
 impl Model {
-    /// The model that a manifest describes, with random weights.
-    pub fn new(project: &Project, seed: u64) -> Result<Model, Diagnostics> {
-        let mut model =
-            Model::without_networks(project, seed, |sort| project.network_fields(sort))?;
-        for i in 0..project.theory().predicates.len() {
-            let behind = model.build(project, PredicateId(i as u32))?;
-            model.behind.push(behind);
-        }
-        model.sort_units();
-        Ok(model)
-    }
-
-    /// What is wrong with the networks of a manifest, those of all predicates, without reading any features: what
-    /// [`Model::new`] would say of each.
-    pub fn problems(project: &Project) -> Diagnostics {
-        let sketch = Model::without_networks(project, 0, |sort| Ok(project.sketched_fields(sort)));
-        let mut model = match sketch {
-            Ok(model) => model,
-            Err(errors) => return errors,
-        };
+    /// The model of a knowledge base, with random weights.
+    ///
+    /// # Errors
+    /// With what is wrong with the networks of all predicates. For that, features need not be there, only their shapes.
+    pub fn new(knowledge: &KnowledgeBase, seed: u64) -> Result<Model, Diagnostics> {
+        let mut model = Model::without_networks(knowledge, seed);
         let mut found = Diagnostics::new();
-        for i in 0..project.theory().predicates.len() {
-            if let Err(errors) = model.build(project, PredicateId(i as u32)) {
-                found.extend(errors);
+        for i in 0..knowledge.predicates.len() {
+            match model.build(knowledge, PredicateId(i as u32)) {
+                Ok(behind) => model.behind.push(behind),
+                Err(errors) => found.extend(errors),
             }
         }
-        found
+        model.sort_units();
+        found.into_result(model).map(|(model, _)| model)
     }
 
-    fn without_networks(
-        project: &Project,
-        seed: u64,
-        fields: impl Fn(SortId) -> Result<Arc<[NetworkField]>, Diagnostics>,
-    ) -> Result<Model, Diagnostics> {
+    fn without_networks(knowledge: &KnowledgeBase, seed: u64) -> Model {
         let mut random = Random::new(seed, INITIAL);
         let mut learnable = Vec::new();
-        let vectors = vectors::read(project, fields, &mut learnable, &mut random)?;
-        Ok(Model {
+        let vectors = vectors::of(knowledge, &mut learnable, &mut random);
+        Model {
             units: Vec::new(),
             vectors,
             learnable,
             behind: Vec::new(),
+            predicates: (knowledge.theory().predicates.iter())
+                .map(|p| p.name.clone())
+                .collect(),
             feeds: Vec::new(),
             order: Vec::new(),
             symbols: Vec::new(),
             trunks: Vec::new(),
+            answers: Vec::new(),
             unchanged: false,
             seed: random.bits(),
-        })
-    }
-
-    fn build(&mut self, project: &Project, predicate: PredicateId) -> Result<Behind, Diagnostics> {
-        // A predicate whose arguments are functions' values is built when a request shows its shape.
-        match project.theory()[predicate].arguments.iter().any(is_vector) {
-            true => Ok(Behind::Host),
-            false => Builder::new(project, self).behind(predicate),
         }
     }
 
-    /// Puts a network of the caller's own behind a predicate that the manifest leaves to the host.
+    fn build(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        predicate: PredicateId,
+    ) -> Result<Behind, Diagnostics> {
+        // A predicate whose arguments are functions' values is built when a request shows its shape.
+        let arguments = &knowledge.theory()[predicate].arguments;
+        match arguments.iter().any(is_vector) {
+            true => Ok(Behind::Host),
+            false => Builder::new(knowledge, self).behind(predicate),
+        }
+    }
+
+    /// Puts a network of the caller's own behind a predicate.
     pub fn ground(&mut self, predicate: PredicateId, grounding: Box<dyn Grounding>) {
         self.behind[predicate.index()] = Behind::Grounding(grounding);
     }
@@ -140,12 +138,12 @@ impl Model {
     /// before the first step with that engine.
     pub fn attach<T: Real>(
         &mut self,
-        project: &Project,
+        knowledge: &KnowledgeBase,
         engine: &Engine<T>,
     ) -> Result<(), Diagnostics> {
         let mut feeds = Vec::new();
         for request in engine.requests() {
-            feeds.push(Builder::new(project, self).attach(request)?);
+            feeds.push(Builder::new(knowledge, self).attach(request)?);
         }
         self.feeds = feeds;
         self.sort_units();
@@ -225,24 +223,24 @@ impl Model {
         engine: &mut Engine<T>,
         index: usize,
     ) -> Result<(), Diagnostics> {
-        let request = engine.requests()[index].clone();
+        let request = &engine.requests()[index];
         match &mut self.behind[request.predicate.index()] {
             Behind::Numbers(table) => {
-                let numbers = engine.numbers_mut(index);
-                for (row, out) in numbers.chunks_exact_mut(request.width).enumerate() {
-                    if let Some(range) = table.row(request.row(row)) {
-                        let from = &table.values[range];
-                        out.iter_mut()
-                            .zip(from)
-                            .for_each(|(out, &x)| *out = T::from_f64(x));
+                let (rows, width) = (request.rows(), request.width);
+                for row in 0..rows {
+                    if let Some(range) = table.row(engine.requests()[index].row(row)) {
+                        let out = &mut engine.numbers_mut(index)[row * width..(row + 1) * width];
+                        let numbers = out.iter_mut().zip(&table.values[range]);
+                        numbers.for_each(|(out, &x)| *out = T::from_f64(x));
                     }
                 }
                 Ok(())
             }
             Behind::Grounding(grounding) => {
-                let mut answers = vec![0.0; request.rows() * request.width];
-                grounding.forward(&request, &mut answers)?;
-                let numbers = engine.numbers_mut(index).iter_mut().zip(&answers);
+                self.answers.clear();
+                self.answers.resize(request.rows() * request.width, 0.0);
+                grounding.forward(request, &mut self.answers)?;
+                let numbers = engine.numbers_mut(index).iter_mut().zip(&self.answers);
                 numbers.for_each(|(number, &x)| *number = T::from_f64(f64::from(x)));
                 Ok(())
             }
@@ -252,7 +250,7 @@ impl Model {
                     Code::NotGrounded,
                     format!("nothing stands behind predicate `{name}`"),
                 )
-                .help("give it a network, or numbers, in the manifest; or `Model::ground` it")
+                .help("give it a network or numbers, or `ground` it")
                 .into())
             }
         }
@@ -325,8 +323,9 @@ impl Model {
                 return Ok(numbers.map(|&x| x as f32).collect());
             }
             _ => {
-                return Err(Diagnostic::error(Code::CannotPredict,
-                    "only predicates of individuals, with a network or numbers in the manifest, can be evaluated on other rows",
+                return Err(Diagnostic::error(
+                    Code::CannotPredict,
+                    "only predicates of individuals, with a network or numbers, can be evaluated on other rows",
                 )
                 .into());
             }
@@ -576,10 +575,10 @@ impl Model {
         for table in &mut self.learnable {
             visit(&table.name, &mut table.values, &table.gradients);
         }
-        for (i, behind) in self.behind.iter_mut().enumerate() {
+        for (predicate, behind) in self.predicates.iter().zip(&mut self.behind) {
             if let Behind::Grounding(grounding) = behind {
                 grounding.visit_parameters(&mut |name, values, gradients| {
-                    visit(&format!("host.{i}.{name}"), values, gradients);
+                    visit(&format!("host.{predicate}.{name}"), values, gradients);
                 });
             }
         }
@@ -620,22 +619,15 @@ fn is_vector(sort: &logltn::theory::ArgumentSort) -> bool {
 impl Builder<'_> {
     /// The feed of a request, if a network stands behind its predicate.
     fn attach(&mut self, request: &Request) -> Result<Option<(usize, usize)>, Diagnostics> {
-        let name = &self.project.theory()[request.predicate].name;
-        let grounding = self.project.manifest.predicates.get(name);
-        let network = grounding
-            .is_some_and(|g| matches!(g.grounding, crate::manifest::Grounding::Network { .. }));
-        if !network
-            || matches!(
-                self.model.behind[request.predicate.index()],
-                Behind::Grounding(_)
-            )
-        {
+        let place = request.predicate.index();
+        let network = matches!(self.knowledge.predicates[place], Ground::Network(_));
+        if !network || matches!(self.model.behind[place], Behind::Grounding(_)) {
             return Ok(None);
         }
         let shape: Vec<ArgumentShape> = request.shape.clone();
         let (unit, feed) = self.feed(Symbol::Predicate(request.predicate), shape)?;
-        if matches!(self.model.behind[request.predicate.index()], Behind::Host) {
-            self.model.behind[request.predicate.index()] = Behind::Unit { unit, feed };
+        if matches!(self.model.behind[place], Behind::Host) {
+            self.model.behind[place] = Behind::Unit { unit, feed };
         }
         Ok(Some((unit, feed)))
     }

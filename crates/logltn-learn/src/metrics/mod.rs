@@ -4,10 +4,10 @@
 //! one class) is a [`MetricError`] and never a number that looks like one.
 //!
 //! ```
-//! use logltn_train::metrics::{accuracy, roc_auc};
+//! use logltn_learn::metrics::{accuracy, roc_auc};
 //! assert_eq!(accuracy(&[0, 1, 2, 2], &[0, 1, 2, 1])?, 0.75);
 //! assert_eq!(roc_auc(&[0.9, 0.1, 0.8], &[true, false, true])?, 1.0);
-//! # Ok::<(), logltn_train::metrics::MetricError>(())
+//! # Ok::<(), logltn_learn::metrics::MetricError>(())
 //! ```
 
 mod accuracy;

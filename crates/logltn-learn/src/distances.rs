@@ -5,13 +5,15 @@ use logltn::theory::*;
 
 /// A `dist(x, y)` of some guard.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Distance {
-    pub(super) sorts: [SortId; 2],
-    pub(super) span: Span,
+pub struct Distance {
+    /// The sorts of the two individuals.
+    pub sorts: [SortId; 2],
+    /// Its place in the theory.
+    pub span: Span,
 }
 
 /// Every `dist` of every guard.
-pub(super) fn distances(theory: &Theory) -> Vec<Distance> {
+pub fn distances(theory: &Theory) -> Vec<Distance> {
     let mut found = Vec::new();
     for axiom in &theory.axioms {
         let mut walk = Walk {

@@ -10,11 +10,11 @@ use super::ranking::ties;
 /// positive, it is the share of positives.
 ///
 /// ```
-/// # use logltn_train::metrics::average_precision;
+/// # use logltn_learn::metrics::average_precision;
 /// // Recall ½ at precision 1, then recall 1 at precision ⅔.
 /// let score = average_precision(&[0.1, 0.4, 0.35, 0.8], &[false, false, true, true])?;
 /// assert_eq!(score, 0.5 + 0.5 * (2.0 / 3.0));
-/// # Ok::<(), logltn_train::metrics::MetricError>(())
+/// # Ok::<(), logltn_learn::metrics::MetricError>(())
 /// ```
 ///
 /// # Errors

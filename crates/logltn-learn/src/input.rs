@@ -4,9 +4,8 @@ use std::fmt;
 
 use logltn::Span;
 
-use super::phrase::Phrase;
-use super::reader::{Item, Problems};
-use super::spanned::Spanned;
+use crate::phrase::{Phrase, Unexpected};
+use crate::place::Spanned;
 
 /// One input of a network. Variables are the names in `args`.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,16 +36,36 @@ pub enum InputExpr {
 const MAX_DEPTH: usize = 16;
 
 impl InputExpr {
-    /// Reads one string of `inputs`.
-    pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Spanned<InputExpr>> {
-        let text = item.string(
-            problems,
-            "an input such as \"x\" or \"x.position\", as a string",
-        )?;
-        let mut phrase = Phrase::new(item, &text.value, problems.source);
-        let expr = parse(&mut phrase, problems, 0)?;
-        phrase.end(problems)?;
-        Some(Spanned::new(expr, phrase.so_far()))
+    /// Reads an input; places are those in the text.
+    ///
+    /// ```
+    /// use logltn_learn::InputExpr;
+    /// let input = InputExpr::parse("stop( type(x) )").unwrap();
+    /// assert_eq!(input.to_string(), "stop(type(x))");
+    /// assert_eq!(input.call().unwrap().0.value, "type");
+    /// let wrong = InputExpr::parse("type(x").unwrap_err();
+    /// assert_eq!(wrong.message, "expected `)`, found the end of the string");
+    /// ```
+    pub fn parse(text: &str) -> Result<InputExpr, Unexpected> {
+        let mut phrase = Phrase::new(text);
+        let expr = parse(&mut phrase, 0)?;
+        phrase.end()?;
+        Ok(expr)
+    }
+
+    /// Moves the places of all names, for a text that is a part of another.
+    pub fn move_spans(&mut self, to: &impl Fn(Span) -> Span) {
+        let names: Vec<&mut Spanned<String>> = match self {
+            InputExpr::Features(variable) => vec![variable],
+            InputExpr::Field { variable, field } => vec![variable, field],
+            InputExpr::Call { symbol, args } => std::iter::once(symbol).chain(args).collect(),
+            InputExpr::Stop(inner) => return inner.move_spans(to),
+            InputExpr::Containment(a, b) => {
+                a.move_spans(to);
+                return b.move_spans(to);
+            }
+        };
+        names.into_iter().for_each(|name| name.span = to(name.span));
     }
 
     /// The variables it uses.
@@ -89,86 +108,51 @@ impl fmt::Display for InputExpr {
     }
 }
 
-fn parse(phrase: &mut Phrase<'_>, problems: &mut Problems<'_>, depth: usize) -> Option<InputExpr> {
+fn parse(phrase: &mut Phrase<'_>, depth: usize) -> Result<InputExpr, Unexpected> {
     if depth > MAX_DEPTH {
-        return phrase.unexpected(problems, "less nesting");
+        return Err(phrase.unexpected("less nesting"));
     }
-    let name = phrase.name(
-        problems,
-        "an argument's name, `stop(…)`, `containment(…, …)` or a predicate",
-    )?;
+    let name = phrase.name("an argument's name, `stop(…)`, `containment(…, …)` or a predicate")?;
     if phrase.accept('.') {
-        let field = phrase.name(problems, "the name of a field")?;
-        return Some(InputExpr::Field {
+        let field = phrase.name("the name of a field")?;
+        return Ok(InputExpr::Field {
             variable: name,
             field,
         });
     }
     if !phrase.accept('(') {
-        return Some(InputExpr::Features(name));
+        return Ok(InputExpr::Features(name));
     }
     match name.as_str() {
         "stop" => {
-            let inner = parse(phrase, problems, depth + 1)?;
-            phrase.expect(problems, ')')?;
-            Some(InputExpr::Stop(Box::new(inner)))
+            let inner = parse(phrase, depth + 1)?;
+            phrase.expect(')')?;
+            Ok(InputExpr::Stop(Box::new(inner)))
         }
         "containment" => {
-            let part = box_of(phrase, problems)?;
-            phrase.expect(problems, ',')?;
-            let whole = box_of(phrase, problems)?;
-            phrase.expect(problems, ')')?;
-            Some(InputExpr::Containment(Box::new(part), Box::new(whole)))
+            let part = box_of(phrase)?;
+            phrase.expect(',')?;
+            let whole = box_of(phrase)?;
+            phrase.expect(')')?;
+            Ok(InputExpr::Containment(Box::new(part), Box::new(whole)))
         }
         _ => {
-            let mut args = vec![phrase.name(problems, "an argument's name")?];
+            let mut args = vec![phrase.name("an argument's name")?];
             while phrase.accept(',') {
-                args.push(phrase.name(problems, "an argument's name")?);
+                args.push(phrase.name("an argument's name")?);
             }
-            phrase.expect(problems, ')')?;
-            Some(InputExpr::Call { symbol: name, args })
+            phrase.expect(')')?;
+            Ok(InputExpr::Call { symbol: name, args })
         }
     }
 }
 
 /// `x` or `x.field`: four numbers that are a bounding box.
-fn box_of(phrase: &mut Phrase<'_>, problems: &mut Problems<'_>) -> Option<InputExpr> {
-    let variable = phrase.name(problems, "a box such as `x.position`")?;
+fn box_of(phrase: &mut Phrase<'_>) -> Result<InputExpr, Unexpected> {
+    let variable = phrase.name("a box such as `x.position`")?;
     if phrase.accept('.') {
-        let field = phrase.name(problems, "the name of a field")?;
-        return Some(InputExpr::Field { variable, field });
+        let field = phrase.name("the name of a field")?;
+        return Ok(InputExpr::Field { variable, field });
     }
-    Some(InputExpr::Features(variable))
-}
-
-/// `dist(Point, Point)`: the two sorts.
-pub(super) fn read_distance(
-    item: &Item<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<[Spanned<String>; 2]> {
-    let text = item.string(problems, "\"dist(S, S)\" for a sort S, as a string")?;
-    let mut phrase = Phrase::new(item, &text.value, problems.source);
-    let name = phrase.name(problems, "`dist(S, S)` for a sort S")?;
-    if name.as_str() != "dist" {
-        let at: Span = name.span;
-        problems.push(
-            at,
-            "only `dist` is known",
-            logltn::Diagnostic::error(
-                logltn::Code::MalformedExpression,
-                format!(
-                    "`{}`: expected `dist(S, S)` for a sort S, found `{}`",
-                    item.path, name.value
-                ),
-            ),
-        );
-        return None;
-    }
-    phrase.expect(problems, '(')?;
-    let first = phrase.name(problems, "the name of a sort")?;
-    phrase.expect(problems, ',')?;
-    let second = phrase.name(problems, "the name of a sort")?;
-    phrase.expect(problems, ')')?;
-    phrase.end(problems)?;
-    Some([first, second])
+    Ok(InputExpr::Features(variable))
 }

@@ -1,13 +1,17 @@
-//! From a manifest's networks to units.
+//! From descriptions of networks to units.
+
+use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
-use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Span};
-use logltn_nn::{Activation, LayerSpec, Network, NetworkSpec, Shape};
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Source};
+use logltn_nn::{LayerSpec, NetworkSpec, Shape};
 
+use super::Model;
 use super::unit::{BoxPlace, Feed, Piece, Unit};
-use super::{Behind, Model};
-use crate::manifest::{self, Cnn, Grounding, InputExpr, Layer, NetworkBody, NetworkRef, Spanned};
-use crate::project::Project;
+use crate::input::InputExpr;
+use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef};
+use crate::network::Network;
+use crate::place::{Place, Spanned};
 
 /// What a unit stands behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,42 +21,38 @@ pub(super) enum Symbol {
 }
 
 pub(super) struct Builder<'a> {
-    pub project: &'a Project,
+    pub knowledge: &'a KnowledgeBase,
     pub model: &'a mut Model,
     /// The units whose feeds are being built, innermost last: to find cycles.
     under_way: Vec<(Symbol, Vec<ArgumentShape>)>,
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(project: &'a Project, model: &'a mut Model) -> Builder<'a> {
+    pub fn new(knowledge: &'a KnowledgeBase, model: &'a mut Model) -> Builder<'a> {
         Builder {
-            project,
+            knowledge,
             model,
             under_way: Vec::new(),
         }
     }
 
     /// What stands behind a predicate.
-    pub fn behind(&mut self, id: PredicateId) -> Result<Behind, Diagnostics> {
-        let name = &self.project.theory()[id].name;
-        if let Some(table) = &self.project.numbers[id.index()] {
-            return Ok(Behind::Numbers(table.clone()));
-        }
-        let grounding = self.project.manifest.predicates.get(name);
-        match grounding.map(|g| &g.grounding) {
-            Some(Grounding::Network { .. }) => {
+    pub fn behind(&mut self, id: PredicateId) -> Result<super::Behind, Diagnostics> {
+        match &self.knowledge.predicates[id.index()] {
+            Ground::Network(_) => {
                 let shape = self.plain_shape(id);
                 let (unit, feed) = self.feed(Symbol::Predicate(id), shape)?;
-                Ok(Behind::Unit { unit, feed })
+                Ok(super::Behind::Unit { unit, feed })
             }
-            _ => Ok(Behind::Host),
+            Ground::Numbers(table) => Ok(super::Behind::Numbers(Arc::clone(table))),
+            Ground::Host => Ok(super::Behind::Host),
         }
     }
 
     /// Every argument an individual; without the last if that picks the class.
     fn plain_shape(&self, id: PredicateId) -> Vec<ArgumentShape> {
-        let arguments = &self.project.theory()[id].arguments;
-        let count = arguments.len() - usize::from(self.project.outputs[id.index()].per_class);
+        let arguments = &self.knowledge.theory()[id].arguments;
+        let count = arguments.len() - usize::from(self.knowledge.outputs[id.index()].per_class);
         arguments[..count]
             .iter()
             .map(|argument| match argument {
@@ -104,7 +104,7 @@ impl<'a> Builder<'a> {
         &mut self,
         units: &[usize],
         feed: &Feed,
-        span: Span,
+        place: &Place,
     ) -> Result<Option<usize>, Diagnostics> {
         let Some(&first) = units.first() else {
             return Ok(None);
@@ -115,7 +115,7 @@ impl<'a> Builder<'a> {
         }
         let model = &self.model.units[first];
         let (name, spec) = (model.name.clone(), model.network.spec().clone());
-        let unit = self.new_unit(name, spec.input, spec.layers, span)?;
+        let unit = self.new_unit(name, spec.input, spec.layers, place)?;
         self.model.units[unit].twin_of = Some(first);
         Ok(Some(unit))
     }
@@ -147,28 +147,30 @@ impl<'a> Builder<'a> {
         symbol: Symbol,
         shape: Vec<ArgumentShape>,
     ) -> Result<(usize, usize), Diagnostics> {
-        let (network_ref, span, args) = self.network_of(symbol)?;
-        let manifest = &self.project.manifest;
-        let network = manifest.network(&network_ref).cloned().ok_or_else(|| {
-            Diagnostics::from(
-                Diagnostic::error(Code::UnknownNetwork, "this network is not declared").at(
-                    &manifest.source,
-                    span,
-                    "",
-                ),
-            )
+        let behind = self.network_of(symbol)?;
+        let place = &behind.place;
+        let wrong = |error: Diagnostic| Diagnostics::from(place.mark(error));
+        let network = (self.knowledge.network(&behind.network)).ok_or_else(|| {
+            wrong(Diagnostic::error(
+                Code::UnknownNetwork,
+                "this network is not declared",
+            ))
         })?;
-        let pieces = self.pieces(&network, &args, &shape, span)?;
+        let args = match &behind.args {
+            Some(args) => args.clone(),
+            None => (0..shape.len()).map(|i| format!("{i}")).collect(), // which nobody can write
+        };
+        let pieces = self.pieces(network, &args, &shape, place)?;
         let arity = shape.iter().map(leaves).sum();
         let width: usize = pieces.iter().map(Piece::width).sum();
         let name = self.symbol_name(symbol);
         if width == 0 {
-            return Err(Diagnostic::error(Code::NoFeatures, format!(
-                "the network of `{name}` has nothing to read: none of its arguments has features"
-            ))
-            .at(&manifest.source, span, "")
-            .help("give the sorts of its arguments `features` or `learnable`")
-            .into());
+            return Err(wrong(
+                Diagnostic::error(Code::NoFeatures, format!(
+                    "the network of `{name}` has nothing to read: none of its arguments has features"
+                ))
+                .help("give the sorts of its arguments `features` or `learnable`"),
+            ));
         }
         let output_width = self.output_width(symbol);
         let feed = Feed {
@@ -177,9 +179,9 @@ impl<'a> Builder<'a> {
             pieces,
             ..Feed::default()
         };
-        let (feed, input_shape) = match &network_ref {
+        let (feed, input_shape) = match &behind.network {
             NetworkRef::Shared(trunk) => {
-                let (unit, at, width) = self.trunk(trunk, &network, feed, span)?;
+                let (unit, at, width) = self.trunk(trunk, network, feed, place)?;
                 let whole = Piece::Unit {
                     unit,
                     feed: at,
@@ -197,12 +199,12 @@ impl<'a> Builder<'a> {
                 (feed, Shape::Flat(width))
             }
             NetworkRef::Own(_) => {
-                let input = self.input_shape(&feed, &network.body);
+                let input = self.input_shape(&feed, &network.layers);
                 (feed, input)
             }
         };
         let known = self.units_of(symbol);
-        let unit = match self.free_unit(&known, &feed, span)? {
+        let unit = match self.free_unit(&known, &feed, place)? {
             Some(unit) => {
                 if !known.contains(&unit) {
                     self.model.symbols.push((symbol, unit));
@@ -210,12 +212,12 @@ impl<'a> Builder<'a> {
                 unit
             }
             None => {
-                let mut layers = match &network_ref {
+                let mut layers = match &behind.network {
                     NetworkRef::Shared(_) => Vec::new(),
-                    NetworkRef::Own(_) => hidden_layers(&network.body),
+                    NetworkRef::Own(_) => network.layers.clone(),
                 };
                 layers.push(LayerSpec::Dense(output_width));
-                let unit = self.new_unit(name, input_shape, layers, span)?;
+                let unit = self.new_unit(name, input_shape, layers, place)?;
                 if network.undecided {
                     self.model.units[unit].network.silence_output();
                 }
@@ -223,19 +225,19 @@ impl<'a> Builder<'a> {
                 unit
             }
         };
-        self.add_feed(unit, feed, span).map(|feed| (unit, feed))
+        self.add_feed(unit, feed, place).map(|feed| (unit, feed))
     }
 
     /// The shared hidden layers of a named network, as a unit of its own.
     fn trunk(
         &mut self,
-        name: &Spanned<String>,
-        network: &manifest::Network,
+        name: &str,
+        network: &Network,
         feed: Feed,
-        span: Span,
+        place: &Place,
     ) -> Result<(usize, usize, usize), Diagnostics> {
         let known: Vec<usize> = (self.model.trunks.iter())
-            .filter(|(n, _)| *n == name.value)
+            .filter(|(n, _)| n == name)
             .map(|(_, unit)| *unit)
             .collect();
         let same = |f: &Feed| {
@@ -250,19 +252,19 @@ impl<'a> Builder<'a> {
                 return Ok((unit, at, unit_of.output_width));
             }
         }
-        let unit = match self.free_unit(&known, &feed, span)? {
+        let unit = match self.free_unit(&known, &feed, place)? {
             Some(unit) => unit,
             None => {
-                let input = self.input_shape(&feed, &network.body);
-                let layers = hidden_layers(&network.body);
-                self.new_unit(format!("networks.{}", name.value), input, layers, span)?
+                let input = self.input_shape(&feed, &network.layers);
+                let layers = network.layers.clone();
+                self.new_unit(format!("networks.{name}"), input, layers, place)?
             }
         };
         if !known.contains(&unit) {
-            self.model.trunks.push((name.value.clone(), unit));
+            self.model.trunks.push((name.to_string(), unit));
         }
         let width = self.model.units[unit].output_width;
-        let at = self.add_feed(unit, feed, span)?;
+        let at = self.add_feed(unit, feed, place)?;
         Ok((unit, at, width))
     }
 
@@ -271,18 +273,15 @@ impl<'a> Builder<'a> {
         name: String,
         input: Shape,
         layers: Vec<LayerSpec>,
-        span: Span,
+        place: &Place,
     ) -> Result<usize, Diagnostics> {
         let spec = NetworkSpec { input, layers };
         // Each unit draws from a stream of its own, so that adding one does not change the others.
         let seed = self.model.seed
             ^ (self.model.units.len() as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let network = Network::new(&spec, seed).map_err(|error| {
-            Diagnostic::error(
-                Code::InvalidLayers,
-                format!("the network of `{name}` cannot be built: {error}"),
-            )
-            .at(&self.project.manifest.source, span, "")
+        let network = logltn_nn::Network::new(&spec, seed).map_err(|error| {
+            let what = format!("the network of `{name}` cannot be built: {error}");
+            place.mark(Diagnostic::error(Code::InvalidLayers, what))
         })?;
         self.model.units.push(Unit {
             name,
@@ -301,19 +300,18 @@ impl<'a> Builder<'a> {
         Ok(self.model.units.len() - 1)
     }
 
-    fn add_feed(&mut self, unit: usize, feed: Feed, span: Span) -> Result<usize, Diagnostics> {
+    fn add_feed(&mut self, unit: usize, feed: Feed, place: &Place) -> Result<usize, Diagnostics> {
         let width: usize = feed.pieces.iter().map(Piece::width).sum();
         if width != self.model.units[unit].input_width {
-            return Err(Diagnostic::error(
+            let error = Diagnostic::error(
                 Code::SizesDisagree,
                 format!(
                     "the network of `{}` reads {} numbers in one place and {width} in another",
                     self.model.units[unit].name, self.model.units[unit].input_width
                 ),
             )
-            .at(&self.project.manifest.source, span, "")
-            .help("a network that is shared must read the same number of numbers everywhere")
-            .into());
+            .help("a network that is shared must read the same number of numbers everywhere");
+            return Err(place.mark(error).into());
         }
         for piece in &feed.pieces {
             let learnt = |sort: usize| {
@@ -337,7 +335,7 @@ impl<'a> Builder<'a> {
     }
 
     fn symbol_name(&self, symbol: Symbol) -> String {
-        let theory = self.project.theory();
+        let theory = self.knowledge.theory();
         match symbol {
             Symbol::Predicate(id) => theory[id].name.clone(),
             Symbol::Function(id) => theory[id].name.clone(),
@@ -345,11 +343,11 @@ impl<'a> Builder<'a> {
     }
 
     fn output_width(&self, symbol: Symbol) -> usize {
-        let theory = self.project.theory();
+        let theory = self.knowledge.theory();
         match symbol {
             Symbol::Predicate(id) => match theory[id].arguments.last() {
-                Some(ArgumentSort::Sort(sort)) if self.project.outputs[id.index()].per_class => {
-                    self.project.data.size(*sort)
+                Some(ArgumentSort::Sort(sort)) if self.knowledge.outputs[id.index()].per_class => {
+                    self.knowledge.data.size(*sort)
                 }
                 _ => 1,
             },
@@ -360,67 +358,54 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The network of a symbol, its place, and the names of the arguments.
-    fn network_of(&self, symbol: Symbol) -> Result<(NetworkRef, Span, Vec<String>), Diagnostics> {
-        let (manifest, theory) = (&self.project.manifest, self.project.theory());
-        let missing = |name: &str| {
-            Diagnostics::from(
-                Diagnostic::error(
-                    Code::NotGrounded,
-                    format!("`{name}` has no network to be trained"),
-                )
-                .help(format!(
-                    "give it one in the manifest: `[… .{name}] network = {{ mlp = [16] }}`"
-                )),
+    /// The network of a symbol.
+    fn network_of(&self, symbol: Symbol) -> Result<&'a Behind, Diagnostics> {
+        let knowledge = self.knowledge;
+        let behind = match symbol {
+            Symbol::Predicate(id) => match &knowledge.predicates[id.index()] {
+                Ground::Network(behind) => Some(behind),
+                Ground::Numbers(_) | Ground::Host => None,
+            },
+            Symbol::Function(id) => knowledge.functions[id.index()].as_ref(),
+        };
+        behind.ok_or_else(|| {
+            let name = self.symbol_name(symbol);
+            Diagnostic::error(
+                Code::NotGrounded,
+                format!("`{name}` has no network to be trained"),
             )
-        };
-        let (network, args, count, name) = match symbol {
-            Symbol::Predicate(id) => {
-                let name = &theory[id].name;
-                let given = manifest.predicates.get(name).ok_or_else(|| missing(name))?;
-                let Grounding::Network { network, .. } = &given.grounding else {
-                    return Err(missing(name));
-                };
-                (network, &given.args, theory[id].arguments.len(), name)
-            }
-            Symbol::Function(id) => {
-                let name = &theory[id].name;
-                let given = manifest.functions.get(name).ok_or_else(|| missing(name))?;
-                let network = given.network.as_ref().ok_or_else(|| missing(name))?;
-                (network, &given.args, theory[id].arguments.len(), name)
-            }
-        };
-        let args = match args {
-            Some(args) => args.iter().map(|a| a.value.clone()).collect(),
-            None => (0..count).map(|i| format!("{name}.{i}")).collect(),
-        };
-        Ok((network.value.clone(), network.span, args))
+            .help("give it one: `network = { mlp = [16] }` in a manifest")
+            .into()
+        })
     }
 
     // --- inputs ---------------------------------------------------------------------------------
 
     fn pieces(
         &mut self,
-        network: &manifest::Network,
+        network: &Network,
         args: &[String],
         shape: &[ArgumentShape],
-        span: Span,
+        place: &Place,
     ) -> Result<Vec<Piece>, Diagnostics> {
+        let mut pieces = Vec::new();
         let Some(inputs) = &network.inputs else {
-            let mut pieces = Vec::new();
             for argument in 0..shape.len() {
                 pieces.extend(self.argument_vector(argument, shape)?);
             }
             return Ok(pieces);
         };
-        let mut pieces = Vec::new();
         for input in inputs {
-            let place = if input.span == Span::default() {
-                span
-            } else {
-                input.span
-            };
-            pieces.extend(self.input(&input.value, args, shape, place, false)?);
+            let place = input.place.or(place);
+            let expr = InputExpr::parse(&input.text).map_err(|wrong| {
+                let source = Source::new("an input", input.text.as_str());
+                Diagnostic::error(Code::MalformedExpression, wrong.message).at(
+                    &source,
+                    wrong.span,
+                    wrong.label,
+                )
+            })?;
+            pieces.extend(self.input(&expr, args, shape, place, false)?);
         }
         Ok(pieces)
     }
@@ -466,13 +451,11 @@ impl<'a> Builder<'a> {
         input: &InputExpr,
         args: &[String],
         shape: &[ArgumentShape],
-        span: Span,
+        place: &Place,
         stop: bool,
     ) -> Result<Option<Piece>, Diagnostics> {
-        let source = self.project.manifest.source.clone();
-        let wrong = |code, message: String| {
-            Diagnostics::from(Diagnostic::error(code, message).at(&source, span, ""))
-        };
+        let wrong =
+            |code, message: String| Diagnostics::from(place.mark(Diagnostic::error(code, message)));
         let position = |name: &str| {
             let found = args
                 .iter()
@@ -505,28 +488,32 @@ impl<'a> Builder<'a> {
             }
             InputExpr::Field { variable, field } => {
                 let argument = position(&variable.value)?;
-                let BoxPlace { place, sort, from } = self.field(argument, shape, field, span)?;
+                let BoxPlace {
+                    place: at,
+                    sort,
+                    from,
+                } = self.field(argument, shape, field, place)?;
                 let (_, width) = self.model.vectors[sort]
                     .field(&field.value)
                     .unwrap_or((0, 0));
                 Ok(Some(Piece::Vector {
-                    place,
+                    place: at,
                     sort,
                     from,
                     width,
                     stop,
                 }))
             }
-            InputExpr::Stop(inner) => self.input(inner, args, shape, span, true),
+            InputExpr::Stop(inner) => self.input(inner, args, shape, place, true),
             InputExpr::Containment(a, b) => {
                 let mut boxes = Vec::new();
                 for side in [a, b] {
-                    let (place, width) = match side.as_ref() {
+                    let (corners, width) = match side.as_ref() {
                         InputExpr::Field { variable, field } => {
                             let argument = position(&variable.value)?;
-                            let place = self.field(argument, shape, field, span)?;
-                            let found = self.model.vectors[place.sort].field(&field.value);
-                            (place, found.map_or(0, |f| f.1))
+                            let corners = self.field(argument, shape, field, place)?;
+                            let found = self.model.vectors[corners.sort].field(&field.value);
+                            (corners, found.map_or(0, |f| f.1))
                         }
                         InputExpr::Features(variable) => {
                             let argument = position(&variable.value)?;
@@ -570,7 +557,7 @@ impl<'a> Builder<'a> {
                             ),
                         ));
                     }
-                    boxes.push(place);
+                    boxes.push(corners);
                 }
                 Ok(Some(Piece::Containment {
                     boxes: [boxes[0], boxes[1]],
@@ -589,7 +576,7 @@ impl<'a> Builder<'a> {
                     places.extend(start..start + leaves(&shape[argument]));
                     inner.push(shape[argument].clone());
                 }
-                let theory = self.project.theory();
+                let theory = self.knowledge.theory();
                 let function = theory.functions.iter().position(|f| f.name == symbol.value);
                 let symbol = match (theory.predicate(&symbol.value), function) {
                     (Some(id), _) => Symbol::Predicate(id),
@@ -619,15 +606,15 @@ impl<'a> Builder<'a> {
         argument: usize,
         shape: &[ArgumentShape],
         field: &Spanned<String>,
-        span: Span,
+        place: &Place,
     ) -> Result<BoxPlace, Diagnostics> {
-        let source = &self.project.manifest.source;
+        let wrong =
+            |code, message: String| Diagnostics::from(place.mark(Diagnostic::error(code, message)));
         let ArgumentShape::Individual(sort) = &shape[argument] else {
-            return Err(
-                Diagnostic::error(Code::UnknownField, "a function's value has no fields")
-                    .at(source, span, "")
-                    .into(),
-            );
+            return Err(wrong(
+                Code::UnknownField,
+                "a function's value has no fields".into(),
+            ));
         };
         let sort = sort.index();
         match self.model.vectors[sort].field(&field.value) {
@@ -636,35 +623,27 @@ impl<'a> Builder<'a> {
                 sort,
                 from,
             }),
-            None => Err(Diagnostic::error(
+            None => Err(wrong(
                 Code::UnknownField,
                 format!(
                     "the features of sort `{}` have no field `{}`",
-                    self.project.theory().sorts[sort].name,
+                    self.knowledge.theory().sorts[sort].name,
                     field.value
                 ),
-            )
-            .at(source, span, "")
-            .into()),
+            )),
         }
     }
 
     /// Convolutions read a picture: one argument whose vector is a single array of two or three dimensions.
-    fn input_shape(&self, feed: &Feed, body: &NetworkBody) -> Shape {
+    fn input_shape(&self, feed: &Feed, layers: &[LayerSpec]) -> Shape {
         let width: usize = feed.pieces.iter().map(Piece::width).sum();
-        let wants_image = match body {
-            NetworkBody::Cnn(_) => true,
-            NetworkBody::Layers(layers) => {
-                let first = layers
-                    .iter()
-                    .find(|l| !matches!(l.value, Layer::Activation(_) | Layer::Dropout(_)));
-                matches!(
-                    first.map(|l| l.value),
-                    Some(Layer::Conv { .. } | Layer::Pool(_) | Layer::Flatten)
-                )
-            }
-            NetworkBody::Mlp { .. } => false,
-        };
+        let anywhere =
+            |l: &&LayerSpec| matches!(l, LayerSpec::Activation(_) | LayerSpec::Dropout(_));
+        let first = layers.iter().find(|l| !anywhere(l));
+        let wants_image = matches!(
+            first,
+            Some(LayerSpec::Conv { .. } | LayerSpec::Pool(_) | LayerSpec::Flatten)
+        );
         let shape = match feed.pieces.as_slice() {
             [
                 Piece::Vector {
@@ -697,43 +676,5 @@ fn leaves(shape: &ArgumentShape) -> usize {
     match shape {
         ArgumentShape::Individual(_) => 1,
         ArgumentShape::Apply(_, arguments) => arguments.iter().map(leaves).sum(),
-    }
-}
-
-fn activation(activation: manifest::Activation) -> LayerSpec {
-    LayerSpec::Activation(match activation {
-        manifest::Activation::Elu => Activation::Elu,
-        manifest::Activation::Relu => Activation::Relu,
-        manifest::Activation::Tanh => Activation::Tanh,
-        manifest::Activation::Sigmoid => Activation::Sigmoid,
-    })
-}
-
-/// Everything but the output layer.
-fn hidden_layers(body: &NetworkBody) -> Vec<LayerSpec> {
-    match body {
-        NetworkBody::Mlp {
-            widths,
-            activation: after,
-        } => {
-            let layer = |width: &usize| [LayerSpec::Dense(*width), activation(*after)];
-            widths.iter().flat_map(layer).collect()
-        }
-        NetworkBody::Cnn(Cnn::LeNet) => {
-            let mut layers = logltn_nn::lenet(1).layers;
-            layers.pop(); // its output layer, which the predicate sets
-            layers
-        }
-        NetworkBody::Layers(layers) => layers
-            .iter()
-            .map(|layer| match layer.value {
-                Layer::Conv { filters, kernel } => LayerSpec::Conv { filters, kernel },
-                Layer::Pool(size) => LayerSpec::Pool(size),
-                Layer::Flatten => LayerSpec::Flatten,
-                Layer::Dense(width) => LayerSpec::Dense(width),
-                Layer::Activation(a) => activation(a),
-                Layer::Dropout(share) => LayerSpec::Dropout(share as f32),
-            })
-            .collect(),
     }
 }

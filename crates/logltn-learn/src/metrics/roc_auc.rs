@@ -7,9 +7,9 @@ use super::ranking::ties;
 /// curve. If all scores are tied it is ½.
 ///
 /// ```
-/// # use logltn_train::metrics::roc_auc;
+/// # use logltn_learn::metrics::roc_auc;
 /// assert_eq!(roc_auc(&[0.1, 0.4, 0.35, 0.8], &[false, false, true, true])?, 0.75);
-/// # Ok::<(), logltn_train::metrics::MetricError>(())
+/// # Ok::<(), logltn_learn::metrics::MetricError>(())
 /// ```
 ///
 /// # Errors

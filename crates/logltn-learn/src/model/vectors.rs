@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use logltn::Diagnostics;
 use logltn::theory::SortId;
 
 use super::parameters::Parameters;
-use crate::manifest;
-use crate::project::{NetworkField, Project};
+use crate::field::Field;
+use crate::knowledge::KnowledgeBase;
 use crate::random::Random;
 
 /// The vectors of a sort's individuals. Those after the last individual belong to learnable constants.
@@ -16,8 +15,10 @@ pub(super) struct SortVectors {
     /// How many individuals have data.
     size: usize,
     width: usize,
-    /// Shared with the other models of the project.
-    fields: Arc<[NetworkField]>,
+    /// Shared with the other models of the knowledge base.
+    fields: Arc<[Field]>,
+    /// Where each field starts in an individual's whole vector, and how wide it is.
+    places: Vec<(usize, usize)>,
     /// Embeddings of the individuals, in the model's list of learnable tables.
     pub embedding: Option<usize>,
     /// The vectors of the learnable constants, likewise.
@@ -30,13 +31,11 @@ impl SortVectors {
         self.width
     }
 
-    /// Place and shape of one field of the vectors.
+    /// Place and width of one field of the vectors.
     pub fn field(&self, name: &str) -> Option<(usize, usize)> {
-        let field = self
-            .fields
-            .iter()
-            .find(|f| f.name.as_deref() == Some(name))?;
-        Some((field.from, field.width))
+        let named = |f: &Field| f.name.as_deref() == Some(name);
+        let at = self.fields.iter().position(named)?;
+        Some(self.places[at])
     }
 
     /// The shape of an individual, if its vector is a single array.
@@ -65,64 +64,56 @@ impl SortVectors {
             return;
         }
         let end = from + out.len();
-        for field in self.fields.iter() {
-            let (a, b) = (field.from.max(from), (field.from + field.width).min(end));
+        for (field, &(first, width)) in self.fields.iter().zip(&self.places) {
+            let (a, b) = (first.max(from), (first + width).min(end));
             if a >= b {
                 continue;
             }
             let out = &mut out[a - from..b - from];
-            let start = individual as usize * field.width + (a - field.from);
+            let start = individual as usize * width + (a - first);
             field.copy(start, out);
         }
     }
 }
 
-/// The vectors of every sort, and the learnable tables that they need; `fields` gives the features of a sort.
-pub(super) fn read(
-    project: &Project,
-    fields: impl Fn(SortId) -> Result<Arc<[NetworkField]>, Diagnostics>,
+/// The vectors of every sort, and the learnable tables that they need.
+pub(super) fn of(
+    knowledge: &KnowledgeBase,
     learnable: &mut Vec<Parameters>,
     random: &mut Random,
-) -> Result<Vec<SortVectors>, Diagnostics> {
-    let theory = project.theory();
+) -> Vec<SortVectors> {
+    let theory = knowledge.theory();
     let mut sorts = Vec::new();
-    for (i, sort) in theory.sorts.iter().enumerate() {
+    for (i, (sort, given)) in theory.sorts.iter().zip(&knowledge.vectors).enumerate() {
         let id = SortId(i as u32);
         let mut vectors = SortVectors {
-            size: project.data.size(id),
-            fields: fields(id)?,
+            size: knowledge.data.size(id),
+            fields: Arc::clone(&given.fields),
             ..SortVectors::default()
         };
-        vectors.width = vectors.fields.iter().map(|f| f.width).sum();
-        let given = project.manifest.sorts.get(&sort.name);
-        if let Some(width) = given.and_then(|s| s.learnable) {
-            vectors.width = width.value;
+        for field in given.fields.iter() {
+            vectors.places.push((vectors.width, field.width()));
+            vectors.width += field.width();
+        }
+        if let Some(width) = given.learnable {
+            vectors.width = width;
             vectors.embedding = Some(learnable.len());
             let name = format!("embedding.{}", sort.name);
-            learnable.push(Parameters::embedding(
-                name,
-                vectors.size,
-                width.value,
-                random,
-            ));
+            learnable.push(Parameters::embedding(name, vectors.size, width, random));
         }
-        let constants = theory.constants.iter().filter(|c| c.sort == id);
-        let mut rows = 0;
-        for constant in constants {
-            let given = project.manifest.constants.get(&constant.name);
-            if let Some(manifest::Constant::Learnable(width)) = given.map(|c| c.value) {
-                if vectors.width == 0 {
-                    vectors.width = width.value;
-                }
-                rows += 1;
+        let constants = theory.constants.iter().zip(&knowledge.learnable_constants);
+        let widths = constants.filter(|(c, _)| c.sort == id);
+        let widths: Vec<usize> = widths.filter_map(|(_, width)| *width).collect();
+        if let Some(&width) = widths.first() {
+            if vectors.width == 0 {
+                vectors.width = width;
             }
-        }
-        if rows > 0 {
             vectors.constants = Some(learnable.len());
             let name = format!("constants.{}", sort.name);
+            let rows = widths.len();
             learnable.push(Parameters::embedding(name, rows, vectors.width, random));
         }
         sorts.push(vectors);
     }
-    Ok(sorts)
+    sorts
 }

@@ -2,14 +2,14 @@
 
 use logltn::{Diagnostics, Request};
 
-/// What a program puts behind a predicate when a manifest's networks are not enough: argument rows in,
+/// What a program puts behind a predicate when the networks of this crate are not enough: argument rows in,
 /// numbers out; gradients in, parameters changed by whoever owns them.
 ///
 /// The example learns one logit per individual, without any network.
 ///
 /// ```
 /// use logltn::{Diagnostics, Request};
-/// use logltn_train::model::Grounding;
+/// use logltn_learn::Grounding;
 ///
 /// #[derive(Default)]
 /// struct Table { logits: Vec<f32>, gradients: Vec<f32> }
@@ -40,7 +40,9 @@ pub trait Grounding: Send {
     fn backward(&mut self, request: &Request, by_numbers: &[f32]);
 
     /// Shows each block of parameters, with a name and its gradients, always in the same order: the
-    /// optimiser changes the former, and sets the latter to 0.
+    /// optimiser changes the former, and sets the latter to 0. Whoever trains its parameters itself shows none.
     #[allow(clippy::type_complexity)] // a name would hide what the closure takes
-    fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &mut [f32]));
+    fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &mut [f32])) {
+        let _ = visit;
+    }
 }

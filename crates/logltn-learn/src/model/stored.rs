@@ -1,13 +1,13 @@
-//! The parameters of a model in a file, by name.
+//! The parameters of a model by name.
 
 use logltn::{Code, Diagnostic, Diagnostics};
 
 use super::Model;
-use crate::run_directory::Checkpoint;
+use crate::state::State;
 
 impl Model {
-    /// Adds all parameters to a checkpoint: each tensor of each network by name, then what else is learnt.
-    pub fn store(&mut self, checkpoint: &mut Checkpoint) {
+    /// Adds all parameters to a state: each tensor of each network by name, then what else is learnt.
+    pub fn store(&mut self, state: &mut State) {
         let mut blocks: Vec<(String, Vec<f32>)> = Vec::new();
         self.visit_parameters(&mut |name, values, _| {
             blocks.push((name.to_string(), values.to_vec()));
@@ -18,15 +18,13 @@ impl Model {
                     for tensor in tensors {
                         let numbers = values[tensor.range.clone()].to_vec();
                         let name = format!("{name}.{}", tensor.name);
-                        checkpoint
-                            .tensors
-                            .push((name, tensor.shape.clone(), numbers));
+                        state.tensors.push((name, tensor.shape.clone(), numbers));
                     }
                 }
                 None => {
                     let shape = self.shape(&name).map(<[usize]>::to_vec);
                     let shape = shape.unwrap_or_else(|| vec![values.len()]);
-                    checkpoint.tensors.push((name, shape, values));
+                    state.tensors.push((name, shape, values));
                 }
             }
         }
@@ -36,21 +34,21 @@ impl Model {
     ///
     /// # Errors
     /// If they are of other networks. The model is then as it was.
-    pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), Diagnostics> {
-        let mut expected = Checkpoint::default();
+    pub fn restore(&mut self, state: &State) -> Result<(), Diagnostics> {
+        let mut expected = State::default();
         self.store(&mut expected);
         let mut wrong = Diagnostics::new();
         let mut found = Vec::new();
         for (name, shape, _) in &expected.tensors {
-            match checkpoint.tensor(name) {
+            match state.tensor(name) {
                 Some((stored, values)) if stored == shape.as_slice() => {
                     found.extend_from_slice(values);
                 }
                 Some((stored, _)) => wrong.push(Diagnostic::error(Code::WeightsDoNotFit, format!(
-                    "the stored weights have `{name}` in the shape {stored:?}, the manifest's network needs {shape:?}"
+                    "the stored weights have `{name}` in the shape {stored:?}, the network here needs {shape:?}"
                 ))),
                 None => wrong.push(Diagnostic::error(Code::WeightsDoNotFit, format!(
-                    "the stored weights have no `{name}`, which the manifest's networks need"
+                    "the stored weights have no `{name}`, which the networks here need"
                 ))),
             }
         }

@@ -3,8 +3,6 @@
 use logltn::{Neighbours, euclidean};
 use rayon::prelude::*;
 
-use super::features::Features;
-
 /// Up to this many distances are held at a time.
 const MOST_HELD: u64 = 1 << 22;
 /// Into how many intervals a pass divides the one in which a rank is known to be.
@@ -16,10 +14,36 @@ const SAMPLE: [usize; 2] = [256, 2048];
 /// Rows that are worked on together, so that those of the inner loop stay in cache.
 const BLOCK: usize = 128;
 
+/// Points in a space, for distances.
+#[derive(Clone, Copy, Debug)]
+pub struct Points<'a> {
+    /// How many numbers a point has.
+    pub width: usize,
+    /// One point after the other.
+    pub values: &'a [f64],
+}
+
+impl<'a> Points<'a> {
+    /// How many points there are.
+    pub fn rows(self) -> usize {
+        self.values.len().checked_div(self.width).unwrap_or(0)
+    }
+
+    fn row(self, index: usize) -> &'a [f64] {
+        &self.values[index * self.width..(index + 1) * self.width]
+    }
+}
+
 /// The percentile of the distances of all ordered pairs of an individual of `a` and one of `b` (of all
 /// pairs, self included, if `b` is `None`), with linear interpolation between the two nearest, rounded as
 /// numpy does. Both must be as wide. `None` if there are no pairs, or if a distance is too large for a number.
-pub(super) fn percentile(a: &Features, b: Option<&Features>, percent: f64) -> Option<f64> {
+///
+/// ```
+/// use logltn_learn::{Points, percentile};
+/// let points = Points { width: 1, values: &[0.0, 1.0, 3.0] };
+/// assert_eq!(percentile(points, None, 50.0), Some(1.0));
+/// ```
+pub fn percentile(a: Points<'_>, b: Option<Points<'_>>, percent: f64) -> Option<f64> {
     let everything = Pairs { a, b, near: None };
     let count = everything.ordered();
     let last = count.checked_sub(1)?;
@@ -52,8 +76,8 @@ fn interpolate(low: f64, high: f64, fraction: f64) -> f64 {
 }
 
 struct Pairs<'a> {
-    a: &'a Features,
-    b: Option<&'a Features>,
+    a: Points<'a>,
+    b: Option<Points<'a>>,
     /// Only pairs within some distance.
     near: Option<Near>,
 }
@@ -66,8 +90,8 @@ struct Near {
 
 impl Near {
     /// Guesses the distance from a sample, with some to spare.
-    fn new(a: &Features, b: &Features, percent: f64) -> Option<Near> {
-        let every = |features: &Features, most: usize| features.rows().div_ceil(most).max(1);
+    fn new(a: Points<'_>, b: Points<'_>, percent: f64) -> Option<Near> {
+        let every = |points: Points<'_>, most: usize| points.rows().div_ceil(most).max(1);
         let (step, inner) = (every(a, SAMPLE[0]), every(b, SAMPLE[1]));
         let mut sample: Vec<f64> = (0..a.rows())
             .step_by(step)
@@ -81,7 +105,7 @@ impl Near {
         let (_, distance, _) = sample.select_nth_unstable_by(rank, f64::total_cmp);
         Some(Near {
             distance: *distance,
-            index: Neighbours::new(b.width, &b.values)?,
+            index: Neighbours::new(b.width, b.values)?,
         })
     }
 }
@@ -241,7 +265,7 @@ impl Pairs<'_> {
 
     /// First rows of the blocks of `a` and of `b`; without `b`, those of the upper triangle.
     fn blocks(&self) -> Vec<(usize, usize)> {
-        let starts = |features: &Features| (0..features.rows()).step_by(BLOCK);
+        let starts = |points: Points<'_>| (0..points.rows()).step_by(BLOCK);
         if self.near.is_some() {
             return starts(self.a).map(|i| (i, 0)).collect();
         }
@@ -279,15 +303,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn features(width: usize, values: &[f64]) -> Features {
-        Features {
-            width,
-            values: values.to_vec(),
-        }
+    fn points(width: usize, values: &[f64]) -> Points<'_> {
+        Points { width, values }
     }
 
     /// All distances, sorted.
-    fn plainly(a: &Features, b: &Features) -> Vec<f64> {
+    fn plainly(a: Points<'_>, b: Points<'_>) -> Vec<f64> {
         let mut all: Vec<f64> = (0..a.rows())
             .flat_map(|i| (0..b.rows()).map(move |j| (i, j)))
             .map(|(i, j)| euclidean(a.row(i), b.row(j)))
@@ -299,8 +320,8 @@ mod tests {
     #[test]
     fn as_numpy_has_it() {
         // numpy.percentile of [0, 0, 0, 1, 1, 2, 2, 3, 3] for the points 0, 1, 3.
-        let points = features(1, &[0.0, 1.0, 3.0]);
-        let at = |percent| percentile(&points, None, percent).unwrap();
+        let points = points(1, &[0.0, 1.0, 3.0]);
+        let at = |percent| percentile(points, None, percent).unwrap();
         assert_eq!(at(0.0), 0.0);
         assert_eq!(at(50.0), 1.0);
         assert_eq!(at(60.0), 1.7999999999999998);
@@ -309,10 +330,10 @@ mod tests {
 
     #[test]
     fn nothing_to_measure() {
-        assert_eq!(percentile(&features(1, &[]), None, 50.0), None);
-        assert_eq!(percentile(&features(1, &[7.0]), None, 50.0), Some(0.0));
-        let far = features(1, &[-1e308, 1e308]);
-        assert_eq!(percentile(&far, None, 100.0), None);
+        assert_eq!(percentile(points(1, &[]), None, 50.0), None);
+        assert_eq!(percentile(points(1, &[7.0]), None, 50.0), Some(0.0));
+        let far = points(1, &[-1e308, 1e308]);
+        assert_eq!(percentile(far, None, 100.0), None);
     }
 
     /// 3,000 points have more pairs than are held at a time.
@@ -326,13 +347,13 @@ mod tests {
                 (state >> 40) as f64 * 1e-6 + if i < 3_000 { 0.0 } else { 1e6 }
             })
             .collect();
-        let points = features(2, &values);
+        let points = points(2, &values);
         assert!(points.rows() as u64 * (points.rows() as u64 - 1) / 2 > MOST_HELD);
-        let all = plainly(&points, &points);
+        let all = plainly(points, points);
         for rank in [0, 2_999, 3_000, 3_001, 4_499_999, 4_500_000, 8_999_999] {
             let next = (rank + 1).min(all.len() - 1);
             let found = Pairs {
-                a: &points,
+                a: points,
                 b: None,
                 near: None,
             }
@@ -344,12 +365,12 @@ mod tests {
             let (low, high) = (all[at as usize], all[at as usize + 1]);
             let expected = interpolate(low, high, at.fract());
             assert_eq!(
-                percentile(&points, None, percent),
+                percentile(points, None, percent),
                 Some(expected),
                 "{percent} %"
             );
             assert_eq!(
-                percentile(&points, Some(&points), percent),
+                percentile(points, Some(points), percent),
                 Some(expected),
                 "{percent} %"
             );
@@ -359,12 +380,12 @@ mod tests {
     /// A guess that is too low is noticed, whatever it leaves out.
     #[test]
     fn near_pairs_that_are_not_enough() {
-        let points = features(1, &[0.0, 1.0, 3.0, 7.0]);
+        let points = points(1, &[0.0, 1.0, 3.0, 7.0]);
         let of = |distance, ranks| {
-            let index = Neighbours::new(1, &points.values).unwrap();
+            let index = Neighbours::new(1, points.values).unwrap();
             let near = Some(Near { index, distance });
             Pairs {
-                a: &points,
+                a: points,
                 b: None,
                 near,
             }
@@ -384,20 +405,20 @@ mod tests {
     fn many_ties() {
         let n = 3_000;
         let values: Vec<f64> = (0..2 * n).map(|i| f64::from(i % 2)).collect();
-        let points = features(1, &values);
-        assert_eq!(percentile(&points, None, 49.0), Some(0.0));
-        assert_eq!(percentile(&points, None, 51.0), Some(1.0));
+        let points = points(1, &values);
+        assert_eq!(percentile(points, None, 49.0), Some(0.0));
+        assert_eq!(percentile(points, None, 51.0), Some(1.0));
     }
 
     proptest! {
         #[test]
         fn all_ranks(a in prop::collection::vec(-9..9_i32, 1..20), b in prop::collection::vec(-9..9_i32, 1..20)) {
-            let a = features(1, &a.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
-            let b = features(1, &b.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
-            for (other, all) in [(None, plainly(&a, &a)), (Some(&b), plainly(&a, &b))] {
+            let [a, b] = [a, b].map(|all| all.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
+            let [a, b] = [&a, &b].map(|values| points(1, values));
+            for (other, all) in [(None, plainly(a, a)), (Some(b), plainly(a, b))] {
                 for rank in 0..all.len() {
                     let next = (rank + 1).min(all.len() - 1);
-                    let pairs = Pairs { a: &a, b: other, near: None };
+                    let pairs = Pairs { a, b: other, near: None };
                     let found = pairs.order_statistics([rank as u64, next as u64]);
                     prop_assert_eq!(found, Some([all[rank], all[next]]));
                 }

@@ -14,10 +14,10 @@ use super::error::{MetricError, rows};
 /// index is 1, as is that of a single row.
 ///
 /// ```
-/// # use logltn_train::metrics::adjusted_rand_index;
+/// # use logltn_learn::metrics::adjusted_rand_index;
 /// assert_eq!(adjusted_rand_index(&[0, 0, 1, 1], &[7, 7, 3, 3])?, 1.0);
 /// assert_eq!(adjusted_rand_index(&[0, 0, 1, 1], &[0, 1, 0, 1])?, -0.5);
-/// # Ok::<(), logltn_train::metrics::MetricError>(())
+/// # Ok::<(), logltn_learn::metrics::MetricError>(())
 /// ```
 ///
 /// # Errors

@@ -7,9 +7,9 @@ use super::error::{MetricError, rows};
 /// The share of rows whose predicted class is the known one.
 ///
 /// ```
-/// # use logltn_train::metrics::accuracy;
+/// # use logltn_learn::metrics::accuracy;
 /// assert_eq!(accuracy(&[1, 0, 0], &[1, 0, 2])?, 2.0 / 3.0);
-/// # Ok::<(), logltn_train::metrics::MetricError>(())
+/// # Ok::<(), logltn_learn::metrics::MetricError>(())
 /// ```
 ///
 /// # Errors
@@ -27,10 +27,10 @@ pub fn accuracy(predicted: &[usize], known: &[usize]) -> Result<f64, MetricError
 /// class this is the [`accuracy`].
 ///
 /// ```
-/// # use logltn_train::metrics::balanced_accuracy;
+/// # use logltn_learn::metrics::balanced_accuracy;
 /// // Always saying 0 is right in three rows of four, but for one class of two.
 /// assert_eq!(balanced_accuracy(&[0, 0, 0, 0], &[0, 0, 0, 1])?, 0.5);
-/// # Ok::<(), logltn_train::metrics::MetricError>(())
+/// # Ok::<(), logltn_learn::metrics::MetricError>(())
 /// ```
 ///
 /// # Errors

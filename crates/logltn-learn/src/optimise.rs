@@ -2,14 +2,14 @@
 
 use logltn_nn::{Adam, AdamSettings, OptimiserState, Sgd, SgdSettings, sum_of_squares};
 
-use crate::manifest::Optimizer;
 use crate::model::Model;
+use crate::training::Optimizer;
 
 /// The optimiser of every block, in the model's order.
 #[derive(Debug)]
-pub(super) struct Optimise {
+pub(crate) struct Optimise {
     kind: Optimizer,
-    blocks: Vec<Block>,
+    blocks: Vec<(String, Block)>,
     /// Blocks of this name are moved twice in a step.
     twice: Option<String>,
 }
@@ -22,13 +22,22 @@ enum Block {
 
 impl Optimise {
     pub fn new(kind: Optimizer, model: &mut Model) -> Optimise {
-        let mut blocks = Vec::new();
-        model.visit_parameters(&mut |_, values, _| blocks.push(Block::new(kind, values.len())));
-        Optimise {
+        let mut optimise = Optimise {
             kind,
-            blocks,
+            blocks: Vec::new(),
             twice: None,
-        }
+        };
+        optimise.cover(model);
+        optimise
+    }
+
+    /// Every block of the model, also new ones.
+    pub fn cover(&mut self, model: &mut Model) {
+        let (mut at, kind, blocks) = (0, self.kind, &mut self.blocks);
+        model.visit_parameters(&mut |name, values, _| {
+            cover(blocks, at, kind, name, values.len());
+            at += 1;
+        });
     }
 
     /// Moves the parameters of one predicate's network twice in each step, by the same gradient.
@@ -66,13 +75,10 @@ impl Optimise {
             if decay != 1.0 {
                 values.iter_mut().for_each(|v| *v *= decay);
             }
-            if at == blocks.len() {
-                // Parameters of a host, put behind a predicate since: they are the last.
-                blocks.push(Block::new(kind, values.len()));
-            }
+            cover(blocks, at, kind, name, values.len());
             let times = if twice == Some(name) { 2 } else { 1 };
             for _ in 0..times {
-                match &mut blocks[at] {
+                match &mut blocks[at].1 {
                     Block::Adam(adam) => adam.step(rate, values, gradients),
                     Block::Sgd(sgd) => sgd.step(rate, values, gradients),
                 }
@@ -81,19 +87,27 @@ impl Optimise {
         });
     }
 
-    /// What each block's optimiser remembers.
-    pub fn states(&self) -> impl Iterator<Item = &OptimiserState> {
-        self.blocks.iter().map(|block| match block {
-            Block::Adam(adam) => adam.state(),
-            Block::Sgd(sgd) => sgd.state(),
+    /// What the optimiser of each block remembers, by the block's name.
+    pub fn states(&self) -> impl Iterator<Item = (&str, &OptimiserState)> {
+        self.blocks.iter().map(|(name, block)| match block {
+            Block::Adam(adam) => (name.as_str(), adam.state()),
+            Block::Sgd(sgd) => (name.as_str(), sgd.state()),
         })
     }
 
     pub fn states_mut(&mut self) -> impl Iterator<Item = &mut OptimiserState> {
-        self.blocks.iter_mut().map(|block| match block {
+        self.blocks.iter_mut().map(|(_, block)| match block {
             Block::Adam(adam) => adam.state_mut(),
             Block::Sgd(sgd) => sgd.state_mut(),
         })
+    }
+}
+
+/// Puts in the optimiser of a block that is new: a host's, or that of a network which is asked about arguments that
+/// only rows which came with a call have.
+fn cover(blocks: &mut Vec<(String, Block)>, at: usize, kind: Optimizer, name: &str, length: usize) {
+    if blocks.get(at).is_none_or(|(known, _)| known != name) {
+        blocks.insert(at, (name.to_string(), Block::new(kind, length)));
     }
 }
 
@@ -111,45 +125,5 @@ impl Block {
                 Block::Sgd(Sgd::new(settings, length))
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use logltn::Diagnostics;
-
-    use crate::project::Project;
-    use crate::train::{TrainOptions, Trainer};
-
-    /// How far the first step moves the parameter that it moves farthest.
-    fn first_step(twice: Option<&str>) -> f32 {
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../theories/clustering.toml");
-        let mut found = Diagnostics::new();
-        let project = Project::load(&manifest, &mut found).expect("the project");
-        let mut trainer = Trainer::new(project, &TrainOptions::default()).expect("a trainer");
-        if let Some(predicate) = twice {
-            trainer.move_twice(predicate);
-        }
-        let parameters = |trainer: &mut Trainer| {
-            let mut all = Vec::new();
-            (trainer.model_mut())
-                .visit_parameters(&mut |_, values, _| all.extend_from_slice(values));
-            all
-        };
-        let before = parameters(&mut trainer);
-        trainer.step().expect("a step");
-        let moved = (before.iter().zip(parameters(&mut trainer))).map(|(a, b)| (a - b).abs());
-        moved.fold(0.0, f32::max)
-    }
-
-    #[test]
-    fn a_network_that_is_moved_twice_goes_twice_as_far() {
-        let once = first_step(None);
-        // Adam's first steps are as long as the learning rate.
-        assert!((once - 0.002).abs() < 1e-5, "{once}");
-        assert!((first_step(Some("C")) - 2.0 * once).abs() < 1e-5);
-        assert_eq!(first_step(Some("another")), once);
     }
 }

@@ -1,30 +1,133 @@
-//! Metrics during training: how well predicates do on rows with known answers.
+//! Metrics: how well predicates do on rows with known answers.
 
-use logltn::theory::{ArgumentSort, ColumnSort, PredicateId, SortKind, TableId};
+use logltn::theory::{ArgumentSort, PredicateId, SortKind, TableId};
 use logltn::{
     Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Output, OutputKind, Parameters, Plan,
     Semantics,
 };
-use logltn_data::CsvFile;
+use rustc_hash::FxHashMap;
 
-use crate::manifest::{Metric, MetricKind, MetricTruth};
+use crate::knowledge::KnowledgeBase;
 use crate::metrics::{
     MetricError, accuracy, adjusted_rand_index, average_precision, balanced_accuracy, roc_auc,
 };
 use crate::model::Model;
-use crate::project::Project;
+use crate::place::Place;
 
-/// One metric, with its rows read.
-pub(super) struct Measure {
+/// One number that says how good a predicate is.
+#[derive(Clone, Debug)]
+pub struct Metric {
+    /// Which number.
+    pub kind: MetricKind,
+    /// The predicate that is measured.
+    pub predicate: String,
+    /// What it is measured against.
+    pub known: Known,
+    /// A name for reports.
+    pub name: Option<String>,
+    /// Where this is said.
+    pub place: Place,
+}
+
+/// What a predicate is measured against.
+#[derive(Clone, Debug)]
+pub enum Known {
+    /// The true class of each individual of a sort.
+    Labels {
+        /// The sort.
+        sort: String,
+        /// By the names of the predicate's classes where they are such names; else which are the same is all that
+        /// counts.
+        labels: Vec<String>,
+    },
+    /// Rows of the predicate's arguments, column by column. The last argument is the right class; a ranking metric has
+    /// a column of integers after them, 1 for what is true and 0 for what is not.
+    Rows(Vec<ColumnData>),
+    /// The rows that a table has for training.
+    Table(String),
+    /// Other rows of a table than those for training.
+    RowsOf {
+        /// The table.
+        table: String,
+        /// Its columns.
+        columns: Vec<ColumnData>,
+    },
+}
+
+/// The metrics that are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricKind {
+    /// The share of right classes.
+    Accuracy,
+    /// The mean over classes of the share of right ones.
+    BalancedAccuracy,
+    /// Agreement of two clusterings, corrected for chance.
+    AdjustedRandIndex,
+    /// The area under precision over recall.
+    AveragePrecision,
+    /// The area under the receiver operating characteristic.
+    RocAuc,
+    /// The share of rows in which everything is right.
+    RowAccuracy,
+}
+
+impl MetricKind {
+    /// All of them, with the names that manifests use.
+    pub const ALL: [(&'static str, MetricKind); 6] = [
+        ("accuracy", MetricKind::Accuracy),
+        ("balanced_accuracy", MetricKind::BalancedAccuracy),
+        ("adjusted_rand_index", MetricKind::AdjustedRandIndex),
+        ("average_precision", MetricKind::AveragePrecision),
+        ("roc_auc", MetricKind::RocAuc),
+        ("row_accuracy", MetricKind::RowAccuracy),
+    ];
+
+    /// The name in a manifest.
+    pub fn name(self) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|(_, kind)| *kind == self)
+            .map_or("", |(name, _)| name)
+    }
+
+    /// Whether it looks at an order of rows, and not at classes.
+    pub fn ranks(self) -> bool {
+        matches!(self, MetricKind::AveragePrecision | MetricKind::RocAuc)
+    }
+}
+
+impl Metric {
+    /// A metric without a name of its own.
+    pub fn new(kind: MetricKind, predicate: impl Into<String>, known: Known) -> Metric {
+        Metric {
+            kind,
+            predicate: predicate.into(),
+            known,
+            name: None,
+            place: Place::default(),
+        }
+    }
+
+    /// What reports call it: its `name`, or else `accuracy(digit)`.
+    pub fn label(&self) -> String {
+        match &self.name {
+            Some(name) => name.clone(),
+            None => format!("{}({})", self.kind.name(), self.predicate),
+        }
+    }
+}
+
+/// One metric, with its rows at hand.
+pub(crate) struct Measure {
     pub label: String,
     kind: MetricKind,
     predicate: PredicateId,
     arity: usize,
     tuples: Vec<u32>,
-    known: Known,
+    answer: Answer,
 }
 
-enum Known {
+enum Answer {
     /// The right class of each row.
     Classes(Vec<usize>),
     /// Whether each row is true.
@@ -40,12 +143,15 @@ struct RowCheck {
     rows: usize,
 }
 
-/// All metrics of a project's manifest.
-pub(super) fn read(project: &Project) -> Result<Vec<Measure>, Diagnostics> {
+/// All metrics of a training.
+pub(crate) fn of(
+    knowledge: &KnowledgeBase,
+    metrics: &[Metric],
+) -> Result<Vec<Measure>, Diagnostics> {
     let mut out = Diagnostics::new();
     let mut measures = Vec::new();
-    for metric in project.manifest.evaluate.iter().flat_map(|e| &e.metrics) {
-        match Measure::read(project, metric) {
+    for metric in metrics {
+        match Measure::new(knowledge, metric) {
             Ok(measure) => measures.push(measure),
             Err(errors) => out.extend(errors),
         }
@@ -54,37 +160,30 @@ pub(super) fn read(project: &Project) -> Result<Vec<Measure>, Diagnostics> {
 }
 
 impl Measure {
-    fn read(project: &Project, metric: &Metric) -> Result<Measure, Diagnostics> {
-        let source = &project.manifest.source;
+    fn new(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Measure, Diagnostics> {
         let wrong = |code, message: String| {
-            Diagnostics::from(Diagnostic::error(code, message).at(source, metric.span, ""))
+            Diagnostics::from(metric.place.mark(Diagnostic::error(code, message)))
         };
-        let theory = project.theory();
+        let theory = knowledge.theory();
         let predicate = theory.predicate(&metric.predicate).ok_or_else(|| {
-            wrong(
-                Code::UnknownPredicate,
-                format!("the theory has no predicate `{}`", metric.predicate.value),
-            )
+            let what = format!("the theory has no predicate `{}`", metric.predicate);
+            wrong(Code::UnknownPredicate, what)
         })?;
-        let output = project.outputs[predicate.index()];
+        let output = knowledge.outputs[predicate.index()];
         let arguments = &theory[predicate].arguments;
-        let arity = arguments.len() - usize::from(output.per_class);
         let mut measure = Measure {
             label: metric.label(),
             kind: metric.kind,
             predicate,
-            arity,
+            arity: arguments.len() - usize::from(output.per_class),
             tuples: Vec::new(),
-            known: Known::Classes(Vec::new()),
+            answer: Answer::Classes(Vec::new()),
         };
         if metric.kind == MetricKind::RowAccuracy {
-            measure.known = Known::Rows(Box::new(RowCheck::read(project, metric)?));
+            measure.answer = Answer::Rows(Box::new(RowCheck::new(knowledge, metric)?));
             return Ok(measure);
         }
-        let ranks = matches!(
-            metric.kind,
-            MetricKind::AveragePrecision | MetricKind::RocAuc
-        );
+        let ranks = metric.kind.ranks();
         if !ranks && !output.per_class {
             return Err(wrong(
                 Code::MetricDoesNotFit,
@@ -95,100 +194,60 @@ impl Measure {
                 ),
             ));
         }
-        match &metric.truth {
-            MetricTruth::Labels(sort) => {
-                let id = theory.sort(&sort.value).ok_or_else(|| {
+        match &metric.known {
+            Known::Labels { sort, labels } => {
+                let id = theory.sort(sort).ok_or_else(|| {
                     wrong(
                         Code::UnknownSort,
-                        format!("the theory has no sort `{}`", sort.value),
+                        format!("the theory has no sort `{sort}`"),
                     )
                 })?;
-                let labels = project.labels_of(id)?.ok_or_else(|| {
-                    wrong(
-                        Code::NoLabels,
-                        format!("sort `{}` has no `labels` in the manifest", sort.value),
-                    )
-                })?;
-                if arity != 1 || arguments[0] != ArgumentSort::Sort(id) || ranks {
+                if measure.arity != 1 || arguments[0] != ArgumentSort::Sort(id) || ranks {
                     return Err(wrong(
                         Code::MetricDoesNotFit,
                         format!(
-                            "labels of sort `{}` can be compared with a predicate `P({0}, class)` only",
-                            sort.value
+                            "labels of sort `{sort}` can be compared with a predicate `P({sort}, class)` only"
+                        ),
+                    ));
+                }
+                let size = knowledge.data.size(id);
+                if labels.len() != size {
+                    return Err(wrong(
+                        Code::SizesDisagree,
+                        format!(
+                            "expected {size} labels, one for each individual of sort `{sort}`, found {}",
+                            labels.len()
                         ),
                     ));
                 }
                 measure.tuples = (0..labels.len() as u32).collect();
-                measure.known =
-                    Known::Classes(classes_of_labels(project, arguments.last(), &labels));
+                let classes = classes_of_labels(knowledge, arguments.last(), labels);
+                measure.answer = Answer::Classes(classes);
             }
-            MetricTruth::Rows { file, .. } => {
-                let file = CsvFile::read(&project.manifest.resolve(&file.value))?;
-                measure.read_rows(project, &file, arguments)?;
+            Known::Rows(columns) | Known::RowsOf { columns, .. } => {
+                let name = format!("the rows of `{}`", measure.label);
+                measure.take_columns(knowledge, columns, &name)?;
             }
-            MetricTruth::Table(table) => {
-                let id = theory.table(&table.value).ok_or_else(|| {
+            Known::Table(table) => {
+                let rows = (theory.table(table)).and_then(|id| knowledge.data.table(id));
+                let rows = rows.ok_or_else(|| {
                     wrong(
                         Code::UnknownTable,
-                        format!("the theory has no table `{}`", table.value),
+                        format!("the theory has no table `{table}`"),
                     )
                 })?;
-                let rows = project
-                    .data
-                    .table(id)
-                    .ok_or_else(|| wrong(Code::MissingData, "no rows".into()))?;
-                measure.take_columns(&rows.columns, &table.value)?;
+                measure.take_columns(knowledge, &rows.columns, table)?;
             }
         }
         Ok(measure)
     }
 
-    /// Columns are the predicate's arguments in order; a ranking metric has the truth (1 or 0) after them.
-    fn read_rows(
+    fn take_columns(
         &mut self,
-        project: &Project,
-        file: &CsvFile,
-        arguments: &[ArgumentSort],
+        knowledge: &KnowledgeBase,
+        columns: &[ColumnData],
+        name: &str,
     ) -> Result<(), Diagnostics> {
-        let ranks = matches!(self.kind, MetricKind::AveragePrecision | MetricKind::RocAuc);
-        let count = arguments.len() + usize::from(ranks);
-        if file.columns().len() != count {
-            let what = if ranks {
-                "its predicate's arguments and the truth, 1 or 0"
-            } else {
-                "its predicate's arguments, the last of which is the right class"
-            };
-            return Err(Diagnostic::error(
-                Code::WrongShape,
-                format!(
-                    "{}: expected {count} columns, {what}, found {}",
-                    file.name(),
-                    file.columns().len()
-                ),
-            )
-            .into());
-        }
-        let mut columns = Vec::new();
-        for (i, argument) in arguments.iter().enumerate() {
-            let ArgumentSort::Sort(sort) = argument else {
-                return Err(Diagnostic::error(
-                    Code::VectorArgument,
-                    format!(
-                        "{}: a predicate of vectors cannot be measured on rows",
-                        file.name()
-                    ),
-                )
-                .into());
-            };
-            columns.push(project.read_column(file, i, ColumnSort::Sort(*sort))?);
-        }
-        if ranks {
-            columns.push(project.read_column(file, arguments.len(), ColumnSort::Int)?);
-        }
-        self.take_columns(&columns, file.name())
-    }
-
-    fn take_columns(&mut self, columns: &[ColumnData], name: &str) -> Result<(), Diagnostics> {
         let wrong = || {
             Diagnostics::from(Diagnostic::error(
                 Code::WrongSort,
@@ -200,6 +259,25 @@ impl Measure {
         };
         let (arguments, answer) = columns.split_at(self.arity.min(columns.len()));
         let rows = columns.first().map_or(0, ColumnData::len);
+        let sorts = &knowledge.theory()[self.predicate].arguments;
+        if arguments.len() < self.arity || columns.iter().any(|c| c.len() != rows) {
+            return Err(wrong());
+        }
+        // Those of the data are known to be there.
+        let within = |individuals: &[u32], sort: &ArgumentSort| match sort {
+            ArgumentSort::Sort(sort) => {
+                let size = knowledge.data.size(*sort);
+                individuals.iter().all(|&i| (i as usize) < size)
+            }
+            ArgumentSort::Vector(_) => false,
+        };
+        for (column, sort) in columns.iter().zip(sorts) {
+            if let ColumnData::Individuals(cells) = column
+                && !within(cells, sort)
+            {
+                return Err(wrong());
+            }
+        }
         for row in 0..rows {
             for column in arguments {
                 match column {
@@ -208,12 +286,12 @@ impl Measure {
                 }
             }
         }
-        self.known = match answer.last() {
+        self.answer = match answer.last() {
             Some(ColumnData::Individuals(classes)) => {
-                Known::Classes(classes.iter().map(|&c| c as usize).collect())
+                Answer::Classes(classes.iter().map(|&c| c as usize).collect())
             }
             Some(ColumnData::Int(truths)) => {
-                Known::Truths(truths.iter().map(|&t| t != 0).collect())
+                Answer::Truths(truths.iter().map(|&t| t != 0).collect())
             }
             Some(ColumnData::Real(_)) | None => return Err(wrong()),
         };
@@ -221,13 +299,17 @@ impl Measure {
     }
 
     /// The metric's value for a model as it is.
-    pub fn measure(&mut self, project: &Project, model: &mut Model) -> Result<f64, Diagnostics> {
-        if let Known::Rows(check) = &mut self.known {
-            return check.measure(project, model);
+    pub fn measure(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        model: &mut Model,
+    ) -> Result<f64, Diagnostics> {
+        if let Answer::Rows(check) = &mut self.answer {
+            return check.measure(knowledge, model);
         }
         let numbers = model.predict(self.predicate, &self.tuples, self.arity)?;
-        let value = match &self.known {
-            Known::Classes(known) => {
+        let value = match &self.answer {
+            Answer::Classes(known) => {
                 let width = numbers.len() / known.len().max(1);
                 let predicted: Vec<usize> =
                     numbers.chunks_exact(width.max(1)).map(largest).collect();
@@ -237,14 +319,14 @@ impl Measure {
                     _ => adjusted_rand_index(&predicted, known),
                 }
             }
-            Known::Truths(truths) => {
+            Answer::Truths(truths) => {
                 let scores: Vec<f64> = numbers.iter().map(|&x| f64::from(x)).collect();
                 match self.kind {
                     MetricKind::AveragePrecision => average_precision(&scores, truths),
                     _ => roc_auc(&scores, truths),
                 }
             }
-            Known::Rows(_) => Ok(f64::NAN),
+            Answer::Rows(_) => Ok(f64::NAN),
         };
         value.map_err(|error: MetricError| {
             Diagnostic::error(
@@ -256,23 +338,24 @@ impl Measure {
     }
 }
 
-pub(super) fn largest(numbers: &[f32]) -> usize {
+/// The place of the largest number.
+pub fn largest(numbers: &[f32]) -> usize {
     let better = |best: usize, k: usize| if numbers[k] > numbers[best] { k } else { best };
     (1..numbers.len()).fold(0, better)
 }
 
 /// Labels as classes: by the names of the predicate's classes where they are such names, else numbered.
 fn classes_of_labels(
-    project: &Project,
+    knowledge: &KnowledgeBase,
     last: Option<&ArgumentSort>,
     labels: &[String],
 ) -> Vec<usize> {
-    let theory = project.theory();
+    let theory = knowledge.theory();
     let names: Vec<String> = match last {
         Some(ArgumentSort::Sort(sort)) => {
             let sort_of = &theory[*sort];
             match sort_of.kind {
-                SortKind::Range(..) => (0..project.data.size(*sort))
+                SortKind::Range(..) => (0..knowledge.data.size(*sort))
                     .map(|i| sort_of.individual_name(i))
                     .collect(),
                 _ => sort_of.labels.clone(),
@@ -296,21 +379,17 @@ fn classes_of_labels(
 }
 
 impl RowCheck {
-    fn read(project: &Project, metric: &Metric) -> Result<RowCheck, Diagnostics> {
-        let theory = project.theory();
-        let source = &project.manifest.source;
+    fn new(knowledge: &KnowledgeBase, metric: &Metric) -> Result<RowCheck, Diagnostics> {
+        let theory = knowledge.theory();
         let wrong = |code, message: &str| {
-            Diagnostics::from(Diagnostic::error(code, message).at(source, metric.span, "").help(
+            Diagnostics::from(metric.place.mark(Diagnostic::error(code, message).help(
                 "write `table = \"…\"`, and `rows = \"…\"` for other rows than the table's own",
-            ))
+            )))
         };
-        let (table, file) = match &metric.truth {
-            MetricTruth::Table(table) => (table, None),
-            MetricTruth::Rows {
-                file,
-                table: Some(table),
-            } => (table, Some(file)),
-            _ => {
+        let (table, columns) = match &metric.known {
+            Known::Table(table) => (table, None),
+            Known::RowsOf { table, columns } => (table, Some(columns)),
+            Known::Labels { .. } | Known::Rows(_) => {
                 return Err(wrong(
                     Code::MissingKey,
                     "`row_accuracy` needs a table whose rows are to be right",
@@ -318,10 +397,10 @@ impl RowCheck {
             }
         };
         let id = theory
-            .table(&table.value)
+            .table(table)
             .ok_or_else(|| wrong(Code::UnknownTable, "the theory has no such table"))?;
         // Only axioms that say something of each of its rows.
-        let mut data: Data = project.data.with_axioms(|axiom| {
+        let mut data: Data = knowledge.data.with_axioms(|axiom| {
             use logltn::theory::{Binding, FormulaKind, Quantifier};
             matches!(
                 &axiom.formula.kind,
@@ -332,17 +411,11 @@ impl RowCheck {
                 } if *over == id
             )
         });
-        if let Some(file) = file {
-            let file = CsvFile::read(&project.manifest.resolve(&file.value))?;
-            let mut columns = Vec::new();
-            for column in &theory[id].columns {
-                let at = file.column_index(&column.name)?;
-                columns.push(project.read_column(&file, at, column.sort)?);
-            }
-            data.set_rows(&table.value, columns)?;
+        if let Some(columns) = columns {
+            data.set_rows(table, columns.clone())?;
         }
-        data.set_batched(&table.value)?;
-        let outputs: Vec<Output> = (project.outputs.iter())
+        data.set_batched(table)?;
+        let outputs: Vec<Output> = (knowledge.outputs.iter())
             .map(|o| Output {
                 kind: OutputKind::Truth,
                 per_class: o.per_class,
@@ -358,17 +431,21 @@ impl RowCheck {
         })
     }
 
-    fn measure(&mut self, project: &Project, model: &mut Model) -> Result<f64, Diagnostics> {
+    fn measure(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        model: &mut Model,
+    ) -> Result<f64, Diagnostics> {
         let all: Vec<u32> = (0..self.rows as u32).collect();
         self.engine.set_batch(self.table, &all)?;
-        model.attach(project, &self.engine)?;
+        model.attach(knowledge, &self.engine)?;
         model.evaluate(&mut self.engine)?;
         // Every answer once, made crisp: the largest class, or the likelier of true and false.
-        let mut crisp: Vec<rustc_hash::FxHashMap<Vec<u32>, Vec<f64>>> = Vec::new();
+        let mut crisp: Vec<FxHashMap<Vec<u32>, Vec<f64>>> = Vec::new();
         for index in 0..self.engine.requests().len() {
             let numbers = self.engine.numbers_mut(index).to_vec();
             let request = &self.engine.requests()[index];
-            let output = project.outputs[request.predicate.index()];
+            let output = knowledge.outputs[request.predicate.index()];
             let answers = (numbers.chunks_exact(request.width)).map(|row| made_crisp(row, output));
             let keys = (0..request.rows()).map(|row| request.row(row).to_vec());
             crisp.push(keys.zip(answers).collect());
