@@ -21,7 +21,7 @@ pub struct Answer {
 }
 
 macro_rules! runner {
-    ($run:ident, $run_plan:ident, $number:ty) => {
+    ($run:ident, $run_plan:ident, $run_engine:ident, $number:ty) => {
         /// Evaluates a case with the engine of this precision, on some rows of some tables only.
         pub fn $run(
             case: &Case,
@@ -41,17 +41,27 @@ macro_rules! runner {
             parameters: &Parameters,
             batches: &[(TableId, Vec<u32>)],
         ) -> Result<Answer, String> {
-            let mut axioms: Vec<AxiomValue> = (plan.axioms().iter())
-                .map(|axiom| AxiomValue {
+            $run_engine(Engine::new(plan), case, parameters, batches)
+        }
+
+        /// Evaluates a case by an engine that was made for it.
+        pub fn $run_engine(
+            mut engine: Engine<$number>,
+            case: &Case,
+            parameters: &Parameters,
+            batches: &[(TableId, Vec<u32>)],
+        ) -> Result<Answer, String> {
+            let mut axioms: Vec<AxiomValue> = (engine.plan().axioms().iter())
+                .zip(engine.weights())
+                .map(|(axiom, &weight)| AxiomValue {
                     name: axiom.name.to_string(),
                     axiom: axiom.axiom,
-                    weight: axiom.weight,
+                    weight,
                     truth: f64::NAN,
                     empty_exists: axiom.empty_exists,
                     groundings: axiom.groundings,
                 })
                 .collect();
-            let mut engine = Engine::<$number>::new(plan);
             for (table, rows) in batches {
                 engine
                     .set_batch(*table, rows)
@@ -130,8 +140,8 @@ macro_rules! runner {
     };
 }
 
-runner!(run_f64, run_plan_f64, f64);
-runner!(run_f32, run_plan_f32, f32);
+runner!(run_f64, run_plan_f64, run_engine_f64, f64);
+runner!(run_f32, run_plan_f32, run_engine_f32, f32);
 
 /// How a comparison ended, if it did not fail.
 #[derive(Clone, Copy, Debug, Default)]
