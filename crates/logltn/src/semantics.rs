@@ -135,6 +135,11 @@ const BASES: &[Semantics] = &[
         ..STABLE
     },
     Semantics {
+        name: "logltn-prob",
+        or: Or::LogProbabilisticSum,
+        ..LOGLTN
+    },
+    Semantics {
         name: "lukasiewicz",
         and: And::Lukasiewicz,
         or: Or::Lukasiewicz,
@@ -472,6 +477,10 @@ mod tests {
         assert_eq!(
             row("godel"),
             "min max godel godel min max min OneMinusSat 0"
+        );
+        assert_eq!(
+            row("logltn-prob"),
+            format!("sum log_probabilistic_sum {nnf} mean log_mean_exp mean MinusSat 0")
         );
         assert_eq!(
             row("lukasiewicz"),

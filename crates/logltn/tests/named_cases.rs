@@ -145,7 +145,13 @@ fn empty_guards_are_crisp_and_counted() {
 fn extreme_logits_stay_finite() {
     for seed in 0..20 {
         let case = named::extreme(&mut Rng::new(seed));
-        for name in ["logltn", "logltn-sum", "logltn-max", "logltn-lse"] {
+        for name in [
+            "logltn",
+            "logltn-sum",
+            "logltn-max",
+            "logltn-lse",
+            "logltn-prob",
+        ] {
             for alpha in [0.1, 1.0, 100.0] {
                 let value = evaluate(&case, name, alpha);
                 assert!(value.sat.is_finite());

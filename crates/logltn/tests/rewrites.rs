@@ -21,12 +21,17 @@ fn number_of_cases() -> u64 {
 
 /// One of the log semantics, sometimes with operators replaced.
 fn log_semantics(rng: &mut Rng) -> Semantics {
-    let names = ["logltn", "logltn", "logltn-sum", "logltn-max", "logltn-lse"];
+    let names = Semantics::NAMES.map(|name| match name.starts_with("logltn") {
+        true => name,
+        false => "logltn", // more often than the others
+    });
     let mut semantics = Semantics::named(rng.pick::<&str>(&names)).unwrap();
     if rng.chance(0.2) {
         let (key, operator) = *rng.pick(&[
             ("or", "max"),
             ("or", "log_sum_exp"),
+            ("or", "log_probabilistic_sum"),
+            ("exists", "log_probabilistic_sum"),
             ("exists", "max"),
             ("exists", "log_sum_exp"),
             ("exists", "mean"),

@@ -25,6 +25,7 @@ mod godel;
 mod goguen;
 mod kleene_dienes;
 mod log_mean_exp;
+mod log_probabilistic_sum;
 mod log_product;
 mod log_sum_exp;
 mod lukasiewicz;
@@ -68,6 +69,7 @@ macro_rules! with_all_operators {
             log_product LogProduct { aggregator }
             log_mean_exp LogMeanExp { or aggregator }
             log_sum_exp LogSumExp { or aggregator }
+            log_probabilistic_sum LogProbabilisticSum { or aggregator }
             p_mean PMean { aggregator }
             p_mean_error PMeanError { aggregator }
             probabilistic_sum ProbabilisticSum { or }

@@ -17,6 +17,15 @@ impl Semantics {
         }
     }
 
+    /// Whether an operand that is a literal is not the same as another formula of its value: some operator takes
+    /// complements, and a literal has its own.
+    pub(super) fn tells_literals_apart(&self) -> bool {
+        self.and.laws().wants_complements
+            || self.or.laws().wants_complements
+            || self.forall.laws().wants_complements
+            || self.exists.laws().wants_complements
+    }
+
     /// `forall V. φ and ψ` is `(forall V. φ) and (forall V. ψ)`.
     pub(super) fn forall_splits_over_and(&self) -> bool {
         self.forall.laws().is_linear() && self.and.laws().adds

@@ -130,6 +130,11 @@ impl Narrow<'_> {
         if parts.iter().all(|(touched, _)| touched.iter().all(|t| *t)) {
             return None;
         }
+        // A quantifier must not become a literal where that is told apart.
+        let bare = parts.len() == 1 && parts[0].0.iter().all(|t| !t) && body.is_literal();
+        if bare && self.semantics.tells_literals_apart() {
+            return None;
+        }
         let sizes = groups.iter().map(|(own, g)| self.count_group(own, g));
         let sizes: Vec<u128> = sizes.collect::<Option<_>>()?;
         let bindings = sizes.iter().copied().fold(1, u128::saturating_mul);

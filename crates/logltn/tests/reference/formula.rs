@@ -22,6 +22,13 @@ pub struct Evaluator<'a> {
     pub empty_exists: u64,
 }
 
+/// An operand of `or` or of a quantifier.
+#[derive(Clone, Copy)]
+struct Member {
+    value: Var,
+    complement: Var,
+}
+
 /// What a semantics cannot evaluate.
 pub fn check(case: &Case, semantics: &Semantics) -> Result<(), String> {
     let refused = |axiom: &&Axiom| prod_refuses(&axiom.formula);
@@ -98,12 +105,14 @@ impl Evaluator<'_> {
                 operators::not(self.tape, self.semantics.not, x)
             }
             FormulaKind::And(members) => {
-                let members = self.formulas(members)?;
-                self.and(&members)
+                let members: Result<Vec<Var>, String> =
+                    members.iter().map(|m| self.formula(m)).collect();
+                self.and(&members?)
             }
             FormulaKind::Or(members) => {
-                let members = self.formulas(members)?;
-                self.or(&members)
+                let members: Result<Vec<Member>, String> =
+                    members.iter().map(|m| self.member(m)).collect();
+                self.or(&members?)
             }
             FormulaKind::Implies(a, b) => {
                 let (x, y) = (self.formula(a)?, self.formula(b)?);
@@ -117,31 +126,79 @@ impl Evaluator<'_> {
             }
             FormulaKind::Quantified {
                 quantifier, body, ..
-            } => {
-                let values = self.under(formula, |this| this.formula(body))?;
-                match quantifier {
-                    Quantifier::All => self.and(&values),
-                    Quantifier::Any => self.or(&values),
-                    Quantifier::Forall => self.aggregate(self.semantics.forall, true, &values),
-                    Quantifier::Exists => {
-                        self.empty_exists += u64::from(values.is_empty());
-                        self.aggregate(self.semantics.exists, false, &values)
-                    }
+            } => match quantifier {
+                Quantifier::All | Quantifier::Any => self.big_connective(formula)?.value,
+                Quantifier::Forall => {
+                    let members = self.under(formula, |this| this.member(body))?;
+                    self.aggregate(self.semantics.forall, true, &members)
                 }
+                Quantifier::Exists => {
+                    let members = self.under(formula, |this| this.member(body))?;
+                    self.empty_exists += u64::from(members.is_empty());
+                    self.aggregate(self.semantics.exists, false, &members)
+                }
+            },
+        })
+    }
+
+    /// `all` or `any`. One member stands for itself.
+    fn big_connective(&mut self, formula: &Formula) -> Result<Member, String> {
+        let FormulaKind::Quantified {
+            quantifier, body, ..
+        } = &formula.kind
+        else {
+            panic!("not a quantifier");
+        };
+        let members = self.under(formula, |this| this.member(body))?;
+        let values: Vec<Var> = members.iter().map(|m| m.value).collect();
+        Ok(match (members.as_slice(), quantifier) {
+            ([only], _) => *only,
+            (_, Quantifier::All) => {
+                let value = self.and(&values);
+                self.with_complement(value)
+            }
+            _ => {
+                let value = self.or(&members);
+                self.with_complement(value)
             }
         })
     }
 
-    fn formulas(&mut self, members: &[Formula]) -> Result<Vec<Var>, String> {
-        members.iter().map(|m| self.formula(m)).collect()
+    fn with_complement(&mut self, value: Var) -> Member {
+        let complement = match self.semantics.space {
+            Space::Log => operators::complement(self.tape, value),
+            Space::Truth | Space::Mixed => value,
+        };
+        Member { value, complement }
+    }
+
+    /// With the complement, which is a literal's own negation.
+    fn member(&mut self, formula: &Formula) -> Result<Member, String> {
+        let complement = match &formula.kind {
+            FormulaKind::Quantified { quantifier, .. } if quantifier.is_big_connective() => {
+                return self.big_connective(formula);
+            }
+            FormulaKind::Atom { .. } if self.semantics.space == Space::Log => {
+                self.literal(formula, true)
+            }
+            FormulaKind::Not(atom) if self.semantics.space == Space::Log => {
+                self.literal(atom, false)
+            }
+            _ => {
+                let value = self.formula(formula)?;
+                return Ok(self.with_complement(value));
+            }
+        };
+        let value = self.formula(formula)?;
+        Ok(Member { value, complement })
     }
 
     /// The value of `body` under each binding of a quantifier that passes its guard.
-    fn under(
+    fn under<M>(
         &mut self,
         quantified: &Formula,
-        mut body: impl FnMut(&mut Self) -> Result<Var, String>,
-    ) -> Result<Vec<Var>, String> {
+        mut body: impl FnMut(&mut Self) -> Result<M, String>,
+    ) -> Result<Vec<M>, String> {
         let FormulaKind::Quantified { binding, guard, .. } = &quantified.kind else {
             panic!("not a quantifier");
         };
@@ -176,21 +233,25 @@ impl Evaluator<'_> {
         operators::and(self.tape, and, stable_eps, members)
     }
 
-    fn or(&mut self, members: &[Var]) -> Var {
+    fn or(&mut self, members: &[Member]) -> Var {
         if members.is_empty() {
             return self.crisp(false);
         }
+        let values: Vec<Var> = members.iter().map(|m| m.value).collect();
+        let complements: Vec<Var> = members.iter().map(|m| m.complement).collect();
         let Semantics { or, stable_eps, .. } = *self.semantics;
-        operators::or(self.tape, or, stable_eps, self.parameters, members)
+        let parameters = self.parameters;
+        operators::or(self.tape, or, stable_eps, parameters, &values, &complements)
     }
 
-    fn aggregate(&mut self, operator: Aggregator, empty: bool, values: &[Var]) -> Var {
-        if values.is_empty() {
+    fn aggregate(&mut self, operator: Aggregator, empty: bool, members: &[Member]) -> Var {
+        if members.is_empty() {
             return self.crisp(empty);
         }
-        let members: Vec<(f64, Var)> = values.iter().map(|&v| (1.0, v)).collect();
-        let eps = self.semantics.stable_eps;
-        operators::aggregate(self.tape, operator, eps, self.parameters, &members)
+        let values: Vec<(f64, Var)> = members.iter().map(|m| (1.0, m.value)).collect();
+        let complements: Vec<Var> = members.iter().map(|m| m.complement).collect();
+        let (eps, parameters) = (self.semantics.stable_eps, self.parameters);
+        operators::aggregate(self.tape, operator, eps, parameters, &values, &complements)
     }
 
     fn literal(&mut self, atom: &Formula, negated: bool) -> Var {

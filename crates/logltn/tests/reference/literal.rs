@@ -131,7 +131,7 @@ fn softplus(z: f64) -> f64 {
 }
 
 /// log(1 − eᵛ)
-fn log1mexp(v: f64) -> f64 {
+pub fn log1mexp(v: f64) -> f64 {
     if v > -std::f64::consts::LN_2 {
         (-v.exp_m1()).ln()
     } else {

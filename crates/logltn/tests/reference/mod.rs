@@ -15,7 +15,7 @@ mod operators;
 mod tape;
 
 use logltn::theory::{ArgumentSort, PredicateId, SortId};
-use logltn::{Data, Loss, Output, Parameters, Semantics, Theory};
+use logltn::{Aggregator, Data, Loss, Output, Parameters, Semantics, Theory};
 
 #[allow(unused_imports)]
 pub use formula::prod_refuses;
@@ -154,12 +154,17 @@ pub fn evaluate_with(
     if truths.iter().map(|(weight, _)| weight).sum::<f64>() == 0.0 {
         return Err("the weights of the axioms add up to 0".into());
     }
+    let complements: Vec<Var> = (truths.iter())
+        .filter(|_| semantics.over_axioms == Aggregator::LogProbabilisticSum)
+        .map(|&(_, truth)| operators::complement(&mut tape, truth))
+        .collect();
     let sat = operators::aggregate(
         &mut tape,
         semantics.over_axioms,
         semantics.stable_eps,
         parameters,
         &truths,
+        &complements,
     );
     let loss = match semantics.loss {
         Loss::MinusSat => tape.affine(0.0, &[(-1.0, sat)]),

@@ -2,6 +2,7 @@
 
 use logltn::{Aggregator, And, Implies, Not, Or, Parameters};
 
+use super::literal::log1mexp;
 use super::tape::{Tape, Var};
 
 /// π0(x) = (1 − ε)x + ε
@@ -45,6 +46,7 @@ pub fn or(
     eps: f64,
     parameters: &Parameters,
     members: &[Var],
+    complements: &[Var],
 ) -> Var {
     let fold = |tape: &mut Tape, binary: fn(&mut Tape, f64, Var, Var) -> Var| {
         let fold = |x, &y| binary(tape, eps, x, y);
@@ -54,6 +56,7 @@ pub fn or(
     match operator {
         Or::LogMeanExp => log_exp(tape, parameters.alpha, members.len() as f64, &equal),
         Or::LogSumExp => log_exp(tape, parameters.alpha, 1.0, &equal),
+        Or::LogProbabilisticSum => log_probabilistic_sum(tape, &equal, complements),
         Or::Max => tape.maximum(members),
         Or::ProbabilisticSum => fold(tape, |tape, eps, x, y| {
             let (x, y) = (pi1(tape, eps, x), pi1(tape, eps, y));
@@ -119,6 +122,7 @@ pub fn aggregate(
     eps: f64,
     parameters: &Parameters,
     members: &[(f64, Var)],
+    complements: &[Var],
 ) -> Var {
     let total: f64 = members.iter().map(|(weight, _)| weight).sum();
     let values: Vec<Var> = members.iter().map(|&(_, v)| v).collect();
@@ -152,6 +156,7 @@ pub fn aggregate(
         }
         Aggregator::LogMeanExp => log_exp(tape, parameters.alpha, total, members),
         Aggregator::LogSumExp => log_exp(tape, parameters.alpha, 1.0, members),
+        Aggregator::LogProbabilisticSum => log_probabilistic_sum(tape, members, complements),
         Aggregator::PMean => {
             let projected: Vec<(f64, Var)> = (members.iter())
                 .map(|&(w, v)| (w, pi0(tape, eps, v)))
@@ -183,6 +188,42 @@ fn log_exp(tape: &mut Tape, alpha: f64, divisor: f64, members: &[(f64, Var)]) ->
     let sum: f64 = counted().map(|&(w, v)| term(w, v)).sum();
     let parents = counted().map(|&(w, v)| (v, term(w, v) / sum)).collect();
     tape.node(greatest + (sum / divisor).ln() / alpha, parents)
+}
+
+/// log(1 − eˣ), with x capped at 0: the complement of what is no literal.
+pub fn complement(tape: &mut Tape, x: Var) -> Var {
+    let zero = tape.constant(0.0);
+    if tape.value(x) == f64::NEG_INFINITY {
+        return zero;
+    }
+    let x = tape.minimum(&[x, zero]);
+    let a = tape.value(x);
+    if a == 0.0 {
+        return tape.constant(-1e5); // e to this power is 0
+    }
+    tape.node(log1mexp(a), vec![(x, -1.0 / (-a).exp_m1())])
+}
+
+/// log(1 − Π (1 − eˣ)ʷ), where 1 − eˣ is e to the power of the complement, capped at 0.
+fn log_probabilistic_sum(tape: &mut Tape, members: &[(f64, Var)], complements: &[Var]) -> Var {
+    let zero = tape.constant(0.0);
+    let mut terms = Vec::new();
+    for (&(weight, _), &complement) in members.iter().zip(complements) {
+        if weight > 0.0 {
+            terms.push((weight, tape.minimum(&[complement, zero])));
+        }
+    }
+    let sum = tape.affine(0.0, &terms);
+    let s = tape.value(sum);
+    if s < -1e-300 {
+        return tape.node(log1mexp(s), vec![(sum, -1.0 / (-s).exp_m1())]);
+    }
+    let capped: Vec<(f64, Var)> = (members.iter())
+        .map(|&(w, v)| (w, tape.minimum(&[v, zero])))
+        .collect();
+    let vanishing = log_exp(tape, 1.0, 1.0, &capped);
+    let floor = tape.constant(-1e5);
+    tape.maximum(&[vanishing, floor])
 }
 
 /// (Σ w xᵖ / total)^(1/p)

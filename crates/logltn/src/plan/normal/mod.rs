@@ -135,6 +135,10 @@ impl Normal {
     }
 
     /// Whether there is a quantifier in it, or was one before a rewrite.
+    pub fn is_literal(&self) -> bool {
+        matches!(self.kind, Kind::Literal { .. })
+    }
+
     pub fn has_quantifier(&self) -> bool {
         let own = matches!(self.kind, Kind::Quantifier { .. } | Kind::SumProduct(_));
         own || self.groundings.is_some()
