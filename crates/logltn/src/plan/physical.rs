@@ -49,7 +49,7 @@ pub(crate) struct Root {
 pub(crate) struct Node {
     pub kind: NodeKind,
     pub level: usize,
-    /// Which of its level's buffers holds its value.
+    /// Which of its level's buffers holds its value. The members of a connective stand side by side.
     pub buffer: usize,
     /// For a literal: where its places stand; for an elimination, its keys.
     pub place: Place,

@@ -30,22 +30,25 @@ impl Lower<'_> {
         let mut levels: Vec<Level> = levels
             .map(|level| self.level(level, &program.levels[level.parent]))
             .collect();
-        let nodes = program.nodes.into_iter().map(|node| {
-            let buffer = levels[node.level].buffers;
-            levels[node.level].buffers += 1;
-            let slot = match node.kind {
-                NodeKind::Literal { slot, .. } => Some(slot),
-                NodeKind::Elimination(index) => program.eliminations[index].key_slot,
-                _ => None,
-            };
-            let adds = &program.levels[node.level].adds;
-            Node {
-                kind: node.kind,
-                level: node.level,
-                buffer,
-                place: place(adds, slot.unwrap_or(0)),
-            }
-        });
+        let buffers = buffers(&program.nodes, &mut levels);
+        let nodes = program
+            .nodes
+            .into_iter()
+            .zip(buffers)
+            .map(|(node, buffer)| {
+                let slot = match node.kind {
+                    NodeKind::Literal { slot, .. } => Some(slot),
+                    NodeKind::Elimination(index) => program.eliminations[index].key_slot,
+                    _ => None,
+                };
+                let adds = &program.levels[node.level].adds;
+                Node {
+                    kind: node.kind,
+                    level: node.level,
+                    buffer,
+                    place: place(adds, slot.unwrap_or(0)),
+                }
+            });
         let mut physical = Physical {
             axiom,
             nodes: nodes.collect(),
@@ -156,6 +159,23 @@ impl Lower<'_> {
         let component = &self.components[component];
         component.len() / component.keys().max(1)
     }
+}
+
+/// By node: its buffer among those of its level. The members of a connective stand side by side.
+fn buffers(nodes: &[program::Node], levels: &mut [Level]) -> Vec<usize> {
+    let members = nodes.iter().flat_map(|node| match &node.kind {
+        NodeKind::And(members) | NodeKind::Or(members) => members.as_slice(),
+        _ => &[],
+    });
+    let mut buffers = vec![usize::MAX; nodes.len()];
+    for node in members.copied().chain(0..nodes.len()) {
+        if buffers[node] == usize::MAX {
+            let count = &mut levels[nodes[node].level].buffers;
+            buffers[node] = *count;
+            *count += 1;
+        }
+    }
+    buffers
 }
 
 fn find_summands(nodes: &[Node], node: usize, and_adds: bool, found: &mut Vec<usize>) {
