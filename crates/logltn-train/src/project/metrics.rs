@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use logltn::theory::{ArgumentSort, SortId};
+use logltn::theory::{ArgumentSort, PredicateId, SortId};
 use logltn::{Code, ColumnData, Diagnostic, Diagnostics, did_you_mean};
 use logltn_data::CsvFile;
 use logltn_data::problems::{Problems, shown};
@@ -173,6 +173,13 @@ impl Project {
             Some(args) => args.iter().map(|arg| arg.value.clone()).collect(),
             None => (1..=arguments.len()).map(|i| format!("a{i}")).collect(),
         };
+        // Whether it fits its predicate at all is said where the metric is looked at, and comes first.
+        let has_classes = |id: PredicateId| self.outputs[id.index()].per_class;
+        if metric.kind.against() == Against::Classes
+            && !theory.predicate(name).is_some_and(has_classes)
+        {
+            return Ok(Some(Known::Rows(Vec::new())));
+        }
         let rows = self.metric_rows(metric, file, arguments, &names, args.is_some());
         let rows = placed(rows, self, file.span, "read from here")?;
         Ok(Some(match (rows.truth, rows.values, &metric.ranking) {
