@@ -784,7 +784,7 @@ codes! {
             "#);
     MetricDoesNotFit = "metric-does-not-fit":
         "A metric cannot be asked of that predicate.",
-        Error, deed("`accuracy` is to be measured of a predicate that does not pick one of several classes.");
+        Error, deed("`accuracy` is to be measured, without a column `truth`, of a predicate that does not pick one of several classes.");
     MetricUndefined = "metric-undefined":
         "A metric has no value on these rows.",
         Error, deed("`roc_auc` is to be measured on rows of which none is false.");

@@ -267,3 +267,65 @@ fn gradients_that_vanish_or_outweigh_the_others_are_warned_of() {
     assert!(said.contains("axiom `dead` vanishes"), "{said}");
     assert!(!said.contains("axiom `b` vanishes"), "{said}");
 }
+
+#[test]
+fn functions_have_errors() {
+    let theory = "sort P  function f(P): Real  predicate p(Real)  axiom a: forall x: P. p(f(x))";
+    let rows = || vec![ColumnData::Individuals(vec![1, 3, 0, 4])];
+    let known = |values: [f64; 4]| Known::Values(rows(), values.to_vec());
+    let metric = |kind, values| Metric::new(kind, "f", known(values));
+    let silent = || Network {
+        undecided: true,
+        ..tanh()
+    };
+    let builder = |metrics: Vec<Metric>| {
+        let builder = five_points(theory)
+            .function("f", silent())
+            .predicate("p", tanh(), Output::sigmoid())
+            .steps(1);
+        metrics.into_iter().fold(builder, Builder::metric)
+    };
+    // It says 0 of everything.
+    let values = [1.0, -2.0, 3.0, 6.0];
+    let kinds = [MetricKind::Rmse, MetricKind::Mae, MetricKind::R2];
+    let mut session = built(builder(kinds.map(|kind| metric(kind, values)).to_vec()));
+    let found = session.measure().expect("values");
+    let expected = [12.5_f64.sqrt(), 3.0, 1.0 - 50.0 / 34.0];
+    for ((name, value), expected) in found.iter().zip(expected) {
+        assert!(
+            (value - expected).abs() < 1e-12,
+            "{name}: {value}, not {expected}"
+        );
+    }
+    // Equal values leave nothing to explain.
+    let error = builder(vec![metric(MetricKind::R2, [2.0; 4])])
+        .build()
+        .err();
+    let error = error.expect("a mistake").to_string();
+    assert!(error.contains("all known numbers are equal"), "{error}");
+}
+
+#[test]
+fn an_error_that_gets_no_smaller_stops_the_training() {
+    let theory = "sort P  function f(P): Real  predicate p(Real)  axiom a: forall x: P. p(f(x))";
+    let known = Known::Values(vec![ColumnData::Individuals(vec![0])], vec![1.0]);
+    let builder = five_points(theory)
+        .function("f", tanh())
+        .predicate("p", tanh(), Output::sigmoid())
+        .metric(Metric::new(MetricKind::Mae, "f", known))
+        .steps(50)
+        .training(|training| {
+            training.measure_every = Some(1);
+            training.early_stop = Some(EarlyStop {
+                metric: "mae".into(),
+                patience: 2,
+            });
+        });
+    let mut session = built(builder);
+    for value in [0.5, 0.4, 0.6, 0.3, 0.3, 0.5] {
+        assert!(!session.is_done());
+        session.step().expect("a step");
+        session.note_metrics(&[("mae(f)".to_string(), value)]);
+    }
+    assert!(session.is_done());
+}
