@@ -103,10 +103,20 @@ pub fn messages(found: &Diagnostics) -> Vec<Message<'_>> {
 
 /// Reports what is wrong with the input; with `json` also on standard output, as `{"errors": […]}`.
 pub fn wrong_input(found: &Diagnostics, json: bool) -> Outcome {
+    tell(found, json);
+    Outcome::WrongInput
+}
+
+/// Reports what went wrong with input that was right, in the same way.
+pub fn failed(found: &Diagnostics, json: bool) -> Outcome {
+    tell(found, json);
+    Outcome::Failed
+}
+
+fn tell(found: &Diagnostics, json: bool) {
     report(found);
     if json {
         let errors: Vec<_> = messages(found);
         print_json(&serde_json::json!({ "errors": errors }));
     }
-    Outcome::WrongInput
 }

@@ -69,6 +69,31 @@ fn families_are_written_out_for_programs() {
 }
 
 #[test]
+fn what_each_pass_makes() {
+    let check = |more: &[&str]| {
+        let arguments = [&["check", "theories/mnist_add.toml"], more].concat();
+        run_in(root(), &arguments)
+    };
+    let shown = |pass: &str| check(&["--plan", "--pass", pass]).stdout;
+    let passes = ["normal", "narrow", "eliminate", "ground", "lower"];
+    insta::assert_snapshot!(passes.map(shown).join("\n"));
+    let unknown = check(&["--plan", "--pass", "widen"]);
+    assert_eq!(unknown.status, 2);
+    assert!(passes.iter().all(|name| unknown.stderr.contains(name)));
+    assert_eq!(check(&["--pass", "normal"]).status, 2, "without --plan");
+
+    let all = json(&check(&["--plan", "--json"]).stdout);
+    let listed = all["passes"].as_array().expect("a list");
+    let names: Vec<_> = listed.iter().map(|p| p["name"].as_str()).collect();
+    assert_eq!(names, passes.map(Some));
+    let forms = |at: usize| listed[at]["axioms"][0]["form"].as_str().expect("a form");
+    assert!(forms(2).contains("exists d2, d4, carry1 where"));
+    let one = json(&check(&["--plan", "--json", "--pass", "ground"]).stdout);
+    assert_eq!(one["passes"].as_array().map(Vec::len), Some(1));
+    assert!(json(&check(&["--json"]).stdout)["passes"].is_null());
+}
+
+#[test]
 fn for_people() {
     let run = sound().run(&["check", "m.toml"]);
     assert_eq!(run.status, 0, "{}", run.stderr);

@@ -1,41 +1,64 @@
-//! The one list of all kinds of mistakes, of all crates.
+//! The kinds of mistakes, by which programs tell diagnostics apart.
 //!
 //! A code names what is wrong, not where it was found: the same code may come from a theory, a manifest or a
 //! call. Messages may be worded anew; codes stay.
 
 use std::fmt;
 
+use crate::diagnostic::Severity;
+use crate::example::{Example, Mistake, Text};
+
+/// Declares [`Code`] from the one list: a code without a name, a meaning and an example does not compile.
 macro_rules! codes {
-    ($($code:ident = $name:literal: $meaning:literal;)*) => {
-        /// A kind of mistake, by which programs tell diagnostics apart.
+    ($($section:literal { $(
+        $code:ident = $name:literal: $meaning:literal, $severity:ident, $mistake:expr;
+    )* })*) => {
+        /// A kind of mistake, by which programs tell diagnostics apart. `docs/diagnostics.md` lists them all.
         ///
         /// ```
         /// use logltn_diagnostics::Code;
         /// assert_eq!(Code::UnknownPredicate.name(), "unknown-predicate");
         /// assert_eq!(Code::named("unknown-predicate"), Some(Code::UnknownPredicate));
-        /// assert!(Code::ALL.len() > 50);
+        /// assert_eq!(Code::UnknownPredicate.meaning(), "There is no predicate of that name.");
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Code {
-            $(#[doc = $meaning] $code,)*
+            $($(#[doc = $meaning] $code,)*)*
         }
 
         impl Code {
             /// Every code, in the order of the list.
-            pub const ALL: &'static [Code] = &[$(Code::$code,)*];
+            pub const ALL: &'static [Code] = &[$($(Code::$code,)*)*];
 
             /// The stable short name, such as `unknown-predicate`.
             pub fn name(self) -> &'static str {
                 match self {
-                    $(Code::$code => $name,)*
+                    $($(Code::$code => $name,)*)*
                 }
             }
 
             /// What it means, in a sentence.
             pub fn meaning(self) -> &'static str {
                 match self {
-                    $(Code::$code => $meaning,)*
+                    $($(Code::$code => $meaning,)*)*
+                }
+            }
+
+            /// What it is about: the part of the list that it stands in.
+            pub fn section(self) -> &'static str {
+                match self {
+                    $($(Code::$code => $section,)*)*
+                }
+            }
+
+            /// A mistake of this kind.
+            pub fn example(self) -> Example {
+                match self {
+                    $($(Code::$code => Example {
+                        severity: Severity::$severity,
+                        mistake: $mistake,
+                    },)*)*
                 }
             }
         }
@@ -55,300 +78,797 @@ impl fmt::Display for Code {
     }
 }
 
+fn theory(text: &'static str) -> Mistake {
+    Mistake::Theory(Text(text.as_bytes()))
+}
+
+fn deed(words: &'static str) -> Mistake {
+    Mistake::Deed(Text(words.as_bytes()))
+}
+
+fn unmakeable(why: &'static str) -> Mistake {
+    Mistake::Unmakeable(Text(why.as_bytes()))
+}
+
+fn files(commands: &'static str, files: &'static [(&'static str, Text)]) -> Mistake {
+    Mistake::Files {
+        commands: Text(commands.as_bytes()),
+        files,
+    }
+}
+
+/// Commands and the files beside which they are run.
+macro_rules! run {
+    ($commands:literal $(, $name:literal: $content:expr)* $(,)?) => {
+        files($commands, &[$(($name, Text($content)),)*])
+    };
+}
+
 codes! {
-    // --- how a theory is written ------------------------------------------------------------------
+"How a theory is written" {
     UnexpectedToken = "unexpected-token":
-        "The text does not follow the grammar: something else was expected at this place.";
+        "The text does not follow the grammar: something else was expected at this place.",
+        Error, theory("predicate rains()\naxiom wet rains()\n");
     UnexpectedCharacter = "unexpected-character":
-        "A character is not part of the language.";
+        "A character is not part of the language.",
+        Error, theory("predicate rains?()\n");
     UnclosedParenthesis = "unclosed-parenthesis":
-        "A parenthesis is opened and never closed.";
+        "A parenthesis is opened and never closed.",
+        Error, theory("predicate rains()\naxiom wet: (rains() or not rains()\n");
     ReservedName = "reserved-name":
-        "A reserved word stands where a name belongs.";
+        "A reserved word stands where a name belongs.",
+        Error, theory("predicate forall()\n");
     MalformedNumber = "malformed-number":
-        "A number is wanted, and what is written is none.";
+        "A number is wanted, and what is written is none.",
+        Error, theory("sort Digit = 0..9th\n");
     NumberTooLarge = "number-too-large":
-        "A number is too large to be computed with.";
+        "A number is too large to be computed with.",
+        Error, theory("sort Digit = 0..99999999999999999999\n");
     DoesNotChain = "does-not-chain":
-        "Comparisons and equivalences stand between two sides, not three.";
+        "Comparisons and equivalences stand between two sides, not three.",
+        Error, theory("
+            sort Digit = 0..9
+            predicate good(Digit)
+            axiom small: forall d: Digit where 0 < d < 5. good(d)
+            ");
     NestedTooDeep = "nested-too-deep":
-        "A formula is nested too deep to be read.";
-    InvalidWeight = "invalid-weight":
-        "The weight of an axiom is not a number of 0 or more.";
-    TableWithoutColumns = "table-without-columns":
-        "A table is declared without columns.";
+        "A formula is nested so deep that it cannot be read, or its normal form would be too large.",
+        Error, theory("
+            predicate p()
+            axiom deep:
+                p() <-> (p() <-> (p() <-> (p() <-> (p() <-> (p() <-> (p() <-> (p() <-> (p() <-> (p() <->
+                (p() <-> (p() <-> (p() <-> (p() <-> (p() <-> (p() <-> (p() <-> (p() <-> (p() <-> (p() <->
+                p() )))))))))) )))))))))
+            ");
     TypeNotAllowed = "type-not-allowed":
-        "A type stands where values of it cannot be, such as a vector in a column.";
+        "A type stands where values of it cannot be, such as a vector in a column.",
+        Error, theory("table measured(x: Real[3])\n");
+}
 
-    // --- names ------------------------------------------------------------------------------------
+"Names" {
     DuplicateName = "duplicate-name":
-        "Two things that need names of their own have the same one.";
-    VariableBoundTwice = "variable-bound-twice":
-        "A variable is bound where one of that name is bound already.";
-    VariableHidesName = "variable-hides-name":
-        "A variable has the name of a label, a constant or a param.";
+        "Two things that need names of their own have the same one.",
+        Error, theory("sort Point\nsort Point\n");
+    ShadowedName = "shadowed-name":
+        "A variable is given the name of another one, or of a label, a constant or a param.",
+        Error, theory("
+            sort Point
+            predicate good(Point)
+            axiom some: forall x: Point. good(x) -> (exists x: Point. good(x))
+            ");
     WrongKindOfName = "wrong-kind-of-name":
-        "A name stands for something of another kind, such as a sort where a predicate is wanted.";
+        "A name stands for something of another kind, such as a sort where a predicate is wanted.",
+        Error, theory("
+            sort Point
+            predicate good(Point)
+            axiom all: forall x: good. good(x)
+            ");
     UnknownSort = "unknown-sort":
-        "There is no sort of that name.";
+        "There is no sort of that name.",
+        Error, theory("sort Point\npredicate good(Piont)\n");
     UnknownTable = "unknown-table":
-        "There is no table of that name.";
+        "There is no table of that name.",
+        Error, theory("
+            sort Point
+            predicate good(Point)
+            axiom all: forall (x) in points. good(x)
+            ");
     UnknownPredicate = "unknown-predicate":
-        "There is no predicate of that name.";
+        "There is no predicate of that name.",
+        Error, theory("
+            sort Point
+            predicate good(Point)
+            axiom all: forall x: Point. godo(x)
+            ");
     UnknownFunction = "unknown-function":
-        "There is no function of that name.";
+        "There is no function of that name.",
+        Error, theory("
+            sort Point
+            predicate good(Point)
+            axiom all: forall x: Point. good(next(x))
+            ");
     UnknownConstant = "unknown-constant":
-        "There is no constant of that name.";
+        "There is no constant of that name.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [constants]
+            origin = { row = 0 }
+            "#);
     UnknownParam = "unknown-param":
-        "There is no param of that name.";
+        "There is no param of that name.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [params]
+            near = 0.5
+            "#);
     UnknownAxiom = "unknown-axiom":
-        "There is no axiom of that name.";
+        "There is no axiom of that name.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [train]
+            phases = [{ steps = 10, axioms = ["smoe"] }]
+            "#);
     UnknownVariable = "unknown-variable":
-        "A name stands for nothing here: it is no variable in scope, and nothing is declared by it.";
-    UnknownLabel = "unknown-label":
-        "A sort has no individual of that name.";
+        "A name stands for nothing here: no variable in scope, nothing declared, no argument that can be read.",
+        Error, theory("
+            sort Point
+            predicate good(Point)
+            axiom all: forall x: Point. good(y)
+            ");
+    UnknownIndividual = "unknown-individual":
+        "A sort has no individual of that name or number.",
+        Error, theory("
+            sort Digit = 0..9
+            predicate even(Digit)
+            axiom ten: even(10)
+            ");
     UnusedVariable = "unused-variable":
-        "A variable is bound and never occurs.";
+        "A variable is bound and never occurs.",
+        Warning, theory("
+            sort Point
+            predicate good(Point)
+            axiom all: forall x, y: Point. good(x)
+            ");
     UnusedDeclaration = "unused-declaration":
-        "Something is declared and never used.";
+        "Something is declared and never used.",
+        Warning, theory("
+            predicate rains()
+            predicate snows()
+            axiom wet: rains()
+            ");
+}
 
-    // --- sorts and arguments ----------------------------------------------------------------------
+"Sorts and arguments" {
     WrongNumberOfArguments = "wrong-number-of-arguments":
-        "A predicate, function or table has more or fewer arguments than declared.";
+        "A predicate, function or table has more or fewer arguments than declared.",
+        Error, theory("
+            sort Point
+            predicate good(Point)
+            axiom all: forall x, y: Point. good(x, y)
+            ");
     WrongSort = "wrong-sort":
-        "An individual is of another sort than the one that is wanted.";
+        "An individual is of another sort than the one that is wanted.",
+        Error, theory("
+            sort Point
+            sort Digit = 0..9
+            predicate good(Point)
+            axiom all: forall d: Digit. good(d)
+            ");
     ExpectedFormula = "expected-formula":
-        "Something that has no truth stands where a formula is wanted.";
+        "Something that has no truth stands where a formula is wanted.",
+        Error, theory("
+            sort Point
+            predicate good(Point)
+            axiom all: forall x: Point. good(x) and x
+            ");
     ExpectedCondition = "expected-condition":
-        "Something that is neither true nor false stands in a guard as a condition.";
+        "Something that is neither true nor false stands in a guard as a condition.",
+        Error, theory("
+            sort Digit = 0..9
+            predicate even(Digit)
+            axiom all: forall d: Digit where d + 1. even(d)
+            ");
     ExpectedNumber = "expected-number":
-        "Something that is not a number is computed with in a guard.";
+        "Something that is not a number is computed with in a guard.",
+        Error, theory("
+            sort Colour = {red, green}
+            predicate bright(Colour)
+            axiom all: forall c: Colour where c + 1 = 2. bright(c)
+            ");
     ExpectedIndividual = "expected-individual":
-        "Something that is not an individual stands as an argument.";
+        "Something that is not an individual stands as an argument.",
+        Error, theory("
+            sort Digit = 0..9
+            predicate even(Digit)
+            axiom all: forall d: Digit where d < 9. even(d + 1)
+            ");
     NotComparable = "not-comparable":
-        "Two things are compared that cannot be: individuals of different sorts, or by order.";
-    IndividualOutOfRange = "individual-out-of-range":
-        "A number is given for an individual, and its sort has no such individual.";
+        "Two things are compared that cannot be: individuals of different sorts, or by order.",
+        Error, theory("
+            sort Colour = {red, green}
+            predicate bright(Colour)
+            axiom all: forall c: Colour where c < green. bright(c)
+            ");
     EmptySort = "empty-sort":
-        "A sort has no individuals.";
+        "A sort has no individuals.",
+        Error, theory("sort Digit = 9..0\n");
     TooManyIndividuals = "too-many-individuals":
-        "A sort has more individuals than can be numbered.";
+        "A sort has more individuals than can be numbered.",
+        Error, theory("sort Number = 0..4294967296\n");
+}
 
-    // --- guards -----------------------------------------------------------------------------------
+"Guards" {
     LearntInGuard = "learnt-in-guard":
-        "A guard looks at a predicate or a function, whose values are learnt.";
+        "A guard looks at a predicate or a function, whose values are learnt.",
+        Error, theory("
+            sort Point
+            predicate good(Point)
+            predicate near(Point, Point)
+            axiom all: forall x, y: Point where near(x, y). good(x) and good(y)
+            ");
     OperatorNotInGuard = "operator-not-in-guard":
-        "A guard uses a connective or quantifier that guards do not have.";
-    GuardVariesWithData = "guard-varies-with-data":
-        "The guard of `for`, `all` or `any` looks at what is known only as data go by.";
-    GuardDivisionByZero = "guard-division-by-zero":
-        "A guard divides by zero.";
-    GuardOverflow = "guard-overflow":
-        "A number in a guard does not fit in 64 bits.";
+        "A guard uses a connective or quantifier that guards do not have.",
+        Error, theory("
+            sort Digit = 0..9
+            predicate even(Digit)
+            axiom all: forall d: Digit where d = 1 -> d = 2. even(d)
+            ");
+    DivisionByZero = "division-by-zero":
+        "A guard divides by zero.",
+        Error, theory("
+            sort Digit = 0..9
+            predicate even(Digit)
+            axiom all: forall d: Digit where 8 % d = 0. even(d)
+            ");
+}
 
-    // --- from a theory to a plan ------------------------------------------------------------------
+"From a theory to a plan" {
     NoAxioms = "no-axioms":
-        "There are no axioms to evaluate.";
+        "There are no axioms to evaluate.",
+        Error, theory("predicate rains()\n");
     ZeroWeights = "zero-weights":
-        "The weights of the axioms add up to 0.";
+        "The weights of the axioms add up to 0.",
+        Error, theory("predicate rains()\naxiom wet (weight 0): rains()\n");
     MisplacedForall = "misplaced-forall":
-        "A `forall` stands inside another formula, where the semantics cannot evaluate it.";
-    MembersAreData = "members-are-data":
-        "`all`, `any` or `for` would write out one member per row of data.";
+        "A `forall` stands inside another formula, where the semantics cannot evaluate it.",
+        Error, run!("check m.toml",
+            "theory.ltn": b"
+            sort Point
+            predicate near(Point, Point)
+            axiom centre: exists x: Point. forall y: Point. near(x, y)
+            ",
+            "m.toml": br#"
+            theory = "theory.ltn"
+            semantics = "prod"
+            [sorts]
+            Point = { features = "points.csv" }
+            "#);
+    MembersDependOnData = "members-depend-on-data":
+        "Which members `for`, `all` or `any` write out would depend on rows of data.",
+        Error, theory("
+            sort Point
+            predicate good(Point)
+            axiom each for x: Point: good(x)
+            ");
     TooManyMembers = "too-many-members":
-        "`all`, `any` or `for` would write out more than a million members.";
+        "`all`, `any` or `for` would write out more than a million members.",
+        Error, theory("
+            sort Number = 0..2000000
+            predicate even(Number)
+            axiom each for n: Number: even(n)
+            ");
     NothingToRangeOver = "nothing-to-range-over":
-        "A quantifier or a family has no individuals or rows to range over.";
-    NoGroundings = "no-groundings":
-        "An axiom says something of nothing, so it is always true.";
+        "A quantifier, a family or a whole axiom has no individuals or rows to range over.",
+        Warning, theory("
+            sort Digit = 0..9
+            predicate even(Digit)
+            axiom some: exists d: Digit where d > 9. even(d)
+            ");
     OneSidedPredicate = "one-sided-predicate":
-        "A predicate occurs only positively or only negatively, so that a constant satisfies every axiom.";
-    FormulaTooLarge = "formula-too-large":
-        "The normal form of a formula would be too large.";
+        "A predicate occurs only positively or only negatively, so that a constant satisfies every axiom.",
+        Warning, run!("check m.toml", "theory.ltn": b"
+            sort Point
+            predicate good(Point)
+            axiom all: forall x: Point. good(x)
+            ");
     TooManyBindings = "too-many-bindings":
-        "A quantifier or a predicate has more bindings than can be numbered.";
+        "A quantifier or a predicate has more bindings than can be numbered.",
+        Error, theory("
+            sort Number = 0..99999
+            predicate sum(Number, Number, Number, Number)
+            axiom all: forall a, b, c, d: Number. sum(a, b, c, d)
+            ");
     TooMuchMemory = "too-much-memory":
-        "A plan would take more memory than it may have.";
-    NoClassArgument = "no-class-argument":
-        "A predicate answers for all classes at once, but has no last argument that picks the class.";
+        "A plan would take more memory than it may have.",
+        Error, theory("
+            sort Number = 0..4000000000
+            predicate even(Number)
+            axiom all: forall n: Number. even(n)
+            ");
+    NoClasses = "no-classes":
+        "A predicate answers for several classes at once, but has no last argument that picks one of them.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "softmax" }
+            "#, "theory.ltn": b"
+            sort Point
+            sort Class = {only}
+            predicate good(Point, Class)
+            axiom all: forall x: Point. good(x, only)
+            ");
     ComputedClass = "computed-class":
-        "The class of a predicate that answers for all classes at once is computed or learnt.";
-    SoftmaxOfOneClass = "softmax-of-one-class":
-        "A softmax has one class only, so that it is always 1.";
-    WrongNumberOfOutputs = "wrong-number-of-outputs":
-        "There are more or fewer outputs than predicates.";
+        "The class of a predicate that answers for all classes at once is computed or learnt.",
+        Error, run!("check m.toml", "theory.ltn": b"
+            sort Point
+            sort Class = {left, right}
+            function side(Point): Class
+            predicate good(Point, Class)
+            axiom all: forall x: Point. good(x, side(x))
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "softmax" }
+            "#);
+}
 
-    // --- semantics --------------------------------------------------------------------------------
+"Semantics" {
     UnknownSemantics = "unknown-semantics":
-        "There is no semantics of that name.";
+        "There is no semantics of that name.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            semantics = "logltm"
+            "#);
     UnknownOperator = "unknown-operator":
-        "There is no operator of that name, or none to be replaced by it.";
+        "There is no operator of that name, or none to be replaced by it.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            semantics = { base = "logltn", or = "maxx" }
+            "#);
     OperatorsDoNotMix = "operators-do-not-mix":
-        "Operators on truths and operators on their logs are put together.";
-    ParameterOutOfRange = "parameter-out-of-range":
-        "A parameter of the operators (α, p, p_forall, ε) has a value that it cannot have.";
+        "Operators on truths and operators on their logs are put together.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            semantics = { base = "logltn", and = "product" }
+            "#);
+}
 
-    // --- data -------------------------------------------------------------------------------------
+"Data" {
     MissingData = "missing-data":
-        "Nothing says which individuals a sort has, which rows a table, or which value a param.";
+        "Nothing says which individuals a sort has, which rows a table, or which value a param.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            "#);
     NotGrounded = "not-grounded":
-        "Nothing says which values a predicate, a function or a constant has.";
+        "Nothing says which values a predicate, a function or a constant has.",
+        Error, run!("eval m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            "#);
     DefinedByTheory = "defined-by-theory":
-        "Data are given for a sort whose individuals the theory spells out.";
+        "Data are given for a sort whose individuals the theory spells out.",
+        Error, run!("check m.toml", "theory.ltn": b"
+            sort Digit = 0..9
+            predicate even(Digit)
+            axiom some: exists d: Digit. even(d)
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Digit = { features = "points.csv" }
+            "#);
     SizesDisagree = "sizes-disagree":
-        "Two places that speak of the same individuals or rows have different numbers of them.";
+        "There are more of something in one place than in another: individuals, rows, or numbers of a vector.",
+        Error, run!("check m.toml", "classes.csv": b"class\n0\n1\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv", labels = { file = "classes.csv", column = "class" } }
+            "#);
     WrongShape = "wrong-shape":
-        "An array or a table of numbers has another shape than the one that is wanted.";
-    DifferentWidths = "different-widths":
-        "Vectors that go together have different lengths.";
+        "An array or a table of numbers has another shape than the one that is wanted.",
+        Error, run!("check m.toml", "good.csv": b"good\n0.5\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { truth = "good.csv" }
+            "#);
     NotFinite = "not-finite":
-        "A number is infinite or not a number (NaN).";
+        "A number is infinite or not a number (NaN).",
+        Error, run!("check m.toml", "points.csv": b"a,b\n0,nan\n1,0\n");
     NoFeatures = "no-features":
-        "A sort has no features to measure distances with, or for a network to read.";
+        "A sort has no features to measure distances with, or for a network to read.",
+        Error, run!("check m.toml", "theory.ltn": b"
+            sort Point
+            predicate good(Point)
+            axiom smooth: forall x, y: Point where dist(x, y) < 1. good(x) <-> good(y)
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { individuals = ["ann", "bob"] }
+            "#);
     NoLabels = "no-labels":
-        "A sort has no known labels to compare with.";
+        "A sort has no known labels to compare with.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [evaluate]
+            metrics = [{ metric = "accuracy", predicate = "good", labels = "Point" }]
+            "#);
     VectorArgument = "vector-argument":
-        "A predicate of vectors is used where its arguments have to be listed.";
+        "A predicate of vectors is used where its arguments have to be listed.",
+        Error, run!("check m.toml", "good.csv": b"good\n0.5\n", "theory.ltn": b"
+            sort Point
+            function place(Point): Real[2]
+            predicate good(Real[2])
+            axiom all: forall x: Point. good(place(x))
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { truth = "good.csv" }
+            "#);
     TableNotBatched = "table-not-batched":
-        "Some rows of a table are chosen, but the plan was not made for that.";
+        "Some rows of a table are chosen, but the plan was not made for that.",
+        Error, deed("In a program: `Engine::set_batches` names a table that `Data::set_batched` did not.");
+    NotStreamed = "not-streamed":
+        "Rows or a size come with a call, but the plan was not made for that.",
+        Error, deed("In a program: `Engine::stream` names a table that `Data::set_streamed` did not.");
     RowOutOfRange = "row-out-of-range":
-        "A table has no row of that number.";
-    InconsistentData = "inconsistent-data":
-        "Two places of the data contradict each other.";
+        "A table has no row of that number.",
+        Error, deed("In a program: `Engine::set_batches` asks for row 5 of a table of 3 rows.");
     NotEnoughData = "not-enough-data":
-        "There are fewer data than are asked for.";
+        "There are fewer data than are asked for.",
+        Error, run!("reproduce mnist-add --samples 1000000 --data DATA");
+}
 
-    // --- files ------------------------------------------------------------------------------------
+"Files" {
     FileNotFound = "file-not-found":
-        "There is no such file or folder.";
+        "There is no such file or folder.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "thoery.ltn"
+            "#);
     FileUnreadable = "file-unreadable":
-        "A file is there and cannot be read.";
+        "A file is there and cannot be read.",
+        Error, deed("`points.csv` is a link to itself, or nobody may read it.");
     NotAFile = "not-a-file":
-        "A folder is where a file should be.";
+        "A folder is where a file should be.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "."
+            "#);
     NotAFolder = "not-a-folder":
-        "A file is where a folder should be.";
+        "A file is where a folder should be.",
+        Error, run!("eval m.toml --run points.csv");
     CannotWrite = "cannot-write":
-        "A file or folder cannot be written.";
+        "A file, a folder or a picture cannot be written.",
+        Error, run!("eval m.toml --gradients points.csv", "good.csv": b"good\n0.5\n0.25\n1\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { truth = "good.csv" }
+            "#);
     FileTooLarge = "file-too-large":
-        "A text is larger than is sensible.";
+        "A text is larger than is sensible.",
+        Error, deed("A manifest has 100 MB.");
     FileChanged = "file-changed":
-        "A file was changed while it was in use.";
+        "A file was changed while it was in use.",
+        Error, deed("A column is added to `points.csv` after the project has been loaded and before it is trained.");
     NotUtf8 = "not-utf8":
-        "A text is not UTF-8.";
+        "A text is not UTF-8.",
+        Error, run!("check m.toml", "theory.ltn": b"sort Caf\xe9\n");
     UnknownFormat = "unknown-format":
-        "The name of a file does not tell a format that can be read.";
+        "The name of a file does not tell a format that can be read.",
+        Error, run!("check m.toml", "points.mat": b"0 1\n1 0\n2 2\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.mat" }
+            "#);
     WrongFormat = "wrong-format":
-        "A file is not in the format that its name tells.";
+        "A file is not in the format that its name tells.",
+        Error, run!("check m.toml", "points.npy": b"a,b\n0,1\n1,0\n2,2\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.npy" }
+            "#);
     FileCutShort = "file-cut-short":
-        "A file ends before all of it is there.";
+        "A file ends before all of it is there.",
+        Error, run!("check m.toml", "points.idx": b"\0\0\x08\x01\0\0\0\x03\x07", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.idx" }
+            "#);
     FileDamaged = "file-damaged":
-        "A file contradicts itself.";
+        "A file contradicts itself.",
+        Error, run!("check m.toml", "points.safetensors": b"\x06\0\0\0\0\0\0\0{\"a\":}", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.safetensors" }
+            "#);
     UnsupportedElements = "unsupported-elements":
-        "A file holds something else than arrays of numbers.";
+        "A file holds something else than arrays of numbers.",
+        Error, run!("check m.toml",
+            "points.safetensors":
+                b"\x36\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"C64\",\"shape\":[1],\"data_offsets\":[0,8]}}\0\0\0\0\0\0\0\0",
+            "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.safetensors" }
+            "#);
     EmptyFile = "empty-file":
-        "There is nothing in a file.";
+        "There is nothing in a file.",
+        Error, run!("check m.toml", "points.csv": b"a,b\n");
     MalformedCsv = "malformed-csv":
-        "A CSV file is not laid out as rows of equal length.";
+        "A CSV file is not laid out as rows of equal length.",
+        Error, run!("check m.toml", "points.csv": b"a,b\n0,1\n1\n");
     UnknownColumn = "unknown-column":
-        "A file has a column that nothing is known about, or a column is asked for that it does not have.";
+        "A file has a column that nothing is known about, or a column is asked for that it does not have.",
+        Error, run!("check m.toml", "classes.csv": b"class\n0\n1\n0\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv", labels = { file = "classes.csv", column = "clas" } }
+            "#);
     MissingColumn = "missing-column":
-        "A file lacks a column that is needed.";
+        "A file lacks a column that is needed.",
+        Error, run!("check m.toml", "pairs.csv": b"x\n0\n", "theory.ltn": b"
+            sort Point
+            table pairs(x: Point, y: Point)
+            predicate near(Point, Point)
+            axiom all: forall (x, y) in pairs. near(x, y)
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [tables]
+            pairs = { rows = "pairs.csv" }
+            "#);
     AmbiguousColumn = "ambiguous-column":
-        "A file has several columns or arrays, and nothing says which is meant.";
+        "A file has several columns or arrays, and nothing says which is meant.",
+        Error, run!("check m.toml", "classes.csv": b"class,colour\n0,1\n1,1\n0,0\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv", labels = { file = "classes.csv" } }
+            "#);
     SuspiciousColumn = "suspicious-column":
-        "A column is read as something else than its name says.";
+        "A column is read as something else than its name says.",
+        Warning, run!("check m.toml", "good.csv": b"right,left\n1,0\n0,1\n1,1\n", "theory.ltn": b"
+            sort Point
+            sort Side = {left, right}
+            predicate good(Point, Side)
+            axiom all: forall x: Point. good(x, left) <-> good(x, right)
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { truth = "good.csv" }
+            "#);
     UnknownField = "unknown-field":
-        "The features of a sort have no such field.";
+        "The features of a sort have no such field.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { args = ["x"], network = { mlp = [4], inputs = ["x.position"] }, output = "sigmoid" }
+            "#);
+}
 
-    // --- manifests --------------------------------------------------------------------------------
+"Manifests" {
     MalformedToml = "malformed-toml":
-        "A manifest is not TOML.";
+        "A manifest is not TOML.",
+        Error, run!("check m.toml", "m.toml": b"theory = theory.ltn\n");
     DuplicateKey = "duplicate-key":
-        "A key is given twice.";
+        "A key is given twice.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            theory = "other.ltn"
+            "#);
     UnknownKey = "unknown-key":
-        "There is no such key here.";
+        "There is no such key here.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            semantic = "logltn"
+            "#);
     MissingKey = "missing-key":
-        "A key is missing that has to be here.";
+        "A key is missing that has to be here.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [predicates]
+            good = { network = { mlp = [4] } }
+            "#);
     ConflictingKeys = "conflicting-keys":
-        "Two keys are given that exclude each other, or one that does not apply here.";
+        "Two keys are given that exclude each other, or one that does not apply here.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [train]
+            steps = 10
+            epochs = 10
+            "#);
     WrongType = "wrong-type":
-        "A value is of another type than the one that is wanted, such as a string for a number.";
+        "A value is of another type than the one that is wanted, such as a string for a number.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [train]
+            steps = "many"
+            "#);
     ValueOutOfRange = "value-out-of-range":
-        "A value is of the right type, but not among those that are possible.";
+        "A value is of the right type, but not among those that are possible.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [train]
+            steps = 10
+            learning_rate = -1.0
+            "#);
     UnknownChoice = "unknown-choice":
-        "A word is not one of those that can stand here.";
+        "A word is not one of those that can stand here.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [train]
+            steps = 10
+            optimizer = "adma"
+            "#);
     EmptyValue = "empty-value":
-        "Something is empty that has to have contents.";
-    InvalidName = "invalid-name":
-        "A name has characters that names do not have.";
+        "Something is empty that has to have contents.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [train]
+            phases = []
+            "#);
     MalformedExpression = "malformed-expression":
-        "A string of a manifest does not follow its own small grammar, such as `stop(type(x))`.";
+        "A string of a manifest does not follow its own small grammar, such as that of names or of `stop(type(x))`.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [predicates]
+            good = { args = ["x"], network = { mlp = [4], inputs = ["stop(type(x)"] }, output = "sigmoid" }
+            "#);
     InvalidSchedule = "invalid-schedule":
-        "A schedule does not say from which number to which, or no curve leads there.";
+        "A schedule does not say from which number to which, or no curve leads there.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [schedule]
+            alpha = { linear = [1, 2, 4] }
+            "#);
     NoEffect = "no-effect":
-        "Something is given that changes nothing.";
+        "Something is given that changes nothing.",
+        Warning, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            semantics = { base = "logltn", stable_eps = 0.001 }
+            [sorts]
+            Point = { features = "points.csv" }
+            "#);
     UnknownNetwork = "unknown-network":
-        "There is no network of that name.";
+        "There is no network of that name.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [predicates]
+            good = { network = "trnuk", output = "sigmoid" }
+            [networks]
+            trunk = { mlp = [4] }
+            "#);
     InvalidLayers = "invalid-layers":
-        "The layers of a network do not fit each other or what they read.";
+        "The layers of a network do not fit each other or what they read.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [predicates]
+            good = { network = { layers = ["flatten", { conv = [6, 5] }] }, output = "sigmoid" }
+            "#);
     NetworkReadsItself = "network-reads-itself":
-        "The inputs of a network depend on its own output.";
-    NetworkWithoutInput = "network-without-input":
-        "A network has nothing to read.";
-    ClassAsInput = "class-as-input":
-        "A network is to read the argument that picks one of its classes.";
-    NotABox = "not-a-box":
-        "`containment` is asked of something else than boxes of four numbers.";
+        "The inputs of a network depend on its own output.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { args = ["x"], network = { mlp = [4], inputs = ["x", "good(x)"] }, output = "sigmoid" }
+            "#);
     UnknownMetric = "unknown-metric":
-        "There is no metric of that name.";
+        "There is no metric of that name among those that are evaluated.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [train]
+            steps = 10
+            early_stop = { metric = "acuracy", patience = 3 }
+            "#);
     MetricDoesNotFit = "metric-does-not-fit":
-        "A metric cannot be asked of that predicate.";
+        "A metric cannot be asked of that predicate.",
+        Error, deed("`accuracy` is to be measured of a predicate that does not pick one of several classes.");
     MetricUndefined = "metric-undefined":
-        "A metric has no value on these rows.";
+        "A metric has no value on these rows.",
+        Error, deed("`roc_auc` is to be measured on rows of which none is false.");
+}
 
-    // --- training ---------------------------------------------------------------------------------
+"Training" {
     NoTrainingLength = "no-training-length":
-        "Nothing says how long to train.";
+        "Nothing says how long to train.",
+        Warning, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [train]
+            learning_rate = 0.01
+            "#);
     TrainingHasBegun = "training-has-begun":
-        "Something is changed that can be changed only before the first step.";
+        "Something is changed that can be changed only before the first step.",
+        Error, deed("In a program: a predicate gets a network of its own after the first step.");
     TrainingDiverged = "training-diverged":
-        "The loss, a truth or a gradient is no longer a finite number.";
+        "The loss, a truth, a gradient or what a network says is no longer a finite number.",
+        Error, deed("Training with `learning_rate = 1e30`.");
     VanishingGradient = "vanishing-gradient":
-        "The gradient of an axiom is zero, so it teaches nothing.";
+        "The gradient of an axiom is zero, so it teaches nothing.",
+        Warning, deed("Training `sure(x) or good(x)` in the semantics `lukasiewicz`, where `sure` is 1 everywhere.");
     DominatingGradient = "dominating-gradient":
-        "The gradient of one axiom is far larger than that of all others together.";
+        "The gradient of one axiom is far larger than that of all others together.",
+        Warning, deed("Training with an axiom of weight 1000 beside one of weight 1.");
     NotTrained = "not-trained":
-        "A value is asked for that is known only after training.";
+        "A value is asked for that is known only after training.",
+        Error, run!("eval m.toml");
     CannotPredict = "cannot-predict":
-        "A predicate cannot be evaluated on other rows than those of the axioms.";
+        "A predicate cannot be evaluated on other rows than those of the axioms.",
+        Error, deed("A metric is to be measured of a predicate whose numbers come from the caller's own program.");
     WeightsDoNotFit = "weights-do-not-fit":
-        "Stored weights are of other networks.";
+        "Stored weights are of other networks.",
+        Error, run!("
+            train m.toml --out run
+            eval larger.toml --run run
+            ", "larger.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { network = { mlp = [8] }, output = "sigmoid" }
+            "#);
     RunExists = "run-exists":
-        "The folder for a new run holds one already.";
+        "The folder for a new run holds one already.",
+        Error, deed("`logltn train m.toml --out run` is given a second time, without `--resume`.");
     RunNotFound = "run-not-found":
-        "A folder holds no run.";
+        "A folder holds no run.",
+        Error, run!("eval m.toml --run .");
     RunInUse = "run-in-use":
-        "Another process is writing the run.";
+        "Another process is writing the run.",
+        Error, deed("`logltn train m.toml --out run --resume` is given while the run still goes on.");
     RunDiffers = "run-differs":
-        "The run was made with another theory, manifest, data or settings.";
+        "The run was made with another theory, manifest, data or settings.",
+        Error, run!("
+            reproduce clustering --runs 1 --configs logltn --steps 2 --out table --data .
+            reproduce clustering --runs 1 --configs logltn --steps 3 --out table --data .
+            ");
     RunDamaged = "run-damaged":
-        "A file of a run is not as it was written.";
-    CheckpointDamaged = "checkpoint-damaged":
-        "A checkpoint is not as it was written.";
-    NoWeights = "no-weights":
-        "A run has no weights yet.";
+        "A file of a run is not as it was written.",
+        Error, deed("The `run.json` of a run has lost its end.");
+}
 
-    // --- experiments and reports ------------------------------------------------------------------
+"Experiments" {
     UnknownConfiguration = "unknown-configuration":
-        "An experiment has no configuration of that name.";
+        "An experiment has no configuration of that name.",
+        Error, run!("reproduce clustering --configs logltn-sun");
     FlagDoesNotApply = "flag-does-not-apply":
-        "A flag is given that means nothing here.";
-    PictureFailed = "picture-failed":
-        "A picture cannot be drawn.";
+        "A flag is given that means nothing here.",
+        Error, run!("reproduce pascal-part --noise 1 --data .",
+            "pascal-part/trainval/box_features.hdf5": b"real features, which need no noise",
+            "pascal-part/test/box_features.hdf5": b"real features, which need no noise");
+}
+
+"The machine" {
     NoThreads = "no-threads":
-        "The system gives no threads.";
+        "The system gives no threads.",
+        Error, unmakeable("a machine that refuses threads to a test would refuse them to the tests themselves");
     Internal = "internal":
-        "Something went wrong that should be impossible: please report it.";
+        "Something went wrong that should be impossible: please report it.",
+        Error, unmakeable("a way to make it would be a bug to be removed");
+}
 }
 
 #[cfg(test)]

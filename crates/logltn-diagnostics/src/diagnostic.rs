@@ -39,6 +39,25 @@ struct Label {
 /// assert!(text.contains("a.ltn:2:6"));
 /// assert!(text.contains("help: remove one of the two"));
 /// ```
+///
+/// A program tells mistakes apart by their [`Code`], which stays when messages are worded anew:
+///
+/// ```
+/// use logltn_diagnostics::{Code, Diagnostic, Diagnostics, Severity};
+///
+/// fn read(name: &str) -> Result<String, Diagnostics> {
+///     let message = format!("{name}: there is no such file");
+///     Err(Diagnostic::error(Code::FileNotFound, message).help("did you mean `a.ltn`?").into())
+/// }
+///
+/// let found = read("b.ltn").unwrap_err();
+/// for error in found.iter().filter(|d| d.severity() == Severity::Error) {
+///     match error.code() {
+///         Code::FileNotFound | Code::EmptyFile => println!("nothing to read; {:?}", error.help_text()),
+///         other => panic!("{other}: {}", error.message()),
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
     severity: Severity,
@@ -122,6 +141,12 @@ impl Diagnostic {
     /// ```
     pub fn into_warning(mut self) -> Diagnostic {
         self.severity = Severity::Warning;
+        self
+    }
+
+    /// The same under another code: what it is to those who know more of what was going on.
+    pub fn with_code(mut self, code: Code) -> Diagnostic {
+        self.code = code;
         self
     }
 

@@ -15,10 +15,12 @@
 
 mod code;
 mod diagnostic;
+mod example;
 mod source;
 mod suggest;
 
 pub use code::Code;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity, shortened};
+pub use example::{Example, Mistake, SURROUNDINGS, Text};
 pub use source::{Source, Span};
 pub use suggest::{did_you_mean, nearest};

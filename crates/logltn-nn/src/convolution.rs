@@ -76,10 +76,12 @@ unsafe fn plane<K: Kind, const FILTERS: usize, const PIXELS: usize>(
     for y in 0..height {
         let mut x = 0;
         while x + PIXELS <= width {
+            // SAFETY: the caller has checked the task; the filters are its own, the pixels in the plane.
             unsafe { tile::<K, FILTERS, PIXELS>(task, filter, y, x) };
             x += PIXELS;
         }
         while x < width {
+            // SAFETY: as above.
             unsafe { tile::<K, FILTERS, 1>(task, filter, y, x) };
             x += 1;
         }

@@ -91,18 +91,22 @@ unsafe fn rows<K: Kind, const ROWS: usize, const VECTORS: usize>(
 ) {
     let mut row = 0;
     while row + ROWS <= task.rows {
+        // SAFETY: the caller has checked the task, and these rows are in it.
         unsafe { tile::<K, ROWS, VECTORS>(task, row, column) };
         row += ROWS;
     }
     while row + 4 <= task.rows {
+        // SAFETY: as above.
         unsafe { tile::<K, 4, VECTORS>(task, row, column) };
         row += 4;
     }
     while row + 2 <= task.rows {
+        // SAFETY: as above.
         unsafe { tile::<K, 2, VECTORS>(task, row, column) };
         row += 2;
     }
     if row < task.rows {
+        // SAFETY: as above.
         unsafe { tile::<K, 1, VECTORS>(task, row, column) };
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn read(folder: &Path) -> Result<[Digits; 2], Diagnostics> {
             "{}: training and test images differ in size",
             folder.display()
         );
-        return Err(Diagnostic::error(Code::DifferentWidths, message).into());
+        return Err(Diagnostic::error(Code::SizesDisagree, message).into());
     }
     Ok([train, test])
 }

@@ -20,7 +20,7 @@ pub(super) fn png(drawing: &Drawing) -> Result<Vec<u8>, Diagnostic> {
     let (width, height) = (size(drawing.width), size(drawing.height));
     let mut pixmap = Pixmap::new(width, height).ok_or_else(|| {
         Diagnostic::error(
-            Code::PictureFailed,
+            Code::CannotWrite,
             format!("a picture of {width} × {height} pixels cannot be made"),
         )
     })?;
@@ -31,7 +31,7 @@ pub(super) fn png(drawing: &Drawing) -> Result<Vec<u8>, Diagnostic> {
     }
     pixmap.encode_png().map_err(|error| {
         Diagnostic::error(
-            Code::PictureFailed,
+            Code::CannotWrite,
             format!("the picture cannot be encoded: {error}"),
         )
     })

@@ -18,8 +18,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use logltn::Diagnostics;
+use logltn_learn::State;
 use logltn_train::project::Project;
-use logltn_train::run_directory::Checkpoint;
+use logltn_train::run_directory::encode;
 use logltn_train::train::{TrainOptions, Trainer};
 use serde_json::{Value, json};
 
@@ -53,7 +54,7 @@ fn serve(manifest: &Path) -> Result<(), String> {
     };
     let mut trainer = Trainer::new(project, &forever).map_err(text)?;
     let plan_seconds = begun.elapsed().as_secs_f64();
-    let first: Checkpoint = trainer.weights();
+    let first: State = trainer.weights();
     answer(&json!({ "ready": true, "load_seconds": load_seconds, "plan_seconds": plan_seconds }));
 
     for line in std::io::stdin().lock().lines() {
@@ -61,7 +62,7 @@ fn serve(manifest: &Path) -> Result<(), String> {
         let (command, argument) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
         match command {
             "weights" => {
-                std::fs::write(argument, first.encode().map_err(text)?)
+                std::fs::write(argument, encode(&first).map_err(text)?)
                     .map_err(|e| format!("{argument}: {e}"))?;
                 answer(&json!({ "written": argument }));
             }

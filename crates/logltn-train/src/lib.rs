@@ -1,8 +1,8 @@
 //! Manifests and training for logltn.
 //!
 //! A *theory* says what should hold, a *manifest* what its symbols are: data, networks, how to train. This crate
-//! reads both ([`project`]), puts networks behind predicates ([`model`]), trains them ([`train`](mod@train)) and
-//! keeps what comes out ([`run_directory`]). `docs/training.md` has the whole manifest.
+//! reads both ([`project`]), trains them as a session ([`train`](mod@train), [`logltn_learn`]) and keeps what comes out
+//! ([`run_directory`]). `docs/training.md` has the whole manifest.
 //!
 //! # From files to a trained theory
 //!
@@ -55,73 +55,11 @@
 //! # Ok::<(), Diagnostics>(())
 //! ```
 //!
-//! # A network of your own behind a predicate
-//!
-//! Leave the network out of the manifest, implement [`model::Grounding`], and hand it to
-//! [`train::Trainer::ground`] before the first step.
-//!
-//! ```
-//! use logltn::{Diagnostics, Request};
-//! use logltn_train::model::Grounding;
-//! use logltn_train::project::Project;
-//! use logltn_train::train::{TrainOptions, Trainer};
-//!
-//! /// One logit for each person, and no network at all.
-//! struct Logits { values: Vec<f32>, gradients: Vec<f32> }
-//!
-//! impl Grounding for Logits {
-//!     fn forward(&mut self, request: &Request, numbers: &mut [f32]) -> Result<(), Diagnostics> {
-//!         for (row, number) in numbers.iter_mut().enumerate() {
-//!             *number = self.values[request.row(row)[0] as usize];
-//!         }
-//!         Ok(())
-//!     }
-//!     fn backward(&mut self, request: &Request, by_numbers: &[f32]) {
-//!         for (row, by) in by_numbers.iter().enumerate() {
-//!             self.gradients[request.row(row)[0] as usize] += by;
-//!         }
-//!     }
-//!     fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &mut [f32])) {
-//!         visit("logits", &mut self.values, &mut self.gradients);
-//!     }
-//! }
-//!
-//! let folder = tempfile::tempdir().unwrap();
-//! let path = |name: &str| folder.path().join(name);
-//! std::fs::write(path("happy.ltn"), "
-//!     sort Person
-//!     predicate happy(Person)
-//!     axiom all: forall x: Person. happy(x)
-//! ").unwrap();
-//! std::fs::write(path("happy.toml"), r#"
-//!     theory = "happy.ltn"
-//!     [sorts.Person]
-//!     individuals = ["ann", "bob"]
-//!     [predicates.happy]
-//!     output = "sigmoid"
-//!     [train]
-//!     steps = 20
-//!     learning_rate = 0.1
-//! "#).unwrap();
-//! let mut found = Diagnostics::new();
-//! let project = Project::load(&path("happy.toml"), &mut found).ok_or(found)?;
-//! let mut trainer = Trainer::new(project, &TrainOptions::default())?;
-//! let logits = Logits { values: vec![0.0; 2], gradients: vec![0.0; 2] };
-//! trainer.ground("happy", Box::new(logits))?;
-//! let first = trainer.step()?;
-//! let mut last = first.clone();
-//! while !trainer.is_done() {
-//!     last = trainer.step()?;
-//! }
-//! assert!(last.loss < first.loss);
-//! # Ok::<(), Diagnostics>(())
-//! ```
+//! A network of your own behind a predicate: leave it out of the manifest, implement [`logltn_learn::Grounding`], and
+//! hand it to [`ground`](logltn_learn::Session::ground) before the first step.
 
 pub mod manifest;
-pub mod metrics;
-pub mod model;
 pub mod project;
-pub mod random;
 pub mod run_directory;
 pub mod tensorboard;
 pub mod train;

@@ -109,7 +109,7 @@ fn numbers_keep_the_shape_of_their_files() {
     assert_eq!(project.outputs, outputs);
     let p = project.numbers[0].as_ref().unwrap();
     assert_eq!(
-        (p.rows, p.header.as_slice()),
+        (p.values.len() / p.columns, p.header.as_slice()),
         (2, &["cat", "dog"].map(String::from)[..])
     );
     assert_eq!(

@@ -8,24 +8,25 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use logltn_train::run_directory::{Checkpoint, RunDirectory, StepRecord};
+use logltn_learn::State;
+use logltn_train::run_directory::{RunDirectory, StepRecord};
 
 const FOLDER: &str = "LOGLTN_TEST_RUN";
 
 /// All numbers of a checkpoint are its step, so that a mixture of two would be seen.
-fn checkpoint(step: u64) -> Checkpoint {
+fn checkpoint(step: u64) -> State {
     let size = 1 + (step as usize * 7919) % 200_000;
-    Checkpoint {
+    State {
         tensors: vec![
             ("w".into(), vec![size], vec![step as f32; size]),
             ("v".into(), vec![3], vec![step as f32; 3]),
         ],
-        meta: [("step".to_string(), step.to_string())].into(),
+        facts: [("step".to_string(), step.to_string())].into(),
     }
 }
 
-fn step_of(checkpoint: &Checkpoint) -> u64 {
-    checkpoint.meta["step"].parse().unwrap()
+fn step_of(checkpoint: &State) -> u64 {
+    checkpoint.facts["step"].parse().unwrap()
 }
 
 /// The process that is killed; the test below starts it.

@@ -54,6 +54,8 @@ pub(crate) struct SortData {
     pub size: Option<usize>,
     /// Row-major, `width` numbers per individual.
     pub features: Option<(usize, Vec<f64>)>,
+    /// Its size comes with the call.
+    pub streamed: bool,
 }
 
 /// Which individual a constant is.
@@ -90,6 +92,10 @@ pub struct Data {
     pub(crate) tables: Vec<Option<TableData>>,
     pub(crate) params: Vec<Option<Number>>,
     pub(crate) constants: Vec<Option<ConstantData>>,
+    /// By table: whether its rows come with the call.
+    streamed: Vec<bool>,
+    /// Whether they have come.
+    has_come: bool,
 }
 
 impl Data {
@@ -100,12 +106,15 @@ impl Data {
                 .size()
                 .or((!sort.labels.is_empty()).then_some(sort.labels.len())),
             features: None,
+            streamed: false,
         });
         Data {
             sorts: sorts.collect(),
             tables: vec![None; theory.tables.len()],
             params: vec![None; theory.params.len()],
             constants: vec![None; theory.constants.len()],
+            streamed: vec![false; theory.tables.len()],
+            has_come: false,
             theory: Arc::new(theory.clone()),
         }
     }
@@ -182,16 +191,21 @@ impl Data {
 
     /// Sets the rows of a table, one [`ColumnData`] per declared column.
     pub fn set_rows(&mut self, table: &str, columns: Vec<ColumnData>) -> Result<(), Diagnostics> {
-        let Some(id) = self.theory.table(table) else {
+        let id = self.table_named(table)?;
+        self.fill_table(id, columns)
+    }
+
+    fn table_named(&self, table: &str) -> Result<TableId, Diagnostics> {
+        self.theory.table(table).ok_or_else(|| {
             let known = self.theory.tables.iter().map(|t| t.name.as_str());
-            return Err(unknown(
-                Code::UnknownTable,
-                "table",
-                table,
-                did_you_mean(table, known),
-            ));
-        };
+            let help = did_you_mean(table, known);
+            unknown(Code::UnknownTable, "table", table, help)
+        })
+    }
+
+    fn fill_table(&mut self, id: TableId, columns: Vec<ColumnData>) -> Result<(), Diagnostics> {
         let declared = &self.theory[id];
+        let table = &declared.name;
         let rows = columns.first().map_or(0, ColumnData::len);
         if columns.len() != declared.columns.len() || columns.iter().any(|c| c.len() != rows) {
             return Err(Diagnostic::error(
@@ -228,6 +242,114 @@ impl Data {
             batched: false,
         });
         Ok(())
+    }
+
+    /// Says that the rows of a table come with each call: [`Engine::stream`](crate::Engine::stream). Until then it has
+    /// none.
+    ///
+    /// Like one of which steps look at some rows only, such a table cannot shape a theory.
+    pub fn set_streamed(&mut self, table: &str) -> Result<(), Diagnostics> {
+        let id = self.table_named(table)?;
+        self.streamed[id.index()] = true;
+        self.empty_table(id);
+        Ok(())
+    }
+
+    /// Says that the number of individuals of a data sort comes with each call, likewise. Such a sort has neither
+    /// features for guards nor labels.
+    pub fn set_streamed_size(&mut self, sort: &str) -> Result<(), Diagnostics> {
+        let id = self.data_sort(sort)?;
+        let data = &mut self.sorts[id.index()];
+        if data.features.is_some() || !self.theory[id].labels.is_empty() {
+            return Err(Diagnostic::error(
+                Code::SizesDisagree,
+                format!("the individuals of sort `{sort}` are known, so that their number cannot come with a call"),
+            )
+            .into());
+        }
+        data.size = Some(0);
+        data.streamed = true;
+        Ok(())
+    }
+
+    fn empty_table(&mut self, id: TableId) {
+        let columns = self.theory[id].columns.iter().map(|c| match c.sort {
+            ColumnSort::Sort(_) => ColumnData::Individuals(Vec::new()),
+            ColumnSort::Int => ColumnData::Int(Vec::new()),
+            ColumnSort::Real => ColumnData::Real(Vec::new()),
+        });
+        self.tables[id.index()] = Some(TableData {
+            columns: columns.collect(),
+            rows: 0,
+            batched: false,
+        });
+    }
+
+    /// Whether the rows of a table come with each call.
+    pub(crate) fn streams_table(&self, table: TableId) -> bool {
+        self.streamed[table.index()]
+    }
+
+    /// Whether the size of a sort comes with each call.
+    pub(crate) fn streams_sort(&self, sort: SortId) -> bool {
+        self.sorts[sort.index()].streamed
+    }
+
+    /// Whether something comes with each call and has not come yet.
+    pub(crate) fn waits_for_streams(&self) -> bool {
+        let streams = self.streamed.contains(&true) || self.sorts.iter().any(|s| s.streamed);
+        streams && !self.has_come
+    }
+
+    /// Takes over what comes with a call. What does not come has the size that it had before.
+    pub(crate) fn stream(
+        &mut self,
+        sizes: &[(SortId, usize)],
+        rows: Vec<(TableId, Vec<ColumnData>)>,
+    ) -> Result<(), Diagnostics> {
+        let not_streamed = |what: String, help: &str| {
+            let message = format!("{what} does not come with a call");
+            Diagnostics::from(Diagnostic::error(Code::NotStreamed, message).help(help))
+        };
+        for &(sort, size) in sizes {
+            let name = self.theory[sort].name.clone();
+            if !self.streams_sort(sort) {
+                let help = "say so with `Data::set_streamed_size` before planning";
+                return Err(not_streamed(format!("the size of sort `{name}`"), help));
+            }
+            self.sorts[sort.index()].size = None;
+            self.set_size(&name, size)?;
+        }
+        for (table, columns) in rows {
+            if !self.streams_table(table) {
+                let name = &self.theory[table].name;
+                let help = "say so with `Data::set_streamed` before planning";
+                return Err(not_streamed(format!("table `{name}`"), help));
+            }
+            self.fill_table(table, columns)?;
+        }
+        self.has_come = true;
+        let mut found = Diagnostics::new();
+        self.check_indexes(&mut found);
+        match found.has_errors() {
+            true => Err(found),
+            false => Ok(()),
+        }
+    }
+
+    /// As before the first call.
+    pub(crate) fn forget_streams(&mut self) {
+        self.has_come = false;
+        self.sorts
+            .iter_mut()
+            .filter(|s| s.streamed)
+            .for_each(|s| s.size = Some(0));
+        for table in (0..self.tables.len())
+            .filter(|t| self.streamed[*t])
+            .collect::<Vec<_>>()
+        {
+            self.empty_table(TableId(table as u32));
+        }
     }
 
     /// Says that each step will look at some rows of the table only.
@@ -341,9 +463,12 @@ impl Data {
                 else {
                     continue;
                 };
+                if self.streams_sort(sort) && self.waits_for_streams() {
+                    continue;
+                }
                 let size = self.size(sort);
                 if let Some(row) = cells.iter().position(|&c| c as usize >= size) {
-                    out.push(Diagnostic::error(Code::IndividualOutOfRange, format!(
+                    out.push(Diagnostic::error(Code::UnknownIndividual, format!(
                         "table `{}`, row {}, column `{}`: index {} is out of range, sort `{}` has {size} individuals",
                         table.name,
                         row + 1,
@@ -355,13 +480,16 @@ impl Data {
             }
         }
         for (constant, data) in theory.constants.iter().zip(&self.constants) {
+            if self.streams_sort(constant.sort) && self.waits_for_streams() {
+                continue;
+            }
             let size = self.size(constant.sort);
             if let Some(ConstantData::Row(row)) = data
                 && *row as usize >= size
             {
                 out.push(
                     Diagnostic::error(
-                        Code::IndividualOutOfRange,
+                        Code::UnknownIndividual,
                         format!(
                             "constant `{}` is row {row}, but sort `{}` has {size} individuals",
                             constant.name, theory[constant.sort].name

@@ -36,35 +36,26 @@ impl Formula {
 
     /// Whether negation normal form changes which quantifiers there are.
     pub(crate) fn nnf_differs(&self) -> bool {
-        deep(|| match &self.kind {
-            FormulaKind::Atom { .. } => false,
-            FormulaKind::Not(_) | FormulaKind::Implies(..) | FormulaKind::Iff(..) => true,
-            FormulaKind::And(members) | FormulaKind::Or(members) => {
-                members.iter().any(Formula::nnf_differs)
-            }
-            FormulaKind::Quantified { body, .. } => body.nnf_differs(),
-        })
+        use FormulaKind::{Iff, Implies, Not};
+        matches!(self.kind, Not(_) | Implies(..) | Iff(..))
+            || deep(|| self.children().into_iter().any(Formula::nnf_differs))
     }
 }
 
 /// The number of nodes of the normal form: the same whether negated or not.
 fn size(formula: &Formula) -> usize {
-    let all = |members: &[Formula]| {
-        members
-            .iter()
-            .fold(1_usize, |sum, m| sum.saturating_add(size(m)))
-    };
-    deep(|| match &formula.kind {
-        FormulaKind::Atom { .. } => 1,
-        FormulaKind::Not(inner) => size(inner),
-        FormulaKind::And(members) | FormulaKind::Or(members) => all(members),
-        FormulaKind::Implies(a, b) => size(a).saturating_add(size(b)).saturating_add(1),
-        FormulaKind::Iff(a, b) => size(a)
-            .saturating_add(size(b))
-            .saturating_mul(2)
-            .saturating_add(3),
-        FormulaKind::Quantified { body, .. } => size(body).saturating_add(1),
-    })
+    let children = deep(|| {
+        formula
+            .children()
+            .into_iter()
+            .map(size)
+            .fold(0, usize::saturating_add)
+    });
+    match formula.kind {
+        FormulaKind::Not(_) => children,
+        FormulaKind::Iff(..) => children.saturating_mul(2).saturating_add(3),
+        _ => children.saturating_add(1),
+    }
 }
 
 /// A formula and whether it is negated.

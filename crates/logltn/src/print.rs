@@ -525,15 +525,8 @@ impl<'a> Printer<'a> {
 
 /// The quantified formula at some place.
 fn find(formula: &Formula, span: Span) -> Option<&Formula> {
-    deep(|| match &formula.kind {
-        FormulaKind::Quantified { .. } if formula.span == span => Some(formula),
-        FormulaKind::Atom { .. } => None,
-        FormulaKind::Not(inner) | FormulaKind::Quantified { body: inner, .. } => find(inner, span),
-        FormulaKind::And(members) | FormulaKind::Or(members) => {
-            members.iter().find_map(|m| find(m, span))
-        }
-        FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
-            find(a, span).or_else(|| find(b, span))
-        }
-    })
+    if formula.span == span && matches!(formula.kind, FormulaKind::Quantified { .. }) {
+        return Some(formula);
+    }
+    deep(|| (formula.children().into_iter()).find_map(|f| find(f, span)))
 }

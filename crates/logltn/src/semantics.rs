@@ -355,15 +355,12 @@ impl Semantics {
             return Err(SemanticsError::NegationNormalForm { key: key.name() });
         }
         let partner = self.partner(key);
-        let (partner_operator, partner_domain) = self.operator(partner);
         Err(SemanticsError::Mixed {
             base: self.name,
             space: self.space,
             key: key.name(),
             operator,
-            partner: (partner.name(), partner_operator),
-            domains: [domain.to_string(), partner_domain.to_string()],
-            elsewhere: elsewhere(self.space, domain),
+            partner: (partner.name(), self.operator(partner).0),
         })
     }
 
@@ -387,15 +384,6 @@ impl Semantics {
         .into_iter()
         .find(|&k| k != key && self.operator(k).1 == home)
         .unwrap_or(Key::Not)
-    }
-}
-
-/// A base on top of which an operator of this domain would fit, if it does not in `space`.
-fn elsewhere(space: Space, domain: Domain) -> &'static str {
-    match (domain, space) {
-        (Domain::TruthsToLogs, Space::Log | Space::Truth) => "prod",
-        (Domain::TruthsToLogs, Space::Mixed) | (Domain::Either | Domain::Truths, _) => "stable",
-        (Domain::Logs, _) => "logltn",
     }
 }
 

@@ -279,6 +279,18 @@ pub struct Formula {
     pub span: Span,
 }
 
+impl Formula {
+    /// The formulas right under this one.
+    pub(crate) fn children(&self) -> Vec<&Formula> {
+        match &self.kind {
+            FormulaKind::Atom { .. } => Vec::new(),
+            FormulaKind::Not(inner) | FormulaKind::Quantified { body: inner, .. } => vec![inner],
+            FormulaKind::And(members) | FormulaKind::Or(members) => members.iter().collect(),
+            FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => vec![a, b],
+        }
+    }
+}
+
 /// The kinds of formulas.
 #[derive(Clone, Debug, PartialEq)]
 // A quantifier is large and rare; boxing its guard would be paid for at every match on it.

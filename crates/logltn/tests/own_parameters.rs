@@ -68,7 +68,7 @@ fn random_theories() {
             engine.set_weight(axiom, *weight).unwrap();
         }
         let case = &random.case;
-        let found = run_engine_f64(engine, case, &parameters, &[]).unwrap();
+        let found = run_engine_f64(&mut engine, case, &parameters, true).unwrap();
         let ties = Ties::default();
         let expected = evaluate_own(case, &semantics, &parameters, ties, &all).unwrap();
         let shown = || {

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use logltn::{Diagnostics, Parameters, Semantics, Space, did_you_mean};
-use logltn_train::project::Evaluated;
+use logltn_learn::Evaluated;
 use logltn_train::train::evaluate_run;
 use serde::Serialize;
 
 use crate::commands::{gradients, load};
-use crate::console;
+use crate::console::{self, Message, messages};
 use crate::outcome::Outcome;
 use crate::text::{Align, real, table, thousands};
 
@@ -70,6 +70,7 @@ struct Document<'a> {
     sat: f64,
     loss: f64,
     axioms: Vec<Axiom<'a>>,
+    warnings: Vec<Message<'a>>,
 }
 
 #[derive(Serialize)]
@@ -110,11 +111,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
     if let Some(dir) = &arguments.gradients
         && let Err(error) = gradients::write(dir, &project, &evaluated.gradients)
     {
-        console::report(&Diagnostics::from(error));
-        return Outcome::Failed;
+        return console::failed(&Diagnostics::from(error), arguments.json);
     }
     let outcome = if arguments.json {
-        console::print_json(&document(&semantics, &parameters, &evaluated))
+        console::print_json(&document(&semantics, &parameters, &evaluated, &warnings))
     } else {
         console::print(&human(&semantics, &parameters, &evaluated))
     };
@@ -126,6 +126,7 @@ fn document<'a>(
     semantics: &Semantics,
     parameters: &Parameters,
     evaluated: &'a Evaluated,
+    warnings: &'a Diagnostics,
 ) -> Document<'a> {
     Document {
         semantics: semantics.to_string(),
@@ -143,6 +144,7 @@ fn document<'a>(
                 empty_exists: axiom.empty_exists,
             })
             .collect(),
+        warnings: messages(warnings),
     }
 }
 

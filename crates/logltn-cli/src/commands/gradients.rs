@@ -45,7 +45,7 @@ fn write_file(dir: &Path, path: &Path, table: &NumberTable, gradient: &[f64]) ->
         let mut header = csv::Writer::from_writer(Vec::new());
         header.write_record(&table.header)?;
         out.write_all(&header.into_inner().map_err(|error| error.into_error())?)?;
-        for row in gradient.chunks_exact(table.columns()) {
+        for row in gradient.chunks_exact(table.columns) {
             for (i, value) in row.iter().enumerate() {
                 if i > 0 {
                     out.write_all(b",")?;

@@ -168,7 +168,7 @@ fn make_up_report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<(),
         return Ok(());
     }
     if let Some(weights) = directory.weights()? {
-        trainer.restore_parameters(&weights)?;
+        trainer.restore_weights(&weights)?;
         draw(trainer, directory)?;
         from_run_directory(directory.path())?.write(directory.path())?;
     }
@@ -208,7 +208,7 @@ fn finish(
     let mut text = String::new();
     if let Some(last) = last {
         let logs = trainer.semantics().sat_is_log();
-        text += &axiom_table(trainer.axioms(), last, first.as_deref(), logs);
+        text += &axiom_table(&trainer.axioms(), last, first.as_deref(), logs);
         text += &format!("\nsat   {}\nloss  {}\n", real(last.sat), real(last.loss));
     }
     if !metrics.is_empty() {

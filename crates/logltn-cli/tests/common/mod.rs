@@ -35,7 +35,10 @@ impl Folder {
     }
 
     pub fn write(&self, name: &str, content: &[u8]) {
-        std::fs::write(self.path().join(name), content).expect("a file in a temporary folder");
+        let path = self.path().join(name);
+        let folder = path.parent().expect("a folder");
+        std::fs::create_dir_all(folder).expect("a folder in a temporary folder");
+        std::fs::write(path, content).expect("a file in a temporary folder");
     }
 
     pub fn remove(&self, name: &str) {

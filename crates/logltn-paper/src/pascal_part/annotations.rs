@@ -104,7 +104,7 @@ pub(super) fn numbered(file: &str, raw: &[Raw]) -> Result<Vec<SceneBox>, Diagnos
             && errors.error_count() < 10
         {
             errors.push(Diagnostic::error(
-                Code::InconsistentData,
+                Code::FileDamaged,
                 format!(
                     "{file}: box {} of picture {} is part of box {}, which is in picture {}",
                     b.id, b.picture, b.part_of, raw[whole].picture
@@ -133,8 +133,11 @@ pub(super) fn numbered(file: &str, raw: &[Raw]) -> Result<Vec<SceneBox>, Diagnos
 /// The number of a type.
 pub(super) fn type_named(name: &str) -> Result<usize, Diagnostic> {
     type_id(name).ok_or_else(|| {
-        Diagnostic::error(Code::UnknownLabel, format!("there is no type `{name}`"))
-            .maybe_help(did_you_mean(name, TYPES))
+        Diagnostic::error(
+            Code::UnknownIndividual,
+            format!("there is no type `{name}`"),
+        )
+        .maybe_help(did_you_mean(name, TYPES))
     })
 }
 

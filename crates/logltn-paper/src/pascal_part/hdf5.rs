@@ -77,7 +77,7 @@ pub(super) fn read(path: &Path) -> Result<Described, Diagnostics> {
                 raw.id,
                 numbers.len()
             );
-            return Err(Diagnostic::error(Code::DifferentWidths, message).into());
+            return Err(Diagnostic::error(Code::SizesDisagree, message).into());
         }
         if features.is_empty() {
             features.reserve(expected * found.len());

@@ -2,7 +2,7 @@
 
 use logltn::theory::PredicateId;
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_train::metrics::{average_precision, balanced_accuracy};
+use logltn_learn::metrics::{average_precision, balanced_accuracy};
 use logltn_train::train::Trainer;
 
 use super::split::Pairs;
@@ -90,7 +90,7 @@ impl TestSet {
 
     /// The figures of these types and these logits of pairs.
     fn count(&self, predicted: &[usize], logits: &[f32]) -> Result<Measures, Diagnostics> {
-        let wrong = |error: logltn_train::metrics::MetricError| {
+        let wrong = |error: logltn_learn::metrics::MetricError| {
             Diagnostic::error(Code::MetricUndefined, error.to_string())
         };
         let scores: Vec<f64> = logits.iter().map(|&x| f64::from(x)).collect();

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 
 use logltn::theory::PredicateId;
 use logltn::{Code, ColumnData, Diagnostic, Diagnostics};
+use logltn_learn::By;
 use logltn_report::{LinesOptions, Series, line_panels_png};
-use logltn_train::manifest::By;
 use logltn_train::project::Project;
 
+use super::configuration::with_prob;
 use super::curves::curves;
 use super::jobs::{Found, Progress};
 use super::record::{Job, RunRecord};
@@ -197,7 +198,7 @@ impl PascalPart {
                 folder.display(),
                 test.width
             );
-            return Err(Diagnostic::error(Code::DifferentWidths, message).into());
+            return Err(Diagnostic::error(Code::SizesDisagree, message).into());
         }
         let mut annotations = Annotations {
             train: train.boxes,
@@ -322,7 +323,8 @@ impl Experiment for PascalPart {
     fn configurations(&self) -> Vec<Configuration> {
         let names = ["prod", "stable-2", "stable-6", "logltn"];
         let own = |c: &Configuration| names.contains(&c.name);
-        CONFIGURATIONS.into_iter().filter(own).collect()
+        let of_the_paper: Vec<Configuration> = CONFIGURATIONS.into_iter().filter(own).collect();
+        with_prob(&of_the_paper)
     }
 
     fn samples(&self) -> Vec<Option<usize>> {

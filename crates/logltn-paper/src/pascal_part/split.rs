@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use logltn_train::random::Random;
+use logltn_learn::random::Random;
 
 use crate::standin::SceneBox;
 

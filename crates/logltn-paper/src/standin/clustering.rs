@@ -1,6 +1,6 @@
 //! The clustering task's stand-in: each class is a normal distribution with the real class's mean and covariance.
 
-use logltn_train::random::Random;
+use logltn_learn::random::Random;
 
 use super::clustering_figures::CLASSES;
 

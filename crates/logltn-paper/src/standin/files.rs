@@ -4,7 +4,7 @@
 use std::io::{self, Read};
 
 use flate2::read::GzDecoder;
-use logltn_train::random::Random;
+use logltn_learn::random::Random;
 use safetensors::tensor::{Dtype, TensorView};
 
 use super::ontology::{TYPES, pairs};

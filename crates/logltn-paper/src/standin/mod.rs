@@ -10,7 +10,7 @@
 //! | clustering | [`clustering_points`]: 801 points of 16 numbers in five classes |
 //! | PASCAL-Part | [`pascal_part_scenes`]: pictures full of boxes; [`simulated_features`]: what a detector would say of them |
 //!
-//! The same seed gives the same bits on every platform ([`logltn_train::random`] says how), so the files that
+//! The same seed gives the same bits on every platform ([`logltn_learn::random`] says how), so the files that
 //! [`files`] makes from them can be compared byte by byte.
 //!
 //! ```

@@ -1,6 +1,6 @@
 //! The PASCAL-Part task's stand-in: pictures of wholes with their parts, box by box.
 
-use logltn_train::random::{Random, exp};
+use logltn_learn::random::{Random, exp};
 
 use super::ontology::type_id;
 use super::pascal_part_figures::{PICTURE_SIZES, REPEATED_TYPE, WHOLES, WHOLES_PER_PICTURE};

@@ -5,7 +5,7 @@
 //! of one whole (a part of several wholes has a mixture of theirs). A box's features are its type's prototype plus
 //! noise, whose size decides how hard the task is.
 
-use logltn_train::random::Random;
+use logltn_learn::random::Random;
 
 use super::ontology::{Kind, ONTOLOGY, TYPES};
 use super::pascal_part::SceneBox;

@@ -274,7 +274,7 @@ impl<'m> Check<'m> {
                 self.problems.push(
                     output.span,
                     "needs a last argument",
-                    Diagnostic::error(Code::NoClassArgument, format!(
+                    Diagnostic::error(Code::NoClasses, format!(
                         "`{name}` cannot be a softmax: it has no argument that could pick a class"
                     ))
                     .help("use `output = \"sigmoid\"`"),

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use logltn::{Code, Diagnostic, Number};
+use logltn_learn::Spanned;
 
-use super::input::read_distance;
 use super::network::MAX_WIDTH;
+use super::phrase::read_distance;
 use super::reader::{Item, Problems, at_most_one};
-use super::spanned::Spanned;
 use super::symbols::flatten;
 
 /// The data of a sort.

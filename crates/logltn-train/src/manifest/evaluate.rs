@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use logltn::{Code, Diagnostic, Span};
+use logltn_learn::{MetricKind, Spanned};
 
 use super::reader::{Item, Problems, at_most_one};
-use super::spanned::Spanned;
 use super::symbols::flatten;
 
 /// What is measured, and how often.
@@ -47,43 +47,6 @@ pub enum MetricTruth {
     Table(Spanned<String>),
     /// `labels = "Point"`: the `labels` of that sort.
     Labels(Spanned<String>),
-}
-
-/// The metrics that are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MetricKind {
-    /// The share of right classes.
-    Accuracy,
-    /// The mean over classes of the share of right ones.
-    BalancedAccuracy,
-    /// Agreement of two clusterings, corrected for chance.
-    AdjustedRandIndex,
-    /// The area under precision over recall.
-    AveragePrecision,
-    /// The area under the receiver operating characteristic.
-    RocAuc,
-    /// The share of rows in which everything is right.
-    RowAccuracy,
-}
-
-impl MetricKind {
-    /// All of them, with the names that manifests use.
-    pub const ALL: [(&'static str, MetricKind); 6] = [
-        ("accuracy", MetricKind::Accuracy),
-        ("balanced_accuracy", MetricKind::BalancedAccuracy),
-        ("adjusted_rand_index", MetricKind::AdjustedRandIndex),
-        ("average_precision", MetricKind::AveragePrecision),
-        ("roc_auc", MetricKind::RocAuc),
-        ("row_accuracy", MetricKind::RowAccuracy),
-    ];
-
-    /// The name in a manifest.
-    pub fn name(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(_, kind)| *kind == self)
-            .map_or("", |(name, _)| name)
-    }
 }
 
 impl Metric {

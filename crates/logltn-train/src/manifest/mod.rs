@@ -24,17 +24,15 @@
 mod against;
 mod data;
 mod evaluate;
-mod input;
 mod network;
 mod phrase;
 mod reader;
 mod schedule;
 mod semantics;
-mod spanned;
 mod symbols;
 mod train;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -44,15 +42,21 @@ use toml::de::DeTable;
 
 pub use against::{SortKind, TheoryNames, check_against};
 pub use data::{Individuals, Labels, Param, Sort, Table};
-pub use evaluate::{Evaluate, Metric, MetricKind, MetricTruth};
-pub use input::InputExpr;
-pub use network::{Activation, Cnn, Layer, Network, NetworkBody, NetworkRef};
-pub use schedule::{By, Curve, Schedule, Schedules};
-pub use spanned::{Section, Spanned};
+pub use evaluate::{Evaluate, Metric, MetricTruth};
+pub use logltn_learn::{
+    By, Curve, InputExpr, Length, MetricKind, Optimizer, Schedule, Schedules, Spanned,
+};
+pub use logltn_nn::{Activation, LayerSpec as Layer};
+pub use network::{Cnn, Network, NetworkBody, NetworkRef};
 pub use symbols::{Constant, Function, Grounding, Output, Predicate};
-pub use train::{EarlyStop, Length, Optimizer, Phase, Train};
+pub use train::{EarlyStop, Phase, Train};
 
 use reader::Problems;
+
+/// The named entries of a section, such as the sorts of `[sorts]`; the place of each is its name.
+///
+/// Ordered by name, so that nothing that is derived from it depends on the order in the file.
+pub type Section<T> = BTreeMap<String, Spanned<T>>;
 
 /// A manifest that is right in itself. Whether it fits its theory is for [`check_against`] to say.
 #[derive(Clone, Debug)]
@@ -306,7 +310,7 @@ fn read_document<'d>(
     let functions = section!("functions", Function);
     let constants = section!("constants", Constant);
     let schedule = match table.take("schedule") {
-        Some(item) => Schedules::read(&item, problems),
+        Some(item) => schedule::read_schedules(&item, problems),
         None => Some(Schedules::default()),
     };
     let train = table

@@ -1,10 +1,12 @@
 //! Networks: `{ mlp = [16, 16], activation = "elu" }`, `{ cnn = "lenet" }`, `{ layers = [...] }`.
 
-use logltn::{Code, Diagnostic, Span};
+use logltn::{Code, Diagnostic, Source, Span};
 
-use super::input::InputExpr;
+use logltn_learn::{InputExpr, Place, Spanned};
+use logltn_nn::{Activation, LayerSpec as Layer};
+
+use super::phrase::read_input;
 use super::reader::{Item, Problems, Table, at_most_one, quoted_list};
-use super::spanned::Spanned;
 
 /// A network without its output layer, which the predicate or function adds.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,47 +44,9 @@ pub enum Cnn {
     LeNet,
 }
 
-/// One layer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Layer {
-    /// `{ conv = [filters, kernel] }`: square kernels, stride 1, no padding.
-    Conv {
-        /// How many filters.
-        filters: usize,
-        /// The kernel's side.
-        kernel: usize,
-    },
-    /// `{ pool = k }`: the maximum of k by k squares that do not overlap.
-    Pool(usize),
-    /// `"flatten"`: from an image to a row of numbers.
-    Flatten,
-    /// `{ dense = n }`.
-    Dense(usize),
-    /// `"elu"`, `"relu"`, `"tanh"`, `"sigmoid"`.
-    Activation(Activation),
-    /// `{ dropout = 0.4 }`: in training this share of the numbers, each time others, is 0.
-    Dropout(f64),
+fn activations() -> [(&'static str, Activation); 4] {
+    Activation::ALL.map(|activation| (activation.name(), activation))
 }
-
-/// What follows a layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Activation {
-    /// x if x > 0 else eˣ − 1.
-    Elu,
-    /// max(x, 0).
-    Relu,
-    /// tanh x.
-    Tanh,
-    /// 1 / (1 + e⁻ˣ).
-    Sigmoid,
-}
-
-const ACTIVATIONS: [(&str, Activation); 4] = [
-    ("elu", Activation::Elu),
-    ("relu", Activation::Relu),
-    ("tanh", Activation::Tanh),
-    ("sigmoid", Activation::Sigmoid),
-];
 
 /// Large enough for any CPU network, small enough that a slip of the finger does not exhaust memory.
 pub(super) const MAX_WIDTH: u64 = 1 << 20;
@@ -115,6 +79,31 @@ impl NetworkRef {
 }
 
 impl Network {
+    /// What it describes. The places of its messages are in the manifest's `source`.
+    pub(crate) fn described(&self, source: &Source) -> logltn_learn::Network {
+        let network = match &self.body {
+            NetworkBody::Mlp { widths, activation } => {
+                logltn_learn::Network::mlp(widths, *activation)
+            }
+            NetworkBody::Cnn(Cnn::LeNet) => logltn_learn::Network::lenet(),
+            NetworkBody::Layers(layers) => {
+                let layers: Vec<Layer> = layers.iter().map(|layer| layer.value).collect();
+                logltn_learn::Network::layers(layers)
+            }
+        };
+        let input = |input: &Spanned<InputExpr>| logltn_learn::Input {
+            text: input.to_string(),
+            place: Place::new(source, input.span),
+        };
+        let inputs = self.inputs.as_ref();
+        logltn_learn::Network {
+            inputs: inputs.map(|inputs| inputs.iter().map(input).collect()),
+            undecided: self.undecided,
+            place: Place::new(source, self.span),
+            ..network
+        }
+    }
+
     pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Network> {
         let mut table = item.table(problems, "a table such as { mlp = [16, 16] }")?;
         let span = table.span;
@@ -124,7 +113,7 @@ impl Network {
             let inputs = item.list(
                 problems,
                 "an array of strings such as [\"x.position\"]",
-                InputExpr::read,
+                read_input,
             );
             if item.is_empty_array() {
                 problems.error(
@@ -194,7 +183,7 @@ fn read_mlp(
         |width, problems| width.size(problems, MAX_WIDTH).map(|w| w.value),
     );
     let activation = match activation {
-        Some(item) => item.one_of(problems, &ACTIVATIONS).map(|a| a.value),
+        Some(item) => item.one_of(problems, &activations()).map(|a| a.value),
         None => Some(Activation::Elu),
     };
     Some(NetworkBody::Mlp {
@@ -216,7 +205,7 @@ fn read_layers(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<NetworkBo
 fn read_layer(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Spanned<Layer>> {
     if item.is_string() {
         let mut words = vec![("flatten", Layer::Flatten)];
-        words.extend(ACTIVATIONS.map(|(name, a)| (name, Layer::Activation(a))));
+        words.extend(activations().map(|(name, a)| (name, Layer::Activation(a))));
         return item.one_of(problems, &words);
     }
     let what =
@@ -260,7 +249,7 @@ fn read_layer(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Spanned<La
         Layer::Dropout(
             dropout
                 .number_where(problems, "at least 0 and below 1", share)?
-                .value,
+                .value as f32,
         )
     } else {
         problems.push(

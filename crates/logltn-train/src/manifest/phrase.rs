@@ -1,134 +1,68 @@
 //! The little expressions inside strings of a manifest: `stop(type(x))`, `dist(Point, Point)`.
 
-use logltn::{Code, Diagnostic, Source, Span};
+use logltn::{Code, Diagnostic, Span};
+use logltn_learn::{InputExpr, Spanned, Unexpected, parse_distance};
 
 use super::reader::{Item, Problems};
-use super::spanned::Spanned;
 
-/// A cursor over the text of a TOML string, which knows where that text stands in the file.
-pub(super) struct Phrase<'t> {
-    path: String,
-    text: &'t str,
-    position: usize,
-    /// The whole string with its quotes.
-    whole: Span,
+/// The text of a TOML string, and where it stands in the file.
+struct Phrase<'i> {
+    item: &'i Item<'i>,
+    text: String,
     /// Where the text starts in the file; `None` if escapes make the offsets differ.
     origin: Option<usize>,
 }
 
-impl<'t> Phrase<'t> {
-    /// Over `text`, the decoded value of `item`.
-    pub(super) fn new(item: &Item<'_>, text: &'t str, source: &Source) -> Phrase<'t> {
-        let raw = source.slice(item.span);
+impl<'i> Phrase<'i> {
+    fn read(item: &'i Item<'i>, problems: &mut Problems<'_>, what: &str) -> Option<Phrase<'i>> {
+        let text = item.string(problems, what)?.value;
+        let raw = problems.source.slice(item.span);
         let quotes = ["\"\"\"", "'''", "\"", "'"];
         let inner = quotes.iter().find_map(|q| {
             let inner = raw.strip_prefix(q)?.strip_suffix(q)?;
             (inner == text).then_some(q.len())
         });
-        Phrase {
-            path: item.path.clone(),
-            text,
-            position: 0,
-            whole: item.span,
-            origin: inner.map(|quote| item.span.start as usize + quote),
-        }
+        let origin = inner.map(|quote| item.span.start as usize + quote);
+        Some(Phrase { item, text, origin })
     }
 
     /// The place in the file of bytes of the text.
-    fn span(&self, start: usize, end: usize) -> Span {
+    fn place(&self, span: Span) -> Span {
         match self.origin {
-            Some(origin) => Span::new(origin + start, origin + end),
-            None => self.whole,
+            Some(origin) => Span::new(origin + span.start as usize, origin + span.end as usize),
+            None => self.item.span,
         }
     }
 
-    fn skip_space(&mut self) {
-        let rest = &self.text[self.position..];
-        self.position += rest.len() - rest.trim_start().len();
+    fn check<T>(&self, problems: &mut Problems<'_>, read: Result<T, Unexpected>) -> Option<T> {
+        read.map_err(|wrong| {
+            let message = format!("`{}`: {}", self.item.path, wrong.message);
+            let error = Diagnostic::error(Code::MalformedExpression, message);
+            problems.push(self.place(wrong.span), &wrong.label, error);
+        })
+        .ok()
     }
+}
 
-    /// Consumes `symbol` if it comes next.
-    pub(super) fn accept(&mut self, symbol: char) -> bool {
-        self.skip_space();
-        let found = self.text[self.position..].starts_with(symbol);
-        if found {
-            self.position += symbol.len_utf8();
-        }
-        found
-    }
+/// One string of `inputs`.
+pub(super) fn read_input(
+    item: &Item<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Spanned<InputExpr>> {
+    let what = "an input such as \"x\" or \"x.position\", as a string";
+    let phrase = Phrase::read(item, problems, what)?;
+    let mut expr = phrase.check(problems, InputExpr::parse(&phrase.text))?;
+    expr.move_spans(&|span| phrase.place(span));
+    let whole = phrase.place(Span::new(0, phrase.text.len()));
+    Some(Spanned::new(expr, whole))
+}
 
-    /// Consumes `symbol` or reports that it is missing.
-    pub(super) fn expect(&mut self, problems: &mut Problems<'_>, symbol: char) -> Option<()> {
-        if self.accept(symbol) {
-            return Some(());
-        }
-        self.unexpected(problems, &format!("`{symbol}`"))
-    }
-
-    /// A name: letters, digits and `_`, not starting with a digit.
-    pub(super) fn name(
-        &mut self,
-        problems: &mut Problems<'_>,
-        what: &str,
-    ) -> Option<Spanned<String>> {
-        self.skip_space();
-        let rest = &self.text[self.position..];
-        let length = rest
-            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
-            .unwrap_or(rest.len());
-        let name = &rest[..length];
-        if name.is_empty() || name.starts_with(|c: char| c.is_numeric()) {
-            return self.unexpected(problems, what);
-        }
-        let start = self.position;
-        self.position += length;
-        Some(Spanned::new(
-            name.to_owned(),
-            self.span(start, self.position),
-        ))
-    }
-
-    /// Reports anything that is left.
-    pub(super) fn end(&mut self, problems: &mut Problems<'_>) -> Option<()> {
-        self.skip_space();
-        if self.position == self.text.len() {
-            return Some(());
-        }
-        self.unexpected(problems, "nothing more")
-    }
-
-    /// Reports what comes next as not what was expected.
-    pub(super) fn unexpected<T>(
-        &mut self,
-        problems: &mut Problems<'_>,
-        expected: &str,
-    ) -> Option<T> {
-        self.skip_space();
-        let rest = &self.text[self.position..];
-        let token = rest
-            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
-            .map_or(rest.len(), |end| {
-                let first = rest.chars().next().map_or(0, char::len_utf8);
-                end.max(first)
-            });
-        let found = match &rest[..token] {
-            "" => "the end of the string".to_owned(),
-            token if token.len() > 60 => "something else".to_owned(),
-            token => format!("`{token}`"),
-        };
-        problems.push(
-            self.span(self.position, self.position + token),
-            &format!("expected {expected}"),
-            Diagnostic::error(
-                Code::MalformedExpression,
-                format!("`{}`: expected {expected}, found {found}", self.path),
-            ),
-        );
-        None
-    }
-
-    /// From the beginning of the text to here.
-    pub(super) fn so_far(&self) -> Span {
-        self.span(0, self.position)
-    }
+/// `dist(Point, Point)`: the two sorts.
+pub(super) fn read_distance(
+    item: &Item<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<[Spanned<String>; 2]> {
+    let phrase = Phrase::read(item, problems, "\"dist(S, S)\" for a sort S, as a string")?;
+    let sorts = phrase.check(problems, parse_distance(&phrase.text))?;
+    Some(sorts.map(|sort| Spanned::new(sort.value, phrase.place(sort.span))))
 }

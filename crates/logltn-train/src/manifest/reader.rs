@@ -10,9 +10,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use logltn::{Code, Diagnostic, Diagnostics, Number, Source, Span, nearest};
+use logltn_learn::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::spanned::{Section, Spanned};
+use super::Section;
 
 /// All that was found wrong, put into the order of the file at the end.
 pub(super) struct Problems<'s> {

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use logltn::{Code, Diagnostic};
+use logltn_learn::{InputExpr, Spanned};
 
-use super::input::InputExpr;
+use super::Section;
 use super::network::{MAX_WIDTH, Network, NetworkRef};
 use super::reader::{Item, Problems, at_most_one};
-use super::spanned::{Section, Spanned};
 
 /// How a predicate is grounded.
 #[derive(Clone, Debug, PartialEq)]
@@ -249,7 +249,7 @@ fn read_args(
         let word = name.chars().all(|c| c.is_alphanumeric() || c == '_');
         if !word || name.starts_with(|c: char| c.is_numeric()) {
             problems.error(
-                Code::InvalidName,
+                Code::MalformedExpression,
                 name.span,
                 format!(
                     "`{}`: `{}` is not a name of letters, digits and `_`",
@@ -310,7 +310,7 @@ pub(super) fn check_inputs(
             problems.push(
                 variable.span,
                 "picks the class",
-                Diagnostic::error(Code::ClassAsInput, format!("`{}` cannot be an input of `{path}`", variable.value))
+                Diagnostic::error(Code::UnknownVariable, format!("`{}` cannot be an input of `{path}`", variable.value))
                     .note("with `output = \"softmax\"` the last argument picks the class, so the network does not read it"),
             );
         }

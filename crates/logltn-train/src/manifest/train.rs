@@ -1,11 +1,11 @@
 //! `[train]`: how long, with which optimizer.
 
 use logltn::{Code, Diagnostic, Span};
+use logltn_learn::{Length, Optimizer, Schedule, Spanned};
 
 use super::evaluate::Evaluate;
 use super::reader::{Item, Problems, at_most_one, quoted_list};
-use super::schedule::{End, Schedule};
-use super::spanned::Spanned;
+use super::schedule::{End, read_schedule};
 use super::symbols::flatten;
 
 /// How to train.
@@ -37,34 +37,6 @@ pub struct Phase {
     pub length: Length,
     /// The axioms that count; `None` is all. A family goes by its name, a member by `name[individual]`.
     pub axioms: Option<Vec<Spanned<String>>>,
-}
-
-/// How long to train.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
-    /// Steps of the optimizer.
-    Steps(u64),
-    /// Passes over the data.
-    Epochs(u64),
-}
-
-/// How gradients become steps.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Optimizer {
-    /// Adam.
-    Adam,
-    /// Adam with decoupled weight decay.
-    AdamW {
-        /// At least 0.
-        weight_decay: f64,
-    },
-    /// Gradient descent.
-    Sgd {
-        /// From 0 up to 1.
-        momentum: f64,
-        /// At least 0.
-        weight_decay: f64,
-    },
 }
 
 /// `early_stop = { metric = "accuracy", patience = 10 }`.
@@ -111,7 +83,7 @@ impl Train {
         let optimizer = table.take("optimizer");
         let learning_rate = table
             .take("learning_rate")
-            .map(|item| Schedule::read(&item, problems, rate));
+            .map(|item| read_schedule(&item, problems, rate));
         let seed = table
             .take("seed")
             .map(|item| item.whole(problems, 0, u64::MAX));

@@ -59,12 +59,12 @@ impl<'t> Cells<'t> {
     /// labels takes its time, so this is for the few cells that are shown.
     fn explain(&self, cell: &str) -> (Code, String, Option<String>) {
         match self {
-            Cells::Unknown => (Code::UnknownLabel, String::new(), None),
+            Cells::Unknown => (Code::UnknownIndividual, String::new(), None),
             Cells::Rows { sort, size } => no_row(cell, &sort.name, *size),
             Cells::Integers { sort, low, high } => {
                 let (code, what) = match cell.parse::<i64>() {
                     Ok(value) => (
-                        Code::IndividualOutOfRange,
+                        Code::UnknownIndividual,
                         format!(
                             "{value} is not in sort `{}`, the integers {low} to {high}",
                             sort.name
@@ -92,7 +92,7 @@ impl<'t> Cells<'t> {
                 } else {
                     format!("sort `{}` has no individual {}", sort.name, shown(cell))
                 };
-                (Code::UnknownLabel, what, help)
+                (Code::UnknownIndividual, what, help)
             }
         }
     }
@@ -105,7 +105,7 @@ fn no_row(cell: &str, sort: &str, size: usize) -> (Code, String, Option<String>)
     };
     match cell.parse::<i64>() {
         Ok(value) => (
-            Code::IndividualOutOfRange,
+            Code::UnknownIndividual,
             format!("there is no individual {value} of sort `{sort}`: {range}"),
             (value == size as i64).then(|| "rows are counted from 0".to_string()),
         ),

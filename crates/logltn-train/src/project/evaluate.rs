@@ -2,31 +2,12 @@
 
 use logltn::theory::{Formula, FormulaKind, PredicateId, Term, TermKind};
 use logltn::{
-    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlannedAxiom, Request,
-    Semantics,
+    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics,
 };
-
+use logltn_learn::Evaluated;
 use rustc_hash::FxHashSet;
 
 use super::{NumberTable, Project};
-
-/// What came out.
-#[derive(Clone, Debug)]
-pub struct Evaluated {
-    /// The axioms, families written out.
-    pub axioms: Vec<PlannedAxiom>,
-    /// The truth of each of them, a log in the log semantics.
-    pub truths: Vec<f64>,
-    /// The truth of the whole theory.
-    pub sat: f64,
-    /// What training would minimise.
-    pub loss: f64,
-    /// For each predicate given by numbers, the derivative of the loss by each of its numbers. Empty if they
-    /// were not asked for.
-    pub gradients: Vec<Option<Vec<f64>>>,
-    /// What the plan warns of.
-    pub warnings: Diagnostics,
-}
 
 /// Where the numbers of a request are.
 struct Answer<'p> {
@@ -62,7 +43,7 @@ impl Project {
         self.evaluate_with(semantics, parameters, gradients, |engine| {
             let answers = self.answers(engine)?;
             for (request, answer) in answers.iter().enumerate() {
-                let width = answer.table.columns();
+                let width = answer.table.columns;
                 let rows = engine.numbers_mut(request).chunks_exact_mut(width);
                 for (row, start) in rows.zip(&answer.starts) {
                     if let Some(start) = start {
@@ -84,26 +65,8 @@ impl Project {
     ) -> Result<Evaluated, Diagnostics> {
         let mut engine = Engine::<f64>::new(self.plan(semantics)?);
         fill_in(&mut engine)?;
-        let value = if gradients {
-            engine.evaluate_with_gradients(parameters)?
-        } else {
-            engine.evaluate(parameters)?
-        };
-        let truths = value.axioms.iter().map(|axiom| axiom.truth).collect();
-        let (sat, loss) = (value.sat, value.loss);
-        let gradients = if gradients {
-            self.gradients(&engine)
-        } else {
-            Vec::new()
-        };
-        Ok(Evaluated {
-            axioms: engine.plan().axioms().to_vec(),
-            truths,
-            sat,
-            loss,
-            gradients,
-            warnings: engine.plan().warnings().clone(),
-        })
+        let numbers = self.numbers.iter().map(|table| table.as_deref());
+        Evaluated::of(&mut engine, parameters, gradients.then_some(numbers))
     }
 
     /// For each request of the engine, where its numbers are.
@@ -139,7 +102,7 @@ impl Project {
             .collect();
         // A request for every row there can be also has rows that no axiom looks at.
         let unknown = starts.contains(&None) && self.is_applied_to_learnable(predicate);
-        if unknown || request.width != table.columns() {
+        if unknown || request.width != table.columns {
             return Err(self.not_among_numbers(predicate, "a learnable constant"));
         }
         Ok(Answer { table, starts })
@@ -204,29 +167,5 @@ impl Project {
             declared.name
         ))
         .at(&self.theory().source, declared.span, "")
-    }
-
-    fn gradients(&self, engine: &Engine<f64>) -> Vec<Option<Vec<f64>>> {
-        let mut gradients: Vec<Option<Vec<f64>>> = (self.numbers.iter())
-            .map(|table| table.as_ref().map(|t| vec![0.0; t.values.len()]))
-            .collect();
-        for (index, request) in engine.requests().iter().enumerate() {
-            let predicate = request.predicate.index();
-            let (Some(table), Some(sum)) = (&self.numbers[predicate], &mut gradients[predicate])
-            else {
-                continue;
-            };
-            let by_rows = engine.gradient(index).chunks_exact(table.columns());
-            for (row, by) in by_rows.enumerate() {
-                let Some(range) = table.row(request.row(row)) else {
-                    continue;
-                };
-                sum[range]
-                    .iter_mut()
-                    .zip(by)
-                    .for_each(|(sum, by)| *sum += by);
-            }
-        }
-        gradients
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use logltn_data::{Array, Field, Values};
+use logltn_learn::Points;
 
 /// The features of all individuals of a sort, every field of an individual after the other.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,9 +46,17 @@ impl Features {
         Features { width, values }
     }
 
+    /// As points in a space.
+    pub fn points(&self) -> Points<'_> {
+        Points {
+            width: self.width,
+            values: &self.values,
+        }
+    }
+
     /// How many individuals there are.
     pub fn rows(&self) -> usize {
-        self.values.len().checked_div(self.width).unwrap_or(0)
+        self.points().rows()
     }
 
     /// The numbers of one individual.

@@ -125,7 +125,7 @@ impl Check<'_, '_> {
             self.report.push(
                 span,
                 "not a box",
-                Diagnostic::error(Code::NotABox, format!(
+                Diagnostic::error(Code::WrongShape, format!(
                     "`containment` takes boxes of four numbers (xmin, ymin, xmax, ymax), but `{input}` has {width}"
                 )),
             );

@@ -13,16 +13,15 @@
 //! ```
 
 mod cells;
-mod distances;
 mod evaluate;
 mod evaluation_labels;
 mod features;
 mod inputs;
-mod network_fields;
+mod knowledge;
+mod metrics;
 mod numbers;
 mod outputs;
 mod params;
-mod percentile;
 mod report;
 mod sorts;
 mod tables;
@@ -35,16 +34,15 @@ use logltn::theory::{ColumnSort, SortId, SortKind};
 use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, Output, Theory};
 use logltn_data::problems::Problems;
 use logltn_data::{CsvFile, Field, read_fields};
+use logltn_learn::{Distance, distances};
 
 use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
 
-pub use evaluate::Evaluated;
 pub use features::{FeatureFile, Features, FieldShape, scaled};
-pub(crate) use network_fields::NetworkField;
 pub use numbers::NumberTable;
 
 use cells::Cells;
-use network_fields::NetworkFields;
+use knowledge::FieldsRead;
 use report::Report;
 
 /// A theory, grounded: what a manifest and the files it names say, checked against each other.
@@ -59,7 +57,7 @@ pub struct Project {
     /// The numbers of each predicate that is given by a file of numbers, in the order of the theory.
     pub numbers: Vec<Option<NumberTable>>,
     features: BTreeMap<String, FeatureFile>,
-    network_fields: NetworkFields,
+    fields_read: FieldsRead,
 }
 
 impl Project {
@@ -79,7 +77,7 @@ impl Project {
             return None;
         };
         let theory = read_theory(&mut report, source, &labels);
-        let distances = distances::distances(&theory);
+        let distances = distances(&theory);
         let mut measured: BTreeSet<String> = (distances.iter())
             .flat_map(|d| d.sorts)
             .map(|sort| theory[sort].name.clone())
@@ -122,7 +120,7 @@ impl Project {
             outputs,
             numbers,
             features: features.files,
-            network_fields: NetworkFields::default(),
+            fields_read: FieldsRead::default(),
             manifest,
         })
     }
@@ -249,7 +247,7 @@ fn check_distances(
     report: &mut Report<'_>,
     theory: &Theory,
     features: &sorts::FeatureSorts,
-    distances: &[distances::Distance],
+    distances: &[Distance],
 ) {
     let manifest = report.manifest;
     for distance in distances {
@@ -289,7 +287,7 @@ fn check_distances(
             && first != second
         {
             push(Diagnostic::error(
-                Code::DifferentWidths,
+                Code::SizesDisagree,
                 format!(
                     "there is no distance between {first} numbers (`{}`) and {second} (`{}`)",
                     a.name, b.name
@@ -302,7 +300,7 @@ fn check_distances(
 fn set_features(
     report: &mut Report<'_>,
     mut features: BTreeMap<String, Features>,
-    distances: &[distances::Distance],
+    distances: &[Distance],
     theory: &Theory,
     data: &mut Data,
 ) {

@@ -1,6 +1,8 @@
 //! Predicates given by numbers: `logits`, `truth` or `log_truth`, one for every atom there can be.
 
+use std::ops::Deref;
 use std::path::Path;
+use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, Predicate, SortId};
 use logltn::{Code, Data, Diagnostic, Diagnostics, Output, OutputKind, Theory};
@@ -15,32 +17,14 @@ use crate::manifest::{Grounding, Output as ManifestOutput, Spanned};
 pub struct NumberTable {
     /// The names of the columns; those of a file without a header are made up.
     pub header: Vec<String>,
-    /// How many rows the file has.
-    pub rows: usize,
-    /// Row-major, as many to a row as the header has names.
-    pub values: Vec<f64>,
-    /// The sizes of the argument sorts that a row stands for: all, or all but the last.
-    pub sizes: Vec<usize>,
+    /// The numbers, shared with whoever evaluates them.
+    pub numbers: Arc<logltn_learn::Numbers>,
 }
 
-impl NumberTable {
-    /// How many numbers a row has.
-    pub fn columns(&self) -> usize {
-        self.header.len()
-    }
-
-    /// Where in `values` the row of these individuals is; `None` if the file has nothing about one of them.
-    pub fn row(&self, individuals: &[u32]) -> Option<std::ops::Range<usize>> {
-        let mut row = 0;
-        for (&individual, &size) in individuals.iter().zip(&self.sizes) {
-            let individual = individual as usize;
-            if individual >= size {
-                return None;
-            }
-            row = row * size + individual;
-        }
-        let start = row * self.columns();
-        Some(start..start + self.columns())
+impl Deref for NumberTable {
+    type Target = logltn_learn::Numbers;
+    fn deref(&self) -> &logltn_learn::Numbers {
+        &self.numbers
     }
 }
 
@@ -217,12 +201,12 @@ pub(super) fn read(
     } else {
         output
     };
-    let table = NumberTable {
-        header,
-        rows: numbers.rows,
+    let numbers = Arc::new(logltn_learn::Numbers {
+        columns: numbers.columns,
         values: numbers.values,
         sizes: row_sizes,
-    };
+    });
+    let table = NumberTable { header, numbers };
     Some((output, table))
 }
 

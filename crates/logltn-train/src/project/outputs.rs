@@ -94,14 +94,14 @@ pub(super) fn softmax_fits(
         // Reported with the other misfits of manifest and theory.
         None => return false,
         Some(ArgumentSort::Vector(_)) => Diagnostic::error(
-            Code::NoClassArgument,
+            Code::NoClasses,
             format!(
                 "`{name}` cannot be a softmax: its last argument is a vector, which picks no class"
             ),
         ),
         Some(ArgumentSort::Sort(sort)) => match data.size(*sort) {
             0 | 1 => Diagnostic::error(
-                Code::SoftmaxOfOneClass,
+                Code::NoClasses,
                 format!(
                     "`{name}` cannot be a softmax: sort `{}` has {}, and a softmax over one class is always 1",
                     theory[*sort].name,

@@ -2,8 +2,9 @@
 
 use logltn::theory::SortId;
 use logltn::{Code, ConstantData, Data, Diagnostic, Theory};
+use logltn_learn::percentile;
 
-use super::percentile::percentile;
+use super::features::Features;
 use super::report::Report;
 use super::sorts::FeatureSorts;
 use crate::manifest::{Constant, Param, Spanned};
@@ -49,7 +50,7 @@ fn percentile_of(
             whole,
             "no distance",
             Diagnostic::error(
-                Code::DifferentWidths,
+                Code::SizesDisagree,
                 format!(
                     "`params.{name}`: there is no distance between {} numbers (`{}`) and {} (`{}`)",
                     a.width, first.value, b.width, second.value
@@ -59,7 +60,7 @@ fn percentile_of(
         return None;
     }
     let other = (first.value != second.value).then_some(b);
-    let found = percentile(a, other, percent.value);
+    let found = percentile(a.points(), other.map(Features::points), percent.value);
     if found.is_none() {
         report.push(
             whole,
@@ -102,7 +103,7 @@ pub(super) fn read_constants(
                     report.push(
                         row.span,
                         "no such row",
-                        Diagnostic::error(Code::IndividualOutOfRange, format!(
+                        Diagnostic::error(Code::UnknownIndividual, format!(
                             "`constants.{}`: there is no individual {} of sort `{sort}`: {range}",
                             declared.name, row.value
                         )),
@@ -138,7 +139,7 @@ fn check_length(
         report.push(
             length.span,
             "",
-            Diagnostic::error(Code::DifferentWidths, format!(
+            Diagnostic::error(Code::SizesDisagree, format!(
                 "`constants.{constant}` is a vector of {}, but the individuals of sort `{sort}` have {width} numbers",
                 length.value
             ))

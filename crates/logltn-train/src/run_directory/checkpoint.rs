@@ -4,106 +4,85 @@ use std::collections::BTreeMap;
 
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::parse_safetensors;
+use logltn_learn::{NamedTensor, State};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// A tensor's name, its shape, and its numbers in row-major order.
-pub type CheckpointTensor = (String, Vec<usize>, Vec<f32>);
-
-/// Everything that a run needs to go on, or the final weights: tensors, and facts about them as text (step, epoch, random
-/// state).
+/// The bytes of a file with the state of a training, or its final weights. They depend on nothing else, and not on the
+/// order of the tensors.
 ///
-/// In a file it is a safetensors file, the facts in the header's `__metadata__`, so that other programs can read it:
+/// It is a safetensors file, the facts in the header's `__metadata__`, so that other programs can read it:
 ///
 /// ```
-/// use logltn_train::run_directory::Checkpoint;
-/// let checkpoint = Checkpoint {
+/// use logltn_learn::State;
+/// use logltn_train::run_directory::{decode, encode};
+/// let state = State {
 ///     tensors: vec![("layer.bias".into(), vec![3], vec![0.5, -1.0, 0.0])],
-///     meta: [("step".to_string(), "12".to_string())].into(),
+///     facts: [("step".to_string(), "12".to_string())].into(),
 /// };
-/// let bytes = checkpoint.encode()?;
-/// assert_eq!(Checkpoint::decode(&bytes, "a.safetensors")?, checkpoint);
+/// let bytes = encode(&state)?;
+/// assert_eq!(decode(&bytes, "a.safetensors")?, state);
 /// # Ok::<(), logltn::Diagnostics>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Checkpoint {
-    /// The tensors. [`Checkpoint::decode`] gives them in the order of their names.
-    pub tensors: Vec<CheckpointTensor>,
-    /// The facts.
-    pub meta: BTreeMap<String, String>,
+///
+/// The `safetensors` crate is not used: it writes the metadata in the order of a hash map, which is another one in
+/// every process.
+///
+/// # Errors
+/// If there are no tensors, two of one name, one whose shape does not fit its numbers, or one with a number that is
+/// not finite: what [`decode`] would refuse must not replace a checkpoint that can be read.
+pub fn encode(state: &State) -> Result<Vec<u8>, Diagnostics> {
+    let mut tensors: Vec<&NamedTensor> = state.tensors.iter().collect();
+    tensors.sort_by(|a, b| a.0.cmp(&b.0));
+    check(&tensors)?;
+
+    // `serde_json::Map` keeps its keys sorted.
+    let mut header = Map::new();
+    if !state.facts.is_empty() {
+        header.insert("__metadata__".into(), json!(state.facts));
+    }
+    let mut end = 0;
+    for (name, shape, values) in &tensors {
+        let begin = end;
+        end += size_of_val(values.as_slice());
+        header.insert(
+            name.clone(),
+            json!({ "dtype": "F32", "shape": shape, "data_offsets": [begin, end] }),
+        );
+    }
+    let mut header = Value::Object(header).to_string();
+    // The numbers start at a multiple of eight bytes, for readers that map the file into memory.
+    header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
+
+    let mut bytes = Vec::with_capacity(8 + header.len() + end);
+    bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(header.as_bytes());
+    for (_, _, values) in &tensors {
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    }
+    Ok(bytes)
 }
 
-impl Checkpoint {
-    /// The tensor of a name.
-    pub fn tensor(&self, name: &str) -> Option<(&[usize], &[f32])> {
-        self.tensors
-            .iter()
-            .find(|(known, _, _)| known == name)
-            .map(|(_, shape, values)| (shape.as_slice(), values.as_slice()))
-    }
-
-    /// The bytes of the file. The order of `tensors` does not matter.
-    ///
-    /// The `safetensors` crate is not used: it writes the metadata in the order of a hash map, which is another one in
-    /// every process.
-    ///
-    /// # Errors
-    /// If there are no tensors, two of one name, one whose shape does not fit its numbers, or one with a number that is
-    /// not finite: what [`Checkpoint::decode`] would refuse must not replace a checkpoint that can be read.
-    pub fn encode(&self) -> Result<Vec<u8>, Diagnostics> {
-        let mut tensors: Vec<&CheckpointTensor> = self.tensors.iter().collect();
-        tensors.sort_by(|a, b| a.0.cmp(&b.0));
-        check(&tensors)?;
-
-        // `serde_json::Map` keeps its keys sorted.
-        let mut header = Map::new();
-        if !self.meta.is_empty() {
-            header.insert("__metadata__".into(), json!(self.meta));
-        }
-        let mut end = 0;
-        for (name, shape, values) in &tensors {
-            let begin = end;
-            end += size_of_val(values.as_slice());
-            header.insert(
-                name.clone(),
-                json!({ "dtype": "F32", "shape": shape, "data_offsets": [begin, end] }),
-            );
-        }
-        let mut header = Value::Object(header).to_string();
-        // The numbers start at a multiple of eight bytes, for readers that map the file into memory.
-        header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
-
-        let mut bytes = Vec::with_capacity(8 + header.len() + end);
-        bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(header.as_bytes());
-        for (_, _, values) in &tensors {
-            bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-        }
-        Ok(bytes)
-    }
-
-    /// Reads the bytes of a file; `name` stands for it in messages.
-    ///
-    /// # Errors
-    /// If they are not those of a whole safetensors file.
-    pub fn decode(bytes: &[u8], name: &str) -> Result<Checkpoint, Diagnostics> {
-        let tensors = parse_safetensors(bytes, name)?
-            .into_iter()
-            .map(|field| {
-                let values = field.array.to_f32();
-                (field.name.unwrap_or_default(), field.array.shape, values)
-            })
-            .collect();
-        Ok(Checkpoint {
-            tensors,
-            meta: metadata(bytes, name)?,
+/// Reads the bytes of a file; `name` stands for it in messages. The tensors come in the order of their names.
+///
+/// # Errors
+/// If they are not those of a whole safetensors file.
+pub fn decode(bytes: &[u8], name: &str) -> Result<State, Diagnostics> {
+    let tensors = parse_safetensors(bytes, name)?
+        .into_iter()
+        .map(|field| {
+            let values = field.array.to_f32();
+            (field.name.unwrap_or_default(), field.array.shape, values)
         })
-    }
+        .collect();
+    Ok(State {
+        tensors,
+        facts: metadata(bytes, name)?,
+    })
 }
-
-fn check(sorted: &[&CheckpointTensor]) -> Result<(), Diagnostics> {
+fn check(sorted: &[&NamedTensor]) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
-    let mut wrong = |text: String| problems.push(Diagnostic::error(Code::CheckpointDamaged, text));
+    let mut wrong = |text: String| problems.push(Diagnostic::error(Code::RunDamaged, text));
     if sorted.is_empty() {
         wrong("the checkpoint holds no tensors".into());
     }
@@ -146,7 +125,7 @@ fn metadata(bytes: &[u8], name: &str) -> Result<BTreeMap<String, String>, Diagno
         .unwrap_or_default();
     let header: Header = serde_json::from_slice(header).map_err(|error| {
         Diagnostic::error(
-            Code::CheckpointDamaged,
+            Code::RunDamaged,
             format!("{name}: the metadata in the header cannot be read: {error}"),
         )
         .help("the file is damaged: write it again")

@@ -31,9 +31,10 @@ use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::read_bytes;
+use logltn_learn::State;
 
 pub use atomic::write_atomically;
-pub use checkpoint::{Checkpoint, CheckpointTensor};
+pub use checkpoint::{decode, encode};
 pub use metrics_log::MetricsLog;
 pub use record::{RecordReader, StepRecord};
 pub use run_info::{AxiomInfo, RunInfo, RunStatus, utc_time};
@@ -43,7 +44,8 @@ use lock::Lock;
 /// The folder of one run. See the [module](self) for what is in it.
 ///
 /// ```
-/// use logltn_train::run_directory::{Checkpoint, RunDirectory};
+/// use logltn_learn::State;
+/// use logltn_train::run_directory::RunDirectory;
 /// let folder = tempfile::tempdir().unwrap();
 /// let dir = folder.path().join("a");
 /// let run = RunDirectory::create(&dir)?;
@@ -51,9 +53,9 @@ use lock::Lock;
 /// run.write_manifest("theory = \"theory.ltn\"\n")?;
 /// assert!(run.checkpoint()?.is_none());
 ///
-/// let checkpoint = Checkpoint {
+/// let checkpoint = State {
 ///     tensors: vec![("w".into(), vec![2], vec![1.0, 2.0])],
-///     meta: [("step".to_string(), "100".to_string())].into(),
+///     facts: [("step".to_string(), "100".to_string())].into(),
 /// };
 /// let mut log = run.metrics_log(&["covered".into()], &["ari".into()], None)?;
 /// run.write_checkpoint(&mut log, &checkpoint)?;
@@ -205,28 +207,28 @@ impl RunDirectory {
     pub fn write_checkpoint(
         &self,
         log: &mut MetricsLog,
-        checkpoint: &Checkpoint,
+        checkpoint: &State,
     ) -> Result<(), Diagnostics> {
-        let bytes = checkpoint.encode()?;
+        let bytes = encode(checkpoint)?;
         log.sync()?;
         write_atomically(&self.file("checkpoint.safetensors"), &bytes)?;
         Ok(())
     }
 
     /// The newest checkpoint, if one was written.
-    pub fn checkpoint(&self) -> Result<Option<Checkpoint>, Diagnostics> {
+    pub fn checkpoint(&self) -> Result<Option<State>, Diagnostics> {
         read_if_there(&self.file("checkpoint.safetensors"))
     }
 
     /// Writes the final weights. The file's bytes depend on `weights` only, so its `meta` should hold nothing of the
     /// time or the machine.
-    pub fn write_weights(&self, weights: &Checkpoint) -> Result<(), Diagnostics> {
-        write_atomically(&self.file("weights.safetensors"), &weights.encode()?)?;
+    pub fn write_weights(&self, weights: &State) -> Result<(), Diagnostics> {
+        write_atomically(&self.file("weights.safetensors"), &encode(weights)?)?;
         Ok(())
     }
 
     /// The final weights, if the run is finished.
-    pub fn weights(&self) -> Result<Option<Checkpoint>, Diagnostics> {
+    pub fn weights(&self) -> Result<Option<State>, Diagnostics> {
         read_if_there(&self.file("weights.safetensors"))
     }
 
@@ -247,10 +249,10 @@ impl RunDirectory {
     }
 }
 
-fn read_if_there(path: &Path) -> Result<Option<Checkpoint>, Diagnostics> {
+fn read_if_there(path: &Path) -> Result<Option<State>, Diagnostics> {
     if !path.exists() {
         return Ok(None);
     }
     let bytes = read_bytes(path)?;
-    Checkpoint::decode(&bytes, &path.display().to_string()).map(Some)
+    decode(&bytes, &path.display().to_string()).map(Some)
 }

@@ -7,19 +7,21 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
+use logltn_learn::{NamedTensor, State};
+
 use super::*;
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-fn checkpoint(step: u64) -> Checkpoint {
-    Checkpoint {
+fn checkpoint(step: u64) -> State {
+    State {
         tensors: vec![
             ("b".into(), vec![2], vec![step as f32, -1.5]),
             ("a".into(), vec![2, 3], vec![0.0, 1.0, 2.0, 3.0, 4.0, -0.0]),
         ],
-        meta: [
+        facts: [
             ("step".to_string(), step.to_string()),
             ("epoch".to_string(), "1".to_string()),
             ("random".to_string(), "3405691582".to_string()),
@@ -151,24 +153,24 @@ fn leftovers_are_cleared_away() {
 
 #[test]
 fn the_bytes_of_a_checkpoint_depend_on_its_content_only() {
-    let bytes = checkpoint(3).encode().unwrap();
+    let bytes = encode(&checkpoint(3)).unwrap();
     let mut turned = checkpoint(3);
     turned.tensors.reverse();
-    assert_eq!(turned.encode().unwrap(), bytes);
-    assert_ne!(checkpoint(4).encode().unwrap(), bytes);
+    assert_eq!(encode(&turned).unwrap(), bytes);
+    assert_ne!(encode(&checkpoint(4)).unwrap(), bytes);
     // The numbers start at a multiple of eight.
     assert_eq!((bytes.len() - 8 * 4) % 8, 0);
 }
 
 #[test]
 fn other_programs_can_read_a_checkpoint() {
-    let bytes = checkpoint(3).encode().unwrap();
+    let bytes = encode(&checkpoint(3)).unwrap();
     let read = safetensors::SafeTensors::deserialize(&bytes).unwrap();
     let a = read.tensor("a").unwrap();
     assert_eq!(a.shape(), [2, 3]);
     assert_eq!(a.data()[4..8], 1.0f32.to_le_bytes());
     let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
-    let expected: HashMap<String, String> = checkpoint(3).meta.into_iter().collect();
+    let expected: HashMap<String, String> = checkpoint(3).facts.into_iter().collect();
     assert_eq!(header.metadata(), &Some(expected));
 }
 
@@ -179,7 +181,7 @@ fn a_checkpoint_that_could_not_be_read_is_not_written() {
     let (axioms, metrics) = names();
     let mut log = run.metrics_log(&axioms, &metrics, None).unwrap();
     run.write_checkpoint(&mut log, &checkpoint(1)).unwrap();
-    let tensor = |name: &str, shape: &[usize], values: &[f32]| -> CheckpointTensor {
+    let tensor = |name: &str, shape: &[usize], values: &[f32]| -> NamedTensor {
         (name.into(), shape.to_vec(), values.to_vec())
     };
     let wrong = [
@@ -199,9 +201,9 @@ fn a_checkpoint_that_could_not_be_read_is_not_written() {
         ),
     ];
     for (tensors, expected) in wrong {
-        let bad = Checkpoint {
+        let bad = State {
             tensors,
-            meta: BTreeMap::new(),
+            facts: BTreeMap::new(),
         };
         let text = run
             .write_checkpoint(&mut log, &bad)
@@ -209,7 +211,7 @@ fn a_checkpoint_that_could_not_be_read_is_not_written() {
             .to_string();
         assert!(text.contains(expected), "{text}");
         let kept = run.checkpoint().unwrap().unwrap();
-        assert_eq!(kept.meta["step"], "1");
+        assert_eq!(kept.facts["step"], "1");
         assert_eq!(kept.tensor("b"), Some((&[2][..], &[1.0, -1.5][..])));
     }
 }
@@ -218,7 +220,7 @@ fn a_checkpoint_that_could_not_be_read_is_not_written() {
 fn a_damaged_checkpoint_is_named() {
     let folder = folder();
     let run = RunDirectory::create(folder.path()).unwrap();
-    let bytes = checkpoint(1).encode().unwrap();
+    let bytes = encode(&checkpoint(1)).unwrap();
     fs::write(
         run.file("checkpoint.safetensors"),
         &bytes[..bytes.len() - 1],
@@ -227,7 +229,7 @@ fn a_damaged_checkpoint_is_named() {
     let text = run.checkpoint().unwrap_err().to_string();
     assert!(text.contains("checkpoint.safetensors"), "{text}");
     let strange = b"\x20\0\0\0\0\0\0\0{\"__metadata__\":{\"step\":[1,2,3]}}";
-    assert!(Checkpoint::decode(strange, "a").is_err());
+    assert!(decode(strange, "a").is_err());
 }
 
 #[test]
@@ -352,34 +354,34 @@ fn a_line_that_is_no_record_is_named() {
     assert_eq!(run.records().unwrap().count(), 1);
 }
 
-fn any_checkpoint() -> impl Strategy<Value = Checkpoint> {
+fn any_checkpoint() -> impl Strategy<Value = State> {
     let values = prop::collection::vec(-1e30f32..1e30, 1..12);
     let tensors = prop::collection::btree_map(".{0,6}", values, 1..6);
     let meta = prop::collection::btree_map(".{0,6}", ".{0,20}", 0..4);
-    (tensors, meta).prop_map(|(tensors, meta)| Checkpoint {
+    (tensors, meta).prop_map(|(tensors, facts)| State {
         tensors: (tensors.into_iter())
             .map(|(name, values)| (name, vec![1, values.len()], values))
             .collect(),
-        meta,
+        facts,
     })
 }
 
 proptest! {
     #[test]
     fn checkpoints_come_back_bit_for_bit(checkpoint in any_checkpoint()) {
-        let bytes = checkpoint.encode().unwrap();
-        let read = Checkpoint::decode(&bytes, "a").unwrap();
+        let bytes = encode(&checkpoint).unwrap();
+        let read = decode(&bytes, "a").unwrap();
         prop_assert_eq!(&read, &checkpoint);
-        prop_assert_eq!(read.encode().unwrap(), bytes);
+        prop_assert_eq!(encode(&read).unwrap(), bytes);
     }
 
     #[test]
-    fn no_bytes_make_decoding_panic(mut bytes in any_checkpoint().prop_map(|c| c.encode().unwrap()),
+    fn no_bytes_make_decoding_panic(mut bytes in any_checkpoint().prop_map(|c| encode(&c).unwrap()),
                                     at in any::<prop::sample::Index>(), byte in any::<u8>(), keep in any::<prop::sample::Index>()) {
         let at = at.index(bytes.len());
         bytes[at] = byte;
         bytes.truncate(1 + keep.index(bytes.len()));
-        let _ = Checkpoint::decode(&bytes, "a");
+        let _ = decode(&bytes, "a");
     }
 
     #[test]

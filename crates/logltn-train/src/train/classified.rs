@@ -3,6 +3,8 @@
 use logltn::Diagnostics;
 use logltn::theory::{ArgumentSort, PredicateId};
 
+use logltn_learn::largest;
+
 use super::Trainer;
 use crate::project::Features;
 
@@ -44,19 +46,15 @@ impl Trainer {
             }
             let features = Features::of(&self.project.features_of(sort)?);
             let individuals: Vec<u32> = (0..features.rows() as u32).collect();
-            let Ok(logits) = self.model.predict(id, &individuals, 1) else {
+            let Ok(logits) = self.session.model_mut().predict(id, &individuals, 1) else {
                 continue; // no network of ours
             };
-            self.attached = None;
             let classes = self.project.data.size(class);
             found.push(Classified {
                 predicate: predicate.name.clone(),
                 sort: self.project.theory()[sort].name.clone(),
                 features,
-                class: logits
-                    .chunks_exact(classes)
-                    .map(super::measure::largest)
-                    .collect(),
+                class: logits.chunks_exact(classes).map(largest).collect(),
                 class_names: (0..classes)
                     .map(|c| self.project.theory()[class].individual_name(c))
                     .collect(),

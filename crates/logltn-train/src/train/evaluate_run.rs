@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use logltn::{Code, Diagnostic, Diagnostics, Parameters, Semantics};
+use logltn_learn::{Evaluated, Model, State};
 
-use crate::model::Model;
-use crate::project::{Evaluated, Project};
-use crate::run_directory::{Checkpoint, RunDirectory};
+use crate::project::Project;
+use crate::run_directory::RunDirectory;
 
 /// The truth of every axiom with the weights of the run in `folder`: the final ones, or those of the last
 /// checkpoint if it is not finished.
@@ -26,8 +26,9 @@ pub fn evaluate_run(
 ) -> Result<Evaluated, Diagnostics> {
     let weights = weights_of(folder)?;
     project.evaluate_with(semantics, parameters, gradients, |engine| {
-        let mut model = Model::new(project, 0)?;
-        model.attach(project, engine)?;
+        let knowledge = project.knowledge()?;
+        let mut model = Model::new(&knowledge, 0)?;
+        model.attach(&knowledge, engine)?;
         model.restore(&weights).map_err(|errors| {
             let mut out = Diagnostics::new();
             for error in errors {
@@ -43,14 +44,14 @@ pub fn evaluate_run(
 }
 
 /// The newest weights of a run.
-fn weights_of(folder: &Path) -> Result<Checkpoint, Diagnostics> {
+fn weights_of(folder: &Path) -> Result<State, Diagnostics> {
     let run = RunDirectory::open(folder)?;
     if let Some(weights) = run.weights()? {
         return Ok(weights);
     }
     run.checkpoint()?.ok_or_else(|| {
         Diagnostic::error(
-            Code::NoWeights,
+            Code::NotTrained,
             format!(
                 "{}: the run has no weights yet, not even a checkpoint",
                 folder.display()

@@ -43,9 +43,9 @@ impl Trainer {
         let head = format!(
             "# {} as it was run: seed {}, semantics {}, {} steps.\n",
             manifest.source.name(),
-            self.seed,
-            self.semantics,
-            self.total
+            self.seed(),
+            self.semantics(),
+            self.total()
         );
         head + &resolved
     }

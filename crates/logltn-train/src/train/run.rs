@@ -168,7 +168,7 @@ fn steps(
     let mut metrics = Vec::new();
     while !trainer.is_done() {
         if stop.load(Ordering::Relaxed) {
-            let checkpoint = trainer.checkpoint();
+            let checkpoint = trainer.state();
             directory.write_checkpoint(log, &checkpoint)?;
             return Ok(Outcome::Interrupted {
                 done: trainer.done(),
@@ -202,7 +202,7 @@ fn steps(
         }
         watch.step(&record, trainer.total());
         if trainer.done().is_multiple_of(every) || trainer.is_done() {
-            let checkpoint = trainer.checkpoint();
+            let checkpoint = trainer.state();
             directory.write_checkpoint(log, &checkpoint)?;
         }
         last = Some(record);

@@ -75,37 +75,50 @@ pub(super) struct Active {
 impl Active {
     /// Everything takes part.
     pub fn new(plan: &Plan) -> Active {
-        let mut active = Active {
-            components: (plan.components.iter())
-                .map(|c| ActiveComponent {
-                    offsets: c.offsets.clone(),
-                    chosen: Vec::new(),
-                })
-                .collect(),
-            maps: vec![Vec::new(); plan.maps.len()],
-            wide: vec![Vec::new(); plan.maps.len()],
-            numbering: (plan.requests.iter())
-                .map(|r| Numbering {
-                    codes: Vec::new(),
-                    complete: r.complete,
-                    by_code: match r.grid() {
-                        grid if !r.complete && grid <= MAX_TABLE => vec![0; grid as usize],
-                        _ => Vec::new(),
-                    },
-                })
-                .collect(),
-            bases: (plan.programs.iter())
-                .map(|p| vec![0; p.slots.len()])
-                .collect(),
-            times: Vec::new(),
-        };
-        for (component, active) in plan.components.iter().zip(&mut active.components) {
-            if component.batched.is_some() {
-                active.chosen = (0..component.len() as u32).collect();
+        let mut active = Active::default();
+        active.renew(plan, (0, 0, 0));
+        active
+    }
+
+    /// Everything takes part again, of a plan whose first so many components, maps and requests are as they were.
+    pub fn renew(&mut self, plan: &Plan, (components, maps, requests): (usize, usize, usize)) {
+        self.components.truncate(components);
+        for (i, component) in plan.components.iter().enumerate() {
+            let batched = component.batched.is_some();
+            if i < components && !batched {
+                continue;
+            }
+            let active = ActiveComponent {
+                offsets: component.offsets.clone(),
+                chosen: match batched {
+                    true => (0..component.len() as u32).collect(),
+                    false => Vec::new(),
+                },
+            };
+            match self.components.get_mut(i) {
+                Some(known) => *known = active,
+                None => self.components.push(active),
             }
         }
-        active.number(plan, false);
-        active
+        self.maps.truncate(maps);
+        self.maps.resize(plan.maps.len(), Vec::new());
+        self.wide.truncate(maps);
+        self.wide.resize(plan.maps.len(), Vec::new());
+        self.numbering.truncate(requests);
+        for request in &plan.requests[self.numbering.len()..] {
+            self.numbering.push(Numbering {
+                codes: Vec::new(),
+                complete: request.complete,
+                by_code: match request.grid() {
+                    grid if !request.complete && grid <= MAX_TABLE => vec![0; grid as usize],
+                    _ => Vec::new(),
+                },
+            });
+        }
+        self.bases = (plan.programs.iter())
+            .map(|p| vec![0; p.slots.len()])
+            .collect();
+        self.number(plan, maps, requests);
     }
 
     /// Restricts a batched table to some rows. [`Active::number`] must follow.
@@ -136,12 +149,16 @@ impl Active {
         }
     }
 
-    /// Numbers the rows of the requests and fills in the maps: all of them, or only what a batch changes.
-    pub fn number(&mut self, plan: &Plan, only_dynamic: bool) {
-        let concerned = |r: &RequestPlan| (r.dynamic || !only_dynamic) && !r.complete;
+    /// Numbers the rows of the requests and fills in the maps. The first so many maps and requests are there already,
+    /// and change with the batch only.
+    pub fn number(&mut self, plan: &Plan, maps: usize, requests: usize) {
+        let concerned = |request: usize| {
+            let plan = &plan.requests[request];
+            (plan.dynamic || request >= requests) && !plan.complete
+        };
         for (map, plan_map) in plan.maps.iter().enumerate() {
             let component = &plan.components[plan_map.component];
-            if only_dynamic && component.batched.is_none() {
+            if map < maps && component.batched.is_none() {
                 continue;
             }
             let chosen = (component.batched.is_some())
@@ -155,17 +172,16 @@ impl Active {
                 }
             }
         }
-        for (request, numbering) in plan.requests.iter().zip(&mut self.numbering) {
-            if concerned(request) {
-                numbering.codes.clear();
-                numbering.codes.extend_from_slice(&request.constant_codes);
-            }
+        for request in (0..plan.requests.len()).filter(|r| concerned(*r)) {
+            let codes = &mut self.numbering[request].codes;
+            codes.clear();
+            codes.extend_from_slice(&plan.requests[request].constant_codes);
         }
         for map in &plan.maps {
             let MapValues::Rows { request, codes } = &map.values else {
                 continue;
             };
-            if !concerned(&plan.requests[*request]) {
+            if !concerned(*request) {
                 continue;
             }
             let found = &mut self.numbering[*request].codes;
@@ -178,16 +194,14 @@ impl Active {
             }
         }
         self.collect_looked_up_codes(plan, &concerned);
-        for (request, numbering) in plan.requests.iter().zip(&mut self.numbering) {
-            if concerned(request) {
-                numbering.finish();
-            }
+        for request in (0..plan.requests.len()).filter(|r| concerned(*r)) {
+            self.numbering[request].finish();
         }
-        self.fill_row_maps(plan, only_dynamic);
+        self.fill_row_maps(plan, maps);
     }
 
     /// The codes of literals whose row several components determine: what their blocks will look up.
-    fn collect_looked_up_codes(&mut self, plan: &Plan, concerned: &dyn Fn(&RequestPlan) -> bool) {
+    fn collect_looked_up_codes(&mut self, plan: &Plan, concerned: &dyn Fn(usize) -> bool) {
         for (program, exec) in plan.programs.iter().enumerate() {
             // Those for small clauses look up the same.
             let levels = exec.levels[..exec.quantifier_levels].iter();
@@ -196,7 +210,7 @@ impl Active {
                     let ResolveTable::Request(request) = resolve.table else {
                         continue;
                     };
-                    if !concerned(&plan.requests[request]) {
+                    if !concerned(request) {
                         continue;
                     }
                     let mut blocks = Blocks::for_collecting(exec);
@@ -215,14 +229,14 @@ impl Active {
         }
     }
 
-    fn fill_row_maps(&mut self, plan: &Plan, only_dynamic: bool) {
+    fn fill_row_maps(&mut self, plan: &Plan, maps: usize) {
         for (map, plan_map) in plan.maps.iter().enumerate() {
             let MapValues::Rows { request, codes } = &plan_map.values else {
                 continue;
             };
             let (request, numbering) = (&plan.requests[*request], &self.numbering[*request]);
             let component = &plan.components[plan_map.component];
-            if only_dynamic && !request.dynamic && component.batched.is_none() {
+            if map < maps && !request.dynamic && component.batched.is_none() {
                 continue;
             }
             let width = request.width as u32;

@@ -17,13 +17,14 @@ mod share;
 
 use std::sync::Arc;
 
+use crate::data::ColumnData;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::operators::Settings;
 use crate::parameters::{AxiomParameters, Parameters};
 use crate::plan::physical::{Node, Physical};
 use crate::plan::program::NodeKind;
 use crate::plan::{ArgumentShape, Plan};
-use crate::theory::{PredicateId, TableId};
+use crate::theory::{PredicateId, SortId, TableId};
 use crate::vector::Real;
 
 use active::Active;
@@ -147,51 +148,29 @@ impl<T: Real> Engine<T> {
     /// An engine for a plan, with every row of every table.
     pub fn new(plan: impl Into<Arc<Plan>>) -> Engine<T> {
         let plan: Arc<Plan> = plan.into();
-        let parts: Vec<Part> = (plan.programs.iter().enumerate())
-            .flat_map(|(program, exec)| exec.roots.iter().map(move |&root| (program, root)))
-            .map(|(program, root)| Part {
-                program,
-                root,
-                fused: None,
-                fit: Fit::default(),
-            })
-            .collect();
-        let active = Active::new(&plan);
-        let requests = (plan.requests.iter())
-            .map(|r| Request {
-                predicate: r.predicate,
-                shape: r.shape.clone(),
-                width: r.width,
-                arity: r.extents.len(),
-                rows: 0,
-                individuals: Vec::new(),
-            })
-            .collect();
-        let count = plan.requests.len();
         let axioms = plan.axioms.len();
         let over_axioms = OverAxioms::new(plan.axioms.iter().map(|a| a.weight).collect());
         let eps = plan.semantics.stable_eps;
-        let wanted = wanted_literals(&plan);
         let mut engine = Engine {
             ground: Ground {
+                active: Active::new(&plan),
                 plan,
-                active,
-                literals: vec![Literals::default(); count],
+                literals: Vec::new(),
                 tables: Tables::default(),
             },
-            requests,
-            numbers: vec![Vec::new(); count],
-            gradients: vec![Vec::new(); count],
+            requests: Vec::new(),
+            numbers: Vec::new(),
+            gradients: Vec::new(),
             fusing: Fusing::default(),
             own: vec![AxiomParameters::default(); axioms],
             settings: vec![Settings::new(&Parameters::default(), eps); axioms],
-            wanted,
+            wanted: Vec::new(),
             exponentials: Vec::new(),
             scratch: Vec::new(),
             lanes: Vec::new(),
-            totals: Vec::with_capacity(parts.len()),
-            attained_by: Vec::with_capacity(parts.len()),
-            parts,
+            totals: Vec::new(),
+            attained_by: Vec::new(),
+            parts: Vec::new(),
             over_axioms,
             derivatives: vec![0.0; axioms],
             evaluation: Evaluation {
@@ -199,9 +178,76 @@ impl<T: Real> Engine<T> {
                 ..Evaluation::default()
             },
         };
-        engine.list_rows(false);
-        engine.assign_lanes();
+        engine.take_over_plan(0);
         engine
+    }
+
+    /// Takes over what the plan says about its axioms and requests, of which the first so many are as they were.
+    fn take_over_plan(&mut self, fixed: usize) {
+        let plan = &self.ground.plan;
+        let programs = plan.programs.iter().enumerate();
+        let roots = programs.flat_map(|(p, exec)| exec.roots.iter().map(move |&root| (p, root)));
+        let part = |(program, root)| Part {
+            program,
+            root,
+            fused: None,
+            fit: Fit::default(),
+        };
+        self.parts = roots.map(part).collect();
+        self.totals.reserve(self.parts.len());
+        self.attained_by.reserve(self.parts.len());
+        let count = plan.requests.len();
+        self.requests.truncate(fixed);
+        self.requests
+            .extend(plan.requests[fixed..].iter().map(|r| Request {
+                predicate: r.predicate,
+                shape: r.shape.clone(),
+                width: r.width,
+                arity: r.extents.len(),
+                rows: 0,
+                individuals: Vec::new(),
+            }));
+        self.ground.literals.resize(count, Literals::default());
+        self.numbers.resize(count, Vec::new());
+        self.gradients.resize(count, Vec::new());
+        self.wanted = wanted_literals(plan);
+        self.list_rows(fixed);
+        self.assign_lanes();
+    }
+
+    /// Gives the rows of tables, and the sizes of sorts, that come with each call ([`Data::set_streamed`](crate::Data::set_streamed),
+    /// [`Data::set_streamed_size`](crate::Data::set_streamed_size)). What depends on them is planned anew, and the requests change accordingly; batches
+    /// are all rows again. Whatever is not given stays as it is. After an error nothing has come.
+    ///
+    /// ```
+    /// use logltn::{ColumnData, Data, Engine, Output, Plan, Semantics, Source, Theory};
+    /// let theory = Theory::parse(Source::new("t", "
+    ///     sort Image  sort Digit = 0..9  table sums(x: Image, y: Image, n: Int)  predicate digit(Image, Digit)
+    ///     axiom addition: forall (x, y, n) in sums. exists a, b: Digit where a + b = n. digit(x, a) and digit(y, b)"))?;
+    /// let mut data = Data::new(&theory);
+    /// data.set_streamed("sums")?;
+    /// data.set_streamed_size("Image")?;
+    /// let mut engine = Engine::<f32>::new(Plan::new(&data, &[Output::softmax()], &Semantics::default())?);
+    /// let (sums, image) = (theory.table("sums").unwrap(), theory.sort("Image").unwrap());
+    /// engine.stream(&[(image, 4)], vec![(sums, vec![
+    ///     ColumnData::Individuals(vec![0, 2]),
+    ///     ColumnData::Individuals(vec![1, 3]),
+    ///     ColumnData::Int(vec![7, 12]),
+    /// ])])?;
+    /// assert_eq!(engine.requests()[0].individuals(), [0, 1, 2, 3]);
+    /// assert_eq!(engine.plan().axioms()[0].groundings, 8 + 7);
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    pub fn stream(
+        &mut self,
+        sizes: &[(SortId, usize)],
+        rows: Vec<(TableId, Vec<ColumnData>)>,
+    ) -> Result<(), Diagnostics> {
+        let done = Arc::make_mut(&mut self.ground.plan).stream(sizes, rows);
+        let fixed = self.ground.plan.fixed().unwrap_or_default();
+        self.ground.active.renew(&self.ground.plan, fixed);
+        self.take_over_plan(fixed.2);
+        done
     }
 
     /// Says whether small clauses are evaluated in one go: for tests and measurements.
@@ -234,8 +280,10 @@ impl<T: Real> Engine<T> {
         for (table, rows) in batches {
             self.restrict(table, rows)?;
         }
-        self.ground.active.number(&self.ground.plan, true);
-        self.list_rows(true);
+        let plan = &self.ground.plan;
+        let (maps, requests) = (plan.maps.len(), plan.requests.len());
+        self.ground.active.number(plan, maps, requests);
+        self.list_rows(requests);
         self.assign_lanes();
         Ok(())
     }
@@ -289,9 +337,10 @@ impl<T: Real> Engine<T> {
         self.run(parameters, true)
     }
 
-    fn list_rows(&mut self, only_dynamic: bool) {
+    /// Lists the rows of the requests, of which the first so many change with the batch only.
+    fn list_rows(&mut self, known: usize) {
         for (i, plan) in self.ground.plan.requests.iter().enumerate() {
-            if only_dynamic && (!plan.dynamic || plan.complete) {
+            if i < known && (!plan.dynamic || plan.complete) {
                 continue;
             }
             let numbering = &self.ground.active.numbering[i];
@@ -317,7 +366,7 @@ impl<T: Real> Engine<T> {
         gradients: bool,
     ) -> Result<&Evaluation, Diagnostics> {
         if let Err(error) = parameters.validate() {
-            return Err(Diagnostic::error(Code::ParameterOutOfRange, error.to_string()).into());
+            return Err(Diagnostic::error(Code::ValueOutOfRange, error.to_string()).into());
         }
         self.check_numbers()?;
         let semantics = self.ground.plan.semantics;

@@ -31,7 +31,7 @@ impl<T: Real> Engine<T> {
             let name = &self.ground.plan.axioms[axiom].name;
             if !(weight.is_finite() && weight >= 0.0) {
                 return Err(Diagnostic::error(
-                    Code::InvalidWeight,
+                    Code::ValueOutOfRange,
                     format!(
                         "the weight of axiom `{name}` must be at least 0 and finite, not {weight}"
                     ),
@@ -62,7 +62,7 @@ impl<T: Real> Engine<T> {
         if let Err(error) = parameters.over(&Parameters::default()).validate() {
             let name = &self.ground.plan.axioms[axiom].name;
             let message = format!("axiom `{name}`: {error}");
-            return Err(Diagnostic::error(Code::ParameterOutOfRange, message).into());
+            return Err(Diagnostic::error(Code::ValueOutOfRange, message).into());
         }
         let other_tables = self.own[axiom].alpha != parameters.alpha;
         self.own[axiom] = parameters;

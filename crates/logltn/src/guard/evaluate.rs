@@ -344,8 +344,8 @@ impl<'a> Scope<'a> {
     /// An arithmetic error as a message that points at the expression and shows the binding.
     pub fn diagnose(&self, error: &GuardError) -> Diagnostic {
         let (code, what) = match error.error {
-            ArithmeticError::Overflow => (Code::GuardOverflow, "this does not fit in 64 bits"),
-            ArithmeticError::DivisionByZero => (Code::GuardDivisionByZero, "division by zero"),
+            ArithmeticError::Overflow => (Code::NumberTooLarge, "this does not fit in 64 bits"),
+            ArithmeticError::DivisionByZero => (Code::DivisionByZero, "division by zero"),
         };
         let mut diagnostic = Diagnostic::error(code, format!("{what} in a guard")).at(
             &self.theory().source,

@@ -1,6 +1,7 @@
 //! Listing the bindings that pass a guard, the way a database would: loops over the smallest choices,
 //! equations solved for their last variable, tables entered by what is known already.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -32,7 +33,7 @@ pub(super) enum Step<'a> {
         table: TableId,
         variables: &'a [VarId],
         index: Rc<RowsByKey>,
-        key: Vec<(&'a Value, ColumnSort)>,
+        key: Vec<(Known<'a>, ColumnSort)>,
     },
     /// The same individual as another term.
     Assign(VarId, &'a Term),
@@ -42,9 +43,11 @@ pub(super) enum Step<'a> {
     Member {
         table: TableId,
         index: Rc<RowsByKey>,
-        key: Vec<(&'a Value, ColumnSort)>,
+        key: Vec<(Known<'a>, ColumnSort)>,
         binds: Vec<(usize, VarId)>,
     },
+    /// What an `exists` of the guard leaves possible for some variables, each combination once: a semi-join.
+    Exists { binds: Vec<VarId>, join: Join<'a> },
     /// The points that can be within a distance of a known one; a check of the condition itself follows.
     Near {
         id: VarId,
@@ -56,6 +59,13 @@ pub(super) enum Step<'a> {
     },
     /// Goes on only if the condition holds.
     Check(&'a Guard),
+}
+
+/// Something that is known when a table is entered.
+#[derive(Clone, Copy)]
+pub(super) enum Known<'a> {
+    Value(&'a Value),
+    Individual(&'a Term),
 }
 
 /// Called with each binding that passes, and with the row if the quantifier ranges over rows. Returns
@@ -86,33 +96,68 @@ impl<'a> Join<'a> {
         variables: &'a [VarId],
         conditions: &[&'a Guard],
     ) -> Join<'a> {
-        let rows = scope.data.table(table).map_or(0, |t| t.rows) as u32;
+        let first = Join::rows(scope, table, variables, conditions, &[]);
         let checks = conditions.iter().map(|g| Step::Check(g));
+        Join {
+            scope,
+            steps: std::iter::once(first).chain(checks).collect(),
+        }
+    }
+
+    /// What an `exists` leaves possible for `unknown` variables from around it, with what it binds itself.
+    pub(super) fn inside_out(
+        scope: Scope<'a>,
+        unknown: &[VarId],
+        binding: &'a Binding,
+        conditions: &[&'a Guard],
+    ) -> Join<'a> {
+        match binding {
+            Binding::Sorts(variables) => {
+                Join::over_sorts(scope, &[unknown, variables].concat(), conditions)
+            }
+            Binding::Rows(table, variables) => {
+                let mut steps = vec![Join::rows(scope, *table, variables, conditions, unknown)];
+                steps.extend(Planner::new(scope, unknown, conditions).steps());
+                Join { scope, steps }
+            }
+        }
+    }
+
+    /// The rows of a table that can satisfy the conditions, by what is known of their cells.
+    fn rows(
+        scope: Scope<'a>,
+        table: TableId,
+        variables: &'a [VarId],
+        conditions: &[&'a Guard],
+        unknown: &[VarId],
+    ) -> Step<'a> {
         let conditions: Vec<&Guard> = conditions.iter().flat_map(|g| conjuncts(g)).collect();
         let mut columns = Vec::new();
         let mut key = Vec::new();
         if !conditions.iter().any(|g| scope.may_fail(g)) {
             for guard in &conditions {
-                if let Some((column, value)) = key_column(variables, guard) {
+                if let Some((column, known)) = key_column(variables, unknown, guard) {
                     columns.push(column);
-                    key.push((value, scope.theory()[table].columns[column].sort));
+                    key.push((known, scope.theory()[table].columns[column].sort));
                 }
             }
         }
-        let first = if columns.is_empty() {
-            Step::LoopRows(table, variables, rows)
-        } else {
-            Step::FindRows {
-                table,
-                variables,
-                index: scope.indexes.by_columns(scope.data, table, &columns, false),
-                key,
-            }
-        };
-        Join {
-            scope,
-            steps: std::iter::once(first).chain(checks).collect(),
+        if columns.is_empty() {
+            let rows = scope.data.table(table).map_or(0, |t| t.rows) as u32;
+            return Step::LoopRows(table, variables, rows);
         }
+        Step::FindRows {
+            table,
+            variables,
+            index: scope.indexes.by_columns(scope.data, table, &columns, false),
+            key,
+        }
+    }
+
+    /// Whether some variable is found by nothing better than trying all individuals.
+    pub(super) fn tries_all(&self) -> bool {
+        let tries = |step: &Step| matches!(step, Step::Loop { .. });
+        self.steps.iter().any(tries)
     }
 
     /// Lists the bindings. `env` holds what is bound outside; `visit` returns whether to go on.
@@ -218,6 +263,23 @@ impl<'a> Join<'a> {
                     }
                 }
             }
+            Step::Exists { binds, join } => {
+                let mut found = BTreeSet::new();
+                join.run(env, &mut |env, _| {
+                    found.insert(binds.iter().map(|id| env[id.index()].code()).collect());
+                    true
+                })?;
+                // In the order of the individuals, as loops would have found them.
+                let found: BTreeSet<Box<[u64]>> = found;
+                for individuals in found {
+                    for (id, &code) in binds.iter().zip(&individuals) {
+                        env[id.index()] = Cell::Individual(code as u32);
+                    }
+                    if !self.step(at + 1, env, row, visit)? {
+                        return Ok(false);
+                    }
+                }
+            }
             Step::Check(guard) => {
                 if scope.holds(guard, env)? {
                     return self.step(at + 1, env, row, visit);
@@ -255,12 +317,16 @@ impl<'a> Join<'a> {
     fn look_up<'i>(
         &self,
         index: &'i RowsByKey,
-        key: &[(&Value, ColumnSort)],
+        key: &[(Known, ColumnSort)],
         env: &mut Vec<Cell>,
     ) -> Result<&'i [u32], GuardError> {
         let mut codes = Vec::with_capacity(key.len());
-        for (value, sort) in key {
-            match self.scope.table_cell(value, *sort, env)? {
+        for (known, sort) in key {
+            let code = match known {
+                Known::Value(value) => self.scope.table_cell(value, *sort, env)?,
+                Known::Individual(term) => Some(u64::from(self.scope.individual(term, env))),
+            };
+            match code {
                 Some(code) => codes.push(code),
                 None => return Ok(&[]),
             }
@@ -290,6 +356,10 @@ impl<'a> Join<'a> {
                     format!("join {} for {}", table(id), bound.join(", "))
                 }
                 Step::Near { id, .. } => format!("find {} nearby", name(id)),
+                Step::Exists { binds, .. } => {
+                    let bound: Vec<_> = binds.iter().map(|v| name(v).to_string()).collect();
+                    format!("semi-join for {}", bound.join(", "))
+                }
                 Step::Check(_) => "test".to_string(),
             });
         }
@@ -318,23 +388,44 @@ pub(crate) fn with_names(description: &str, names: &[String]) -> String {
     out
 }
 
-/// The column of a row binder that an equation ties to something known outside, and that something.
-fn key_column<'a>(variables: &[VarId], guard: &'a Guard) -> Option<(usize, &'a Value)> {
-    let GuardKind::Compare(Comparison::Equal, a, b) = &guard.kind else {
-        return None;
+/// The column of a row binder that an equation ties to something known, and that something.
+fn key_column<'a>(
+    variables: &[VarId],
+    unknown: &[VarId],
+    guard: &'a Guard,
+) -> Option<(usize, Known<'a>)> {
+    let place = |id: &VarId| variables.iter().position(|v| v == id);
+    let (a, b) = match &guard.kind {
+        GuardKind::Compare(Comparison::Equal, a, b) => (Known::Value(a), Known::Value(b)),
+        GuardKind::Same {
+            negated: false,
+            left,
+            right,
+        } => (Known::Individual(left), Known::Individual(right)),
+        _ => return None,
     };
-    let column = |value: &Value| match &value.kind {
-        ValueKind::Number(id) => variables.iter().position(|v| v == id),
+    let column = |known: Known| match known {
+        Known::Value(Value {
+            kind: ValueKind::Number(id),
+            ..
+        })
+        | Known::Individual(Term {
+            kind: TermKind::Variable(id),
+            ..
+        }) => place(id),
         _ => None,
     };
-    let outside = |value: &Value| {
+    let is_known = |known: Known| {
         let mut found = Vec::new();
-        super::value_variables(value, &mut found);
-        found.iter().all(|v| !variables.contains(v))
+        match known {
+            Known::Value(value) => super::value_variables(value, &mut found),
+            Known::Individual(term) => super::term_variables(term, &mut found),
+        }
+        (found.iter()).all(|v| !variables.contains(v) && !unknown.contains(v))
     };
     match (column(a), column(b)) {
-        (Some(column), None) if outside(b) => Some((column, b)),
-        (None, Some(column)) if outside(a) => Some((column, a)),
+        (Some(column), None) if is_known(b) => Some((column, b)),
+        (None, Some(column)) if is_known(a) => Some((column, a)),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Chooses the steps by which a guard's bindings are listed.
 
 use super::evaluate::Scope;
-use super::join::Step;
+use super::join::{Join, Known, Step};
 use super::linear::Linear;
 use super::{conjuncts, free_variables};
 use crate::theory::*;
@@ -53,7 +53,12 @@ impl<'a> Planner<'a> {
     pub fn steps(mut self) -> Vec<Step<'a>> {
         self.check_what_is_bound();
         while !self.unbound.is_empty() {
-            if !self.assign() && !self.solve() && !self.join_table() && !self.near() {
+            if !self.assign()
+                && !self.solve()
+                && !self.join_table()
+                && !self.near()
+                && !self.semi_join()
+            {
                 let id = self.unbound.remove(0);
                 self.steps.push(Step::Loop {
                     id,
@@ -153,7 +158,7 @@ impl<'a> Planner<'a> {
                 super::value_variables(cell, &mut variables);
                 if variables.iter().all(|v| !missing.contains(v)) {
                     known.push(column);
-                    key.push((cell, sort));
+                    key.push((Known::Value(cell), sort));
                 } else if let Some(id) = plain_variable(cell)
                     && binds.iter().all(|(_, v)| *v != id)
                 {
@@ -220,6 +225,29 @@ impl<'a> Planner<'a> {
                     self.bind(missing[0]);
                     return true;
                 }
+            }
+        }
+        false
+    }
+
+    /// An `exists` that leads to the unknown variables by tables, equations or distances: what it leaves is listed from
+    /// inside, instead of asking it about every combination.
+    fn semi_join(&mut self) -> bool {
+        for i in 0..self.conditions.len() {
+            let GuardKind::Exists(binding, guard, body) = &self.conditions[i].kind else {
+                continue;
+            };
+            if self.done[i] {
+                continue;
+            }
+            let binds = self.missing(i);
+            let guards = guard.iter().map(|g| g.as_ref()).chain([body.as_ref()]);
+            let join = Join::inside_out(self.scope, &binds, binding, &guards.collect::<Vec<_>>());
+            if !join.tries_all() {
+                self.done[i] = true;
+                binds.iter().for_each(|&id| self.bind(id));
+                self.steps.push(Step::Exists { binds, join });
+                return true;
             }
         }
         false

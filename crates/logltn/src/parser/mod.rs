@@ -458,7 +458,7 @@ impl<'a> Parser<'a> {
         if columns.is_empty() {
             self.out.push(
                 Diagnostic::error(
-                    Code::TableWithoutColumns,
+                    Code::EmptyValue,
                     format!("table `{}` has no columns", name.text),
                 )
                 .at(self.source, name.span.to(close), "")
@@ -682,7 +682,7 @@ impl<'a> Parser<'a> {
             if value.is_some() || self.peek() != Token::Bad {
                 self.out.push(
                     Diagnostic::error(
-                        Code::InvalidWeight,
+                        Code::ValueOutOfRange,
                         format!("a weight is a number of 0 or more, found {found}"),
                     )
                     .at(self.source, span, "")

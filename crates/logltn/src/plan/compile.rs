@@ -9,7 +9,9 @@ use super::memory::Account;
 use super::narrow::Narrow;
 use super::normal::{Maker, Member, Normal};
 use super::passes::Forms;
+use super::physical::Physical;
 use super::program::Program;
+use super::stream;
 use super::{Plan, PlanOptions, PlannedAxiom};
 use crate::data::Data;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -27,12 +29,19 @@ pub(super) struct Problem<'a> {
     pub options: &'a PlanOptions,
 }
 
-/// An axiom that has been through the passes.
-struct Planned {
-    axiom: PlannedAxiom,
-    program: Program,
-    forms: Forms,
-    warning: Option<Diagnostic>,
+/// An axiom, or a member of a family, that has been through the passes up to grounding.
+pub(super) struct Grounded {
+    pub axiom: PlannedAxiom,
+    pub program: Program,
+    pub forms: Forms,
+    pub warning: Option<Diagnostic>,
+}
+
+/// One that has been through all passes.
+pub(super) struct Lowered {
+    pub axiom: PlannedAxiom,
+    pub program: Physical,
+    pub forms: Forms,
 }
 
 pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
@@ -50,76 +59,128 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
     }
     let indexes = TableIndexes::default();
     let mut shared = Shared::new(Grounder::new(Account::new(options.memory)));
-    let (mut axioms, mut programs, mut forms) = (Vec::new(), Vec::new(), Vec::new());
-    for (index, axiom) in theory.axioms.iter().enumerate() {
-        let scope = Scope {
-            data,
-            variables: &axiom.variables,
-            indexes: &indexes,
-        };
-        let mut maker = Maker {
-            scope,
-            semantics,
-            fixed: vec![None; axiom.variables.len()],
-            warnings: &mut found,
-        };
-        let planned = maker.members(axiom).and_then(|members| {
-            let plan = |m| member(problem, scope, &mut shared, (index, axiom), m);
-            members.into_iter().map(plan).collect::<Result<Vec<_>, _>>()
-        });
-        // Each axiom is planned even if an earlier one failed, to report all errors.
-        match planned {
-            Err(error) => found.push(error),
-            Ok(members) => {
-                for member in members {
-                    member.warning.into_iter().for_each(|w| found.push(w));
-                    axioms.push(member.axiom);
-                    programs.push(member.program);
-                    forms.push(member.forms);
-                }
+    // What comes with a call is planned last, so that the rest can stay.
+    let (streamed, fixed): (Vec<_>, Vec<_>) =
+        (theory.axioms.iter().enumerate()).partition(|(_, axiom)| stream::depends(data, axiom));
+    let mut lowered = Vec::new();
+    let mut plan_all = |shared: &mut Shared, axioms: Vec<(usize, &Axiom)>| {
+        let mut grounded = Vec::new();
+        let mut normal_forms = Vec::new();
+        for (index, axiom) in axioms {
+            let scope = Scope {
+                data,
+                variables: &axiom.variables,
+                indexes: &indexes,
+            };
+            let mut maker = Maker {
+                scope,
+                semantics,
+                fixed: vec![None; axiom.variables.len()],
+                warnings: &mut found,
+            };
+            let done = maker.members(axiom).and_then(|members| {
+                let keep = stream::depends(data, axiom);
+                normal_forms.extend(
+                    (members.iter())
+                        .filter(|_| keep)
+                        .map(|m| (index, m.clone())),
+                );
+                let plan = |m| ground_member(problem, scope, shared, index, m);
+                members.into_iter().map(plan).collect::<Result<Vec<_>, _>>()
+            });
+            // Each axiom is planned even if an earlier one failed, to report all errors.
+            match done {
+                Err(error) => found.push(error),
+                Ok(members) => grounded.extend(members),
             }
         }
-    }
-    check_weights(theory, &axioms, &mut found);
-    for problem in shared.lists.account.take_tables(&shared.requests, theory) {
-        found.push(problem);
-    }
+        lowered.extend(lower_all(problem, shared, grounded, &mut found));
+        normal_forms
+    };
+    plan_all(&mut shared, fixed);
+    shared.fix();
+    let normal_forms = plan_all(&mut shared, streamed);
+    lowered.sort_by_key(|l| l.axiom.axiom);
+    check_weights(theory, lowered.iter().map(|l| &l.axiom), &mut found);
     if found.has_errors() {
         return Err(found);
     }
+    let mut plan = Plan {
+        data: Arc::new(data.clone()),
+        outputs: outputs.to_vec(),
+        semantics: *semantics,
+        axioms: Vec::with_capacity(lowered.len()),
+        programs: Vec::with_capacity(lowered.len()),
+        forms: Vec::with_capacity(lowered.len()),
+        components: Vec::new(),
+        maps: Vec::new(),
+        requests: Vec::new(),
+        warnings: found,
+        streaming: None,
+    };
+    for Lowered {
+        axiom,
+        program,
+        forms,
+    } in lowered
+    {
+        plan.axioms.push(axiom);
+        plan.programs.push(program);
+        plan.forms.push(forms);
+    }
+    plan.keep(shared, *options, normal_forms);
+    Ok(plan)
+}
+
+/// What the engine runs of axioms that have been grounded.
+pub(super) fn lower_all(
+    problem: Problem,
+    shared: &mut Shared,
+    grounded: Vec<Grounded>,
+    found: &mut Diagnostics,
+) -> Vec<Lowered> {
+    let theory = problem.data.theory();
+    let (mut programs, mut others) = (Vec::new(), Vec::new());
+    for one in grounded {
+        one.warning.into_iter().for_each(|w| found.push(w));
+        programs.push(one.program);
+        others.push((one.axiom, one.forms));
+    }
+    let own = shared.fixed.requests..;
+    for problem in (shared.lists.account).take_tables(&shared.requests[own], theory) {
+        found.push(problem);
+    }
+    if found.has_errors() {
+        return Vec::new();
+    }
     places_in_complete_tables(&mut programs, &mut shared.maps, &shared.requests);
     let lower = Lower {
-        semantics,
+        semantics: problem.semantics,
         components: &shared.lists.components,
         maps: &shared.maps,
         requests: &shared.requests,
     };
-    let programs = programs.into_iter().map(|p| lower.apply(p)).collect();
-    Ok(Plan {
-        data: Arc::new(data.clone()),
-        outputs: outputs.to_vec(),
-        semantics: *semantics,
-        axioms,
-        programs,
+    let lowered = programs.into_iter().zip(others);
+    let lowered = lowered.map(|(program, (axiom, forms))| Lowered {
+        axiom,
+        program: lower.apply(program),
         forms,
-        components: shared.lists.components,
-        maps: shared.maps,
-        requests: shared.requests,
-        warnings: found,
-    })
+    });
+    lowered.collect()
 }
 
 /// Takes an axiom, or a member of a family, from its normal form through all other passes.
-fn member(
+pub(super) fn ground_member(
     problem: Problem,
     scope: Scope,
     shared: &mut Shared,
-    (index, axiom): (usize, &Axiom),
+    index: usize,
     member: Member,
-) -> Result<Planned, Diagnostic> {
+) -> Result<Grounded, Diagnostic> {
     let Problem {
         semantics, options, ..
     } = problem;
+    let axiom = &problem.data.theory().axioms[index];
     let Member { name, formula } = member;
     let mut forms = Forms::default();
     let mut keep = |form: &Normal| {
@@ -157,6 +218,9 @@ fn member(
     let counts = ground::count(scope, &shared.lists, &program);
     let differs = semantics.in_log_space() && axiom.formula.nnf_differs();
     let warning = counts.warning(&scope, &name, differs);
+    // Without the rows that come with the call nothing is known yet.
+    let waits = problem.data.waits_for_streams() && stream::depends(problem.data, axiom);
+    let warning = warning.filter(|_| !waits);
     rewrites.append(&mut program.rewrites);
     program.rewrites = rewrites;
     let axiom = PlannedAxiom {
@@ -168,7 +232,7 @@ fn member(
         empty_exists: u64::try_from(counts.empty_exists).unwrap_or(u64::MAX),
         span: axiom.name_span,
     };
-    Ok(Planned {
+    Ok(Grounded {
         axiom,
         program,
         forms,
@@ -176,13 +240,17 @@ fn member(
     })
 }
 
-fn check_weights(theory: &Theory, axioms: &[PlannedAxiom], found: &mut Diagnostics) {
-    match axioms.last() {
+fn check_weights<'p>(
+    theory: &Theory,
+    axioms: impl Iterator<Item = &'p PlannedAxiom> + Clone,
+    found: &mut Diagnostics,
+) {
+    match axioms.clone().last() {
         None if !found.has_errors() => found.push(
             Diagnostic::error(Code::NoAxioms, "there are no axioms to evaluate")
                 .help("write at least one: `axiom name: formula`"),
         ),
-        Some(last) if axioms.iter().map(|a| a.weight).sum::<f64>() == 0.0 => found.push(
+        Some(last) if axioms.map(|a| a.weight).sum::<f64>() == 0.0 => found.push(
             Diagnostic::error(Code::ZeroWeights, "the weights of the axioms add up to 0")
                 .at(&theory.source, last.span, "")
                 .help("give at least one axiom a weight above 0"),
@@ -191,14 +259,14 @@ fn check_weights(theory: &Theory, axioms: &[PlannedAxiom], found: &mut Diagnosti
     }
 }
 
-fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagnostics) {
+pub(super) fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagnostics) {
     let theory = data.theory();
     if let Err(error) = semantics.validate() {
         out.push(Diagnostic::error(error.code(), error.to_string()).maybe_help(error.help()));
     }
     if outputs.len() != theory.predicates.len() {
         out.push(Diagnostic::error(
-            Code::WrongNumberOfOutputs,
+            Code::SizesDisagree,
             format!(
                 "the theory has {} predicates, but {} outputs were given",
                 theory.predicates.len(),
@@ -214,7 +282,7 @@ fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagn
         if !output.per_class {
             if output.kind == OutputKind::Softmax {
                 out.push(error(
-                    Code::NoClassArgument,
+                    Code::NoClasses,
                     format!(
                         "predicate `{}` is a softmax, so its last argument must pick the class",
                         predicate.name
@@ -229,7 +297,7 @@ fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagn
                 if output.kind == OutputKind::Softmax && classes == Some(1) {
                     out.push(
                         error(
-                            Code::SoftmaxOfOneClass,
+                            Code::NoClasses,
                             format!(
                                 "predicate `{}` is a softmax over one class, which is always true",
                                 predicate.name
@@ -243,7 +311,7 @@ fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagn
                 }
             }
             _ => out.push(error(
-                Code::NoClassArgument,
+                Code::NoClasses,
                 format!(
                     "predicate `{}` has no last argument that could pick a class",
                     predicate.name

@@ -36,7 +36,7 @@ pub(super) fn check_distances(scope: &Scope, guard: &Guard) -> Result<(), Diagno
             _ => return,
         };
         let code = match (a, b) {
-            (Some(_), Some(_)) => Code::DifferentWidths,
+            (Some(_), Some(_)) => Code::SizesDisagree,
             _ => Code::NoFeatures,
         };
         let here = || Diagnostic::error(code, message).at(&theory.source, value.span, "");

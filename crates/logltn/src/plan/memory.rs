@@ -44,6 +44,11 @@ impl Account {
         self.take(cells.saturating_mul(PER_CELL), theory, span)
     }
 
+    /// The same for cells that there was room for before.
+    pub fn take_again(&mut self, cells: usize) {
+        self.used = self.used.saturating_add(PER_CELL * cells as u128);
+    }
+
     /// The same for the places that so many tuples add to.
     pub fn take_places(
         &mut self,

@@ -14,6 +14,7 @@ mod passes;
 pub(crate) mod physical;
 pub(crate) mod program;
 mod show;
+mod stream;
 
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ pub use passes::Pass;
 use physical::Physical;
 pub use program::ArgumentShape;
 use program::{Component, Map, RequestPlan};
+use stream::Streaming;
 
 /// A theory compiled for some data, some outputs and a semantics.
 ///
@@ -48,6 +50,8 @@ pub struct Plan {
     /// By axiom, if they were to be kept.
     forms: Vec<Forms>,
     warnings: Diagnostics,
+    /// What is needed to plan again what depends on rows that come with the call.
+    streaming: Option<Streaming>,
 }
 
 /// How to plan.
@@ -157,6 +161,9 @@ impl Plan {
         self.programs.retain(|_| at.next() == Some(&true));
         let mut at = kept.iter();
         self.forms.retain(|_| at.next() == Some(&true));
+        if let Some(streaming) = &mut self.streaming {
+            streaming.retain_axioms(&kept);
+        }
     }
 
     /// The axioms, families written out.

@@ -151,7 +151,7 @@ impl Plan {
             ) {
                 (Some(clause), _) => {
                     let over = match clause.over_rows {
-                        true => format!(", over rows of {}", counted(clause.classes, "class")),
+                        true => format!(", over rows of {} classes", clause.classes),
                         false => String::new(),
                     };
                     let literals = counted(clause.literals.len(), "literal");

@@ -191,7 +191,7 @@ impl Resolver<'_> {
             let outer = self.variables[outer.id.index()].span;
             self.out.push(
                 Diagnostic::error(
-                    Code::VariableBoundTwice,
+                    Code::ShadowedName,
                     format!("variable `{}` is bound already", shortened(&name.text)),
                 )
                 .at(&self.theory.source, name.span, "bound again")
@@ -214,7 +214,7 @@ impl Resolver<'_> {
             return true;
         };
         let mut error = Diagnostic::error(
-            Code::VariableHidesName,
+            Code::ShadowedName,
             format!("variable `{}` has the name of a {kind}", name.text),
         )
         .at(&self.theory.source, name.span, "")

@@ -182,7 +182,7 @@ impl Resolver<'_> {
                 }
                 let sort = &self.theory[id];
                 let error = Diagnostic::error(
-                    Code::IndividualOutOfRange,
+                    Code::UnknownIndividual,
                     format!("`{text}` is not in sort `{}`", sort.name),
                 )
                 .at(&self.theory.source, expr.span, "")
@@ -289,7 +289,7 @@ impl Resolver<'_> {
             "use `forall`, which looks at each binding"
         };
         let error = Diagnostic::error(
-            Code::GuardVariesWithData,
+            Code::MembersDependOnData,
             format!(
                 "the guard of `{word}` cannot look at `{name}`, which `{}` binds",
                 quantifier.word()

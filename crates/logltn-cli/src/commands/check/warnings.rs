@@ -1,7 +1,7 @@
 //! Warnings about theories that are more easily satisfied than was meant.
 
 use logltn::{Code, Diagnostic, Diagnostics, OutputKind, Plan};
-use logltn_train::model::Model;
+use logltn_learn::Model;
 use logltn_train::project::Project;
 
 /// Warns of predicates that can satisfy all axioms by being true (or false) of everything. Not of a softmax,
@@ -39,7 +39,8 @@ pub fn one_sided(project: &Project, found: &mut Diagnostics) {
 /// Warns of networks that cannot be built. Not an error, since theory, data and plan can be looked at without them, but
 /// better known now than when training begins.
 pub fn networks(project: &Project, found: &mut Diagnostics) {
-    for error in Model::problems(project) {
+    let problems = Model::new(&project.sketch(), 0).err();
+    for error in problems.into_iter().flatten() {
         found.push(error.into_warning().note("`logltn train` refuses this"));
     }
 }
@@ -64,7 +65,7 @@ pub fn nothing_left(project: &Project, plan: &Plan, found: &mut Diagnostics) {
         };
         found.push(
             Diagnostic::warning(
-                Code::NoGroundings,
+                Code::NothingToRangeOver,
                 format!("axiom `{}` has no groundings", axiom.name),
             )
             .at(&theory.source, axiom.name_span, why),

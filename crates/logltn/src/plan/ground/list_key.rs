@@ -1,7 +1,10 @@
 //! What makes the lists of two guards the same, whatever their variables are called and wherever they stand.
 
+use rustc_hash::FxHashMap;
+
 use super::lists::Bound;
-use crate::guard::Scope;
+use crate::data::Data;
+use crate::guard::{Scope, tables};
 use crate::parts::PartMut;
 use crate::plan::program::ComponentSource;
 use crate::theory::*;
@@ -80,6 +83,38 @@ impl ListKey {
             outer: outer.iter().filter_map(|v| place(around, *v)).collect(),
             around: around.iter().map(|b| b.component).collect(),
         }
+    }
+}
+
+impl ListKey {
+    /// Whether the lists depend on what comes with a call, apart from the components around.
+    pub fn is_streamed(&self, data: &Data) -> bool {
+        match self {
+            ListKey::All(ComponentSource::Sort(sort)) => data.streams_sort(*sort),
+            ListKey::All(ComponentSource::Rows(table)) => data.streams_table(*table),
+            ListKey::All(ComponentSource::Guarded { .. }) => false,
+            ListKey::Guarded {
+                rows_of,
+                conditions,
+                sorts,
+                ..
+            } => {
+                let mut tables = conditions.iter().flat_map(tables).chain(*rows_of);
+                let sort =
+                    |s: &ColumnSort| matches!(s, ColumnSort::Sort(s) if data.streams_sort(*s));
+                tables.any(|t| data.streams_table(t)) || sorts.iter().any(sort)
+            }
+        }
+    }
+
+    /// The same with other numbers of components; `None` if one is gone.
+    pub fn moved(mut self, to: &FxHashMap<usize, usize>) -> Option<ListKey> {
+        if let ListKey::Guarded { around, .. } = &mut self {
+            for component in around {
+                *component = *to.get(component)?;
+            }
+        }
+        Some(self)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::list_key::{ListKey, place};
 use crate::diagnostic::Diagnostic;
@@ -25,12 +25,15 @@ pub(crate) struct Bound {
 pub(crate) type KeyIds = FxHashMap<Box<[u64]>, u32>;
 
 /// Lists guards. Whoever asks for the same lists again, another pass or another axiom, gets those that are there.
+#[derive(Clone, Debug)]
 pub(crate) struct Grounder {
     pub account: Account,
     pub components: Vec<Component>,
     /// By component.
     keys: Vec<Arc<KeyIds>>,
     known: FxHashMap<ListKey, usize>,
+    /// Those that depend on what comes with a call.
+    streamed: FxHashSet<usize>,
 }
 
 /// The most numbers that the lists of one component may hold, however much memory there is.
@@ -43,7 +46,33 @@ impl Grounder {
             components: Vec::new(),
             keys: Vec::new(),
             known: FxHashMap::default(),
+            streamed: FxHashSet::default(),
         }
+    }
+
+    /// Forgets all components after the first so many, but for those that another call can use as they are.
+    pub fn forget(&mut self, fixed: usize) {
+        let mut kept: Vec<usize> = self.known.values().copied().collect();
+        kept.retain(|c| *c >= fixed && !self.streamed.contains(c));
+        kept.sort_unstable();
+        // Those that stay move up; only the look-up here refers to them by now.
+        let moved: FxHashMap<usize, usize> = (0..fixed)
+            .map(|c| (c, c))
+            .chain(kept.iter().enumerate().map(|(i, c)| (*c, fixed + i)))
+            .collect();
+        for (i, &c) in kept.iter().enumerate() {
+            self.components.swap(fixed + i, c);
+            self.keys.swap(fixed + i, c);
+            self.account
+                .take_again(self.components[fixed + i].tuples.len());
+        }
+        self.components.truncate(fixed + kept.len());
+        self.keys.truncate(fixed + kept.len());
+        let known = std::mem::take(&mut self.known);
+        self.known = (known.into_iter())
+            .filter_map(|(key, c)| Some((key.moved(&moved)?, *moved.get(&c)?)))
+            .collect();
+        self.streamed.clear();
     }
 
     /// The components of a quantifier, whose product it runs over.
@@ -129,6 +158,9 @@ impl Grounder {
                 let theory = scope.theory();
                 self.account.take_cells(size as u128, theory, first.span)?;
                 self.keys.push(Arc::default());
+                if key.is_streamed(scope.data) {
+                    self.streamed.insert(self.components.len());
+                }
                 self.push(Component {
                     source,
                     offsets: vec![0, size as u32],
@@ -234,6 +266,13 @@ impl Grounder {
         self.account.take_cells(cells, scope.theory(), span)?;
         self.keys.push(Arc::new(keys));
         let component = self.push(component);
+        if relevant
+            .iter()
+            .any(|b| self.streamed.contains(&b.component))
+            || key.is_streamed(scope.data)
+        {
+            self.streamed.insert(component);
+        }
         self.known.insert(key, component);
         Ok(bound(component))
     }

@@ -228,7 +228,10 @@ impl Ground<'_> {
         if owners.iter().any(|&o| self.component(o).batched.is_some()) {
             self.shared.requests[request].dynamic = true;
         }
-        if self.needs_every_row(leaves, &owners) {
+        // What is fixed has been laid out already.
+        if request < self.shared.fixed.requests {
+            self.shared.requests[request].dynamic = true;
+        } else if self.needs_every_row(leaves, &owners) {
             self.shared.requests[request].complete = true;
         }
         match owners.as_slice() {

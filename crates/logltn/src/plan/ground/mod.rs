@@ -9,6 +9,7 @@ mod literal;
 
 use rustc_hash::FxHashMap;
 
+use super::memory::Account;
 use super::normal::{Kind, Normal};
 use super::program::*;
 use crate::diagnostic::{Code, Diagnostic};
@@ -22,12 +23,26 @@ pub(crate) use lists::{Bound, Grounder, KeyIds, codes, groups, relevant};
 use literal::MapKey;
 
 /// What the programs of all axioms share.
+#[derive(Clone, Debug)]
 pub(super) struct Shared {
     pub lists: Grounder,
     pub maps: Vec<Map>,
     map_index: FxHashMap<MapKey, usize>,
     pub requests: Vec<RequestPlan>,
     request_index: FxHashMap<(PredicateId, Vec<ArgumentShape>), usize>,
+    /// What does not depend on rows that come with the call.
+    pub fixed: Fixed,
+}
+
+/// The part of what is shared that stays when rows come with a call: the first so many of each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fixed {
+    pub components: usize,
+    pub maps: usize,
+    pub requests: usize,
+    /// As they were: later axioms may ask for more.
+    as_they_were: Vec<RequestPlan>,
+    account: Option<Account>,
 }
 
 impl Shared {
@@ -38,7 +53,33 @@ impl Shared {
             map_index: FxHashMap::default(),
             requests: Vec::new(),
             request_index: FxHashMap::default(),
+            fixed: Fixed::default(),
         }
+    }
+
+    /// Whatever is there now stays.
+    pub fn fix(&mut self) {
+        self.fixed = Fixed {
+            components: self.lists.components.len(),
+            maps: self.maps.len(),
+            requests: self.requests.len(),
+            as_they_were: self.requests.clone(),
+            account: Some(self.lists.account),
+        };
+    }
+
+    /// Forgets what is not fixed, but for lists of guards that do not depend on what comes with a call.
+    pub fn forget(&mut self) {
+        let fixed = &self.fixed;
+        self.maps.truncate(fixed.maps);
+        self.map_index.retain(|_, map| *map < fixed.maps);
+        self.requests.clone_from(&fixed.as_they_were);
+        self.request_index
+            .retain(|_, request| *request < fixed.requests);
+        if let Some(account) = fixed.account {
+            self.lists.account = account;
+        }
+        self.lists.forget(fixed.components);
     }
 }
 

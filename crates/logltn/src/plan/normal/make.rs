@@ -78,7 +78,7 @@ impl Maker<'_> {
     fn check(&self, axiom: &Axiom) -> Result<(), Diagnostic> {
         let source = &self.scope.theory().source;
         if axiom.formula.nnf_is_too_large() {
-            return Err(Diagnostic::error(Code::FormulaTooLarge, format!(
+            return Err(Diagnostic::error(Code::NestedTooDeep, format!(
                 "the equivalences of axiom `{}` are nested too deep: its negation normal form would have more than {} nodes",
                 axiom.name,
                 crate::MAX_NNF_NODES
@@ -303,7 +303,7 @@ impl Maker<'_> {
             };
             let sort = &theory[sort];
             if sort.kind == SortKind::Data && sort.labels.is_empty() {
-                return Err(Diagnostic::error(Code::MembersAreData, format!(
+                return Err(Diagnostic::error(Code::MembersDependOnData, format!(
                     "`{word}` writes out one member per individual, but the individuals of sort `{}` are rows of data",
                     sort.name
                 ))
@@ -314,7 +314,7 @@ impl Maker<'_> {
         let conditions = guard.map(conjuncts).unwrap_or_default();
         for condition in &conditions {
             if let Some(table) = self.changing_table(condition) {
-                return Err(Diagnostic::error(Code::GuardVariesWithData, format!(
+                return Err(Diagnostic::error(Code::MembersDependOnData, format!(
                     "the guard of `{word}` looks at table `{}`, of which each step sees a part only",
                     theory[table].name
                 ))
@@ -348,7 +348,9 @@ impl Maker<'_> {
 
     /// A table that the guard looks at and of which a step sees a part only.
     fn changing_table(&self, guard: &Guard) -> Option<TableId> {
-        let changes = |t: &TableId| self.scope.data.table(*t).is_some_and(|t| t.batched);
+        let data = self.scope.data;
+        let batched = |t: TableId| data.table(t).is_some_and(|t| t.batched);
+        let changes = |t: &TableId| batched(*t) || data.streams_table(*t);
         tables(guard).into_iter().find(changes)
     }
 }
@@ -393,19 +395,11 @@ fn quantified(
 }
 
 fn first_forall(formula: &Formula) -> Option<&Formula> {
-    deep(|| match &formula.kind {
-        FormulaKind::Atom { .. } => None,
-        FormulaKind::Not(inner) => first_forall(inner),
-        FormulaKind::And(members) | FormulaKind::Or(members) => {
-            members.iter().find_map(first_forall)
-        }
-        FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
-            first_forall(a).or_else(|| first_forall(b))
-        }
+    match formula.kind {
         FormulaKind::Quantified {
             quantifier: Quantifier::Forall,
             ..
         } => Some(formula),
-        FormulaKind::Quantified { body, .. } => first_forall(body),
-    })
+        _ => deep(|| formula.children().into_iter().find_map(first_forall)),
+    }
 }

@@ -1,0 +1,68 @@
+//! The truth of a theory as it is, in double precision.
+
+use logltn::{Diagnostics, Engine, Parameters, PlannedAxiom};
+
+use crate::numbers::Numbers;
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Evaluated {
+    /// The axioms, families written out.
+    pub axioms: Vec<PlannedAxiom>,
+    /// The truth of each of them, a log in the log semantics.
+    pub truths: Vec<f64>,
+    /// The truth of the whole theory.
+    pub sat: f64,
+    /// What training would minimise.
+    pub loss: f64,
+    /// For each predicate given by numbers, the derivative of the loss by each of its numbers. Empty if they
+    /// were not asked for.
+    pub gradients: Vec<Option<Vec<f64>>>,
+    /// What the plan warns of.
+    pub warnings: Diagnostics,
+}
+
+impl Evaluated {
+    /// Runs an engine whose numbers are filled in. `numbers` are those of the predicates that are given by numbers, in
+    /// the order of the theory, if the derivatives by them are wanted.
+    pub fn of<'n>(
+        engine: &mut Engine<f64>,
+        parameters: &Parameters,
+        numbers: Option<impl Iterator<Item = Option<&'n Numbers>>>,
+    ) -> Result<Evaluated, Diagnostics> {
+        let value = match numbers {
+            Some(_) => engine.evaluate_with_gradients(parameters)?,
+            None => engine.evaluate(parameters)?,
+        };
+        let truths = value.axioms.iter().map(|axiom| axiom.truth).collect();
+        let (sat, loss) = (value.sat, value.loss);
+        Ok(Evaluated {
+            truths,
+            sat,
+            loss,
+            gradients: numbers.map_or(Vec::new(), |numbers| gradients(engine, numbers.collect())),
+            axioms: engine.plan().axioms().to_vec(),
+            warnings: engine.plan().warnings().clone(),
+        })
+    }
+}
+
+fn gradients(engine: &Engine<f64>, numbers: Vec<Option<&Numbers>>) -> Vec<Option<Vec<f64>>> {
+    let mut gradients: Vec<Option<Vec<f64>>> = (numbers.iter())
+        .map(|table| table.map(|t| vec![0.0; t.values.len()]))
+        .collect();
+    for (index, request) in engine.requests().iter().enumerate() {
+        let predicate = request.predicate.index();
+        let (Some(table), Some(sum)) = (numbers[predicate], &mut gradients[predicate]) else {
+            continue;
+        };
+        let by_rows = engine.gradient(index).chunks_exact(table.columns);
+        for (row, by) in by_rows.enumerate() {
+            if let Some(range) = table.row(request.row(row)) {
+                let sums = sum[range].iter_mut().zip(by);
+                sums.for_each(|(sum, by)| *sum += by);
+            }
+        }
+    }
+    gradients
+}

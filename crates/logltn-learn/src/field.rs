@@ -1,0 +1,144 @@
+//! Features of individuals.
+
+use std::fmt;
+
+/// One array of a sort's features: as many numbers for each individual, one individual after the other.
+#[derive(Clone)]
+pub struct Field {
+    /// Its name, for inputs such as `x.position`; `None` if it is all that there is of an individual.
+    pub name: Option<String>,
+    /// The shape of an individual, for example `[28, 28]`.
+    pub shape: Vec<usize>,
+    values: Values,
+    /// What networks and distances see is so many times the value.
+    scale: f32,
+}
+
+/// The numbers of a field.
+#[derive(Clone, Debug)]
+pub enum Values {
+    /// Bytes: pictures, which stay bytes since they are four times larger as floats. Their 0..255 is seen as 0..1; if
+    /// none is above 1, they are truth values and seen as they are.
+    U8(Vec<u8>),
+    /// Single precision.
+    F32(Vec<f32>),
+    /// Double precision, which distances see; networks see single precision.
+    F64(Vec<f64>),
+}
+
+macro_rules! values_from {
+    ($($type:ty, $kind:ident;)*) => {
+        $(impl From<Vec<$type>> for Values {
+            fn from(values: Vec<$type>) -> Values {
+                Values::$kind(values)
+            }
+        })*
+    };
+}
+values_from! { u8, U8; f32, F32; f64, F64; }
+
+impl Field {
+    /// A field with its numbers.
+    pub fn new(name: Option<String>, shape: Vec<usize>, values: impl Into<Values>) -> Field {
+        let values = values.into();
+        let scale = match &values {
+            Values::U8(bytes) if bytes.iter().any(|&b| b > 1) => 1.0 / 255.0,
+            _ => 1.0,
+        };
+        Field {
+            name,
+            shape,
+            values,
+            scale,
+        }
+    }
+
+    /// A field of which only the shape is known: enough to say whether networks fit, not to run them.
+    pub fn sketch(name: Option<String>, shape: Vec<usize>) -> Field {
+        Field::new(name, shape, Values::F32(Vec::new()))
+    }
+
+    /// How many numbers an individual has.
+    pub fn width(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// How many numbers there are in all.
+    pub fn len(&self) -> usize {
+        match &self.values {
+            Values::U8(values) => values.len(),
+            Values::F32(values) => values.len(),
+            Values::F64(values) => values.len(),
+        }
+    }
+
+    /// Whether there are no numbers.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The place of the first number that is not finite.
+    pub(crate) fn not_finite(&self) -> Option<usize> {
+        match &self.values {
+            Values::U8(_) => None,
+            Values::F32(values) => values.iter().position(|x| !x.is_finite()),
+            Values::F64(values) => values.iter().position(|x| !x.is_finite()),
+        }
+    }
+
+    /// All numbers as distances see them.
+    pub(crate) fn to_f64(&self) -> Vec<f64> {
+        match &self.values {
+            Values::U8(bytes) if self.scale != 1.0 => {
+                bytes.iter().map(|&b| f64::from(b) / 255.0).collect()
+            }
+            Values::U8(bytes) => bytes.iter().map(|&b| f64::from(b)).collect(),
+            Values::F32(values) => values.iter().map(|&x| f64::from(x)).collect(),
+            Values::F64(values) => values.clone(),
+        }
+    }
+
+    /// Copies numbers `start..start + out.len()` of all individuals' numbers, as networks see them.
+    pub(crate) fn copy(&self, start: usize, out: &mut [f32]) {
+        let end = start + out.len();
+        match &self.values {
+            Values::F32(values) => out.copy_from_slice(&values[start..end]),
+            Values::F64(values) => {
+                let pairs = out.iter_mut().zip(&values[start..end]);
+                pairs.for_each(|(out, &x)| *out = x as f32);
+            }
+            Values::U8(bytes) => {
+                let pairs = out.iter_mut().zip(&bytes[start..end]);
+                pairs.for_each(|(out, &byte)| *out = f32::from(byte) * self.scale);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Millions of numbers help nobody.
+        write!(f, "Field({:?}, {:?})", self.name, self.shape)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_are_scaled_and_all_else_is_as_it_is() {
+        let mut out = [0.0; 2];
+        let pictures = Field::new(None, vec![1, 2], vec![0_u8, 9, 0, 255]);
+        assert_eq!((pictures.width(), pictures.len()), (2, 4));
+        pictures.copy(2, &mut out);
+        assert_eq!(out, [0.0, 1.0]);
+        let truths = Field::new(None, vec![2], vec![0_u8, 1, 1, 1]);
+        truths.copy(0, &mut out);
+        assert_eq!(out, [0.0, 1.0]);
+        let numbers = Field::new(None, vec![], vec![2.5, -1.0, 7.0]);
+        assert_eq!(numbers.width(), 1);
+        numbers.copy(1, &mut out);
+        assert_eq!(out, [-1.0, 7.0]);
+    }
+}

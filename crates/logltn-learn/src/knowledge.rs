@@ -1,0 +1,115 @@
+//! A theory with its data and with what stands behind its symbols.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use logltn::{Data, Output, Theory};
+
+use crate::field::Field;
+use crate::network::Network;
+use crate::numbers::Numbers;
+use crate::place::Place;
+
+/// All that there is to know before anything runs. [`Session::builder`](crate::Session::builder) puts one together
+/// and checks it; a reader of manifests may do so itself.
+#[derive(Clone, Debug)]
+pub struct KnowledgeBase {
+    /// The theory, the sizes of its sorts, tables, params and constants.
+    pub data: Data,
+    /// What the numbers of each predicate mean, in the order of the theory.
+    pub outputs: Vec<Output>,
+    /// What stands behind each predicate, in the order of the theory.
+    pub predicates: Vec<Ground>,
+    /// The network of each function, in the order of the theory.
+    pub functions: Vec<Option<Behind>>,
+    /// Networks with names, which several symbols can share.
+    pub networks: BTreeMap<String, Network>,
+    /// What networks read of the individuals of each sort, in the order of the theory.
+    pub vectors: Vec<Vectors>,
+    /// How many numbers each constant has that is a learnable vector, in the order of the theory.
+    pub learnable_constants: Vec<Option<usize>>,
+}
+
+/// What networks read of a sort's individuals.
+#[derive(Clone, Debug, Default)]
+pub struct Vectors {
+    /// Features.
+    pub fields: Arc<[Field]>,
+    /// Instead of features, a learnable vector of this length for each.
+    pub learnable: Option<usize>,
+}
+
+/// Where the truth of a predicate comes from.
+#[derive(Clone, Debug)]
+pub enum Ground {
+    /// A network.
+    Network(Behind),
+    /// Numbers, which do not learn.
+    Numbers(Arc<Numbers>),
+    /// A [`Grounding`](crate::Grounding) that the program gives.
+    Host,
+}
+
+/// A network behind a predicate or a function.
+#[derive(Clone, Debug)]
+pub struct Behind {
+    /// Which one.
+    pub network: NetworkRef,
+    /// Names for the arguments, to be used in the network's inputs.
+    pub args: Option<Vec<String>>,
+    /// Where this is said.
+    pub place: Place,
+}
+
+/// A network of its own, or the name of one that is shared.
+#[derive(Clone, Debug)]
+pub enum NetworkRef {
+    /// Its own.
+    Own(Network),
+    /// One of [`KnowledgeBase::networks`].
+    Shared(String),
+}
+
+impl Behind {
+    /// The hidden layers of a network with a name, which other symbols may share.
+    pub fn shared(name: impl Into<String>) -> Behind {
+        Behind {
+            network: NetworkRef::Shared(name.into()),
+            args: None,
+            place: Place::default(),
+        }
+    }
+
+    /// Names for the arguments, to be used in the network's inputs.
+    pub fn args<A: Into<String>>(self, args: impl IntoIterator<Item = A>) -> Behind {
+        Behind {
+            args: Some(args.into_iter().map(Into::into).collect()),
+            ..self
+        }
+    }
+}
+
+impl From<Network> for Behind {
+    fn from(network: Network) -> Behind {
+        Behind {
+            network: NetworkRef::Own(network),
+            args: None,
+            place: Place::default(),
+        }
+    }
+}
+
+impl KnowledgeBase {
+    /// The theory.
+    pub fn theory(&self) -> &Theory {
+        self.data.theory()
+    }
+
+    /// A network, looked up if it is shared.
+    pub fn network<'k>(&'k self, network: &'k NetworkRef) -> Option<&'k Network> {
+        match network {
+            NetworkRef::Own(network) => Some(network),
+            NetworkRef::Shared(name) => self.networks.get(name),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Training in memory: a theory, its data, what stands behind its predicates, and steps.
+//!
+//! This crate knows no file. A [`Session`] is put together by [`Session::builder`], or from a [`KnowledgeBase`] and a
+//! [`Training`] by whoever has them from elsewhere (`logltn-train` reads both from a manifest).
+//!
+//! # A training in thirty lines
+//!
+//! Eight points in the plane, and no label at all: near points belong to the same cluster, and no cluster is empty.
+//!
+//! ```
+//! use logltn::{Output, Parameters};
+//! use logltn_learn::{Individuals, Known, Metric, MetricKind, Network, Param, Schedule, Session};
+//! use logltn_nn::Activation;
+//!
+//! let points = vec![0.1, 0.2, 0.0, 0.1, 0.2, 0.1, 0.1, 0.0, 2.1, 2.0, 2.0, 2.2, 1.9, 2.1, 2.2, 2.1];
+//! let classes = "a a a a b b b b".split(' ').map(String::from).collect();
+//! let mut session = Session::builder("
+//!         sort Point
+//!         sort Cluster = 0..1
+//!         param near
+//!         predicate C(Point, Cluster)
+//!         axiom covered:   forall x: Point. exists c: Cluster. C(x, c)
+//!         axiom inhabited: forall c: Cluster. exists x: Point. C(x, c)
+//!         axiom smooth:    forall c: Cluster, x: Point, y: Point where dist(x, y) < near. C(x, c) -> C(y, c)
+//!     ")
+//!     .sort("Point", Individuals::features([2], points))
+//!     .param("near", Param::percentile(50.0, "dist(Point, Point)"))
+//!     .predicate("C", Network::mlp(&[8, 8], Activation::Elu), Output::softmax())
+//!     .metric(Metric::new(MetricKind::AdjustedRandIndex, "C", Known::Labels { sort: "Point".into(), labels: classes }))
+//!     .alpha(Schedule::linear(1.0, 4.0))
+//!     .learning_rate(0.02)
+//!     .steps(200)
+//!     .build()?;
+//! while !session.is_done() {
+//!     let step = session.step()?;
+//!     assert!(step.loss.is_finite());
+//! }
+//! let now = session.evaluate(&Parameters { alpha: 4.0, ..Parameters::default() })?;
+//! assert_eq!(now.axioms[2].name, "smooth");
+//! assert_eq!(session.measure()?, [("adjusted_rand_index(C)".to_string(), 1.0)]);
+//! let logits = session.predict("C", &[0, 7])?; // two rows of two classes
+//! assert!((logits[0] > logits[1]) != (logits[2] > logits[3]));
+//! # Ok::<(), logltn::Diagnostics>(())
+//! ```
+//!
+//! Whatever is wrong is found by `build`, all at once:
+//!
+//! ```
+//! # use logltn_learn::{Network, Session};
+//! # use logltn_nn::Activation;
+//! let errors = Session::builder("sort Point  param near  predicate C(Point)  axiom a: forall x: Point. C(x)")
+//!     .sort("Pont", 3)
+//!     .predicate("D", Network::mlp(&[8], Activation::Tanh), logltn::Output::sigmoid())
+//!     .steps(10)
+//!     .build().err().unwrap().to_string();
+//! assert!(errors.contains("no sort `Pont`") && errors.contains("no predicate `D`"), "{errors}");
+//! ```
+//!
+//! # Stop, and go on with the same bits
+//!
+//! [`Session::state`] is everything that the rest of a training depends on, numbers and facts by name;
+//! [`Session::restore`] takes it up again. [`Session::weights`] is what was learnt.
+//!
+//! # Code of your own behind a predicate
+//!
+//! Argument rows in, logits out; gradients in. That is all a predicate needs to be, see [`Grounding`]:
+//!
+//! ```
+//! use logltn::{Diagnostics, Output, Request};
+//! use logltn_learn::{Grounding, Session};
+//!
+//! /// One logit for each person, and no network at all.
+//! struct Logits { values: Vec<f32>, gradients: Vec<f32> }
+//!
+//! impl Grounding for Logits {
+//!     fn forward(&mut self, request: &Request, numbers: &mut [f32]) -> Result<(), Diagnostics> {
+//!         for (row, number) in numbers.iter_mut().enumerate() {
+//!             *number = self.values[request.row(row)[0] as usize];
+//!         }
+//!         Ok(())
+//!     }
+//!     fn backward(&mut self, request: &Request, by_numbers: &[f32]) {
+//!         for (row, by) in by_numbers.iter().enumerate() {
+//!             self.gradients[request.row(row)[0] as usize] += by;
+//!         }
+//!     }
+//!     fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &mut [f32])) {
+//!         visit("logits", &mut self.values, &mut self.gradients);
+//!     }
+//! }
+//!
+//! let logits = Logits { values: vec![0.0; 2], gradients: vec![0.0; 2] };
+//! let mut session = Session::builder("
+//!         sort Person
+//!         predicate happy(Person)
+//!         axiom all: forall x: Person. happy(x)
+//!     ")
+//!     .sort("Person", ["ann", "bob"])
+//!     .host("happy", logits, Output::sigmoid())
+//!     .learning_rate(0.1)
+//!     .steps(20)
+//!     .build()?;
+//! let first = session.step()?;
+//! let mut last = first.clone();
+//! while !session.is_done() {
+//!     last = session.step()?;
+//! }
+//! assert!(last.loss < first.loss);
+//! # Ok::<(), Diagnostics>(())
+//! ```
+
+mod axioms;
+mod batches;
+mod builder;
+mod distances;
+mod evaluate;
+mod field;
+mod individuals;
+mod input;
+mod knowledge;
+mod measure;
+pub mod metrics;
+mod model;
+mod network;
+mod numbers;
+mod optimise;
+mod percentile;
+mod phrase;
+mod place;
+pub mod random;
+mod schedule;
+mod session;
+mod state;
+mod stream;
+mod training;
+
+pub use axioms::AxiomSettings;
+pub use builder::{Builder, Constant, Param};
+pub use distances::{Distance, distances};
+pub use evaluate::Evaluated;
+pub use field::{Field, Values};
+pub use individuals::Individuals;
+pub use input::InputExpr;
+pub use knowledge::{Behind, Ground, KnowledgeBase, NetworkRef, Vectors};
+pub use measure::{Known, Metric, MetricKind, largest};
+pub use model::{Grounding, Model};
+pub use network::{Input, Network};
+pub use numbers::Numbers;
+pub use percentile::{Points, percentile};
+pub use phrase::{Unexpected, parse_distance};
+pub use place::{Place, Spanned};
+pub use schedule::{By, Curve, Schedule, Schedules};
+pub use session::{Session, Step};
+pub use state::{NamedTensor, State};
+pub use training::{EarlyStop, Length, Optimizer, Phase, Training};

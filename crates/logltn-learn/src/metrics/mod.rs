@@ -1,0 +1,27 @@
+//! How good a model is: numbers that compare what it says with what is known.
+//!
+//! Every metric is a pure function on slices. What has no answer (no rows, a score that is not a number, a curve over
+//! one class) is a [`MetricError`] and never a number that looks like one.
+//!
+//! ```
+//! use logltn_learn::metrics::{accuracy, roc_auc};
+//! assert_eq!(accuracy(&[0, 1, 2, 2], &[0, 1, 2, 1])?, 0.75);
+//! assert_eq!(roc_auc(&[0.9, 0.1, 0.8], &[true, false, true])?, 1.0);
+//! # Ok::<(), logltn_learn::metrics::MetricError>(())
+//! ```
+
+mod accuracy;
+mod adjusted_rand_index;
+mod average_precision;
+mod error;
+mod ranking;
+mod roc_auc;
+
+#[cfg(test)]
+mod tests;
+
+pub use accuracy::{accuracy, balanced_accuracy};
+pub use adjusted_rand_index::adjusted_rand_index;
+pub use average_precision::average_precision;
+pub use error::MetricError;
+pub use roc_auc::roc_auc;

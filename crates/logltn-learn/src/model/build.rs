@@ -1,0 +1,680 @@
+//! From descriptions of networks to units.
+
+use std::sync::Arc;
+
+use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Source};
+use logltn_nn::{LayerSpec, NetworkSpec, Shape};
+
+use super::Model;
+use super::unit::{BoxPlace, Feed, Piece, Unit};
+use crate::input::InputExpr;
+use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef};
+use crate::network::Network;
+use crate::place::{Place, Spanned};
+
+/// What a unit stands behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Symbol {
+    Predicate(PredicateId),
+    Function(FunctionId),
+}
+
+pub(super) struct Builder<'a> {
+    pub knowledge: &'a KnowledgeBase,
+    pub model: &'a mut Model,
+    /// The units whose feeds are being built, innermost last: to find cycles.
+    under_way: Vec<(Symbol, Vec<ArgumentShape>)>,
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(knowledge: &'a KnowledgeBase, model: &'a mut Model) -> Builder<'a> {
+        Builder {
+            knowledge,
+            model,
+            under_way: Vec::new(),
+        }
+    }
+
+    /// What stands behind a predicate.
+    pub fn behind(&mut self, id: PredicateId) -> Result<super::Behind, Diagnostics> {
+        match &self.knowledge.predicates[id.index()] {
+            Ground::Network(_) => {
+                let shape = self.plain_shape(id);
+                let (unit, feed) = self.feed(Symbol::Predicate(id), shape)?;
+                Ok(super::Behind::Unit { unit, feed })
+            }
+            Ground::Numbers(table) => Ok(super::Behind::Numbers(Arc::clone(table))),
+            Ground::Host => Ok(super::Behind::Host),
+        }
+    }
+
+    /// Every argument an individual; without the last if that picks the class.
+    fn plain_shape(&self, id: PredicateId) -> Vec<ArgumentShape> {
+        let arguments = &self.knowledge.theory()[id].arguments;
+        let count = arguments.len() - usize::from(self.knowledge.outputs[id.index()].per_class);
+        arguments[..count]
+            .iter()
+            .map(|argument| match argument {
+                ArgumentSort::Sort(sort) => ArgumentShape::Individual(*sort),
+                // Only a function can fill it; such a feed is made when a request asks for it.
+                ArgumentSort::Vector(_) => ArgumentShape::Individual(SortId(u32::MAX)),
+            })
+            .collect()
+    }
+
+    /// The unit and the feed for a symbol at arguments of some shape; both made if they are new.
+    pub fn feed(
+        &mut self,
+        symbol: Symbol,
+        shape: Vec<ArgumentShape>,
+    ) -> Result<(usize, usize), Diagnostics> {
+        for unit in self.units_of(symbol) {
+            let feeds = &self.model.units[unit].feeds;
+            if let Some(feed) = feeds.iter().position(|f| f.shape == shape) {
+                return Ok((unit, feed));
+            }
+        }
+        let entry = (symbol, shape.clone());
+        if self.under_way.contains(&entry) {
+            return Err(Diagnostic::error(
+                Code::NetworkReadsItself,
+                format!(
+                    "the inputs of `{}` depend on itself",
+                    self.symbol_name(symbol)
+                ),
+            )
+            .into());
+        }
+        self.under_way.push(entry);
+        let built = self.new_feed(symbol, shape);
+        self.under_way.pop();
+        built
+    }
+
+    /// The unit of a symbol, and its twins.
+    fn units_of(&self, symbol: Symbol) -> Vec<usize> {
+        let of = self.model.symbols.iter().filter(|(s, _)| *s == symbol);
+        of.map(|(_, unit)| *unit).collect()
+    }
+
+    /// The first of these units that a feed can go to without making it depend on itself, or a new twin of
+    /// theirs; `None` if there are none.
+    fn free_unit(
+        &mut self,
+        units: &[usize],
+        feed: &Feed,
+        place: &Place,
+    ) -> Result<Option<usize>, Diagnostics> {
+        let Some(&first) = units.first() else {
+            return Ok(None);
+        };
+        let free = units.iter().find(|unit| !self.depends_on(feed, **unit));
+        if let Some(&unit) = free {
+            return Ok(Some(unit));
+        }
+        let model = &self.model.units[first];
+        let (name, spec) = (model.name.clone(), model.network.spec().clone());
+        let unit = self.new_unit(name, spec.input, spec.layers, place)?;
+        self.model.units[unit].twin_of = Some(first);
+        Ok(Some(unit))
+    }
+
+    /// Whether what a feed reads comes, perhaps in a roundabout way, from a unit.
+    fn depends_on(&self, feed: &Feed, unit: usize) -> bool {
+        let read_by = |feed: &Feed| -> Vec<usize> {
+            let units = feed.pieces.iter().filter_map(|piece| match piece {
+                Piece::Unit { unit, .. } => Some(*unit),
+                _ => None,
+            });
+            units.collect()
+        };
+        let mut seen = vec![false; self.model.units.len()];
+        let mut open = read_by(feed);
+        while let Some(next) = open.pop() {
+            if next == unit {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[next], true) {
+                open.extend(self.model.units[next].feeds.iter().flat_map(read_by));
+            }
+        }
+        false
+    }
+
+    fn new_feed(
+        &mut self,
+        symbol: Symbol,
+        shape: Vec<ArgumentShape>,
+    ) -> Result<(usize, usize), Diagnostics> {
+        let behind = self.network_of(symbol)?;
+        let place = &behind.place;
+        let wrong = |error: Diagnostic| Diagnostics::from(place.mark(error));
+        let network = (self.knowledge.network(&behind.network)).ok_or_else(|| {
+            wrong(Diagnostic::error(
+                Code::UnknownNetwork,
+                "this network is not declared",
+            ))
+        })?;
+        let args = match &behind.args {
+            Some(args) => args.clone(),
+            None => (0..shape.len()).map(|i| format!("{i}")).collect(), // which nobody can write
+        };
+        let pieces = self.pieces(network, &args, &shape, place)?;
+        let arity = shape.iter().map(leaves).sum();
+        let width: usize = pieces.iter().map(Piece::width).sum();
+        let name = self.symbol_name(symbol);
+        if width == 0 {
+            return Err(wrong(
+                Diagnostic::error(Code::NoFeatures, format!(
+                    "the network of `{name}` has nothing to read: none of its arguments has features"
+                ))
+                .help("give the sorts of its arguments `features` or `learnable`"),
+            ));
+        }
+        let output_width = self.output_width(symbol);
+        let feed = Feed {
+            shape: shape.clone(),
+            arity,
+            pieces,
+            ..Feed::default()
+        };
+        let (feed, input_shape) = match &behind.network {
+            NetworkRef::Shared(trunk) => {
+                let (unit, at, width) = self.trunk(trunk, network, feed, place)?;
+                let whole = Piece::Unit {
+                    unit,
+                    feed: at,
+                    places: (0..arity).collect(),
+                    width,
+                    stop: false,
+                    rows: Vec::new(),
+                };
+                let feed = Feed {
+                    shape,
+                    arity,
+                    pieces: vec![whole],
+                    ..Feed::default()
+                };
+                (feed, Shape::Flat(width))
+            }
+            NetworkRef::Own(_) => {
+                let input = self.input_shape(&feed, &network.layers);
+                (feed, input)
+            }
+        };
+        let known = self.units_of(symbol);
+        let unit = match self.free_unit(&known, &feed, place)? {
+            Some(unit) => {
+                if !known.contains(&unit) {
+                    self.model.symbols.push((symbol, unit));
+                }
+                unit
+            }
+            None => {
+                let mut layers = match &behind.network {
+                    NetworkRef::Shared(_) => Vec::new(),
+                    NetworkRef::Own(_) => network.layers.clone(),
+                };
+                layers.push(LayerSpec::Dense(output_width));
+                let unit = self.new_unit(name, input_shape, layers, place)?;
+                if network.undecided {
+                    self.model.units[unit].network.silence_output();
+                }
+                self.model.symbols.push((symbol, unit));
+                unit
+            }
+        };
+        self.add_feed(unit, feed, place).map(|feed| (unit, feed))
+    }
+
+    /// The shared hidden layers of a named network, as a unit of its own.
+    fn trunk(
+        &mut self,
+        name: &str,
+        network: &Network,
+        feed: Feed,
+        place: &Place,
+    ) -> Result<(usize, usize, usize), Diagnostics> {
+        let known: Vec<usize> = (self.model.trunks.iter())
+            .filter(|(n, _)| n == name)
+            .map(|(_, unit)| *unit)
+            .collect();
+        let same = |f: &Feed| {
+            let pieces = || f.pieces.iter().zip(&feed.pieces);
+            f.shape == feed.shape
+                && f.pieces.len() == feed.pieces.len()
+                && pieces().all(|(a, b)| a.reads_the_same(b))
+        };
+        for &unit in &known {
+            let unit_of = &self.model.units[unit];
+            if let Some(at) = unit_of.feeds.iter().position(same) {
+                return Ok((unit, at, unit_of.output_width));
+            }
+        }
+        let unit = match self.free_unit(&known, &feed, place)? {
+            Some(unit) => unit,
+            None => {
+                let input = self.input_shape(&feed, &network.layers);
+                let layers = network.layers.clone();
+                self.new_unit(format!("networks.{name}"), input, layers, place)?
+            }
+        };
+        if !known.contains(&unit) {
+            self.model.trunks.push((name.to_string(), unit));
+        }
+        let width = self.model.units[unit].output_width;
+        let at = self.add_feed(unit, feed, place)?;
+        Ok((unit, at, width))
+    }
+
+    fn new_unit(
+        &mut self,
+        name: String,
+        input: Shape,
+        layers: Vec<LayerSpec>,
+        place: &Place,
+    ) -> Result<usize, Diagnostics> {
+        let spec = NetworkSpec { input, layers };
+        // Each unit draws from a stream of its own, so that adding one does not change the others.
+        let seed = self.model.seed
+            ^ (self.model.units.len() as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let network = logltn_nn::Network::new(&spec, seed).map_err(|error| {
+            let what = format!("the network of `{name}` cannot be built: {error}");
+            place.mark(Diagnostic::error(Code::InvalidLayers, what))
+        })?;
+        self.model.units.push(Unit {
+            name,
+            twin_of: None,
+            input_width: network.input_shape().len(),
+            output_width: network.output_shape().len(),
+            network,
+            feeds: Vec::new(),
+            passes_gradient: false,
+            reads_data_only: true,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            by_inputs: Vec::new(),
+            by_outputs: Vec::new(),
+        });
+        Ok(self.model.units.len() - 1)
+    }
+
+    fn add_feed(&mut self, unit: usize, feed: Feed, place: &Place) -> Result<usize, Diagnostics> {
+        let width: usize = feed.pieces.iter().map(Piece::width).sum();
+        if width != self.model.units[unit].input_width {
+            let error = Diagnostic::error(
+                Code::SizesDisagree,
+                format!(
+                    "the network of `{}` reads {} numbers in one place and {width} in another",
+                    self.model.units[unit].name, self.model.units[unit].input_width
+                ),
+            )
+            .help("a network that is shared must read the same number of numbers everywhere");
+            return Err(place.mark(error).into());
+        }
+        for piece in &feed.pieces {
+            let learnt = |sort: usize| {
+                let vectors = &self.model.vectors[sort];
+                vectors.embedding.is_some() || vectors.constants.is_some()
+            };
+            let (learnt, data) = match piece {
+                Piece::Vector { sort, stop, .. } => (learnt(*sort) && !stop, !learnt(*sort)),
+                Piece::Containment { boxes, stop } => {
+                    let learnt = boxes.iter().any(|place| learnt(place.sort));
+                    (learnt && !stop, !learnt)
+                }
+                Piece::Unit { stop, .. } => (!stop, false),
+            };
+            let unit = &mut self.model.units[unit];
+            unit.passes_gradient |= learnt;
+            unit.reads_data_only &= data;
+        }
+        self.model.units[unit].feeds.push(feed);
+        Ok(self.model.units[unit].feeds.len() - 1)
+    }
+
+    fn symbol_name(&self, symbol: Symbol) -> String {
+        let theory = self.knowledge.theory();
+        match symbol {
+            Symbol::Predicate(id) => theory[id].name.clone(),
+            Symbol::Function(id) => theory[id].name.clone(),
+        }
+    }
+
+    fn output_width(&self, symbol: Symbol) -> usize {
+        let theory = self.knowledge.theory();
+        match symbol {
+            Symbol::Predicate(id) => match theory[id].arguments.last() {
+                Some(ArgumentSort::Sort(sort)) if self.knowledge.outputs[id.index()].per_class => {
+                    self.knowledge.data.size(*sort)
+                }
+                _ => 1,
+            },
+            Symbol::Function(id) => match theory[id].result {
+                ArgumentSort::Vector(width) => width,
+                ArgumentSort::Sort(sort) => self.model.vectors[sort.index()].width(),
+            },
+        }
+    }
+
+    /// The network of a symbol.
+    fn network_of(&self, symbol: Symbol) -> Result<&'a Behind, Diagnostics> {
+        let knowledge = self.knowledge;
+        let behind = match symbol {
+            Symbol::Predicate(id) => match &knowledge.predicates[id.index()] {
+                Ground::Network(behind) => Some(behind),
+                Ground::Numbers(_) | Ground::Host => None,
+            },
+            Symbol::Function(id) => knowledge.functions[id.index()].as_ref(),
+        };
+        behind.ok_or_else(|| {
+            let name = self.symbol_name(symbol);
+            Diagnostic::error(
+                Code::NotGrounded,
+                format!("`{name}` has no network to be trained"),
+            )
+            .help("give it one: `network = { mlp = [16] }` in a manifest")
+            .into()
+        })
+    }
+
+    // --- inputs ---------------------------------------------------------------------------------
+
+    fn pieces(
+        &mut self,
+        network: &Network,
+        args: &[String],
+        shape: &[ArgumentShape],
+        place: &Place,
+    ) -> Result<Vec<Piece>, Diagnostics> {
+        let mut pieces = Vec::new();
+        let Some(inputs) = &network.inputs else {
+            for argument in 0..shape.len() {
+                pieces.extend(self.argument_vector(argument, shape)?);
+            }
+            return Ok(pieces);
+        };
+        for input in inputs {
+            let place = input.place.or(place);
+            let expr = InputExpr::parse(&input.text).map_err(|wrong| {
+                let source = Source::new("an input", input.text.as_str());
+                Diagnostic::error(Code::MalformedExpression, wrong.message).at(
+                    &source,
+                    wrong.span,
+                    wrong.label,
+                )
+            })?;
+            pieces.extend(self.input(&expr, args, shape, place, false)?);
+        }
+        Ok(pieces)
+    }
+
+    /// All numbers of an argument; none if it has none.
+    fn argument_vector(
+        &mut self,
+        argument: usize,
+        shape: &[ArgumentShape],
+    ) -> Result<Option<Piece>, Diagnostics> {
+        let place: usize = shape[..argument].iter().map(leaves).sum();
+        match &shape[argument] {
+            ArgumentShape::Individual(sort) => {
+                let Some(vectors) = self.model.vectors.get(sort.index()) else {
+                    return Ok(None);
+                };
+                let width = vectors.width();
+                Ok((width > 0).then_some(Piece::Vector {
+                    place,
+                    sort: sort.index(),
+                    from: 0,
+                    width,
+                    stop: false,
+                }))
+            }
+            ArgumentShape::Apply(function, arguments) => {
+                let (unit, feed) = self.feed(Symbol::Function(*function), arguments.clone())?;
+                let count: usize = arguments.iter().map(leaves).sum();
+                Ok(Some(Piece::Unit {
+                    unit,
+                    feed,
+                    places: (place..place + count).collect(),
+                    width: self.model.units[unit].output_width,
+                    stop: false,
+                    rows: Vec::new(),
+                }))
+            }
+        }
+    }
+
+    fn input(
+        &mut self,
+        input: &InputExpr,
+        args: &[String],
+        shape: &[ArgumentShape],
+        place: &Place,
+        stop: bool,
+    ) -> Result<Option<Piece>, Diagnostics> {
+        let wrong =
+            |code, message: String| Diagnostics::from(place.mark(Diagnostic::error(code, message)));
+        let position = |name: &str| {
+            let found = args
+                .iter()
+                .position(|a| a == name)
+                .filter(|i| *i < shape.len());
+            found.ok_or_else(|| {
+                wrong(
+                    Code::UnknownVariable,
+                    format!("`{name}` is not an argument that can be read here"),
+                )
+            })
+        };
+        match input {
+            InputExpr::Features(variable) => {
+                let argument = position(&variable.value)?;
+                let mut piece = self.argument_vector(argument, shape)?;
+                if let Some(
+                    Piece::Unit { stop: stopped, .. } | Piece::Vector { stop: stopped, .. },
+                ) = &mut piece
+                {
+                    *stopped |= stop;
+                }
+                match piece {
+                    Some(piece) => Ok(Some(piece)),
+                    None => Err(wrong(
+                        Code::NoFeatures,
+                        format!("`{}` has no features", variable.value),
+                    )),
+                }
+            }
+            InputExpr::Field { variable, field } => {
+                let argument = position(&variable.value)?;
+                let BoxPlace {
+                    place: at,
+                    sort,
+                    from,
+                } = self.field(argument, shape, field, place)?;
+                let (_, width) = self.model.vectors[sort]
+                    .field(&field.value)
+                    .unwrap_or((0, 0));
+                Ok(Some(Piece::Vector {
+                    place: at,
+                    sort,
+                    from,
+                    width,
+                    stop,
+                }))
+            }
+            InputExpr::Stop(inner) => self.input(inner, args, shape, place, true),
+            InputExpr::Containment(a, b) => {
+                let mut boxes = Vec::new();
+                for side in [a, b] {
+                    let (corners, width) = match side.as_ref() {
+                        InputExpr::Field { variable, field } => {
+                            let argument = position(&variable.value)?;
+                            let corners = self.field(argument, shape, field, place)?;
+                            let found = self.model.vectors[corners.sort].field(&field.value);
+                            (corners, found.map_or(0, |f| f.1))
+                        }
+                        InputExpr::Features(variable) => {
+                            let argument = position(&variable.value)?;
+                            match self.argument_vector(argument, shape)? {
+                                Some(Piece::Vector {
+                                    place,
+                                    sort,
+                                    from,
+                                    width,
+                                    ..
+                                }) => (BoxPlace { place, sort, from }, width),
+                                Some(_) => {
+                                    return Err(wrong(
+                                        Code::WrongShape,
+                                        format!(
+                                            "`{}` is a function's value here, not a box",
+                                            variable.value
+                                        ),
+                                    ));
+                                }
+                                None => {
+                                    return Err(wrong(
+                                        Code::NoFeatures,
+                                        format!("`{}` has no features", variable.value),
+                                    ));
+                                }
+                            }
+                        }
+                        _ => {
+                            return Err(wrong(
+                                Code::WrongShape,
+                                "`containment` takes two boxes".into(),
+                            ));
+                        }
+                    };
+                    if width != 4 {
+                        return Err(wrong(
+                            Code::WrongShape,
+                            format!(
+                                "`{side}` has {width} numbers, but a box has four: xmin, ymin, xmax, ymax"
+                            ),
+                        ));
+                    }
+                    boxes.push(corners);
+                }
+                Ok(Some(Piece::Containment {
+                    boxes: [boxes[0], boxes[1]],
+                    stop,
+                }))
+            }
+            InputExpr::Call {
+                symbol,
+                args: given,
+            } => {
+                let mut places = Vec::new();
+                let mut inner = Vec::new();
+                for name in given {
+                    let argument = position(&name.value)?;
+                    let start: usize = shape[..argument].iter().map(leaves).sum();
+                    places.extend(start..start + leaves(&shape[argument]));
+                    inner.push(shape[argument].clone());
+                }
+                let theory = self.knowledge.theory();
+                let function = theory.functions.iter().position(|f| f.name == symbol.value);
+                let symbol = match (theory.predicate(&symbol.value), function) {
+                    (Some(id), _) => Symbol::Predicate(id),
+                    (None, Some(at)) => Symbol::Function(FunctionId(at as u32)),
+                    (None, None) => {
+                        return Err(wrong(
+                            Code::UnknownPredicate,
+                            format!("the theory has no predicate or function `{}`", symbol.value),
+                        ));
+                    }
+                };
+                let (unit, feed) = self.feed(symbol, inner)?;
+                Ok(Some(Piece::Unit {
+                    unit,
+                    feed,
+                    places,
+                    width: self.model.units[unit].output_width,
+                    stop,
+                    rows: Vec::new(),
+                }))
+            }
+        }
+    }
+
+    fn field(
+        &self,
+        argument: usize,
+        shape: &[ArgumentShape],
+        field: &Spanned<String>,
+        place: &Place,
+    ) -> Result<BoxPlace, Diagnostics> {
+        let wrong =
+            |code, message: String| Diagnostics::from(place.mark(Diagnostic::error(code, message)));
+        let ArgumentShape::Individual(sort) = &shape[argument] else {
+            return Err(wrong(
+                Code::UnknownField,
+                "a function's value has no fields".into(),
+            ));
+        };
+        let sort = sort.index();
+        match self.model.vectors[sort].field(&field.value) {
+            Some((from, _)) => Ok(BoxPlace {
+                place: shape[..argument].iter().map(leaves).sum(),
+                sort,
+                from,
+            }),
+            None => Err(wrong(
+                Code::UnknownField,
+                format!(
+                    "the features of sort `{}` have no field `{}`",
+                    self.knowledge.theory().sorts[sort].name,
+                    field.value
+                ),
+            )),
+        }
+    }
+
+    /// Convolutions read a picture: one argument whose vector is a single array of two or three dimensions.
+    fn input_shape(&self, feed: &Feed, layers: &[LayerSpec]) -> Shape {
+        let width: usize = feed.pieces.iter().map(Piece::width).sum();
+        let anywhere =
+            |l: &&LayerSpec| matches!(l, LayerSpec::Activation(_) | LayerSpec::Dropout(_));
+        let first = layers.iter().find(|l| !anywhere(l));
+        let wants_image = matches!(
+            first,
+            Some(LayerSpec::Conv { .. } | LayerSpec::Pool(_) | LayerSpec::Flatten)
+        );
+        let shape = match feed.pieces.as_slice() {
+            [
+                Piece::Vector {
+                    sort,
+                    from: 0,
+                    width: w,
+                    ..
+                },
+            ] if *w == width => self.model.vectors[*sort].shape(),
+            _ => None,
+        };
+        match (wants_image, shape) {
+            (true, Some([height, width])) => Shape::Image {
+                channels: 1,
+                height: *height,
+                width: *width,
+            },
+            (true, Some([channels, height, width])) => Shape::Image {
+                channels: *channels,
+                height: *height,
+                width: *width,
+            },
+            _ => Shape::Flat(width),
+        }
+    }
+}
+
+/// How many individuals an argument is made of.
+fn leaves(shape: &ArgumentShape) -> usize {
+    match shape {
+        ArgumentShape::Individual(_) => 1,
+        ArgumentShape::Apply(_, arguments) => arguments.iter().map(leaves).sum(),
+    }
+}

@@ -1,0 +1,634 @@
+//! Everything that is learnt behind a theory's predicates: networks, embeddings, constants.
+//!
+//! In each step the engine says which argument rows it needs. The model adds the rows that one network
+//! needs of another, runs every network once on all its distinct rows, and hands gradients back the same
+//! way.
+
+mod build;
+mod grounding;
+mod inputs;
+mod parameters;
+mod stored;
+mod unit;
+mod vectors;
+
+use std::sync::Arc;
+
+use logltn::theory::PredicateId;
+use logltn::vector::Real;
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Request};
+use logltn_nn::Tensor;
+
+use crate::knowledge::{Ground, KnowledgeBase};
+use crate::numbers::Numbers;
+use crate::random::Random;
+use build::{Builder, Symbol};
+pub use grounding::Grounding;
+use inputs::Sources;
+pub use parameters::Parameters;
+use unit::{Piece, Unit, containment_gradient};
+use vectors::SortVectors;
+
+/// What stands behind a predicate.
+enum Behind {
+    /// Numbers, which do not learn.
+    Numbers(Arc<Numbers>),
+    /// A network, and its feed for arguments that are individuals.
+    Unit { unit: usize, feed: usize },
+    /// The program that uses this crate; not yet given.
+    Host,
+    /// The same, given.
+    Grounding(Box<dyn Grounding>),
+}
+
+/// The networks and learnable vectors behind a theory.
+pub struct Model {
+    units: Vec<Unit>,
+    vectors: Vec<SortVectors>,
+    learnable: Vec<Parameters>,
+    behind: Vec<Behind>,
+    /// The names of the predicates.
+    predicates: Vec<String>,
+    /// For each request of the current engine: unit and feed.
+    feeds: Vec<Option<(usize, usize)>>,
+    /// Units so that each comes after those it reads.
+    order: Vec<usize>,
+    /// The units of symbols, and the shared hidden layers by name.
+    symbols: Vec<(Symbol, usize)>,
+    trunks: Vec<(String, usize)>,
+    /// What a host answers, on its way to the engine.
+    answers: Vec<f32>,
+    /// The rows, and the inputs that are data, are those of the last step.
+    unchanged: bool,
+    /// Where the initial weights of units come from.
+    seed: u64,
+}
+
+/// Why the networks run.
+#[derive(Clone, Copy)]
+enum Purpose {
+    /// A backward pass follows.
+    Training,
+    /// Nothing needs to be kept.
+    Looking,
+}
+
+/// Randomness for initial weights, apart from that of batches.
+const INITIAL: u64 = 1;
+
+impl Model {
+    /// The model of a knowledge base, with random weights.
+    ///
+    /// # Errors
+    /// With what is wrong with the networks of all predicates. For that, features need not be there, only their shapes.
+    pub fn new(knowledge: &KnowledgeBase, seed: u64) -> Result<Model, Diagnostics> {
+        let mut model = Model::without_networks(knowledge, seed);
+        let mut found = Diagnostics::new();
+        for i in 0..knowledge.predicates.len() {
+            match model.build(knowledge, PredicateId(i as u32)) {
+                Ok(behind) => model.behind.push(behind),
+                Err(errors) => found.extend(errors),
+            }
+        }
+        model.sort_units();
+        found.into_result(model).map(|(model, _)| model)
+    }
+
+    fn without_networks(knowledge: &KnowledgeBase, seed: u64) -> Model {
+        let mut random = Random::new(seed, INITIAL);
+        let mut learnable = Vec::new();
+        let vectors = vectors::of(knowledge, &mut learnable, &mut random);
+        Model {
+            units: Vec::new(),
+            vectors,
+            learnable,
+            behind: Vec::new(),
+            predicates: (knowledge.theory().predicates.iter())
+                .map(|p| p.name.clone())
+                .collect(),
+            feeds: Vec::new(),
+            order: Vec::new(),
+            symbols: Vec::new(),
+            trunks: Vec::new(),
+            answers: Vec::new(),
+            unchanged: false,
+            seed: random.bits(),
+        }
+    }
+
+    fn build(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        predicate: PredicateId,
+    ) -> Result<Behind, Diagnostics> {
+        // A predicate whose arguments are functions' values is built when a request shows its shape.
+        let arguments = &knowledge.theory()[predicate].arguments;
+        match arguments.iter().any(is_vector) {
+            true => Ok(Behind::Host),
+            false => Builder::new(knowledge, self).behind(predicate),
+        }
+    }
+
+    /// Puts a network of the caller's own behind a predicate.
+    pub fn ground(&mut self, predicate: PredicateId, grounding: Box<dyn Grounding>) {
+        self.behind[predicate.index()] = Behind::Grounding(grounding);
+    }
+
+    /// Prepares for the requests of an engine: every shape of arguments gets its feed. Must be called
+    /// before the first step with that engine.
+    pub fn attach<T: Real>(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        engine: &Engine<T>,
+    ) -> Result<(), Diagnostics> {
+        let mut feeds = Vec::new();
+        for request in engine.requests() {
+            feeds.push(Builder::new(knowledge, self).attach(request)?);
+        }
+        self.feeds = feeds;
+        self.sort_units();
+        self.unchanged = false;
+        Ok(())
+    }
+
+    /// Each unit after those it reads.
+    fn sort_units(&mut self) {
+        let mut order = Vec::with_capacity(self.units.len());
+        let mut placed = vec![false; self.units.len()];
+        while order.len() < self.units.len() {
+            let before = order.len();
+            for unit in 0..self.units.len() {
+                let reads = self.units[unit].feeds.iter().flat_map(|f| &f.pieces);
+                let ready = reads.into_iter().all(|piece| match piece {
+                    Piece::Unit { unit, .. } => placed[*unit],
+                    _ => true,
+                });
+                if !placed[unit] && ready {
+                    placed[unit] = true;
+                    order.push(unit);
+                }
+            }
+            if order.len() == before {
+                break; // a cycle, which the builder has refused
+            }
+        }
+        self.order = order;
+    }
+
+    /// Fills in the numbers of all requests of the engine. `batch_changed` says whether its requests are
+    /// others than at the last call.
+    pub fn forward(
+        &mut self,
+        engine: &mut Engine<f32>,
+        batch_changed: bool,
+    ) -> Result<(), Diagnostics> {
+        if batch_changed || !self.unchanged {
+            self.ask(engine.requests());
+            self.unchanged = false;
+        }
+        self.run(Purpose::Training);
+        self.unchanged = true;
+        self.hand_out(engine)
+    }
+
+    /// The same for an engine of any precision, when no gradients are wanted: networks keep nothing, and
+    /// numbers from files lose nothing. The engine must be [attached](Model::attach).
+    pub fn evaluate<T: Real>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
+        self.ask(engine.requests());
+        self.unchanged = false;
+        self.run(Purpose::Looking);
+        self.hand_out(engine)
+    }
+
+    /// Copies what the networks found to where the engine wants it.
+    fn hand_out<T: Real>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
+        for index in 0..engine.requests().len() {
+            if let Some((unit, feed)) = self.feeds[index] {
+                let unit = &self.units[unit];
+                let numbers = engine.numbers_mut(index);
+                let from = unit.feeds[feed].start * unit.output_width;
+                let outputs = &unit.outputs[from..from + numbers.len()];
+                for (number, &output) in numbers.iter_mut().zip(outputs) {
+                    *number = T::from_f64(f64::from(output));
+                }
+                continue;
+            }
+            self.hand_out_without_unit(engine, index)?;
+        }
+        Ok(())
+    }
+
+    fn hand_out_without_unit<T: Real>(
+        &mut self,
+        engine: &mut Engine<T>,
+        index: usize,
+    ) -> Result<(), Diagnostics> {
+        let request = &engine.requests()[index];
+        match &mut self.behind[request.predicate.index()] {
+            Behind::Numbers(table) => {
+                let (rows, width) = (request.rows(), request.width);
+                for row in 0..rows {
+                    if let Some(range) = table.row(engine.requests()[index].row(row)) {
+                        let out = &mut engine.numbers_mut(index)[row * width..(row + 1) * width];
+                        let numbers = out.iter_mut().zip(&table.values[range]);
+                        numbers.for_each(|(out, &x)| *out = T::from_f64(x));
+                    }
+                }
+                Ok(())
+            }
+            Behind::Grounding(grounding) => {
+                self.answers.clear();
+                self.answers.resize(request.rows() * request.width, 0.0);
+                grounding.forward(request, &mut self.answers)?;
+                let numbers = engine.numbers_mut(index).iter_mut().zip(&self.answers);
+                numbers.for_each(|(number, &x)| *number = T::from_f64(f64::from(x)));
+                Ok(())
+            }
+            Behind::Unit { .. } | Behind::Host => {
+                let name = &engine.plan().data().theory()[request.predicate].name;
+                Err(Diagnostic::error(
+                    Code::NotGrounded,
+                    format!("nothing stands behind predicate `{name}`"),
+                )
+                .help("give it a network or numbers, or `ground` it")
+                .into())
+            }
+        }
+    }
+
+    /// Says which step of the training comes next, counted from 0: what dropout drops depends on it, so that a
+    /// training that was interrupted goes on with the same bits.
+    pub fn set_step(&mut self, step: u64) {
+        let networks = self.units.iter_mut().map(|unit| &mut unit.network);
+        networks.for_each(|network| network.set_step(step));
+    }
+
+    /// Takes the gradients of all requests of the engine, after its backward pass: the gradients by all parameters
+    /// are then those of this step, whatever they were before.
+    pub fn backward(&mut self, engine: &Engine<f32>) {
+        for index in 0..self.units.len() {
+            let has_twins = self.has_twins(index);
+            let unit = &mut self.units[index];
+            if has_twins {
+                unit.network.zero_gradients();
+            }
+            let length = unit.rows_that_learn() * unit.output_width;
+            unit.by_outputs.clear();
+            unit.by_outputs.resize(length, 0.0);
+        }
+        for table in &mut self.learnable {
+            table.gradients.fill(0.0);
+        }
+        for behind in &mut self.behind {
+            if let Behind::Grounding(grounding) = behind {
+                grounding.visit_parameters(&mut |_, _, gradients| gradients.fill(0.0));
+            }
+        }
+        for (index, request) in engine.requests().iter().enumerate() {
+            let gradient = engine.gradient(index);
+            if let Some((unit, feed)) = self.feeds[index] {
+                let unit = &mut self.units[unit];
+                let from = unit.feeds[feed].start * unit.output_width;
+                unit.by_outputs[from..from + gradient.len()].copy_from_slice(gradient);
+            } else if let Behind::Grounding(grounding) = &mut self.behind[request.predicate.index()]
+            {
+                grounding.backward(request, gradient);
+            }
+        }
+        for at in (0..self.order.len()).rev() {
+            self.backward_unit(self.order[at]);
+        }
+    }
+
+    /// Whether other units use the parameters of this one.
+    fn has_twins(&self, unit: usize) -> bool {
+        self.units.iter().any(|u| u.twin_of == Some(unit))
+    }
+
+    /// The numbers of a predicate on rows of individuals, without training anything.
+    pub fn predict(
+        &mut self,
+        predicate: PredicateId,
+        tuples: &[u32],
+        arity: usize,
+    ) -> Result<Vec<f32>, Diagnostics> {
+        let (unit, feed) = match &self.behind[predicate.index()] {
+            Behind::Unit { unit, feed } if self.units[*unit].feeds[*feed].is_plain(arity) => {
+                (*unit, *feed)
+            }
+            Behind::Numbers(table) => {
+                let rows = tuples.chunks_exact(arity.max(1)).map(|t| table.row(t));
+                let ranges: Vec<_> = rows.flatten().collect();
+                let numbers = ranges.into_iter().flat_map(|r| &table.values[r]);
+                return Ok(numbers.map(|&x| x as f32).collect());
+            }
+            _ => {
+                return Err(Diagnostic::error(
+                    Code::CannotPredict,
+                    "only predicates of individuals, with a network or numbers, can be evaluated on other rows",
+                )
+                .into());
+            }
+        };
+        self.unchanged = false;
+        let mut out = Vec::new();
+        // In pieces, for the sake of memory.
+        for tuples in tuples.chunks(arity.max(1) * 2048) {
+            self.units
+                .iter_mut()
+                .flat_map(|u| &mut u.feeds)
+                .for_each(|f| f.clear());
+            let rows: Vec<u32> = (tuples.chunks_exact(arity.max(1)))
+                .map(|tuple| self.units[unit].feeds[feed].row(tuple))
+                .collect();
+            self.ask_among_units();
+            self.run(Purpose::Looking);
+            let unit = &self.units[unit];
+            for row in rows {
+                let from = (unit.feeds[feed].start + row as usize) * unit.output_width;
+                out.extend_from_slice(&unit.outputs[from..from + unit.output_width]);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Which rows each unit must answer for: those of the requests first, then what units want of others.
+    fn ask(&mut self, requests: &[Request]) {
+        self.units
+            .iter_mut()
+            .flat_map(|u| &mut u.feeds)
+            .for_each(|f| f.clear());
+        for (index, request) in requests.iter().enumerate() {
+            let Some((unit, feed)) = self.feeds[index] else {
+                continue;
+            };
+            let feed = &mut self.units[unit].feeds[feed];
+            for row in 0..request.rows() {
+                feed.row(request.row(row));
+            }
+        }
+        self.ask_among_units();
+    }
+
+    fn ask_among_units(&mut self) {
+        for unit in &mut self.units {
+            let pieces = unit.feeds.iter_mut().flat_map(|f| &mut f.pieces);
+            for piece in pieces {
+                if let Piece::Unit { rows, .. } = piece {
+                    rows.clear();
+                }
+            }
+        }
+        // What a gradient can come back to is asked first, so that it lies together.
+        self.ask_others(true);
+        for feed in self.units.iter_mut().flat_map(|u| &mut u.feeds) {
+            feed.learning = feed.rows;
+        }
+        self.ask_others(false);
+        for unit in &mut self.units {
+            let mut start = 0;
+            for feed in &mut unit.feeds {
+                feed.start = start;
+                start += feed.rows;
+            }
+        }
+    }
+
+    /// Asks what units want of others and have not asked yet: all of it, or only what a gradient can come back to.
+    fn ask_others(&mut self, only_learning: bool) {
+        let mut tuple = Vec::new();
+        for at in (0..self.order.len()).rev() {
+            let unit = self.order[at];
+            for feed in 0..self.units[unit].feeds.len() {
+                for piece in 0..self.units[unit].feeds[feed].pieces.len() {
+                    let own = &mut self.units[unit].feeds[feed];
+                    if only_learning && own.pieces[piece].stops() {
+                        continue;
+                    }
+                    let Piece::Unit {
+                        unit: other,
+                        feed: other_feed,
+                        places,
+                        rows,
+                        ..
+                    } = &mut own.pieces[piece]
+                    else {
+                        continue;
+                    };
+                    let (other, other_feed, places) = (*other, *other_feed, places.clone());
+                    let mut found = std::mem::take(rows);
+                    for row in found.len()..self.units[unit].feeds[feed].rows {
+                        let from = self.units[unit].feeds[feed].tuple(row);
+                        tuple.clear();
+                        tuple.extend(places.iter().map(|&p| from[p]));
+                        found.push(self.units[other].feeds[other_feed].row(&tuple));
+                    }
+                    if let Piece::Unit { rows, .. } =
+                        &mut self.units[unit].feeds[feed].pieces[piece]
+                    {
+                        *rows = found;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs every unit on its rows.
+    fn run(&mut self, purpose: Purpose) {
+        for at in 0..self.order.len() {
+            let index = self.order[at];
+            if let Some(original) = self.units[index].twin_of {
+                let parameters = self.units[original].network.parameters().to_vec();
+                let twin = &mut self.units[index].network;
+                twin.parameters_mut().copy_from_slice(&parameters);
+            }
+            let mut inputs = std::mem::take(&mut self.units[index].inputs);
+            if !(self.unchanged && self.units[index].reads_data_only) {
+                self.sources().put_together(index, &mut inputs);
+            }
+            let this = &mut self.units[index];
+            this.inputs = inputs;
+            let (rows, learning) = (this.rows(), this.rows_that_learn());
+            let outputs = match purpose {
+                Purpose::Training => this.network.forward_keeping(&this.inputs, rows, learning),
+                Purpose::Looking => this.network.forward_only(&this.inputs, rows),
+            };
+            this.outputs.clear();
+            this.outputs.extend_from_slice(outputs);
+        }
+    }
+
+    fn sources(&self) -> Sources<'_> {
+        Sources {
+            units: &self.units,
+            vectors: &self.vectors,
+            learnable: &self.learnable,
+        }
+    }
+
+    fn backward_unit(&mut self, index: usize) {
+        let mut by_inputs = std::mem::take(&mut self.units[index].by_inputs);
+        // The gradients of twins may be there already.
+        let has_twins = self.has_twins(index);
+        let unit = &mut self.units[index];
+        let by = unit.passes_gradient.then(|| {
+            by_inputs.resize(unit.rows_that_learn() * unit.input_width, 0.0);
+            by_inputs.as_mut_slice()
+        });
+        if has_twins {
+            unit.network.backward(&unit.by_outputs, by);
+        } else {
+            unit.network.backward_anew(&unit.by_outputs, by);
+        }
+        if let Some(original) = unit.twin_of {
+            let found = unit.network.gradients().to_vec();
+            let sum = self.units[original].network.gradients_mut();
+            sum.iter_mut().zip(&found).for_each(|(g, by)| *g += by);
+        }
+        if self.units[index].passes_gradient {
+            for feed in 0..self.units[index].feeds.len() {
+                let mut offset = 0;
+                for piece in 0..self.units[index].feeds[feed].pieces.len() {
+                    let width = self.units[index].feeds[feed].pieces[piece].width();
+                    self.hand_on(index, feed, piece, offset, &by_inputs);
+                    offset += width;
+                }
+            }
+        }
+        self.units[index].by_inputs = by_inputs;
+    }
+
+    /// Hands the gradient by one piece of a unit's inputs to what made it.
+    fn hand_on(&mut self, unit: usize, feed: usize, piece: usize, offset: usize, by: &[f32]) {
+        let own = &self.units[unit].feeds[feed];
+        let input_width = self.units[unit].input_width;
+        let width = own.pieces[piece].width();
+        let place_of = |row: usize| (own.start + row) * input_width + offset;
+        match &own.pieces[piece] {
+            Piece::Vector {
+                place,
+                sort,
+                from,
+                stop: false,
+                ..
+            } => {
+                for row in 0..own.learning {
+                    let individual = own.tuple(row)[*place];
+                    let vectors = &self.vectors[*sort];
+                    let Some((table, learnt)) = vectors.learnt(individual) else {
+                        continue;
+                    };
+                    let start = learnt * vectors.width() + from;
+                    let by = &by[place_of(row)..place_of(row) + width];
+                    let gradients = &mut self.learnable[table].gradients[start..start + width];
+                    gradients.iter_mut().zip(by).for_each(|(g, by)| *g += by);
+                }
+            }
+            Piece::Unit {
+                unit: other,
+                feed: other_feed,
+                rows,
+                stop: false,
+                ..
+            } => {
+                let starts: Vec<(usize, usize)> = (rows[..own.learning].iter().enumerate())
+                    .map(|(row, &theirs)| (place_of(row), theirs as usize))
+                    .collect();
+                let (other, other_feed) = (*other, *other_feed);
+                let other = &mut self.units[other];
+                let first = other.feeds[other_feed].start;
+                for (from, theirs) in starts {
+                    let to = (first + theirs) * width;
+                    let gradients = &mut other.by_outputs[to..to + width];
+                    let by = &by[from..from + width];
+                    gradients.iter_mut().zip(by).for_each(|(g, by)| *g += by);
+                }
+            }
+            Piece::Containment { boxes, stop: false } => {
+                for row in 0..own.learning {
+                    let tuple = own.tuple(row);
+                    let [a, b] = boxes.map(|place| self.sources().corners(place, tuple));
+                    let by = by[place_of(row)];
+                    for (slopes, place) in containment_gradient(a, b).iter().zip(boxes) {
+                        let vectors = &self.vectors[place.sort];
+                        let Some((table, learnt)) = vectors.learnt(tuple[place.place]) else {
+                            continue;
+                        };
+                        let start = learnt * vectors.width() + place.from;
+                        let gradients = &mut self.learnable[table].gradients[start..start + 4];
+                        let slopes = gradients.iter_mut().zip(slopes);
+                        slopes.for_each(|(g, slope)| *g += by * slope);
+                    }
+                }
+            }
+            Piece::Unit { .. } | Piece::Vector { .. } | Piece::Containment { .. } => {}
+        }
+    }
+
+    /// Shows every block of parameters with its name and gradients, always in the same order.
+    #[allow(clippy::type_complexity)] // a name would hide what the closure takes
+    pub fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &[f32])) {
+        for unit in self.units.iter_mut().filter(|u| u.twin_of.is_none()) {
+            let (values, gradients) = unit.network.parameters_and_gradients();
+            visit(&unit.name, values, gradients);
+        }
+        for table in &mut self.learnable {
+            visit(&table.name, &mut table.values, &table.gradients);
+        }
+        for (predicate, behind) in self.predicates.iter().zip(&mut self.behind) {
+            if let Behind::Grounding(grounding) = behind {
+                grounding.visit_parameters(&mut |name, values, gradients| {
+                    visit(&format!("host.{predicate}.{name}"), values, gradients);
+                });
+            }
+        }
+    }
+
+    /// Shows the gradients of every block, in the same order: to be measured or clipped.
+    pub fn visit_gradients(&mut self, visit: &mut dyn FnMut(&mut [f32])) {
+        for unit in self.units.iter_mut().filter(|u| u.twin_of.is_none()) {
+            visit(unit.network.gradients_mut());
+        }
+        for table in &mut self.learnable {
+            visit(&mut table.gradients);
+        }
+        for behind in &mut self.behind {
+            if let Behind::Grounding(grounding) = behind {
+                grounding.visit_parameters(&mut |_, _, gradients| visit(gradients));
+            }
+        }
+    }
+
+    /// The named tensors inside a block of parameters, if it is a network's.
+    pub fn tensors(&self, block: &str) -> Option<&[Tensor]> {
+        let unit = self.units.iter().find(|u| u.name == block)?;
+        Some(unit.network.tensors())
+    }
+
+    /// The shape of a block of parameters that is not a network's.
+    pub fn shape(&self, block: &str) -> Option<&[usize]> {
+        let table = self.learnable.iter().find(|t| t.name == block)?;
+        Some(&table.shape)
+    }
+}
+
+fn is_vector(sort: &logltn::theory::ArgumentSort) -> bool {
+    matches!(sort, logltn::theory::ArgumentSort::Vector(_))
+}
+
+impl Builder<'_> {
+    /// The feed of a request, if a network stands behind its predicate.
+    fn attach(&mut self, request: &Request) -> Result<Option<(usize, usize)>, Diagnostics> {
+        let place = request.predicate.index();
+        let network = matches!(self.knowledge.predicates[place], Ground::Network(_));
+        if !network || matches!(self.model.behind[place], Behind::Grounding(_)) {
+            return Ok(None);
+        }
+        let shape: Vec<ArgumentShape> = request.shape.clone();
+        let (unit, feed) = self.feed(Symbol::Predicate(request.predicate), shape)?;
+        if matches!(self.model.behind[place], Behind::Host) {
+            self.model.behind[place] = Behind::Unit { unit, feed };
+        }
+        Ok(Some((unit, feed)))
+    }
+}

@@ -1,0 +1,119 @@
+//! The vectors of individuals: features from files, embeddings, and learnable constants.
+
+use std::sync::Arc;
+
+use logltn::theory::SortId;
+
+use super::parameters::Parameters;
+use crate::field::Field;
+use crate::knowledge::KnowledgeBase;
+use crate::random::Random;
+
+/// The vectors of a sort's individuals. Those after the last individual belong to learnable constants.
+#[derive(Default)]
+pub(super) struct SortVectors {
+    /// How many individuals have data.
+    size: usize,
+    width: usize,
+    /// Shared with the other models of the knowledge base.
+    fields: Arc<[Field]>,
+    /// Where each field starts in an individual's whole vector, and how wide it is.
+    places: Vec<(usize, usize)>,
+    /// Embeddings of the individuals, in the model's list of learnable tables.
+    pub embedding: Option<usize>,
+    /// The vectors of the learnable constants, likewise.
+    pub constants: Option<usize>,
+}
+
+impl SortVectors {
+    /// The number of numbers of an individual.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Place and width of one field of the vectors.
+    pub fn field(&self, name: &str) -> Option<(usize, usize)> {
+        let named = |f: &Field| f.name.as_deref() == Some(name);
+        let at = self.fields.iter().position(named)?;
+        Some(self.places[at])
+    }
+
+    /// The shape of an individual, if its vector is a single array.
+    pub fn shape(&self) -> Option<&[usize]> {
+        match &*self.fields {
+            [only] => Some(&only.shape),
+            _ => None,
+        }
+    }
+
+    /// Which row of a learnable table an individual's vector is, if it is learnt.
+    pub fn learnt(&self, individual: u32) -> Option<(usize, usize)> {
+        let individual = individual as usize;
+        match (self.embedding, self.constants) {
+            (Some(table), _) if individual < self.size => Some((table, individual)),
+            (_, Some(table)) if individual >= self.size => Some((table, individual - self.size)),
+            _ => None,
+        }
+    }
+
+    /// Copies numbers `from..from + out.len()` of an individual's vector.
+    pub fn read(&self, individual: u32, from: usize, out: &mut [f32], learnable: &[Parameters]) {
+        if let Some((table, row)) = self.learnt(individual) {
+            let start = row * self.width + from;
+            out.copy_from_slice(&learnable[table].values[start..start + out.len()]);
+            return;
+        }
+        let end = from + out.len();
+        for (field, &(first, width)) in self.fields.iter().zip(&self.places) {
+            let (a, b) = (first.max(from), (first + width).min(end));
+            if a >= b {
+                continue;
+            }
+            let out = &mut out[a - from..b - from];
+            let start = individual as usize * width + (a - first);
+            field.copy(start, out);
+        }
+    }
+}
+
+/// The vectors of every sort, and the learnable tables that they need.
+pub(super) fn of(
+    knowledge: &KnowledgeBase,
+    learnable: &mut Vec<Parameters>,
+    random: &mut Random,
+) -> Vec<SortVectors> {
+    let theory = knowledge.theory();
+    let mut sorts = Vec::new();
+    for (i, (sort, given)) in theory.sorts.iter().zip(&knowledge.vectors).enumerate() {
+        let id = SortId(i as u32);
+        let mut vectors = SortVectors {
+            size: knowledge.data.size(id),
+            fields: Arc::clone(&given.fields),
+            ..SortVectors::default()
+        };
+        for field in given.fields.iter() {
+            vectors.places.push((vectors.width, field.width()));
+            vectors.width += field.width();
+        }
+        if let Some(width) = given.learnable {
+            vectors.width = width;
+            vectors.embedding = Some(learnable.len());
+            let name = format!("embedding.{}", sort.name);
+            learnable.push(Parameters::embedding(name, vectors.size, width, random));
+        }
+        let constants = theory.constants.iter().zip(&knowledge.learnable_constants);
+        let widths = constants.filter(|(c, _)| c.sort == id);
+        let widths: Vec<usize> = widths.filter_map(|(_, width)| *width).collect();
+        if let Some(&width) = widths.first() {
+            if vectors.width == 0 {
+                vectors.width = width;
+            }
+            vectors.constants = Some(learnable.len());
+            let name = format!("constants.{}", sort.name);
+            let rows = widths.len();
+            learnable.push(Parameters::embedding(name, rows, vectors.width, random));
+        }
+        sorts.push(vectors);
+    }
+    sorts
+}

@@ -1,0 +1,117 @@
+//! Little expressions inside strings: `stop(type(x))`, `dist(Point, Point)`.
+
+use logltn::Span;
+
+use crate::place::Spanned;
+
+/// Something in an expression that does not belong there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unexpected {
+    /// Where in the text.
+    pub span: Span,
+    /// What to write beside that place.
+    pub label: String,
+    /// "expected …, found …".
+    pub message: String,
+}
+
+/// A cursor over a text.
+pub(crate) struct Phrase<'t> {
+    text: &'t str,
+    position: usize,
+}
+
+impl<'t> Phrase<'t> {
+    pub fn new(text: &'t str) -> Phrase<'t> {
+        Phrase { text, position: 0 }
+    }
+
+    fn rest(&mut self) -> &'t str {
+        let rest = &self.text[self.position..];
+        self.position += rest.len() - rest.trim_start().len();
+        &self.text[self.position..]
+    }
+
+    /// Consumes `symbol` if it comes next.
+    pub fn accept(&mut self, symbol: char) -> bool {
+        let found = self.rest().starts_with(symbol);
+        if found {
+            self.position += symbol.len_utf8();
+        }
+        found
+    }
+
+    /// Consumes `symbol`, which must come next.
+    pub fn expect(&mut self, symbol: char) -> Result<(), Unexpected> {
+        match self.accept(symbol) {
+            true => Ok(()),
+            false => Err(self.unexpected(&format!("`{symbol}`"))),
+        }
+    }
+
+    /// A name: letters, digits and `_`, not starting with a digit.
+    pub fn name(&mut self, what: &str) -> Result<Spanned<String>, Unexpected> {
+        let rest = self.rest();
+        let length =
+            (rest.find(|c: char| !(c.is_alphanumeric() || c == '_'))).unwrap_or(rest.len());
+        let name = &rest[..length];
+        if name.is_empty() || name.starts_with(|c: char| c.is_numeric()) {
+            return Err(self.unexpected(what));
+        }
+        let start = self.position;
+        self.position += length;
+        Ok(Spanned::new(
+            name.to_owned(),
+            Span::new(start, self.position),
+        ))
+    }
+
+    /// Nothing may be left.
+    pub fn end(&mut self) -> Result<(), Unexpected> {
+        match self.rest() {
+            "" => Ok(()),
+            _ => Err(self.unexpected("nothing more")),
+        }
+    }
+
+    /// What comes next is not what was expected.
+    pub fn unexpected(&mut self, expected: &str) -> Unexpected {
+        let rest = self.rest();
+        let token = rest
+            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .map_or(rest.len(), |end| {
+                let first = rest.chars().next().map_or(0, char::len_utf8);
+                end.max(first)
+            });
+        let found = match &rest[..token] {
+            "" => "the end of the string".to_owned(),
+            token if token.len() > 60 => "something else".to_owned(),
+            token => format!("`{token}`"),
+        };
+        Unexpected {
+            span: Span::new(self.position, self.position + token),
+            label: format!("expected {expected}"),
+            message: format!("expected {expected}, found {found}"),
+        }
+    }
+}
+
+/// `dist(Point, Point)`: the two sorts.
+pub fn parse_distance(text: &str) -> Result<[Spanned<String>; 2], Unexpected> {
+    let mut phrase = Phrase::new(text);
+    let name = phrase.name("`dist(S, S)` for a sort S")?;
+    if name.as_str() != "dist" {
+        return Err(Unexpected {
+            span: name.span,
+            label: "only `dist` is known".to_owned(),
+            message: format!("expected `dist(S, S)` for a sort S, found `{}`", name.value),
+        });
+    }
+    phrase.expect('(')?;
+    let first = phrase.name("the name of a sort")?;
+    phrase.expect(',')?;
+    let second = phrase.name("the name of a sort")?;
+    phrase.expect(')')?;
+    phrase.end()?;
+    Ok([first, second])
+}

@@ -1,0 +1,568 @@
+//! A training that goes on step by step, in memory.
+
+use std::sync::Arc;
+
+use logltn::theory::{ArgumentSort, PredicateId};
+use logltn::{
+    AxiomParameters, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlannedAxiom,
+    Request, Semantics, Source, did_you_mean,
+};
+
+use crate::axioms::{self, AxiomNow};
+use crate::batches::{self, TableBatches};
+use crate::builder::Builder;
+use crate::evaluate::Evaluated;
+use crate::knowledge::{Ground, KnowledgeBase};
+use crate::measure::{self, Measure};
+use crate::model::{Grounding, Model};
+use crate::optimise::Optimise;
+use crate::stream::Streamed;
+use crate::training::{Length, Training};
+
+/// A theory with its data, its networks and its training, one step at a time; and the questions that it can be asked
+/// at any moment. The crate's page has an example.
+pub struct Session {
+    pub(crate) knowledge: KnowledgeBase,
+    pub(crate) training: Training,
+    pub(crate) model: Model,
+    pub(crate) phases: Vec<Phase>,
+    /// The plan of all axioms.
+    pub(crate) whole: Arc<Plan>,
+    pub(crate) warnings: Diagnostics,
+    /// The phase that the model is attached to.
+    pub(crate) attached: Option<usize>,
+    pub(crate) batches: Vec<TableBatches>,
+    pub(crate) optimise: Optimise,
+    /// Steps done.
+    pub(crate) done: u64,
+    pub(crate) total: u64,
+    steps_per_epoch: u64,
+    measures: Vec<Measure>,
+    pub(crate) axioms: Vec<AxiomNow>,
+    pub(crate) streamed: Streamed,
+    /// α, p and p_forall of the last step.
+    last_parameters: Parameters,
+    /// For early stopping: the best value so far and how many evaluations ago it was.
+    pub(crate) best: Option<(f64, u64)>,
+    pub(crate) stopped_early: bool,
+}
+
+pub(crate) struct Phase {
+    pub engine: Engine<f32>,
+    /// The first step after it.
+    end: u64,
+    /// Its axioms' places among all.
+    pub axioms: Vec<usize>,
+}
+
+/// What one step found, before it changed the parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// How many steps have been done, this one included.
+    pub step: u64,
+    /// What training minimises.
+    pub loss: f64,
+    /// All axioms together.
+    pub sat: f64,
+    /// The truth of each axiom of the theory; NaN for those that the phase leaves out.
+    pub axioms: Vec<f64>,
+    /// The norm of the gradient by all parameters, before clipping.
+    pub gradient_norm: f64,
+    /// α, p and p_forall.
+    pub parameters: Parameters,
+}
+
+impl Session {
+    /// Begins to put a session together, from the text of a theory.
+    pub fn builder(theory: impl Into<String>) -> Builder {
+        Builder::new(Source::new("theory", theory.into()))
+    }
+
+    /// Plans a training and draws the initial weights.
+    ///
+    /// # Errors
+    /// If something is missing, or does not fit.
+    pub fn new(knowledge: KnowledgeBase, training: Training) -> Result<Session, Diagnostics> {
+        if training.phases.is_empty() {
+            let error = Diagnostic::error(
+                Code::NoTrainingLength,
+                "the training has no end: there are no steps to be done",
+            );
+            return Err(error.help("say how many steps, epochs or phases").into());
+        }
+        // All mistakes at once.
+        let mut found = Diagnostics::new();
+        let mut checked = |errors: Diagnostics| found.extend(errors);
+        // One plan for all phases that have all axioms; as a rule there is one phase, and it does.
+        let whole = Plan::new(&knowledge.data, &knowledge.outputs, &training.semantics)
+            .map_err(&mut checked);
+        let model = Model::new(&knowledge, training.seed).map_err(&mut checked);
+        let measures = measure::of(&knowledge, &training.metrics).map_err(&mut checked);
+        let (Ok(whole), Ok(mut model), Ok(measures)) = (whole, model, measures) else {
+            return Err(found);
+        };
+        let whole = Arc::new(whole);
+        let axioms: Vec<AxiomNow> = whole.axioms().iter().map(as_planned).collect();
+        let batches = batches::of(&knowledge.data, &training.batches, training.seed);
+        let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
+            .max()
+            .unwrap_or(1);
+        let mut phases = Vec::new();
+        let mut end: u64 = 0;
+        for spec in &training.phases {
+            let steps = match spec.length {
+                Length::Steps(steps) => steps,
+                Length::Epochs(epochs) => epochs.saturating_mul(steps_per_epoch),
+            };
+            end = end.saturating_add(steps);
+            let plan = match &spec.axioms {
+                None => Arc::clone(&whole),
+                Some(names) => Arc::new(plan_of(&knowledge, &training.semantics, names)?),
+            };
+            phases.push(phase(plan, &axioms, end));
+        }
+        // Shapes that only a later phase asks for, or an evaluation, get their networks now: the parameters never
+        // change.
+        for phase in &phases {
+            model.attach(&knowledge, &phase.engine)?;
+        }
+        if training.phases.iter().all(|phase| phase.axioms.is_some()) {
+            model.attach(&knowledge, &Engine::<f32>::new(Arc::clone(&whole)))?;
+        }
+        let mut session = Session {
+            optimise: Optimise::new(training.optimizer, &mut model),
+            measures,
+            warnings: whole.warnings().clone(),
+            whole,
+            knowledge,
+            training,
+            model,
+            phases,
+            attached: None,
+            batches,
+            done: 0,
+            total: end,
+            steps_per_epoch,
+            axioms,
+            streamed: Streamed::default(),
+            last_parameters: Parameters::default(),
+            best: None,
+            stopped_early: false,
+        };
+        for (name, settings) in session.training.axioms.clone() {
+            session.set_axiom(&name, &settings)?;
+        }
+        Ok(session)
+    }
+
+    /// What is probably not as it was meant.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+
+    /// The theory, its data, and what stands behind its symbols.
+    pub fn knowledge(&self) -> &KnowledgeBase {
+        &self.knowledge
+    }
+
+    /// The networks and learnable vectors as they are.
+    pub fn model_mut(&mut self) -> &mut Model {
+        &mut self.model
+    }
+
+    /// Puts a network of the caller's own behind a predicate. Its parameters are trained with the others.
+    ///
+    /// # Errors
+    /// If the theory has no such predicate, or training has begun.
+    pub fn ground(
+        &mut self,
+        predicate: &str,
+        grounding: Box<dyn Grounding>,
+    ) -> Result<(), Diagnostics> {
+        let id = self.predicate(predicate)?;
+        if self.done > 0 {
+            return Err(Diagnostic::error(
+                Code::TrainingHasBegun,
+                format!("`{predicate}` cannot be grounded in the middle of a training"),
+            )
+            .help("call `ground` before the first step")
+            .into());
+        }
+        self.model.ground(id, grounding);
+        self.attached = None;
+        self.optimise = Optimise::new(self.training.optimizer, &mut self.model);
+        Ok(())
+    }
+
+    fn predicate(&self, name: &str) -> Result<PredicateId, Diagnostics> {
+        let theory = self.knowledge.theory();
+        theory.predicate(name).ok_or_else(|| {
+            let names = theory.predicates.iter().map(|p| p.name.as_str());
+            Diagnostic::error(
+                Code::UnknownPredicate,
+                format!("the theory has no predicate `{name}`"),
+            )
+            .maybe_help(did_you_mean(name, names))
+            .into()
+        })
+    }
+
+    /// From now on each step moves the parameters of this predicate's network twice, by the same gradient.
+    ///
+    /// That is what an optimiser does that was given them twice, as the paper's authors' released code does.
+    pub fn move_twice(&mut self, predicate: &str) {
+        self.optimise.move_twice(predicate);
+    }
+
+    /// Where all randomness comes from.
+    pub fn seed(&self) -> u64 {
+        self.training.seed
+    }
+
+    /// The semantics that is trained with.
+    pub fn semantics(&self) -> &Semantics {
+        &self.training.semantics
+    }
+
+    /// The names and weights of all axioms, families written out.
+    pub fn axioms(&self) -> Vec<(String, f64)> {
+        let axioms = self.axioms.iter();
+        axioms.map(|a| (a.name.clone(), a.weight)).collect()
+    }
+
+    /// The names of the metrics.
+    pub fn metrics(&self) -> Vec<String> {
+        self.measures.iter().map(|m| m.label.clone()).collect()
+    }
+
+    /// How many steps have been done.
+    pub fn done(&self) -> u64 {
+        self.done
+    }
+
+    /// How many steps there are in all.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Whether there is nothing left to do.
+    pub fn is_done(&self) -> bool {
+        self.done >= self.total || self.stopped_early
+    }
+
+    /// How many steps make a pass over the largest batched table.
+    pub fn steps_per_epoch(&self) -> u64 {
+        self.steps_per_epoch
+    }
+
+    /// α, p and p_forall of the next step.
+    pub fn parameters(&self) -> Parameters {
+        let (by_step, by_epoch) = self.progress();
+        self.training.schedule.at(by_step, by_epoch)
+    }
+
+    /// The phase that the next step is in.
+    pub(crate) fn phase(&self) -> usize {
+        let now = self.phases.iter().position(|p| self.done < p.end);
+        now.unwrap_or(self.phases.len() - 1)
+    }
+
+    /// From 0 at the first step to 1 at the last; the same by epochs.
+    fn progress(&self) -> (f64, f64) {
+        let share = |at: u64, of: u64| match of {
+            0 | 1 => 0.0,
+            _ => (at.min(of - 1)) as f64 / (of - 1) as f64,
+        };
+        let epochs = self.total.div_ceil(self.steps_per_epoch);
+        (
+            share(self.done, self.total),
+            share(self.done / self.steps_per_epoch, epochs),
+        )
+    }
+
+    /// Does one step.
+    ///
+    /// # Errors
+    /// If a loss or a gradient is not finite: the parameters are then still those before the step.
+    pub fn step(&mut self) -> Result<Step, Diagnostics> {
+        // Once into the pool of threads, and not again for every part of the work: coming from outside takes sleeping
+        // and waking each time.
+        rayon::scope(|_| self.step_in_pool())
+    }
+
+    fn step_in_pool(&mut self) -> Result<Step, Diagnostics> {
+        let parameters = self.parameters();
+        let (by_step, by_epoch) = self.progress();
+        let learning_rate = self.training.learning_rate.now(by_step, by_epoch);
+        let at = self.phase();
+        let phase = &mut self.phases[at];
+        let moved = self.attached != Some(at);
+        if moved {
+            self.model.attach(&self.knowledge, &phase.engine)?;
+            self.attached = Some(at);
+        }
+        let batches = self.batches.iter_mut().map(|b| (b.table, b.next()));
+        phase.engine.set_batches(batches)?;
+        let changed = moved || !self.batches.is_empty();
+        self.model.set_step(self.done);
+        self.model.forward(&mut phase.engine, changed)?;
+        let step = self.done + 1;
+        let value = (phase.engine.evaluate_with_gradients(&parameters))
+            .map_err(|errors| at_step(errors, step))?;
+        let mut axioms = vec![f64::NAN; self.axioms.len()];
+        for (place, value) in phase.axioms.iter().zip(&value.axioms) {
+            axioms[*place] = value.truth;
+        }
+        let (loss, sat) = (value.loss, value.sat);
+        if let Some(bad) = axioms.iter().position(|a| a.is_infinite()) {
+            return Err(Diagnostic::error(
+                Code::TrainingDiverged,
+                format!(
+                    "step {step}: axiom `{}` has the truth {}",
+                    self.axioms[bad].name, axioms[bad]
+                ),
+            )
+            .into());
+        }
+        self.model.backward(&phase.engine);
+        let gradient_norm = Optimise::clip(&mut self.model, self.training.clip_norm);
+        if !gradient_norm.is_finite() || !loss.is_finite() {
+            return Err(self.not_finite(step, loss, at, &parameters));
+        }
+        self.optimise.step(&mut self.model, learning_rate);
+        self.done = step;
+        self.last_parameters = parameters;
+        Ok(Step {
+            step,
+            loss,
+            sat,
+            axioms,
+            gradient_norm,
+            parameters,
+        })
+    }
+
+    /// Which network's gradient is not finite, and which axiom pulls hardest.
+    fn not_finite(
+        &mut self,
+        step: u64,
+        loss: f64,
+        phase: usize,
+        parameters: &Parameters,
+    ) -> Diagnostics {
+        let engine = &mut self.phases[phase].engine;
+        let norms = engine.axiom_gradient_norms(parameters);
+        let pull = |norm: f64| {
+            if norm.is_finite() {
+                norm
+            } else {
+                f64::INFINITY
+            }
+        };
+        let axiom = (norms.iter().zip(engine.plan().axioms()))
+            .max_by(|a, b| pull(*a.0).total_cmp(&pull(*b.0)))
+            .map_or(String::new(), |(_, axiom)| {
+                format!("; axiom `{}` has the largest gradient", axiom.name)
+            });
+        let mut culprit = None;
+        self.model.visit_parameters(&mut |name, _, gradients| {
+            if culprit.is_none() && gradients.iter().any(|g| !g.is_finite()) {
+                culprit = Some(name.to_string());
+            }
+        });
+        let what = match culprit {
+            Some(name) => {
+                let host = name.strip_prefix("host.").and_then(|n| n.split('.').next());
+                let name = host.unwrap_or(&name);
+                format!("the gradient of the network of `{name}` is not finite")
+            }
+            None => format!("the loss is {loss}"),
+        };
+        Diagnostic::error(Code::TrainingDiverged, format!("step {step}: {what}{axiom}"))
+            .help("a smaller `learning_rate`, or `clip_norm` under `[train]`, keeps networks from running away")
+            .into()
+    }
+
+    /// How much each axiom of the current phase pulls on the predicates: warnings if one does not pull at
+    /// all, or one more than a hundred times as much as all others together. Call it after a step.
+    pub fn balance(&mut self) -> Diagnostics {
+        let mut out = Diagnostics::new();
+        let parameters = self.last_parameters;
+        let Some(at) = self.attached else {
+            return out;
+        };
+        let phase = &mut self.phases[at];
+        let norms = phase.engine.axiom_gradient_norms(&parameters);
+        let total: f64 = norms.iter().sum();
+        let theory = self.knowledge.theory();
+        for (norm, axiom) in norms.iter().zip(phase.engine.plan().axioms()) {
+            let warning = if *norm == 0.0 && axiom.weight > 0.0 && axiom.groundings > 0 {
+                Diagnostic::warning(
+                    Code::VanishingGradient,
+                    format!(
+                        "step {}: the gradient of axiom `{}` vanishes",
+                        self.done, axiom.name
+                    ),
+                )
+                .help("it is satisfied for good, or its operators let nothing through")
+            } else if norms.len() > 1 && *norm > 100.0 * (total - norm) {
+                Diagnostic::warning(Code::DominatingGradient, format!(
+                    "step {}: the gradient of axiom `{}` is more than 100 times that of all others together",
+                    self.done, axiom.name
+                ))
+                .help("give it a smaller weight, or the others a larger one")
+            } else {
+                continue;
+            };
+            out.push(warning.at(&theory.source, axiom.span, ""));
+        }
+        out
+    }
+
+    /// The metrics of the model as it is, by name.
+    pub fn measure(&mut self) -> Result<Vec<(String, f64)>, Diagnostics> {
+        let mut values = Vec::new();
+        for measure in &mut self.measures {
+            values.push((
+                measure.label.clone(),
+                measure.measure(&self.knowledge, &mut self.model)?,
+            ));
+        }
+        // Measuring has used the networks' rows.
+        self.attached = None;
+        Ok(values)
+    }
+
+    /// Whether the metrics are due after the step just done.
+    pub fn measure_is_due(&self) -> bool {
+        let every = self.training.measure_every;
+        !self.measures.is_empty()
+            && (self.is_done() || every.is_some_and(|n| self.done.is_multiple_of(n.max(1))))
+    }
+
+    /// Takes note of metrics for early stopping.
+    pub fn note_metrics(&mut self, values: &[(String, f64)]) {
+        let Some(early) = &self.training.early_stop else {
+            return;
+        };
+        let wanted = &early.metric;
+        let is_it = |name: &str| name == wanted || name.split('(').next() == Some(wanted.as_str());
+        let Some((_, value)) = values.iter().find(|(name, _)| is_it(name)) else {
+            return;
+        };
+        self.best = match self.best {
+            Some((best, ago)) if *value <= best => Some((best, ago + 1)),
+            _ => Some((*value, 0)),
+        };
+        if let Some((_, ago)) = self.best {
+            self.stopped_early = ago >= early.patience;
+        }
+    }
+
+    /// The truth of each axiom and of all together as they are now, in double precision, tables with batches looked at
+    /// whole.
+    ///
+    /// # Errors
+    /// If a predicate has nothing behind it.
+    pub fn evaluate(&mut self, parameters: &Parameters) -> Result<Evaluated, Diagnostics> {
+        let mut engine = Engine::<f64>::new(Arc::clone(&self.whole));
+        self.streamed.give(&mut engine)?;
+        self.model.attach(&self.knowledge, &engine)?;
+        self.attached = None;
+        let all: Vec<usize> = (0..self.axioms.len()).collect();
+        axioms::apply(&mut engine, &all, &self.axioms)?;
+        self.model.evaluate(&mut engine)?;
+        let numbers = self.knowledge.predicates.iter().map(|ground| match ground {
+            Ground::Numbers(numbers) => Some(&**numbers),
+            Ground::Network(_) | Ground::Host => None,
+        });
+        Evaluated::of(&mut engine, parameters, Some(numbers))
+    }
+
+    /// What a predicate says of some rows of individuals, `arity` of them to a row: its numbers (logits of a network),
+    /// for each row one, or one for each class. The argument that picks the class is left out.
+    ///
+    /// # Errors
+    /// If there is no such predicate or individual, or if it can be asked about the rows of the axioms only.
+    pub fn predict(&mut self, predicate: &str, rows: &[u32]) -> Result<Vec<f32>, Diagnostics> {
+        let id = self.predicate(predicate)?;
+        let KnowledgeBase { data, outputs, .. } = &self.knowledge;
+        let arguments = &data.theory()[id].arguments;
+        let arguments = &arguments[..arguments.len() - usize::from(outputs[id.index()].per_class)];
+        let arity = arguments.len();
+        if !rows.len().is_multiple_of(arity.max(1)) {
+            return Err(Diagnostic::error(Code::WrongShape, format!(
+                "`{predicate}` takes {arity} individuals to a row, which {} individuals do not make",
+                rows.len()
+            ))
+            .into());
+        }
+        for (i, &individual) in rows.iter().enumerate() {
+            if let Some(ArgumentSort::Sort(sort)) = arguments.get(i % arity.max(1))
+                && individual as usize >= data.size(*sort)
+            {
+                return Err(Diagnostic::error(
+                    Code::UnknownIndividual,
+                    format!(
+                        "row {}: sort `{}` has no individual {individual}",
+                        i / arity,
+                        data.theory()[*sort].name
+                    ),
+                )
+                .into());
+            }
+        }
+        self.model.predict(id, rows, arity)
+    }
+
+    /// What the axioms of the current phase ask for, in the current batch: for each request the rows of individuals
+    /// that a predicate is needed at, each once.
+    pub fn requests(&self) -> &[Request] {
+        self.phases[self.phase()].engine.requests()
+    }
+}
+
+/// An axiom with the theory's weight and no parameters of its own.
+pub(crate) fn as_planned(axiom: &PlannedAxiom) -> AxiomNow {
+    AxiomNow {
+        name: axiom.name.clone(),
+        weight: axiom.weight,
+        parameters: AxiomParameters::default(),
+    }
+}
+
+/// The plan of some axioms.
+fn plan_of(
+    knowledge: &KnowledgeBase,
+    semantics: &Semantics,
+    names: &[String],
+) -> Result<Plan, Diagnostics> {
+    let named = |name: &str| names.iter().any(|n| n == name);
+    let family = |name: &str| name.split('[').next().unwrap_or(name).to_string();
+    let member_named = |axiom: &str| names.iter().any(|n| family(n) == axiom);
+    let data = knowledge
+        .data
+        .with_axioms(|axiom| member_named(&axiom.name));
+    let mut plan = Plan::new(&data, &knowledge.outputs, semantics)?;
+    plan.retain_axioms(|axiom| named(&axiom.name) || named(&family(&axiom.name)));
+    Ok(plan)
+}
+
+fn phase(plan: Arc<Plan>, axioms: &[AxiomNow], end: u64) -> Phase {
+    let places = (plan.axioms().iter())
+        .filter_map(|a| axioms.iter().position(|now| now.name == a.name))
+        .collect();
+    Phase {
+        engine: Engine::new(plan),
+        end,
+        axioms: places,
+    }
+}
+
+fn at_step(errors: Diagnostics, step: u64) -> Diagnostics {
+    let mut out = Diagnostics::new();
+    for error in errors {
+        out.push(error.note(format!("at step {step}")));
+    }
+    out
+}

@@ -1,0 +1,103 @@
+//! How to train: how long, with which optimiser, on which rows.
+
+use std::collections::BTreeMap;
+
+use logltn::Semantics;
+
+use crate::axioms::AxiomSettings;
+use crate::measure::Metric;
+use crate::schedule::{Schedule, Schedules};
+
+/// How to train.
+#[derive(Clone, Debug)]
+pub struct Training {
+    /// What the connectives and quantifiers mean.
+    pub semantics: Semantics,
+    /// α, p and p_forall.
+    pub schedule: Schedules,
+    /// One after the other.
+    pub phases: Vec<Phase>,
+    /// How gradients become steps.
+    pub optimizer: Optimizer,
+    /// Over the whole training, phases included.
+    pub learning_rate: Schedule,
+    /// The largest norm of a gradient, if it is clipped.
+    pub clip_norm: Option<f64>,
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// What single axioms, or families, have of their own.
+    pub axioms: BTreeMap<String, AxiomSettings>,
+    /// How many rows of a table each step draws, for those tables of which it is not all.
+    pub batches: BTreeMap<String, usize>,
+    /// What is measured.
+    pub metrics: Vec<Metric>,
+    /// Every how many steps; `None`: at the end only.
+    pub measure_every: Option<u64>,
+    /// When to stop early.
+    pub early_stop: Option<EarlyStop>,
+}
+
+impl Default for Training {
+    fn default() -> Training {
+        Training {
+            semantics: Semantics::default(),
+            schedule: Schedules::default(),
+            phases: Vec::new(),
+            optimizer: Optimizer::Adam,
+            learning_rate: Schedule::constant(0.001),
+            clip_norm: None,
+            seed: 0,
+            axioms: BTreeMap::new(),
+            batches: BTreeMap::new(),
+            metrics: Vec::new(),
+            measure_every: None,
+            early_stop: None,
+        }
+    }
+}
+
+/// A part of the training in which only some axioms count.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phase {
+    /// How long.
+    pub length: Length,
+    /// The axioms that count; `None` is all. A family goes by its name, a member by `name[individual]`.
+    pub axioms: Option<Vec<String>>,
+}
+
+/// How long to train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// Steps of the optimiser.
+    Steps(u64),
+    /// Passes over the largest table that has batches.
+    Epochs(u64),
+}
+
+/// How gradients become steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Optimizer {
+    /// Adam.
+    Adam,
+    /// Adam with decoupled weight decay.
+    AdamW {
+        /// At least 0.
+        weight_decay: f64,
+    },
+    /// Gradient descent.
+    Sgd {
+        /// From 0 up to 1.
+        momentum: f64,
+        /// At least 0.
+        weight_decay: f64,
+    },
+}
+
+/// When to stop before the last step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EarlyStop {
+    /// The label of a metric, or its kind.
+    pub metric: String,
+    /// After so many evaluations without a better value.
+    pub patience: u64,
+}

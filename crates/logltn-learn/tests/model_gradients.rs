@@ -1,0 +1,355 @@
+//! The gradient of the loss by every parameter, against finite differences, for every way in which networks can stand
+//! behind predicates.
+
+use logltn::{ColumnData, Diagnostics, Output, Parameters, Request};
+use logltn_learn::{Behind, Builder, Constant, Grounding, Individuals, Network, Session};
+use logltn_nn::{Activation, LayerSpec};
+
+const POINTS: [f64; 8] = [0.5, -1.0, 1.25, 0.75, -0.5, 0.25, 0.1, 1.5];
+
+/// A theory over four points of a sort `P`.
+fn theory(text: &str) -> Builder {
+    let points = Individuals::features([2], POINTS.to_vec());
+    Session::builder(text).sort("P", points)
+}
+
+fn tanh(widths: &[usize]) -> Network {
+    Network::mlp(widths, Activation::Tanh)
+}
+
+/// A session whose gradients can be looked at.
+struct Setup(Session);
+
+impl From<Builder> for Setup {
+    fn from(builder: Builder) -> Setup {
+        // No step moves anything.
+        let built = builder.seed(3).learning_rate(0.0).steps(1000).build();
+        Setup(built.unwrap_or_else(|errors| panic!("{errors}")))
+    }
+}
+
+impl Setup {
+    /// The loss with the numbers of the model, in double precision where the logic is concerned.
+    fn loss(&mut self) -> f64 {
+        self.0
+            .evaluate(&Parameters::default())
+            .expect("a value")
+            .loss
+    }
+
+    /// The gradients of every block of parameters, by name.
+    fn gradients(&mut self) -> Vec<(String, Vec<f32>)> {
+        self.0.step().unwrap_or_else(|errors| panic!("{errors}"));
+        let mut found = Vec::new();
+        (self.0.model_mut())
+            .visit_parameters(&mut |name, _, g| found.push((name.to_string(), g.to_vec())));
+        found
+    }
+
+    fn nudge(&mut self, block: usize, at: usize, by: f32) {
+        let mut number = 0;
+        self.0.model_mut().visit_parameters(&mut |_, values, _| {
+            if number == block {
+                values[at] += by;
+            }
+            number += 1;
+        });
+    }
+
+    /// Compares all gradients with slopes. `stopped` names blocks whose slope is not passed on.
+    fn check(&mut self, expected_blocks: &[&str], stopped: &[&str]) {
+        // Away from the zero biases of the start, where many gradients are the same.
+        let mut n = 0;
+        self.0.model_mut().visit_parameters(&mut |_, values, _| {
+            for value in values {
+                n += 1;
+                *value += 0.1 * ((n * 37 % 17) as f32 / 17.0 - 0.5);
+            }
+        });
+        let found = self.gradients();
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, expected_blocks);
+        for (block, (name, gradients)) in found.iter().enumerate() {
+            if stopped.contains(&name.as_str()) {
+                assert!(gradients.iter().all(|g| *g == 0.0), "{name}: {gradients:?}");
+                continue;
+            }
+            assert!(
+                gradients.iter().any(|g| g.abs() > 1e-4),
+                "{name}: the gradient vanishes, so nothing is tested: {gradients:?}"
+            );
+            for (at, &gradient) in gradients.iter().enumerate() {
+                // Within a large step the maximum of a pool may change hands; a small one is less exact.
+                let slopes = [5e-3, 1e-3].map(|step| self.slope(block, at, step));
+                let close =
+                    |slope: &f64| (slope - f64::from(gradient)).abs() < 2e-4 + 5e-3 * slope.abs();
+                assert!(
+                    slopes.iter().any(close),
+                    "{name}[{at}]: the gradient is {gradient}, the slope {slopes:?}"
+                );
+            }
+        }
+    }
+
+    fn slope(&mut self, block: usize, at: usize, step: f32) -> f64 {
+        self.nudge(block, at, step);
+        let above = self.loss();
+        self.nudge(block, at, -2.0 * step);
+        let below = self.loss();
+        self.nudge(block, at, step);
+        (above - below) / (2.0 * f64::from(step))
+    }
+}
+
+#[test]
+fn an_mlp() {
+    let built = theory(
+        "sort P  sort C = 0..2  predicate c(P, C)  predicate near(P, P)
+        axiom a: forall x: P. exists c: C. c(x, c)
+        axiom b: forall x, y: P. near(x, y) -> not c(x, 0) or c(y, 1)",
+    )
+    .predicate("c", tanh(&[4, 3]), Output::softmax())
+    .predicate(
+        "near",
+        Network::mlp(&[3], Activation::Elu),
+        Output::sigmoid(),
+    );
+    Setup::from(built).check(&["c", "near"], &[]);
+}
+
+#[test]
+fn convolutions_and_other_layers() {
+    let pixels: Vec<f32> = (0..3 * 6 * 6)
+        .map(|i| (i * 29 % 23) as f32 / 11.0 - 1.0)
+        .collect();
+    let layers = [
+        LayerSpec::Conv {
+            filters: 2,
+            kernel: 3,
+        },
+        LayerSpec::Activation(Activation::Tanh),
+        LayerSpec::Pool(2),
+        LayerSpec::Flatten,
+        LayerSpec::Dense(4),
+        LayerSpec::Activation(Activation::Sigmoid),
+    ];
+    let built = Session::builder(
+        "sort I  sort C = 0..2  predicate digit(I, C)
+        axiom a: forall x: I. exists c: C. digit(x, c)  axiom b: forall x: I. not digit(x, 1)",
+    )
+    .sort("I", Individuals::features([6, 6], pixels))
+    .predicate("digit", Network::layers(layers), Output::softmax());
+    Setup::from(built).check(&["digit"], &[]);
+}
+
+#[test]
+fn a_trunk_behind_two_predicates() {
+    let built = theory(
+        "sort P  sort C = 0..1  predicate c(P, C)  predicate good(P)
+        axiom a: forall x: P. good(x) -> c(x, 0)  axiom b: exists x: P. good(x)",
+    )
+    .network("trunk", tanh(&[4]))
+    .predicate("c", Behind::shared("trunk"), Output::softmax())
+    .predicate("good", Behind::shared("trunk"), Output::sigmoid());
+    Setup::from(built).check(&["networks.trunk", "c", "good"], &[]);
+}
+
+fn reading_logits(inputs: &[&str]) -> Setup {
+    let part = tanh(&[3]).inputs(inputs.iter().copied().chain(["y"]));
+    let built = theory(
+        "sort P  sort C = 0..2  predicate c(P, C)  predicate part(P, P)
+        axiom a: forall x, y: P. part(x, y)",
+    )
+    .predicate("c", tanh(&[3]), Output::softmax())
+    .predicate(
+        "part",
+        Behind::from(part).args(["x", "y"]),
+        Output::sigmoid(),
+    );
+    built.into()
+}
+
+#[test]
+fn logits_of_another_predicate() {
+    reading_logits(&["c(x)"]).check(&["c", "part"], &[]);
+    reading_logits(&["c(x)", "stop(c(y))", "c(y)"]).gradients();
+}
+
+#[test]
+fn stopped_logits_pass_no_gradient() {
+    reading_logits(&["stop(c(x))", "stop(c(y))"]).check(&["c", "part"], &["c"]);
+}
+
+/// Rows of a network, and of the trunk below it, that others only read with `stop` leave the gradient by the other rows
+/// as it is.
+#[test]
+fn rows_that_are_only_read_have_no_gradient() {
+    let gradients = |inputs: [&str; 2]| {
+        let part = Behind::from(tanh(&[3]).inputs(inputs)).args(["x", "y"]);
+        let built = theory(
+            "sort P  sort C = 0..2  table some(x: P)  predicate c(P, C)  predicate part(P, P)
+            axiom a: forall (x) in some. c(x, 0)  axiom b: forall x, y: P. part(x, y)",
+        )
+        .table("some", vec![ColumnData::Individuals(vec![2, 1])])
+        .network("trunk", tanh(&[4]))
+        .predicate("c", Behind::shared("trunk"), Output::softmax())
+        .predicate("part", part, Output::sigmoid());
+        let mut found = Setup::from(built).gradients();
+        found.retain(|(name, _)| name != "part");
+        found
+    };
+    let apart = gradients(["x", "y"]);
+    let reading = gradients(["stop(c(y))", "stop(c(x))"]);
+    assert_eq!(apart.len(), 2);
+    for ((name, apart), (_, reading)) in apart.iter().zip(&reading) {
+        assert!(apart.iter().any(|g| g.abs() > 1e-3), "{name}: {apart:?}");
+        assert_eq!(apart, reading, "{name}");
+    }
+    // With a gradient through one of them, they differ.
+    let learning = gradients(["c(y)", "stop(c(x))"]);
+    assert_ne!(learning[0].1, apart[0].1);
+}
+
+#[test]
+fn containment_of_boxes() {
+    let boxes = vec![0.0, 0.0, 1.0, 1.0, 0.5, 0.25, 2.0, 1.5, 0.1, 0.1, 0.3, 0.8];
+    let built = |text: &str, inputs: [&str; 2]| {
+        let part = Behind::from(tanh(&[3]).inputs(inputs)).args(["x", "y"]);
+        Session::builder(text)
+            .sort("B", Individuals::features([4], boxes.clone()))
+            .predicate("part", part, Output::sigmoid())
+    };
+    let both = ["containment(x, y)", "containment(y, x)"];
+    let text = "sort B  predicate part(B, B)  axiom a: forall x, y: B. part(x, y)";
+    Setup::from(built(text, both)).check(&["part"], &[]);
+
+    // A learnable box gets a gradient, unless it is stopped.
+    let text =
+        "sort B  constant frame: B  predicate part(B, B)  axiom a: forall x: B. part(x, frame)";
+    let framed = |inputs| built(text, inputs).constant("frame", Constant::Learnable(4));
+    let mut setup = Setup::from(framed(both));
+    setup
+        .0
+        .model_mut()
+        .visit_parameters(&mut |name, values, _| {
+            if name == "constants.B" {
+                values.copy_from_slice(&[-0.2, 0.45, 0.65, 1.7]);
+            }
+        });
+    setup.check(&["part", "constants.B"], &[]);
+    let stopped = ["stop(containment(x, y))", "stop(containment(y, x))"];
+    Setup::from(framed(stopped)).check(&["part", "constants.B"], &["constants.B"]);
+}
+
+#[test]
+fn values_of_functions() {
+    let built = theory(
+        "sort P  function v(P, P): Real[3]  function f(P): P  function r(P): Real
+        predicate q(Real[3])  predicate s(Real)  predicate p(P)
+        axiom vector: forall x, y: P. q(v(x, y))
+        axiom real: forall x: P. s(r(x))
+        axiom sorts: forall x: P. p(x) -> p(f(x))
+        axiom inside: exists x: P. q(v(x, f(x)))",
+    )
+    .function("v", tanh(&[3]))
+    .function("f", tanh(&[2]))
+    .function("r", tanh(&[2]))
+    .predicate("q", tanh(&[3]), Output::sigmoid())
+    .predicate("s", tanh(&[2]), Output::sigmoid())
+    .predicate("p", tanh(&[3]), Output::sigmoid());
+    let mut setup = Setup::from(built);
+    let mut names: Vec<String> = setup.gradients().into_iter().map(|(n, _)| n).collect();
+    let order: Vec<&str> = names.iter().map(String::as_str).collect();
+    setup.check(&order, &[]);
+    names.sort_unstable();
+    assert_eq!(names, ["f", "p", "q", "r", "s", "v"]);
+}
+
+#[test]
+fn a_function_of_its_own_value() {
+    let built = theory(
+        "sort P  function f(P): P  predicate p(P)
+        axiom once: forall x: P. p(f(x))
+        axiom thrice: forall x: P. p(f(f(f(x)))) -> p(f(f(x)))",
+    )
+    .function("f", tanh(&[3]))
+    .predicate("p", tanh(&[3]), Output::sigmoid());
+    Setup::from(built).check(&["p", "f"], &[]);
+}
+
+#[test]
+fn a_trunk_that_reads_what_came_from_itself() {
+    let built =
+        theory("sort P  function f(P): P  predicate p(P)  axiom a: forall x: P. p(x) -> p(f(x))")
+            .network("trunk", tanh(&[4]))
+            .function("f", Behind::shared("trunk"))
+            .predicate("p", Behind::shared("trunk"), Output::sigmoid());
+    Setup::from(built).check(&["networks.trunk", "p", "f"], &[]);
+}
+
+#[test]
+fn learnable_constants_and_embeddings() {
+    let built = |network: Network| {
+        theory(
+            "sort P  sort Q  constant near: P  constant far: P  predicate likes(P, Q)
+            axiom a: forall x: P, y: Q. likes(x, y)
+            axiom b: forall y: Q. likes(near, y) and not likes(far, y)",
+        )
+        .sort("Q", Individuals::named(["ann", "bob", "eve"]).learnable(3))
+        .constant("near", Constant::Learnable(2))
+        .constant("far", Constant::Learnable(2))
+        .predicate(
+            "likes",
+            Behind::from(network).args(["x", "y"]),
+            Output::sigmoid(),
+        )
+    };
+    let blocks = ["likes", "constants.P", "embedding.Q"];
+    Setup::from(built(tanh(&[4]))).check(&blocks, &[]);
+    let stopped = tanh(&[4]).inputs(["x", "stop(y)"]);
+    Setup::from(built(stopped)).check(&blocks, &["embedding.Q"]);
+}
+
+/// A network of the test's own: `w · (individual + 1) + b`, squashed.
+struct Own {
+    parameters: [f32; 2],
+    gradients: [f32; 2],
+}
+
+impl Grounding for Own {
+    fn forward(&mut self, request: &Request, numbers: &mut [f32]) -> Result<(), Diagnostics> {
+        for (row, number) in numbers.iter_mut().enumerate() {
+            let x = request.row(row)[0] as f32 + 1.0;
+            *number = (self.parameters[0] * x + self.parameters[1]).tanh();
+        }
+        Ok(())
+    }
+
+    fn backward(&mut self, request: &Request, by_numbers: &[f32]) {
+        for (row, by) in by_numbers.iter().enumerate() {
+            let x = request.row(row)[0] as f32 + 1.0;
+            let y = (self.parameters[0] * x + self.parameters[1]).tanh();
+            self.gradients[0] += by * (1.0 - y * y) * x;
+            self.gradients[1] += by * (1.0 - y * y);
+        }
+    }
+
+    fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &mut [f32])) {
+        visit("own", &mut self.parameters, &mut self.gradients);
+    }
+}
+
+#[test]
+fn a_network_of_the_hosts_own() {
+    let own = Own {
+        parameters: [0.3, -0.2],
+        gradients: [0.0; 2],
+    };
+    let built = theory(
+        "sort P  predicate host(P)  predicate p(P)
+        axiom a: forall x: P. host(x) -> p(x)  axiom b: exists x: P. host(x)",
+    )
+    .host("host", own, Output::sigmoid())
+    .predicate("p", tanh(&[3]), Output::sigmoid());
+    Setup::from(built).check(&["p", "host.host.own"], &[]);
+}

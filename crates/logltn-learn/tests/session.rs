@@ -1,0 +1,477 @@
+//! What a session does in memory: mistakes at once, the same bits after a restart and on any number of threads,
+//! answers, code behind predicates, and what may change between steps.
+
+use logltn::{AxiomParameters, ColumnData, Diagnostics, Output, Parameters, Request};
+use logltn_learn::{
+    Behind, Builder, Constant, Grounding, Individuals, Known, Length, Metric, MetricKind, Network,
+    Optimizer, Param, Phase, Schedule, Session,
+};
+use logltn_nn::{Activation, LayerSpec};
+
+const POINTS: [f64; 10] = [0.5, -1.0, 1.25, 0.75, -0.5, 0.25, 0.1, 1.5, -1.0, -0.5];
+
+fn built(builder: Builder) -> Session {
+    builder.build().unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// Two phases, two tables with batches, dropout, an embedding and a schedule.
+fn everything() -> Builder {
+    let dropping = Network::layers([
+        LayerSpec::Dense(9),
+        LayerSpec::Activation(Activation::Tanh),
+        LayerSpec::Dropout(0.5),
+    ]);
+    Session::builder(
+        "sort P  sort Q  sort C = {red, green, blue}
+        table few(x: P)  table many(x: P, y: Q)
+        predicate c(P, C)  predicate likes(P, Q)
+        axiom some for k: C: exists x: P. c(x, k)
+        axiom all (weight 3): forall (x) in few. c(x, red)
+        axiom pairs: forall (x, y) in many. likes(x, y)",
+    )
+    .sort("P", Individuals::features([2], POINTS.to_vec()))
+    .sort("Q", Individuals::from(4).learnable(3))
+    .batched("few", 2, vec![ColumnData::Individuals(vec![0, 1, 2])])
+    .batched(
+        "many",
+        3,
+        vec![
+            ColumnData::Individuals(vec![0, 1, 2, 3, 4, 0, 1]),
+            ColumnData::Individuals(vec![1, 2, 3, 0, 1, 2, 3]),
+        ],
+    )
+    .predicate("c", dropping.clone(), Output::softmax())
+    .predicate("likes", dropping, Output::sigmoid())
+    .alpha(Schedule::linear(1.0, 4.0))
+    .learning_rate(0.05)
+    .training(|training| {
+        let some = Some(vec!["all".to_string(), "some[green]".to_string()]);
+        let phase = |steps, axioms| Phase {
+            length: Length::Steps(steps),
+            axioms,
+        };
+        training.phases = vec![phase(5, some), phase(9, None)];
+    })
+}
+
+fn losses(session: &mut Session) -> Vec<u64> {
+    let mut found = Vec::new();
+    while !session.is_done() {
+        let step = session.step().unwrap_or_else(|errors| panic!("{errors}"));
+        found.push(step.loss.to_bits());
+    }
+    found
+}
+
+#[test]
+fn a_restored_session_goes_on_with_the_same_bits() {
+    for optimizer in [
+        Optimizer::Adam,
+        Optimizer::Sgd {
+            momentum: 0.9,
+            weight_decay: 0.1,
+        },
+    ] {
+        let session = || built(everything().training(|t| t.optimizer = optimizer));
+        let mut whole = session();
+        let expected = losses(&mut whole);
+        for at in [0, 1, 4, 5, 6, 13] {
+            let mut first = session();
+            for _ in 0..at {
+                first.step().expect("a step");
+            }
+            // Looking does no harm.
+            first.evaluate(&Parameters::default()).expect("truths");
+            let mut state = first.state();
+            state.tensors.reverse(); // everything goes by its name
+            let mut second = session();
+            second.step().expect("a step");
+            second.restore(&state).expect("the same training");
+            assert_eq!(second.done(), at as u64);
+            assert_eq!(losses(&mut second), expected[at..], "from step {at}");
+            assert_eq!(second.weights(), whole.weights());
+        }
+    }
+}
+
+#[test]
+fn the_state_of_another_training_is_refused() {
+    let mut session = built(everything());
+    session.step().expect("a step");
+    let state = session.state();
+    let refused = |builder: Builder| {
+        let mut other = built(builder);
+        let before = other.state();
+        let errors = other.restore(&state).expect_err("another training");
+        assert_eq!(other.state(), before, "it is as it was");
+        errors.to_string()
+    };
+    assert!(refused(everything().seed(1)).contains("its seed is 0, not 1"));
+    assert!(refused(everything().steps(1)).contains("it has 14 steps, not 15"));
+    let sgd = Optimizer::Sgd {
+        momentum: 0.5,
+        weight_decay: 0.0,
+    };
+    // Adam remembers what momentum needs, and more; without it there is nothing to be found by SGD's name.
+    let narrower = everything().sort("P", Individuals::features([1], POINTS.to_vec()));
+    assert!(narrower.build().is_err(), "a sort of two sizes");
+    let mut plain = built(everything().training(|t| t.optimizer = sgd));
+    plain.step().expect("a step");
+    let errors = built(everything())
+        .restore(&plain.state())
+        .expect_err("no second moments");
+    assert!(
+        errors.to_string().contains("its optimiser is another one"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.expect("threads").install(|| {
+            let mut session = built(everything());
+            (losses(&mut session), session.weights())
+        })
+    };
+    assert_eq!(run(1), run(3));
+}
+
+#[test]
+fn mistakes_are_found_together() {
+    let errors = Session::builder(
+        "sort P  sort Q  param near  table t(x: P)  constant k: P
+        predicate c(P)  predicate d(P, Q)  function f(P): Real
+        axiom a: forall x: P where dist(x, x) < near. c(x) or d(x, k2)",
+    )
+    .build();
+    assert!(
+        errors
+            .err()
+            .expect("a label that is none")
+            .to_string()
+            .contains("k2")
+    );
+
+    let network = || Network::mlp(&[3], Activation::Tanh);
+    let errors = Session::builder(
+        "sort P  sort Q  param near  table t(x: P)  constant k: P
+        predicate c(P)  predicate d(P, Q)  predicate e(P)  function f(P): Real
+        axiom a: forall x: P where dist(x, x) < near. c(x)",
+    )
+    .sort("P", Individuals::features([3], POINTS.to_vec()))
+    .sort("Q", Individuals::features([1], vec![1.0, f64::NAN]))
+    .param("near", Param::percentile(101.0, "dist(P, P)"))
+    .param("far", 1.0)
+    .table("u", Vec::new())
+    .constant("l", Constant::Row(0))
+    .predicate("g", network(), Output::sigmoid())
+    .predicate("d", Behind::from(network()).args(["x"]), Output::sigmoid())
+    .numbers("e", vec![0.5, 2.0], Output::truth())
+    .function("g", network())
+    .steps(1)
+    .build()
+    .err()
+    .expect("many mistakes")
+    .to_string();
+    for part in [
+        "10 numbers are no rows of [3]",
+        "number 1 of its features is not finite",
+        "101 is not between 0 and 100",
+        "no param `far`",
+        "no table `u`",
+        "no constant `l`",
+        "no predicate `g`",
+        "`d` has 2 arguments in the theory, but 1 in `args`",
+        "predicate `e` needs a number for each tuple",
+        "no function `g`",
+    ] {
+        assert!(errors.contains(part), "{part} is not in:\n{errors}");
+    }
+}
+
+#[test]
+fn networks_and_metrics_that_do_not_fit_are_found_together() {
+    let labels = vec!["a".to_string(); 3];
+    let wrong = Network::mlp(&[3], Activation::Tanh).inputs(["x", "stop(y"]);
+    let errors =
+        Session::builder("sort P  predicate c(P)  predicate d(P)  axiom a: forall x: P. c(x)")
+            .sort("P", 3)
+            .predicate("c", Network::mlp(&[3], Activation::Tanh), Output::sigmoid())
+            .predicate("d", Behind::from(wrong).args(["x"]), Output::sigmoid())
+            .metric(Metric::new(
+                MetricKind::Accuracy,
+                "c",
+                Known::Labels {
+                    sort: "P".into(),
+                    labels,
+                },
+            ))
+            .steps(1)
+            .build()
+            .err()
+            .expect("mistakes")
+            .to_string();
+    for part in [
+        "the network of `c` has nothing to read",
+        "`x` has no features",
+        "`accuracy` needs a predicate that picks one of several classes",
+    ] {
+        assert!(errors.contains(part), "{part} is not in:\n{errors}");
+    }
+}
+
+#[test]
+fn axioms_have_weights_and_parameters_that_can_change() {
+    let text = "sort P  predicate p(P)  predicate q(P)
+        axiom a: exists x: P. p(x)
+        axiom b for k: P: q(k) or p(k)
+        axiom c (weight 2): forall x: P. q(x)";
+    let numbers = |t: f64| vec![t, 0.5 * t, -t];
+    let session = |weight: f64| {
+        let text = text.replace("weight 2", &format!("weight {weight}"));
+        Session::builder(text)
+            .numbers("p", numbers(1.0), Output::sigmoid())
+            .predicate("q", Network::mlp(&[3], Activation::Tanh), Output::sigmoid())
+            .sort("P", Individuals::named(["ann", "bob", "eve"]).learnable(2))
+            .learning_rate(0.1)
+            .steps(20)
+    };
+    let at = |alpha: f64| Parameters {
+        alpha,
+        ..Parameters::default()
+    };
+    let mut changed = built(session(2.0));
+    let mut written = built(session(7.0));
+    changed.set_weight("c", 7.0).expect("a weight");
+    assert_eq!(changed.axioms(), written.axioms());
+    for _ in 0..3 {
+        assert_eq!(
+            changed.step().expect("a step"),
+            written.step().expect("a step")
+        );
+    }
+    // Its own α inside one axiom, the step's in the others; a family's name means its members.
+    let own = AxiomParameters {
+        alpha: Some(5.0),
+        ..AxiomParameters::default()
+    };
+    changed.set_axiom_parameters("b", own).expect("a parameter");
+    let [now, then, five] = [
+        changed.evaluate(&at(1.0)),
+        written.evaluate(&at(1.0)),
+        written.evaluate(&at(5.0)),
+    ]
+    .map(|found| found.expect("truths").truths);
+    assert_eq!(now[0], then[0]);
+    assert_eq!(now[1..4], five[1..4]);
+    assert_ne!(now[1..4], then[1..4]);
+    assert_ne!(
+        changed.step().expect("a step"),
+        written.step().expect("a step")
+    );
+    // All of it is part of the state.
+    let state = changed.state();
+    let mut again = built(session(2.0));
+    again.restore(&state).expect("the same training");
+    assert_eq!(again.state(), state);
+    assert_eq!(losses(&mut again), losses(&mut changed));
+    // And what is wrong changes nothing.
+    for (errors, part) in [
+        (again.set_weight("d", 1.0), "no axiom `d`"),
+        (again.set_weight("a", -1.0), "at least 0 and finite"),
+        (
+            again.set_axiom_parameters(
+                "a",
+                AxiomParameters {
+                    p_forall: Some(0.5),
+                    ..own
+                },
+            ),
+            "`p_forall` must be at least 1",
+        ),
+    ] {
+        let errors = errors.expect_err("a mistake").to_string();
+        assert!(errors.contains(part), "{errors}");
+    }
+    assert_eq!(again.axioms(), changed.axioms());
+}
+
+#[test]
+fn a_network_that_is_moved_twice_goes_twice_as_far() {
+    let first_step = |twice: Option<&str>| {
+        let mut session = built(
+            Session::builder("sort P  predicate c(P)  axiom a: forall x: P. c(x)")
+                .sort("P", Individuals::features([2], POINTS.to_vec()))
+                .predicate("c", Network::mlp(&[4], Activation::Tanh), Output::sigmoid())
+                .learning_rate(0.002)
+                .steps(1),
+        );
+        if let Some(predicate) = twice {
+            session.move_twice(predicate);
+        }
+        let numbers = |session: &mut Session| -> Vec<f32> {
+            session
+                .weights()
+                .tensors
+                .into_iter()
+                .flat_map(|(_, _, values)| values)
+                .collect()
+        };
+        let before = numbers(&mut session);
+        session.step().expect("a step");
+        let moved = before
+            .iter()
+            .zip(numbers(&mut session))
+            .map(|(a, b)| (a - b).abs());
+        moved.fold(0.0, f32::max)
+    };
+    let once = first_step(None);
+    // Adam's first steps are as long as the learning rate.
+    assert!((once - 0.002).abs() < 1e-5, "{once}");
+    assert!((first_step(Some("c")) - 2.0 * once).abs() < 1e-5);
+    assert_eq!(first_step(Some("another")), once);
+}
+
+#[test]
+fn predictions_are_the_numbers_behind_the_axioms() {
+    let mut session = built(
+        Session::builder("sort P  sort C = 0..1  predicate c(P, C)  axiom a: forall x: P. c(x, 1)")
+            .sort("P", 2)
+            .numbers("c", vec![1.0, 2.0, 3.0, 5.0], Output::softmax())
+            .steps(1),
+    );
+    assert_eq!(
+        session.predict("c", &[1, 0, 1]).expect("numbers"),
+        [3.0, 5.0, 1.0, 2.0, 3.0, 5.0]
+    );
+    for (predicate, rows, part) in [
+        ("c", &[2_u32][..], "row 0: sort `P` has no individual 2"),
+        ("d", &[0], "no predicate `d`"),
+    ] {
+        let errors = session
+            .predict(predicate, rows)
+            .expect_err("a mistake")
+            .to_string();
+        assert!(errors.contains(part), "{errors}");
+    }
+    let found = session.evaluate(&Parameters::default()).expect("truths");
+    let log = |z: [f64; 2]| z[1] - (z[0].exp() + z[1].exp()).ln();
+    let expected = (log([1.0, 2.0]) + log([3.0, 5.0])) / 2.0;
+    assert!((found.sat - expected).abs() < 1e-12);
+    let gradients = found.gradients[0].as_ref().expect("by its numbers");
+    assert!((gradients[1] + 0.5 * (1.0 - 1.0 / (1.0 + (-1.0_f64).exp()))).abs() < 1e-12);
+}
+
+#[test]
+fn rows_that_come_with_the_step_are_as_good_as_those_of_a_table() {
+    let theory = "sort P  sort C = 0..2  table t(x: P, n: Int)  function f(P): P  predicate c(P, C)
+        axiom a: forall (x, n) in t. exists k: C where k >= n. c(x, k)
+        axiom b: forall (x, n) in t. c(f(x), 0)
+        axiom c: forall x: P. exists k: C. c(x, k)";
+    let network = || Network::mlp(&[3], Activation::Tanh);
+    let session = || {
+        Session::builder(theory)
+            .sort("P", Individuals::features([2], POINTS.to_vec()))
+            .function("f", network())
+            .predicate("c", network(), Output::softmax())
+            .learning_rate(0.05)
+            .steps(6)
+    };
+    let rows = |x: &[u32], n: &[i64]| {
+        vec![
+            ColumnData::Individuals(x.to_vec()),
+            ColumnData::Int(n.to_vec()),
+        ]
+    };
+    let (first, second) = (rows(&[0, 3, 1], &[1, 2, 0]), rows(&[4], &[2]));
+    let mut streaming = built(session().streamed("t"));
+    let mut losses = Vec::new();
+    for columns in [&first, &second, &first, &first, &second, &second] {
+        streaming
+            .stream(&[], [("t", columns.clone())])
+            .expect("rows");
+        losses.push(streaming.step().expect("a step").loss);
+    }
+    // The first step is that of a session with these rows for good.
+    let mut fixed = built(session().table("t", first.clone()));
+    let expected = fixed.step().expect("a step").loss;
+    assert!((losses[0] - expected).abs() < 1e-6, "{losses:?} {expected}");
+    // Questions are about the rows that came last.
+    let truths = |session: &mut Session| {
+        session
+            .evaluate(&Parameters::default())
+            .expect("truths")
+            .truths
+    };
+    let mut again = built(session().table("t", second.clone()));
+    again
+        .restore_weights(&streaming.weights())
+        .expect("the same networks");
+    for (a, b) in truths(&mut streaming).iter().zip(truths(&mut again)) {
+        assert!((a - b).abs() < 1e-12);
+    }
+    // A state goes on with the same bits, once the rows that make all networks have come.
+    let mut half = built(session().streamed("t"));
+    for columns in [&first, &second, &first] {
+        half.stream(&[], [("t", columns.clone())]).expect("rows");
+        half.step().expect("a step");
+    }
+    let mut rest = built(session().streamed("t"));
+    rest.stream(&[], [("t", first.clone())]).expect("rows");
+    rest.restore(&half.state()).expect("the same training");
+    for (at, columns) in [(3, &first), (4, &second), (5, &second)] {
+        rest.stream(&[], [("t", columns.clone())]).expect("rows");
+        let loss = rest.step().expect("a step").loss;
+        assert_eq!(loss.to_bits(), losses[at].to_bits(), "step {at}");
+    }
+    for (errors, part) in [
+        (rest.stream(&[], [("u", Vec::new())]), "no table `u`"),
+        (rest.stream(&[("P", 3)], []), "does not come with a call"),
+        (rest.stream(&[], [("t", rows(&[9], &[0]))]), "out of range"),
+    ] {
+        let errors = errors.expect_err("a mistake").to_string();
+        assert!(errors.contains(part), "{errors}");
+    }
+}
+
+/// Says 0 of everything, and keeps what it was asked for.
+#[derive(Default)]
+struct Asked(std::sync::Arc<std::sync::Mutex<Vec<Vec<u32>>>>);
+
+impl Grounding for Asked {
+    fn forward(&mut self, request: &Request, numbers: &mut [f32]) -> Result<(), Diagnostics> {
+        numbers.fill(0.0);
+        self.0
+            .lock()
+            .expect("one thread")
+            .push(request.individuals().to_vec());
+        Ok(())
+    }
+    fn backward(&mut self, request: &Request, by_numbers: &[f32]) {
+        assert_eq!(request.rows() * request.arity, request.individuals().len());
+        assert_eq!(request.rows(), by_numbers.len());
+    }
+}
+
+#[test]
+fn what_is_asked_for_is_a_plain_array() {
+    let asked = Asked::default();
+    let seen = std::sync::Arc::clone(&asked.0);
+    let mut session = built(
+        Session::builder(
+            "sort P  predicate r(P, P)  axiom a: forall x: P, y: P where x != y. r(x, y)",
+        )
+        .sort("P", 3)
+        .host("r", asked, Output::sigmoid())
+        .steps(2),
+    );
+    assert_eq!(session.requests()[0].arity, 2);
+    session.step().expect("a step");
+    let rows: Vec<Vec<u32>> = seen.lock().expect("one thread")[0]
+        .chunks_exact(2)
+        .map(<[u32]>::to_vec)
+        .collect();
+    assert!(rows.contains(&vec![2, 0]) && rows.len() >= 6, "{rows:?}");
+}

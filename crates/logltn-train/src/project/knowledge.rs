@@ -1,0 +1,159 @@
+//! From a manifest and its files to what a session is made of.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use logltn::Diagnostics;
+use logltn::theory::SortId;
+use logltn_data::Values;
+use logltn_learn::{Behind, Field, Ground, KnowledgeBase, NetworkRef, Place, Vectors};
+
+use super::Project;
+use crate::manifest::{self, Constant, Grounding, Spanned};
+
+/// The features that the sessions of a project, and of its clones, have read so far.
+///
+/// A table of the paper has many runs of one project at the same time. Each has a model of its own, but the pictures
+/// of 15,000 sums are 55 MB, and no model changes them.
+#[derive(Clone, Default)]
+pub(super) struct FieldsRead(Arc<Mutex<BTreeMap<SortId, Arc<[Field]>>>>);
+
+impl fmt::Debug for FieldsRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FieldsRead(..)")
+    }
+}
+
+impl Project {
+    /// What a session is made of. Features are read the first time, and kept as long as the project or a clone of it.
+    ///
+    /// # Errors
+    /// If a file of features cannot be read any more, or has changed its shape.
+    pub fn knowledge(&self) -> Result<KnowledgeBase, Diagnostics> {
+        let mut knowledge = self.sketch();
+        for (i, vectors) in knowledge.vectors.iter_mut().enumerate() {
+            vectors.fields = self.fields(SortId(i as u32))?;
+        }
+        Ok(knowledge)
+    }
+
+    /// The same without any features, only their shapes: what can be said of networks before features are read.
+    pub fn sketch(&self) -> KnowledgeBase {
+        let (theory, manifest) = (self.theory(), &self.manifest);
+        let vectors = theory.sorts.iter().enumerate().map(|(i, sort)| {
+            let files = self.feature_file(SortId(i as u32)).into_iter();
+            let fields = files.flat_map(|file| &file.fields);
+            Vectors {
+                fields: fields
+                    .map(|field| Field::sketch(field.name.clone(), field.shape.clone()))
+                    .collect(),
+                learnable: (manifest.sorts.get(&sort.name))
+                    .and_then(|sort| sort.learnable)
+                    .map(|width| width.value),
+            }
+        });
+        let predicates = theory.predicates.iter().zip(&self.numbers);
+        let predicates = predicates.map(|(predicate, numbers)| match numbers {
+            Some(table) => Ground::Numbers(Arc::clone(&table.numbers)),
+            None => match manifest.predicates.get(&predicate.name) {
+                Some(given) => match &given.grounding {
+                    Grounding::Network { network, .. } => {
+                        Ground::Network(self.behind(network, given.args.as_ref()))
+                    }
+                    _ => Ground::Host,
+                },
+                None => Ground::Host,
+            },
+        });
+        let functions = theory.functions.iter().map(|function| {
+            let given = manifest.functions.get(&function.name)?;
+            Some(self.behind(given.network.as_ref()?, given.args.as_ref()))
+        });
+        let constants = theory.constants.iter().map(|constant| {
+            match manifest.constants.get(&constant.name)?.value {
+                Constant::Learnable(width) => Some(width.value),
+                Constant::Row(_) => None,
+            }
+        });
+        let networks = manifest.networks.iter();
+        KnowledgeBase {
+            data: self.data.clone(),
+            outputs: self.outputs.clone(),
+            predicates: predicates.collect(),
+            functions: functions.collect(),
+            networks: networks
+                .map(|(name, network)| (name.clone(), network.described(&manifest.source)))
+                .collect(),
+            vectors: vectors.collect(),
+            learnable_constants: constants.collect(),
+        }
+    }
+
+    fn behind(
+        &self,
+        network: &Spanned<manifest::NetworkRef>,
+        args: Option<&Spanned<Vec<Spanned<String>>>>,
+    ) -> Behind {
+        let source = &self.manifest.source;
+        Behind {
+            network: match &network.value {
+                manifest::NetworkRef::Own(own) => NetworkRef::Own(own.described(source)),
+                manifest::NetworkRef::Shared(name) => NetworkRef::Shared(name.value.clone()),
+            },
+            args: args.map(|args| args.iter().map(|arg| arg.value.clone()).collect()),
+            place: Place::new(source, network.span),
+        }
+    }
+
+    /// The features of a sort for networks; none for a sort without features.
+    fn fields(&self, sort: SortId) -> Result<Arc<[Field]>, Diagnostics> {
+        // Held while reading, so that two sessions that start together read once. A reader that panicked has put nothing
+        // in, so what is there is whole.
+        let mut read = (self.fields_read.0.lock()).unwrap_or_else(PoisonError::into_inner);
+        if let Some(fields) = read.get(&sort) {
+            return Ok(Arc::clone(fields));
+        }
+        let fields = self.features_of(sort)?.into_iter().map(|field| {
+            let shape = field.array.shape.iter().skip(1).copied().collect();
+            match field.array.values {
+                Values::U8(bytes) => Field::new(field.name, shape, bytes),
+                _ => Field::new(field.name, shape, field.array.to_f32()),
+            }
+        });
+        let fields: Arc<[Field]> = fields.collect();
+        read.insert(sort, Arc::clone(&fields));
+        Ok(fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_of_a_project_share_what_was_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+        write(
+            "t.ltn",
+            "sort Point\npredicate p(Point)\naxiom a: forall x: Point. p(x)\n",
+        )
+        .and_then(|()| write("points.csv", "x,y\n1,2\n3,4\n"))
+        .and_then(|()| {
+            let text = "theory = 't.ltn'\n[sorts.Point]\nfeatures = 'points.csv'\n\
+                            [predicates.p]\nnetwork = { layers = [{ dense = 2 }] }\noutput = 'sigmoid'\n";
+            write("t.toml", text)
+        })
+        .expect("files");
+        let mut found = Diagnostics::new();
+        let project = Project::load(&folder.path().join("t.toml"), &mut found);
+        let project = project.unwrap_or_else(|| panic!("{found}"));
+        let point = project.theory().sort("Point").expect("a sort");
+        let early = project.clone();
+        let first = project.fields(point).expect("features");
+        for other in [early, project.clone()] {
+            assert!(Arc::ptr_eq(&first, &other.fields(point).expect("features")));
+        }
+    }
+}

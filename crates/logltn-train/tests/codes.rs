@@ -1,0 +1,203 @@
+//! Every deed among the examples of `Code` is done here, in a program or to a run.
+
+mod common;
+
+use std::sync::atomic::AtomicBool;
+
+use common::Folder;
+use logltn::{
+    ColumnData, Data, Diagnostics, Engine, Output, Plan, Request, Semantics, Source, Theory,
+};
+use logltn_diagnostics::{Code, Mistake, SURROUNDINGS};
+use logltn_learn::Grounding;
+use logltn_train::manifest::Manifest;
+use logltn_train::project::Project;
+use logltn_train::run_directory::RunDirectory;
+use logltn_train::train::{RunOptions, TrainOptions, Trainer, run};
+
+/// The files beside the examples, with more or others.
+fn folder(files: &[(&str, &str)]) -> Folder {
+    let folder = Folder::new(&[]);
+    for (name, content) in SURROUNDINGS {
+        folder.write(name, &content.bytes());
+    }
+    for (name, content) in files {
+        folder.write(name, content.as_bytes());
+    }
+    folder
+}
+
+/// A manifest of the files beside the examples, with these lines at the end.
+fn manifest(rest: &str) -> String {
+    format!("theory = \"theory.ltn\"\n[sorts]\nPoint = {{ features = \"points.csv\" }}\n{rest}")
+}
+
+const NETWORK: &str = "[predicates]\ngood = { network = { mlp = [4] }, output = \"sigmoid\" }\n";
+
+fn errors<T>(result: Result<T, Diagnostics>) -> Diagnostics {
+    result.err().expect("a mistake")
+}
+
+fn train(trainer: &mut Trainer) -> Diagnostics {
+    errors((0..50).try_for_each(|_| trainer.step().map(drop)))
+}
+
+/// What metrics say before the first step.
+fn measured(metric: &str, predicates: &str) -> Diagnostics {
+    let metric = format!("[evaluate]\nmetrics = [{{ metric = {metric}, rows = \"test.csv\" }}]\n");
+    let text = manifest(&format!("{predicates}[train]\nsteps = 3\n{metric}"));
+    let folder = folder(&[("m.toml", &text), ("test.csv", "x,truth\n0,1\n1,1\n")]);
+    let trainer = Trainer::new(folder.project(), &TrainOptions::default());
+    errors(trainer.and_then(|mut trainer| trainer.measure()))
+}
+
+/// What is said of the gradients of two axioms in a truth semantics, the first step over.
+fn balance(axioms: &str) -> Diagnostics {
+    let theory = format!("sort Point\npredicate good(Point)\npredicate sure(Point)\n{axioms}");
+    let text = manifest(&format!(
+        "{NETWORK}sure = {{ truth = \"sure.csv\" }}\n[train]\nsteps = 3\n"
+    ));
+    let text = format!("semantics = \"lukasiewicz\"\n{text}");
+    let folder = folder(&[
+        ("theory.ltn", &theory),
+        ("m.toml", &text),
+        ("sure.csv", "sure\n1\n1\n1\n"),
+    ]);
+    let mut trainer = folder.trainer();
+    trainer.step().expect("a step");
+    trainer.balance()
+}
+
+/// What `Engine::set_batches` says of a row of a table.
+fn batch(row: u32, batched: bool) -> Diagnostics {
+    let text = "sort Point\ntable few(x: Point)\npredicate good(Point)\n\
+        axiom all: forall (x) in few. good(x)\n";
+    let theory = Theory::parse(Source::new("theory.ltn", text)).expect("a theory");
+    let mut data = Data::new(&theory);
+    data.set_size("Point", 3).expect("a size");
+    let rows = vec![ColumnData::Individuals(vec![0, 1, 2])];
+    data.set_rows("few", rows).expect("rows");
+    if batched {
+        data.set_batched("few").expect("a table");
+    }
+    let semantics = Semantics::named("logltn").expect("the usual one");
+    let plan = Plan::new(&data, &[Output::sigmoid()], &semantics).expect("a plan");
+    let mut engine = Engine::<f32>::new(plan);
+    let table = theory.table("few").expect("a table");
+    errors(engine.set_batches([(table, &[row][..])]))
+}
+
+/// A finished run in the folder `run`.
+fn finished(folder: &Folder) {
+    let mut trainer = folder.trainer();
+    let directory = RunDirectory::create(&folder.dir.path().join("run")).expect("a folder");
+    let options = RunOptions::default();
+    let stop = AtomicBool::new(false);
+    run(&mut trainer, &directory, &options, &stop, &mut ()).expect("a run");
+}
+
+/// A network that says nothing.
+struct Silent;
+
+impl Grounding for Silent {
+    fn forward(&mut self, _: &Request, _: &mut [f32]) -> Result<(), Diagnostics> {
+        Ok(())
+    }
+    fn backward(&mut self, _: &Request, _: &[f32]) {}
+    fn visit_parameters(&mut self, _: &mut dyn FnMut(&str, &mut [f32], &mut [f32])) {}
+}
+
+/// Does what the example of a code says.
+fn done(code: Code) -> Diagnostics {
+    match code {
+        Code::TableNotBatched => batch(0, false),
+        Code::RowOutOfRange => batch(5, true),
+        #[cfg(unix)]
+        Code::FileUnreadable => {
+            let folder = folder(&[]);
+            let points = folder.dir.path().join("points.csv");
+            std::fs::remove_file(&points).expect("it is there");
+            std::os::unix::fs::symlink(&points, &points).expect("a link");
+            let mut found = Diagnostics::new();
+            Project::load(&folder.dir.path().join("m.toml"), &mut found);
+            found
+        }
+        Code::FileTooLarge => {
+            let folder = folder(&[("m.toml", &"#\n".repeat(50_000_000))]);
+            errors(Manifest::read(folder.dir.path().join("m.toml")))
+        }
+        Code::FileChanged => {
+            let folder = folder(&[]);
+            let project = folder.project();
+            folder.write("points.csv", b"a,b,c\n0,1,2\n1,0,2\n2,2,2\n");
+            errors(Trainer::new(project, &TrainOptions::default()))
+        }
+        Code::MetricDoesNotFit => measured("\"accuracy\", predicate = \"good\"", NETWORK),
+        Code::MetricUndefined => measured("\"roc_auc\", predicate = \"good\"", NETWORK),
+        Code::CannotPredict => measured(
+            "\"roc_auc\", predicate = \"good\"",
+            "[predicates]\ngood = { output = \"sigmoid\" }\n",
+        ),
+        Code::TrainingHasBegun => {
+            let mut trainer = folder(&[]).trainer();
+            trainer.step().expect("a step");
+            errors(trainer.ground("good", Box::new(Silent)))
+        }
+        Code::TrainingDiverged => {
+            let text = manifest(&format!(
+                "{NETWORK}[train]\nsteps = 50\nlearning_rate = 1e30\n"
+            ));
+            train(&mut folder(&[("m.toml", &text)]).trainer())
+        }
+        // min(1 + y, 1) is 1 whatever y is.
+        Code::VanishingGradient => balance(
+            "axiom dead: forall x: Point. sure(x) or good(x)\naxiom live: forall x: Point. good(x)\n",
+        ),
+        Code::DominatingGradient => balance(
+            "axiom light: forall x: Point. good(x)\naxiom heavy (weight 1000): forall x: Point. good(x)\n\
+             axiom other: forall x: Point. sure(x)\n",
+        ),
+        Code::RunExists => {
+            let folder = folder(&[]);
+            finished(&folder);
+            errors(RunDirectory::create(&folder.dir.path().join("run")))
+        }
+        Code::RunInUse => {
+            let folder = folder(&[]);
+            let run = folder.dir.path().join("run");
+            let _first = RunDirectory::create(&run).expect("a folder");
+            errors(RunDirectory::resume(&run))
+        }
+        Code::RunDamaged => {
+            let folder = folder(&[]);
+            finished(&folder);
+            folder.write("run/run.json", b"{ \"seed\": ");
+            let run = RunDirectory::open(&folder.dir.path().join("run")).expect("a run");
+            errors(run.info())
+        }
+        _ => panic!("no test makes `{code}`: do here what its example says"),
+    }
+}
+
+#[test]
+fn deeds_have_the_mistakes_that_they_are_examples_of() {
+    let mut wrong = String::new();
+    for code in Code::ALL {
+        let example = code.example();
+        match example.mistake {
+            Mistake::Deed(_) => {}
+            // Each of these is made by the test of the crate that knows how.
+            Mistake::Theory(_) | Mistake::Files { .. } | Mistake::Unmakeable(_) => continue,
+        }
+        if cfg!(not(unix)) && *code == Code::FileUnreadable {
+            continue;
+        }
+        let found = done(*code);
+        let right = |d: &logltn::Diagnostic| d.code() == *code && d.severity() == example.severity;
+        if !found.iter().any(right) {
+            let codes: Vec<Code> = found.iter().map(|d| d.code()).collect();
+            wrong += &format!("{code}: {codes:?}\n{found}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "not as their examples say:\n{wrong}");
+}

@@ -1,0 +1,207 @@
+//! Rows that come with the call: like a prepared statement, a plan keeps the normal forms of the axioms that depend on them
+//! and plans these again, with every list that does not depend on the rows as it is.
+
+use std::sync::Arc;
+
+use super::compile::{Problem, check, ground_member, lower_all};
+use super::ground::Shared;
+use super::normal::Member;
+use super::{Plan, PlanOptions, PlannedAxiom};
+use crate::data::{ColumnData, Data};
+use crate::diagnostic::Diagnostics;
+use crate::guard::{Scope, TableIndexes, tables};
+use crate::parts::Part;
+use crate::recursion::deep;
+use crate::theory::*;
+
+/// What is kept to plan the axioms again that depend on what comes with a call.
+#[derive(Clone, Debug)]
+pub(super) struct Streaming {
+    options: PlanOptions,
+    /// Without components, maps and requests, which the plan has.
+    shared: Shared,
+    axioms: Vec<StreamedAxiom>,
+    /// What is to be said about the other axioms.
+    warnings: Diagnostics,
+}
+
+/// An axiom that depends on what comes with a call.
+#[derive(Clone, Debug)]
+struct StreamedAxiom {
+    /// Its place in the plan.
+    place: usize,
+    /// In the theory.
+    axiom: usize,
+    member: Member,
+}
+
+impl Streaming {
+    pub fn retain_axioms(&mut self, kept: &[bool]) {
+        self.axioms.retain(|a| kept[a.place]);
+        for axiom in &mut self.axioms {
+            axiom.place = kept[..axiom.place].iter().filter(|k| **k).count();
+        }
+    }
+}
+
+/// Whether an axiom depends on what comes with a call.
+pub(super) fn depends(data: &Data, axiom: &Axiom) -> bool {
+    let sort = |sort: ColumnSort| matches!(sort, ColumnSort::Sort(s) if data.streams_sort(s));
+    axiom.variables.iter().any(|v| sort(v.sort)) || formula_depends(data, &axiom.formula)
+}
+
+fn formula_depends(data: &Data, formula: &Formula) -> bool {
+    let theory = data.theory();
+    // How constants are numbered may depend on the size of their sort.
+    let constant = |part: Part, found: &mut bool| {
+        if let Part::Term(Term {
+            kind: TermKind::Constant(id),
+            ..
+        }) = part
+        {
+            *found |= data.streams_sort(theory[*id].sort);
+        }
+    };
+    let mut found = false;
+    match &formula.kind {
+        FormulaKind::Atom {
+            predicate,
+            arguments,
+        } => {
+            let sorts = theory[*predicate].arguments.iter();
+            found = sorts.into_iter().any(|sort| match sort {
+                ArgumentSort::Sort(sort) => data.streams_sort(*sort),
+                ArgumentSort::Vector(_) => false,
+            });
+            (arguments.iter()).for_each(|a| a.visit(&mut |part| constant(part, &mut found)));
+        }
+        FormulaKind::Quantified { binding, guard, .. } => {
+            if let Binding::Rows(table, _) = binding {
+                found = data.streams_table(*table);
+            }
+            if let Some(guard) = guard {
+                found |= tables(guard).into_iter().any(|t| data.streams_table(t));
+                guard.visit(&mut |part| constant(part, &mut found));
+            }
+        }
+        _ => {}
+    }
+    found || deep(|| (formula.children().into_iter()).any(|c| formula_depends(data, c)))
+}
+
+impl Plan {
+    /// Keeps what the axioms share, and what is needed to plan some of them again.
+    pub(super) fn keep(
+        &mut self,
+        mut shared: Shared,
+        options: PlanOptions,
+        normal_forms: Vec<(usize, Member)>,
+    ) {
+        self.exchange(&mut shared);
+        if normal_forms.is_empty() {
+            return;
+        }
+        let mut axioms = Vec::with_capacity(normal_forms.len());
+        for (axiom, member) in normal_forms {
+            let is_it = |a: &PlannedAxiom| a.axiom == axiom && a.name == member.name;
+            let place = self.axioms.iter().position(is_it).unwrap_or(0);
+            axioms.push(StreamedAxiom {
+                place,
+                axiom,
+                member,
+            });
+        }
+        self.streaming = Some(Streaming {
+            options,
+            shared,
+            axioms,
+            warnings: self.warnings.clone(),
+        });
+    }
+
+    fn exchange(&mut self, shared: &mut Shared) {
+        std::mem::swap(&mut self.components, &mut shared.lists.components);
+        std::mem::swap(&mut self.maps, &mut shared.maps);
+        std::mem::swap(&mut self.requests, &mut shared.requests);
+    }
+
+    /// How many components, maps and requests stay when rows come with a call.
+    pub(crate) fn fixed(&self) -> Option<(usize, usize, usize)> {
+        let fixed = &self.streaming.as_ref()?.shared.fixed;
+        Some((fixed.components, fixed.maps, fixed.requests))
+    }
+
+    /// Plans anew what depends on rows and sizes that come with a call. After an error it is as before the first call.
+    pub(crate) fn stream(
+        &mut self,
+        sizes: &[(SortId, usize)],
+        rows: Vec<(TableId, Vec<ColumnData>)>,
+    ) -> Result<(), Diagnostics> {
+        let data = Arc::make_mut(&mut self.data);
+        let done = match data.stream(sizes, rows) {
+            Ok(()) => self.plan_streamed(),
+            Err(errors) => Err(errors),
+        };
+        if done.is_err() {
+            Arc::make_mut(&mut self.data).forget_streams();
+            self.plan_streamed()?;
+        }
+        done
+    }
+
+    fn plan_streamed(&mut self) -> Result<(), Diagnostics> {
+        let Some(mut streaming) = self.streaming.take() else {
+            return Ok(());
+        };
+        self.exchange(&mut streaming.shared);
+        let done = self.plan_with(&mut streaming);
+        self.exchange(&mut streaming.shared);
+        self.streaming = Some(streaming);
+        done
+    }
+
+    fn plan_with(&mut self, streaming: &mut Streaming) -> Result<(), Diagnostics> {
+        let shared = &mut streaming.shared;
+        shared.forget();
+        let data = self.data.clone();
+        let problem = Problem {
+            data: &data,
+            outputs: &self.outputs,
+            semantics: &self.semantics,
+            options: &streaming.options,
+        };
+        let mut found = streaming.warnings.clone();
+        check(&data, &self.outputs, &self.semantics, &mut found);
+        if found.has_errors() {
+            return Err(found);
+        }
+        let indexes = TableIndexes::default();
+        let mut grounded = Vec::with_capacity(streaming.axioms.len());
+        for streamed in &streaming.axioms {
+            let scope = Scope {
+                data: &data,
+                variables: &data.theory().axioms[streamed.axiom].variables,
+                indexes: &indexes,
+            };
+            let member = streamed.member.clone();
+            grounded.push(ground_member(
+                problem,
+                scope,
+                shared,
+                streamed.axiom,
+                member,
+            )?);
+        }
+        let lowered = lower_all(problem, shared, grounded, &mut found);
+        if found.has_errors() {
+            return Err(found);
+        }
+        for (streamed, lowered) in streaming.axioms.iter().zip(lowered) {
+            self.axioms[streamed.place] = lowered.axiom;
+            self.programs[streamed.place] = lowered.program;
+            self.forms[streamed.place] = lowered.forms;
+        }
+        self.warnings = found;
+        Ok(())
+    }
+}
