@@ -4,7 +4,7 @@ mod clause;
 mod complete;
 
 use super::physical::*;
-use super::program::{self, Component, ComponentUse, Map, NodeKind, Program, RequestPlan, SlotAdd};
+use super::program::{self, Component, Map, NodeKind, Program, RequestPlan, SlotAdd};
 use crate::recursion::deep;
 use crate::semantics::Semantics;
 
@@ -25,7 +25,7 @@ pub(super) struct Lower<'a> {
 
 impl Lower<'_> {
     /// The axiom as the engine runs it.
-    pub fn apply(&self, program: Program) -> Physical {
+    pub fn apply(&self, program: Program, axiom: usize) -> Physical {
         let levels = program.levels.iter();
         let mut levels: Vec<Level> = levels
             .map(|level| self.level(level, &program.levels[level.parent]))
@@ -50,6 +50,7 @@ impl Lower<'_> {
                 }
             });
         let mut physical = Physical {
+            axiom,
             nodes: nodes.collect(),
             root: program.root,
             roots: Vec::new(),
@@ -68,27 +69,17 @@ impl Lower<'_> {
     }
 
     fn level(&self, level: &program::Level, parent: &program::Level) -> Level {
-        let used = &level.components;
-        let mut order: Vec<usize> = (0..used.len()).collect();
-        order.sort_by_key(|&i| self.average_length(used[i].component));
+        let mut order: Vec<usize> = (0..level.bound.len()).collect();
+        order.sort_by_key(|&i| self.average_length(level.bound[i].component));
         let add = |add: &SlotAdd, adds: &[SlotAdd]| Add {
             from: place(adds, add.slot),
             maps: order.iter().map(|&i| add.maps[i].clone()).collect(),
         };
-        let component = |position: usize| {
-            let ComponentUse {
-                component,
-                key_slot,
-                names,
-                key_names,
-            } = used[position].clone();
-            LevelComponent {
-                component,
-                key: key_slot.map(|slot| place(&parent.adds, slot)),
-                names,
-                key_names,
-                position,
-            }
+        let component = |position: usize| LevelComponent {
+            component: level.bound[position].component,
+            key: level.key_slots[position].map(|slot| place(&parent.adds, slot)),
+            bound: level.bound[position].clone(),
+            position,
         };
         let lookup = |r: &program::Resolve| Lookup {
             wide: index_of(&level.wide_adds, r.wide).unwrap_or(0),
