@@ -13,7 +13,7 @@ use crate::batches::{self, TableBatches};
 use crate::builder::Builder;
 use crate::evaluate::Evaluated;
 use crate::knowledge::{Ground, KnowledgeBase};
-use crate::measure::{self, Measure};
+use crate::measure::Measures;
 use crate::model::{Grounding, Model};
 use crate::optimise::Optimise;
 use crate::stream::Streamed;
@@ -37,7 +37,7 @@ pub struct Session {
     pub(crate) done: u64,
     pub(crate) total: u64,
     steps_per_epoch: u64,
-    measures: Vec<Measure>,
+    measures: Measures,
     pub(crate) axioms: Vec<AxiomNow>,
     pub(crate) streamed: Streamed,
     /// α, p and p_forall of the last step.
@@ -97,7 +97,7 @@ impl Session {
         let whole = Plan::new(&knowledge.data, &knowledge.outputs, &training.semantics)
             .map_err(&mut checked);
         let model = Model::new(&knowledge, training.seed).map_err(&mut checked);
-        let measures = measure::of(&knowledge, &training.metrics).map_err(&mut checked);
+        let measures = Measures::new(&knowledge, &training.metrics).map_err(&mut checked);
         let (Ok(whole), Ok(mut model), Ok(measures)) = (whole, model, measures) else {
             return Err(found);
         };
@@ -129,6 +129,7 @@ impl Session {
         if training.phases.iter().all(|phase| phase.axioms.is_some()) {
             model.attach(&knowledge, &Engine::<f32>::new(Arc::clone(&whole)))?;
         }
+        measures.prepare(&knowledge, &mut model)?;
         let mut session = Session {
             optimise: Optimise::new(training.optimizer, &mut model),
             measures,
@@ -232,7 +233,7 @@ impl Session {
 
     /// The names of the metrics.
     pub fn metrics(&self) -> Vec<String> {
-        self.measures.iter().map(|m| m.label.clone()).collect()
+        self.measures.names()
     }
 
     /// How many steps have been done.
@@ -421,13 +422,7 @@ impl Session {
 
     /// The metrics of the model as it is, by name.
     pub fn measure(&mut self) -> Result<Vec<(String, f64)>, Diagnostics> {
-        let mut values = Vec::new();
-        for measure in &mut self.measures {
-            values.push((
-                measure.label.clone(),
-                measure.measure(&self.knowledge, &mut self.model)?,
-            ));
-        }
+        let values = self.measures.measure(&self.knowledge, &mut self.model)?;
         // Measuring has used the networks' rows.
         self.attached = None;
         Ok(values)
@@ -445,13 +440,18 @@ impl Session {
         let Some(early) = &self.training.early_stop else {
             return;
         };
-        let wanted = &early.metric;
-        let is_it = |name: &str| name == wanted || name.split('(').next() == Some(wanted.as_str());
-        let Some((_, value)) = values.iter().find(|(name, _)| is_it(name)) else {
+        let Some((wanted, kind)) = self.measures.find(&early.metric) else {
             return;
         };
+        let Some((_, value)) = values.iter().find(|(name, _)| name == wanted) else {
+            return;
+        };
+        let better = |best: f64| match kind.smaller_is_better() {
+            true => *value < best,
+            false => *value > best,
+        };
         self.best = match self.best {
-            Some((best, ago)) if *value <= best => Some((best, ago + 1)),
+            Some((best, ago)) if !better(best) => Some((best, ago + 1)),
             _ => Some((*value, 0)),
         };
         if let Some((_, ago)) = self.best {

@@ -44,9 +44,13 @@ fn train(trainer: &mut Trainer) -> Diagnostics {
 
 /// What metrics say before the first step.
 fn measured(metric: &str, predicates: &str) -> Diagnostics {
-    let metric = format!("[evaluate]\nmetrics = [{{ metric = {metric}, rows = \"test.csv\" }}]\n");
+    let metric = format!("[evaluate]\nmetrics = [{{ metric = {metric} }}]\n");
     let text = manifest(&format!("{predicates}[train]\nsteps = 3\n{metric}"));
-    let folder = folder(&[("m.toml", &text), ("test.csv", "x,truth\n0,1\n1,1\n")]);
+    let folder = folder(&[
+        ("m.toml", &text),
+        ("test.csv", "a1,truth\n0,1\n1,1\n"),
+        ("plain.csv", "a1\n0\n1\n"),
+    ]);
     let trainer = Trainer::new(folder.project(), &TrainOptions::default());
     errors(trainer.and_then(|mut trainer| trainer.measure()))
 }
@@ -133,10 +137,16 @@ fn done(code: Code) -> Diagnostics {
             folder.write("points.csv", b"a,b,c\n0,1,2\n1,0,2\n2,2,2\n");
             errors(Trainer::new(project, &TrainOptions::default()))
         }
-        Code::MetricDoesNotFit => measured("\"accuracy\", predicate = \"good\"", NETWORK),
-        Code::MetricUndefined => measured("\"roc_auc\", predicate = \"good\"", NETWORK),
+        Code::MetricDoesNotFit => measured(
+            "\"accuracy\", predicate = \"good\", rows = \"plain.csv\"",
+            NETWORK,
+        ),
+        Code::MetricUndefined => measured(
+            "\"roc_auc\", predicate = \"good\", rows = \"test.csv\"",
+            NETWORK,
+        ),
         Code::CannotPredict => measured(
-            "\"roc_auc\", predicate = \"good\"",
+            "\"roc_auc\", predicate = \"good\", rows = \"test.csv\"",
             "[predicates]\ngood = { output = \"sigmoid\" }\n",
         ),
         Code::TrainingHasBegun => {

@@ -42,7 +42,7 @@ use toml::de::DeTable;
 
 pub use against::{SortKind, TheoryNames, check_against};
 pub use data::{Individuals, Labels, Param, Sort, Table};
-pub use evaluate::{Evaluate, Metric, MetricTruth};
+pub use evaluate::{Evaluate, Metric, MetricTruth, Ranking};
 pub use logltn_learn::{
     By, Curve, InputExpr, Length, MetricKind, Optimizer, Schedule, Schedules, Spanned,
 };

@@ -36,8 +36,8 @@ pub(super) fn measured_against(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
     let labels = (manifest.sorts.values()).filter_map(|sort| Some(&sort.labels.as_ref()?.file));
     let metrics = manifest.evaluate.iter().flat_map(|e| &e.metrics);
     let rows = metrics.filter_map(|metric| match &metric.truth {
-        MetricTruth::Rows { file, .. } => Some(file),
-        MetricTruth::Table(_) | MetricTruth::Labels(_) => None,
+        MetricTruth::Rows(file) => Some(file),
+        MetricTruth::OwnRows | MetricTruth::Labels(_) => None,
     });
     labels.chain(rows).collect()
 }

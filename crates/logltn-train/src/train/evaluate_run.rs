@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use logltn::{Code, Diagnostic, Diagnostics, Parameters, Semantics};
-use logltn_learn::{Evaluated, Model, State};
+use logltn_learn::{Evaluated, Measures, Model, State};
 
 use crate::project::Project;
 use crate::run_directory::RunDirectory;
@@ -13,7 +13,7 @@ use crate::run_directory::RunDirectory;
 ///
 /// Networks run in single precision as in training; the logic above them, and predicates given by numbers,
 /// in double precision. Tables with batches are looked at whole. With `gradients`, the derivatives by the
-/// numbers of predicates given by numbers come too.
+/// numbers of predicates given by numbers come too. Beside the axioms are the metrics of the manifest, by name.
 ///
 /// # Errors
 /// If the folder holds no weights, or those of other networks.
@@ -23,12 +23,16 @@ pub fn evaluate_run(
     semantics: &Semantics,
     parameters: &Parameters,
     gradients: bool,
-) -> Result<Evaluated, Diagnostics> {
+) -> Result<(Evaluated, Vec<(String, f64)>), Diagnostics> {
     let weights = weights_of(folder)?;
-    project.evaluate_with(semantics, parameters, gradients, |engine| {
+    let metrics = project.metrics()?;
+    let mut values = Vec::new();
+    let evaluated = project.evaluate_with(semantics, parameters, gradients, |engine| {
         let knowledge = project.knowledge()?;
         let mut model = Model::new(&knowledge, 0)?;
         model.attach(&knowledge, engine)?;
+        let mut measures = Measures::new(&knowledge, &metrics)?;
+        measures.prepare(&knowledge, &mut model)?;
         model.restore(&weights).map_err(|errors| {
             let mut out = Diagnostics::new();
             for error in errors {
@@ -39,8 +43,12 @@ pub fn evaluate_run(
             }
             out
         })?;
-        model.evaluate(engine)
-    })
+        model.evaluate(engine)?;
+        // Measuring uses the networks' rows, so it comes last.
+        values = measures.measure(&knowledge, &mut model)?;
+        Ok(())
+    })?;
+    Ok((evaluated, values))
 }
 
 /// The newest weights of a run.
