@@ -845,6 +845,9 @@ codes! {
             reproduce clustering --runs 1 --configs logltn --steps 2 --out table --data .
             reproduce clustering --runs 1 --configs logltn --steps 3 --out table --data .
             ");
+    RunNotDescribed = "run-not-described":
+        "A run has no record of what it was trained with, so whether its weights fit cannot be checked.",
+        Warning, deed("`logltn eval m.toml --run old` is given a run that an older version made.");
     RunDamaged = "run-damaged":
         "A file of a run is not as it was written.",
         Error, deed("The `run.json` of a run has lost its end.");

@@ -112,6 +112,7 @@
 mod axioms;
 mod batches;
 mod builder;
+mod description;
 mod distances;
 mod evaluate;
 mod field;
@@ -136,6 +137,7 @@ mod training;
 
 pub use axioms::AxiomSettings;
 pub use builder::{Builder, Constant, Param};
+pub use description::same_model;
 pub use distances::{Distance, distances};
 pub use evaluate::Evaluated;
 pub use field::{Field, Values};

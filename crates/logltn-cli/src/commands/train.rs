@@ -137,6 +137,9 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
                 }
             }
         }
+        Err(errors) if errors.iter().any(|e| e.code() == Code::RunDiffers) => {
+            console::wrong_input(&errors, false)
+        }
         Err(errors) => {
             console::report(&errors);
             if directory.file("checkpoint.safetensors").exists() {

@@ -31,8 +31,11 @@ pub struct RunInfo {
     pub reason: String,
     /// The axioms, in the order of the records.
     pub axioms: Vec<AxiomInfo>,
-    /// Size and checksum of each data file that something is learnt from, by its whole path.
+    /// Size and checksum of each data file that something is learnt from, by its path as seen from the run.
     pub data: BTreeMap<String, String>,
+    /// What was trained, [in words](logltn_learn::KnowledgeBase::description): layers, inputs, classes. Empty in runs
+    /// that are older than this.
+    pub model: BTreeMap<String, String>,
 }
 
 /// How far a run got.

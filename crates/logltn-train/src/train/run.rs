@@ -69,7 +69,16 @@ pub fn run(
     stop: &AtomicBool,
     watch: &mut dyn Watch,
 ) -> Result<Outcome, Diagnostics> {
-    if options.resume && directory.weights()?.is_some() {
+    let mut after = None;
+    let began = match options.resume {
+        true => (directory.weights()?.is_some(), directory.checkpoint()?),
+        false => (false, None),
+    };
+    let (finished, checkpoint) = began;
+    if finished || checkpoint.is_some() {
+        unchanged::check(trainer, directory)?;
+    }
+    if finished {
         // Killed between its weights and its last words, a run is finished all the same.
         if let Ok(mut info) = directory.info()
             && info.status != RunStatus::Finished
@@ -80,31 +89,17 @@ pub fn run(
         }
         return Ok(Outcome::AlreadyFinished);
     }
-    let mut after = None;
-    if options.resume
-        && let Some(checkpoint) = directory.checkpoint()?
-    {
-        // A copy that is gone is no reason to lose the run.
-        if let Ok(before) = std::fs::read_to_string(directory.file("manifest.toml")) {
-            unchanged::manifest(&before, &trainer.resolved_manifest())?;
-        }
-        if let Ok(before) = std::fs::read_to_string(directory.file("theory.ltn")) {
-            unchanged::theory(&before, trainer.project().theory().source.text())?;
-        }
-        if let Ok(before) = directory.info() {
-            let now = data_files::fingerprints(&trainer.project().manifest);
-            data_files::unchanged(&before.data, &now)?;
-        }
+    if let Some(checkpoint) = checkpoint {
         trainer.restore(&checkpoint)?;
         after = Some(trainer.done());
     }
-    let mut info = describe(trainer, options);
+    let mut info = describe(trainer, directory, options);
     if after.is_some()
         && let Ok(before) = directory.info()
     {
         info.started = before.started;
     }
-    directory.write_manifest(&trainer.resolved_manifest())?;
+    directory.write_manifest(&trainer.resolved_manifest(directory.path()))?;
     directory.write_theory(trainer.project().theory().source.text())?;
     directory.write_info(&info)?;
     let axioms: Vec<String> = trainer.axioms().iter().map(|a| a.0.clone()).collect();
@@ -134,7 +129,7 @@ pub fn run(
     Ok(outcome)
 }
 
-fn describe(trainer: &Trainer, options: &RunOptions) -> RunInfo {
+fn describe(trainer: &Trainer, directory: &RunDirectory, options: &RunOptions) -> RunInfo {
     let now = utc_time(SystemTime::now());
     RunInfo {
         title: options.title.clone(),
@@ -145,7 +140,8 @@ fn describe(trainer: &Trainer, options: &RunOptions) -> RunInfo {
         started: now.clone(),
         updated: now,
         status: RunStatus::Running,
-        data: data_files::fingerprints(&trainer.project().manifest),
+        data: data_files::fingerprints(&trainer.project().manifest, directory.path()),
+        model: trainer.knowledge().description(),
         axioms: (trainer.axioms().iter())
             .map(|(name, weight)| AxiomInfo {
                 name: name.clone(),
