@@ -115,6 +115,7 @@ mod builder;
 mod distances;
 mod evaluate;
 mod field;
+mod flat;
 mod individuals;
 mod input;
 mod knowledge;
