@@ -116,6 +116,7 @@ mod description;
 mod distances;
 mod evaluate;
 mod field;
+mod flat;
 mod individuals;
 mod input;
 mod knowledge;

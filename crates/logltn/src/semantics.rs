@@ -322,6 +322,24 @@ impl Semantics {
         self.space != Space::Truth
     }
 
+    /// A truth or satisfaction that this semantics has computed, as people are shown it: a degree between 0 and 1.
+    ///
+    /// LogSumExp can go beyond a truth of 1; that is shown as 1.
+    ///
+    /// ```
+    /// use logltn::Semantics;
+    /// let named = |name| Semantics::named(name).unwrap();
+    /// assert_eq!(named("logltn").degree(0.5f64.ln()), 0.5);
+    /// assert_eq!(named("logltn-lse").degree(0.4), 1.0);
+    /// assert_eq!(named("stable").degree(0.5), 0.5);
+    /// ```
+    pub fn degree(&self, truth: f64) -> f64 {
+        match self.sat_is_log() {
+            true => truth.exp().min(1.0),
+            false => truth,
+        }
+    }
+
     /// The operator under `key`: its name and domain.
     fn operator(&self, key: Key) -> (&'static str, Domain) {
         match key {

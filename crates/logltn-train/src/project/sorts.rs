@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use logltn::Labels;
-use logltn_data::{read_fields, read_individuals};
+use logltn_data::{index_column, read_fields, read_individuals};
 
 use super::features::{FeatureFile, Features};
 use super::report::Report;
@@ -59,6 +59,11 @@ pub(super) fn read_features(report: &mut Report<'_>, keep: &BTreeSet<String>) ->
         let Some(fields) = report.read(file.span, read_fields(&path)) else {
             continue;
         };
+        if let [only] = fields.as_slice()
+            && let Some(warning) = index_column(&path, &only.array)
+        {
+            report.push(file.span, "read from here", warning);
+        }
         if keep.contains(name) {
             found.values.insert(name.clone(), Features::of(&fields));
         }
