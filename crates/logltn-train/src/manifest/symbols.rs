@@ -78,10 +78,12 @@ pub struct Function {
 }
 
 /// How a constant is grounded.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Constant {
     /// `row = 3`: an individual of its sort, counted from 0.
     Row(Spanned<u64>),
+    /// `row = "ann"`: an individual with a name.
+    Name(Spanned<String>),
     /// `learnable = 8`: a vector of that length, trained with the networks.
     Learnable(Spanned<usize>),
 }
@@ -216,6 +218,9 @@ impl Constant {
             return None;
         }
         match (row, learnable) {
+            (Some(row), _) if row.is_string() => Some(Constant::Name(
+                row.string(problems, "an individual's name")?,
+            )),
             (Some(row), _) => Some(Constant::Row(row.whole(problems, 0, i64::MAX as u64)?)),
             (_, Some(length)) => Some(Constant::Learnable(length.size(problems, MAX_WIDTH)?)),
             _ => {

@@ -71,9 +71,9 @@ impl Project {
             Some(self.behind(given.network.as_ref()?, given.args.as_ref()))
         });
         let constants = theory.constants.iter().map(|constant| {
-            match manifest.constants.get(&constant.name)?.value {
+            match &manifest.constants.get(&constant.name)?.value {
                 Constant::Learnable(width) => Some(width.value),
-                Constant::Row(_) => None,
+                Constant::Row(_) | Constant::Name(_) => None,
             }
         });
         let networks = manifest.networks.iter();

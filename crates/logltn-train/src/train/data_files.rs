@@ -15,7 +15,8 @@ pub(super) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
     let mut files = Vec::new();
     for sort in manifest.sorts.values() {
         match &sort.individuals {
-            Some(Individuals::Features(path) | Individuals::LabelFile(path)) => files.push(path),
+            Some(Individuals::Features(from)) => files.push(&from.file),
+            Some(Individuals::LabelFile(path)) => files.push(path),
             Some(Individuals::Names(_)) | None => {}
         }
     }
