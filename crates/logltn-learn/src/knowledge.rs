@@ -46,6 +46,13 @@ pub enum Ground {
     Network(Behind),
     /// Numbers, which do not learn.
     Numbers(Arc<Numbers>),
+    /// A number of its own for each tuple of individuals.
+    Learnable {
+        /// What each is before training.
+        initial: f64,
+        /// Where this is said.
+        place: Place,
+    },
     /// A [`Grounding`](crate::Grounding) that the program gives.
     Host,
 }

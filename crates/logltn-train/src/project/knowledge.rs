@@ -61,6 +61,10 @@ impl Project {
                     Grounding::Network { network, .. } => {
                         Ground::Network(self.behind(network, given.args.as_ref()))
                     }
+                    Grounding::Learnable { initial, span, .. } => Ground::Learnable {
+                        initial: *initial,
+                        place: Place::new(&manifest.source, *span),
+                    },
                     _ => Ground::Host,
                 },
                 None => Ground::Host,

@@ -26,7 +26,7 @@ pub(super) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
             Grounding::Logits { file, .. } | Grounding::Truth(file) | Grounding::LogTruth(file) => {
                 files.push(file)
             }
-            Grounding::Network { .. } | Grounding::Host { .. } => {}
+            Grounding::Network { .. } | Grounding::Learnable { .. } | Grounding::Host { .. } => {}
         }
     }
     files

@@ -286,6 +286,7 @@ pub fn grounding_name(project: &Project, predicate: &str) -> &'static str {
     let given = project.manifest.predicates.get(predicate);
     match given.map(|g| &g.grounding) {
         Some(Grounding::Network { .. }) => "network",
+        Some(Grounding::Learnable { .. }) => "learnable",
         Some(Grounding::Logits { .. }) => "logits",
         Some(Grounding::Truth(_)) => "truth",
         Some(Grounding::LogTruth(_)) => "log_truth",

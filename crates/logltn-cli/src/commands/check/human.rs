@@ -232,6 +232,9 @@ fn predicates(project: &Project) -> Vec<Vec<String>> {
                         None => format!("{kind} of a network"),
                     }
                 }
+                Some(Grounding::Learnable { initial, .. }) => {
+                    format!("{kind} of learnable logits, {initial} at first")
+                }
                 Some(Grounding::Logits { file, .. }) => {
                     format!("{kind} of the logits in {}", file.display())
                 }
