@@ -97,7 +97,10 @@ fn networks_see_the_chosen_columns_in_their_order() {
     // The network reads the two columns, and no index, name or town.
     let weights = std::fs::read(folder.path().join("a/weights.safetensors")).expect("weights");
     let header = String::from_utf8_lossy(&weights);
-    assert!(header.contains("[3,2]") || header.contains("[2,3]"), "{header:.300}");
+    assert!(
+        header.contains("[3,2]") || header.contains("[2,3]"),
+        "{header:.300}"
+    );
 }
 
 #[test]

@@ -469,7 +469,8 @@ impl Grounder {
                     self.wrong(Code::NotFinite, what);
                 }
                 if let OutputKind::Truth | OutputKind::LogTruth = output.kind {
-                    let what = format!("predicate `{name}`: what is learnt is a logit, not a truth");
+                    let what =
+                        format!("predicate `{name}`: what is learnt is a logit, not a truth");
                     self.wrong(Code::ConflictingKeys, what);
                 }
                 let place = Place::default();

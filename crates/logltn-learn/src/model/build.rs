@@ -83,7 +83,10 @@ impl<'a> Builder<'a> {
                     .help("give it a `network`")
                     .into());
             };
-            let constants = theory.constants.iter().zip(&self.knowledge.learnable_constants);
+            let constants = theory
+                .constants
+                .iter()
+                .zip(&self.knowledge.learnable_constants);
             let learnt = constants.filter(|(c, learnt)| c.sort == *sort && learnt.is_some());
             shape.push(data.size(*sort) + learnt.count());
         }
@@ -103,13 +106,15 @@ impl<'a> Builder<'a> {
                     ArgumentSort::Vector(_) => String::new(),
                 })
                 .collect();
-            let gigabytes = shape.iter().map(|&n| n as f64).product::<f64>() * BYTES_LEARNT as f64 / 1e9;
+            let gigabytes =
+                shape.iter().map(|&n| n as f64).product::<f64>() * BYTES_LEARNT as f64 / 1e9;
             let what = format!(
                 "predicate `{name}` would have a number for each of too many tuples ({}): about {gigabytes:.0} GB in \
                  training",
                 sizes.join(" × ")
             );
-            let help = "give it a `network` over learnable individuals: `learnable = 16` in the sorts";
+            let help =
+                "give it a `network` over learnable individuals: `learnable = 16` in the sorts";
             return Err(wrong(Code::TooMuchMemory, what).help(help).into());
         }
         let values = vec![initial as f32; numbers.unwrap_or(0)];

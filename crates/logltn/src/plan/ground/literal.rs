@@ -332,7 +332,6 @@ impl Ground<'_> {
     }
 }
 
-
 /// Strides and places in the owner's tuple: the same for every axiom that asks in the same way.
 fn form(owner: &Bound, bound: &[(VarId, u64)]) -> Vec<(u64, usize)> {
     let place = |v: VarId| owner.variables.iter().position(|o| *o == v).unwrap_or(0);
