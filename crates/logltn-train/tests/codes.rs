@@ -112,6 +112,7 @@ fn done(code: Code) -> Diagnostics {
     match code {
         Code::TableNotBatched => batch(0, false),
         Code::RowOutOfRange => batch(5, true),
+        Code::NotStreamed => errors(folder(&[]).trainer().stream(&[("Point", 3)], [])),
         #[cfg(unix)]
         Code::FileUnreadable => {
             let folder = folder(&[]);

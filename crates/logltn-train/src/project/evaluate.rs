@@ -2,7 +2,8 @@
 
 use logltn::theory::{Formula, FormulaKind, PredicateId, Term, TermKind};
 use logltn::{
-    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics,
+    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlanOptions, Request,
+    Semantics,
 };
 use logltn_learn::Evaluated;
 use rustc_hash::FxHashSet;
@@ -19,6 +20,15 @@ struct Answer<'p> {
 impl Project {
     /// The plan of the theory in a semantics.
     pub fn plan(&self, semantics: &Semantics) -> Result<Plan, Diagnostics> {
+        self.plan_with(semantics, &PlanOptions::default())
+    }
+
+    /// The same with options.
+    pub fn plan_with(
+        &self,
+        semantics: &Semantics,
+        options: &PlanOptions,
+    ) -> Result<Plan, Diagnostics> {
         if self.theory().axioms.is_empty() {
             let theory = &self.manifest.theory;
             let error = Diagnostic::error(
@@ -29,7 +39,7 @@ impl Project {
             .help("write at least one: `axiom name: formula`");
             return Err(error.into());
         }
-        Plan::new(&self.data, &self.outputs, semantics)
+        Plan::new_with(&self.data, &self.outputs, semantics, options)
     }
 
     /// The truth of every axiom, and with `gradients` the derivatives by the predicates' numbers. All predicates

@@ -70,9 +70,15 @@ impl Project {
             }
             MetricTruth::Rows { file, .. } => {
                 let file = CsvFile::read(&self.manifest.resolve(&file.value))?;
-                let arguments = theory.predicate(&metric.predicate);
-                let arguments = arguments.map_or(&[][..], |id| &theory[id].arguments);
-                Known::Rows(self.metric_rows(&file, arguments, metric.kind.ranks())?)
+                let ranks = metric.kind.ranks();
+                let predicate = theory.predicate(&metric.predicate);
+                // Whether it fits the metric at all is for the session to say, and comes first.
+                match predicate.filter(|id| ranks || self.outputs[id.index()].per_class) {
+                    Some(id) => {
+                        Known::Rows(self.metric_rows(&file, &theory[id].arguments, ranks)?)
+                    }
+                    None => Known::Rows(Vec::new()),
+                }
             }
         })
     }

@@ -6,7 +6,7 @@ mod warnings;
 
 use std::path::PathBuf;
 
-use logltn::{Pass, Plan, PlanOptions};
+use logltn::{Pass, PlanOptions};
 use logltn_train::project::Project;
 
 use crate::commands::load;
@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         ..PlanOptions::default()
     };
     let semantics = &project.manifest.semantics;
-    let plan = Plan::new_with(&project.data, &project.outputs, semantics, &options);
+    let plan = project.plan_with(semantics, &options);
     let passes = match arguments.pass.as_deref().and_then(Pass::named) {
         Some(one) => vec![one],
         None => Pass::ALL.to_vec(),
