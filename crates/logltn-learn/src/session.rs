@@ -502,7 +502,7 @@ impl Session {
         self.model.evaluate(&mut engine)?;
         let numbers = self.knowledge.predicates.iter().map(|ground| match ground {
             Ground::Numbers(numbers) => Some(&**numbers),
-            Ground::Network(_) | Ground::Host => None,
+            Ground::Network(_) | Ground::Learnable { .. } | Ground::Host => None,
         });
         Evaluated::of(&mut engine, parameters, Some(numbers))
     }

@@ -17,7 +17,8 @@ pub(super) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
     let mut files = Vec::new();
     for sort in manifest.sorts.values() {
         match &sort.individuals {
-            Some(Individuals::Features(path) | Individuals::LabelFile(path)) => files.push(path),
+            Some(Individuals::Features(from)) => files.push(&from.file),
+            Some(Individuals::LabelFile(path)) => files.push(path),
             Some(Individuals::Names(_)) | None => {}
         }
     }
@@ -27,7 +28,7 @@ pub(super) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
             Grounding::Logits { file, .. } | Grounding::Truth(file) | Grounding::LogTruth(file) => {
                 files.push(file)
             }
-            Grounding::Network { .. } | Grounding::Host { .. } => {}
+            Grounding::Network { .. } | Grounding::Learnable { .. } | Grounding::Host { .. } => {}
         }
     }
     files
