@@ -112,9 +112,11 @@
 mod axioms;
 mod batches;
 mod builder;
+mod description;
 mod distances;
 mod evaluate;
 mod field;
+mod flat;
 mod individuals;
 mod input;
 mod knowledge;
@@ -136,6 +138,7 @@ mod training;
 
 pub use axioms::AxiomSettings;
 pub use builder::{Builder, Constant, Param};
+pub use description::same_model;
 pub use distances::{Distance, distances};
 pub use evaluate::Evaluated;
 pub use field::{Field, Values};

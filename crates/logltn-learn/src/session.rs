@@ -1,17 +1,19 @@
 //! A training that goes on step by step, in memory.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{
-    AxiomParameters, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlannedAxiom,
-    Request, Semantics, Source, did_you_mean,
+    Aggregator, AxiomParameters, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan,
+    PlannedAxiom, Request, Semantics, Source, Span, did_you_mean,
 };
 
 use crate::axioms::{self, AxiomNow};
 use crate::batches::{self, TableBatches};
 use crate::builder::Builder;
 use crate::evaluate::Evaluated;
+use crate::flat;
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::measure::Measures;
 use crate::model::{Grounding, Model};
@@ -45,6 +47,9 @@ pub struct Session {
     /// For early stopping: the best value so far and how many evaluations ago it was.
     pub(crate) best: Option<(f64, u64)>,
     pub(crate) stopped_early: bool,
+    /// The places of the axioms that had no gradient when [`Session::balance`] last looked, and of those it has warned of.
+    flat: BTreeSet<usize>,
+    called_flat: BTreeSet<usize>,
 }
 
 pub(crate) struct Phase {
@@ -149,6 +154,8 @@ impl Session {
             last_parameters: Parameters::default(),
             best: None,
             stopped_early: false,
+            flat: BTreeSet::new(),
+            called_flat: BTreeSet::new(),
         };
         for (name, settings) in session.training.axioms.clone() {
             session.set_axiom(&name, &settings)?;
@@ -384,8 +391,11 @@ impl Session {
             .into()
     }
 
-    /// How much each axiom of the current phase pulls on the predicates: warnings if one does not pull at
-    /// all, or one more than a hundred times as much as all others together. Call it after a step.
+    /// How much each axiom of the current phase pulls on the predicates: warnings if one has not pulled at all, now and
+    /// when this was last asked, or if one pulls more than a hundred times as much as all others together. Call it after a
+    /// step.
+    ///
+    /// That nothing pulls at first may be as it should: from an undecided start all classes are alike.
     pub fn balance(&mut self) -> Diagnostics {
         let mut out = Diagnostics::new();
         let parameters = self.last_parameters;
@@ -396,28 +406,46 @@ impl Session {
         let norms = phase.engine.axiom_gradient_norms(&parameters);
         let total: f64 = norms.iter().sum();
         let theory = self.knowledge.theory();
-        for (norm, axiom) in norms.iter().zip(phase.engine.plan().axioms()) {
-            let warning = if *norm == 0.0 && axiom.weight > 0.0 && axiom.groundings > 0 {
-                Diagnostic::warning(
-                    Code::VanishingGradient,
-                    format!(
-                        "step {}: the gradient of axiom `{}` vanishes",
-                        self.done, axiom.name
-                    ),
-                )
-                .help("it is satisfied for good, or its operators let nothing through")
-            } else if norms.len() > 1 && *norm > 100.0 * (total - norm) {
-                Diagnostic::warning(Code::DominatingGradient, format!(
+        // Where only the least true axiom counts, the others have no gradient by design.
+        let one_counts = matches!(
+            self.training.semantics.over_axioms,
+            Aggregator::Min | Aggregator::Max
+        );
+        let mut flat = Vec::new();
+        for ((norm, axiom), place) in
+            (norms.iter().zip(phase.engine.plan().axioms())).zip(&phase.axioms)
+        {
+            let counts = axiom.weight > 0.0 && axiom.groundings > 0;
+            if *norm == 0.0 && counts && (!one_counts || total == 0.0) {
+                flat.push((*place, axiom.name.clone(), axiom.span));
+            } else if norms.len() > 1 && !one_counts && *norm > 100.0 * (total - norm) {
+                let warning = Diagnostic::warning(Code::DominatingGradient, format!(
                     "step {}: the gradient of axiom `{}` is more than 100 times that of all others together",
                     self.done, axiom.name
                 ))
-                .help("give it a smaller weight, or the others a larger one")
-            } else {
-                continue;
-            };
-            out.push(warning.at(&theory.source, axiom.span, ""));
+                .help("give it a smaller weight, or the others a larger one");
+                out.push(warning.at(&theory.source, axiom.span, ""));
+            }
         }
+        let still: Vec<(String, Span)> = (flat.iter())
+            .filter(|(place, ..)| self.flat.contains(place) && self.called_flat.insert(*place))
+            .map(|(_, name, span)| (name.clone(), *span))
+            .collect();
+        if !still.is_empty() {
+            let semantics = &self.training.semantics;
+            out.push(flat::vanishing(theory, semantics, &still, self.done));
+        }
+        self.flat = flat.into_iter().map(|(place, ..)| place).collect();
         out
+    }
+
+    /// What to say of a training in which no step had a gradient. None if there is nothing to learn.
+    pub fn nothing_moved(&mut self) -> Option<Diagnostic> {
+        let mut any = false;
+        self.model
+            .visit_parameters(&mut |_, values, _| any |= !values.is_empty());
+        let undecided = self.knowledge.has_undecided_network();
+        any.then(|| flat::nothing_moved(&self.training.semantics, self.done, undecided))
     }
 
     /// The metrics of the model as it is, by name.
@@ -474,7 +502,7 @@ impl Session {
         self.model.evaluate(&mut engine)?;
         let numbers = self.knowledge.predicates.iter().map(|ground| match ground {
             Ground::Numbers(numbers) => Some(&**numbers),
-            Ground::Network(_) | Ground::Host => None,
+            Ground::Network(_) | Ground::Learnable { .. } | Ground::Host => None,
         });
         Evaluated::of(&mut engine, parameters, Some(numbers))
     }

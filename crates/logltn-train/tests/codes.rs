@@ -13,7 +13,7 @@ use logltn_learn::Grounding;
 use logltn_train::manifest::Manifest;
 use logltn_train::project::Project;
 use logltn_train::run_directory::RunDirectory;
-use logltn_train::train::{RunOptions, TrainOptions, Trainer, run};
+use logltn_train::train::{Outcome, RunOptions, TrainOptions, Trainer, run};
 
 /// The files beside the examples, with more or others.
 fn folder(files: &[(&str, &str)]) -> Folder {
@@ -55,7 +55,7 @@ fn measured(metric: &str, predicates: &str) -> Diagnostics {
     errors(trainer.and_then(|mut trainer| trainer.measure()))
 }
 
-/// What is said of the gradients of two axioms in a truth semantics, the first step over.
+/// What is said of the gradients of two axioms in a truth semantics, after the first steps.
 fn balance(axioms: &str) -> Diagnostics {
     let theory = format!("sort Point\npredicate good(Point)\npredicate sure(Point)\n{axioms}");
     let text = manifest(&format!(
@@ -69,7 +69,10 @@ fn balance(axioms: &str) -> Diagnostics {
     ]);
     let mut trainer = folder.trainer();
     trainer.step().expect("a step");
-    trainer.balance()
+    let mut found = trainer.balance();
+    trainer.step().expect("another");
+    found.extend(trainer.balance());
+    found
 }
 
 /// What `Engine::set_batches` says of a row of a table.
@@ -92,12 +95,12 @@ fn batch(row: u32, batched: bool) -> Diagnostics {
 }
 
 /// A finished run in the folder `run`.
-fn finished(folder: &Folder) {
+fn finished(folder: &Folder) -> Outcome {
     let mut trainer = folder.trainer();
     let directory = RunDirectory::create(&folder.dir.path().join("run")).expect("a folder");
     let options = RunOptions::default();
     let stop = AtomicBool::new(false);
-    run(&mut trainer, &directory, &options, &stop, &mut ()).expect("a run");
+    run(&mut trainer, &directory, &options, &stop, &mut ()).expect("a run")
 }
 
 /// A network that says nothing.
@@ -164,6 +167,19 @@ fn done(code: Code) -> Diagnostics {
         Code::VanishingGradient => balance(
             "axiom dead: forall x: Point. sure(x) or good(x)\naxiom live: forall x: Point. good(x)\n",
         ),
+        Code::NothingLearnt => {
+            let theory =
+                "sort Point\npredicate good(Point)\naxiom a: forall x: Point. not good(x)\n";
+            let text = format!(
+                "semantics = \"godel\"\n{}",
+                manifest(&format!("{NETWORK}[train]\nsteps = 3\n"))
+            );
+            let folder = folder(&[("theory.ltn", theory), ("m.toml", &text)]);
+            match finished(&folder) {
+                Outcome::Finished { nothing_moved, .. } => nothing_moved.expect("a word").into(),
+                other => panic!("{other:?}"),
+            }
+        }
         Code::DominatingGradient => balance(
             "axiom light: forall x: Point. good(x)\naxiom heavy (weight 1000): forall x: Point. good(x)\n\
              axiom other: forall x: Point. sure(x)\n",

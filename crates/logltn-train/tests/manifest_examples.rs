@@ -25,10 +25,10 @@ fn clustering() {
 
     let point = &m.sorts["Point"];
     assert_eq!(m.source.slice(point.span), "Point");
-    let Some(Individuals::Features(file)) = &point.individuals else {
+    let Some(Individuals::Features(from)) = &point.individuals else {
         panic!("{point:?}")
     };
-    assert_eq!(m.resolve(&file.value), Path::new("some/dir/pca_16d.csv"));
+    assert_eq!(m.resolve(&from.file), Path::new("some/dir/pca_16d.csv"));
     assert_eq!(point.learnable, None);
     let labels = point.labels.as_ref().expect("labels");
     assert_eq!(labels.file.value, PathBuf::from("labels.csv"));
@@ -255,8 +255,8 @@ fn the_other_keys() {
         Grounding::Host { output: None }
     );
     assert!(m.functions["g"].network.is_none());
-    assert!(matches!(m.constants["alice"].value, Constant::Row(row) if row.value == 3));
-    assert!(matches!(m.constants["carol"].value, Constant::Learnable(k) if k.value == 8));
+    assert!(matches!(&m.constants["alice"].value, Constant::Row(row) if row.value == 3));
+    assert!(matches!(&m.constants["carol"].value, Constant::Learnable(k) if k.value == 8));
 
     let middle = m.schedule.at(0.25, 0.5);
     assert_eq!((middle.alpha, middle.p, middle.p_forall), (2.0, 4.0, 3.0));

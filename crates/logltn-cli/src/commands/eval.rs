@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use logltn::{Diagnostics, Parameters, Semantics, Space, did_you_mean};
+use logltn::{Diagnostics, Parameters, Semantics, did_you_mean};
 use logltn_learn::Evaluated;
 use logltn_train::train::evaluate_run;
 use serde::Serialize;
@@ -176,15 +176,7 @@ fn human(
     evaluated: &Evaluated,
     metrics: &[(String, f64)],
 ) -> String {
-    // Everything but the truth semantics ends in logs.
-    let logs = semantics.space != Space::Truth;
-    let truth = |value: f64| {
-        if logs {
-            vec![real(value), real(value.exp())]
-        } else {
-            vec![real(value)]
-        }
-    };
+    let logs = semantics.sat_is_log();
     let mut out = format!(
         "semantics {semantics}, alpha {}, p {}, p_forall {}\n\n",
         real(parameters.alpha),
@@ -192,18 +184,16 @@ fn human(
         real(parameters.p_forall)
     );
     let mut heads = vec!["axiom", "weight"];
-    heads.extend(if logs {
-        &["log truth", "truth"][..]
-    } else {
-        &["truth"]
-    });
+    heads.push("truth");
+    heads.extend(logs.then_some("log truth"));
     heads.extend(["groundings", "empty exists"]);
     let mut align = vec![Align::Right; heads.len()];
     align[0] = Align::Left;
     let mut rows = vec![heads.into_iter().map(str::to_string).collect()];
     for (axiom, &value) in evaluated.axioms.iter().zip(&evaluated.truths) {
         let mut row = vec![axiom.name.clone(), real(axiom.weight)];
-        row.extend(truth(value));
+        row.push(real(semantics.degree(value)));
+        row.extend(logs.then(|| real(value)));
         row.push(thousands(axiom.groundings));
         row.push(if axiom.empty_exists == 0 {
             String::new()
@@ -213,8 +203,7 @@ fn human(
         rows.push(row);
     }
     out += &table(&align, &rows);
-    let sat = truth(evaluated.sat).join(", truth ");
-    out += &format!("\nsat   {sat}\nloss  {}\n", real(evaluated.loss));
+    out += &format!("\n{}", totals(semantics, evaluated.sat, evaluated.loss));
     if !metrics.is_empty() {
         let mut rows = vec![vec!["metric".to_string(), "value".to_string()]];
         let values = metrics.iter();
@@ -222,4 +211,14 @@ fn human(
         out += &format!("\n{}", table(&[Align::Left, Align::Right], &rows));
     }
     out
+}
+
+/// The last lines: all axioms together as a degree, in log semantics beside the log, and the loss.
+pub fn totals(semantics: &Semantics, sat: f64, loss: f64) -> String {
+    let log = match semantics.sat_is_log() {
+        true => format!(" (log {})", real(sat)),
+        false => String::new(),
+    };
+    let (sat, loss) = (real(semantics.degree(sat)), real(loss));
+    format!("sat   {sat}{log}\nloss  {loss}\n")
 }

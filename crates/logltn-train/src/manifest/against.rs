@@ -155,7 +155,7 @@ impl<'m> Check<'m> {
                 continue;
             };
             let given = match &sort.individuals {
-                Some(Individuals::Features(file)) => Some(("features", file.span)),
+                Some(Individuals::Features(from)) => Some(("features", from.file.span)),
                 Some(Individuals::LabelFile(file)) => Some(("individuals", file.span)),
                 Some(Individuals::Names(names)) => Some(("individuals", names.span)),
                 None => None,

@@ -155,18 +155,28 @@ impl Project {
         let name = &declared.name;
         let help = "give it by numbers: `logits`, `truth` or `log_truth`";
         match self.manifest.predicates.get(name) {
-            Some(given) if given.network().is_some() => Diagnostic::error(Code::NotTrained, format!(
-                "predicate `{name}` is a network, and its truth is not known before it is trained"
-            ))
+            Some(given) if given.learns() => Diagnostic::error(
+                Code::NotTrained,
+                format!(
+                    "predicate `{name}` is {}, and its truth is not known before it is trained",
+                    match given.network() {
+                        Some(_) => "a network",
+                        None => "learnable",
+                    }
+                ),
+            )
             .at(&self.manifest.source, given.span, "")
             .help(format!(
                 "give the run that trained it, `--run DIR`; or {help}"
             )),
-            _ => Diagnostic::error(Code::NotGrounded, format!("predicate `{name}` is not grounded"))
-                .at(&self.theory().source, declared.span, "")
-                .help(format!(
-                    "add `[predicates.{name}]` to the manifest and {help}"
-                )),
+            _ => Diagnostic::error(
+                Code::NotGrounded,
+                format!("predicate `{name}` is not grounded"),
+            )
+            .at(&self.theory().source, declared.span, "")
+            .help(format!(
+                "add `[predicates.{name}]` to the manifest and {help}"
+            )),
         }
     }
 

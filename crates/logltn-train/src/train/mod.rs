@@ -2,6 +2,7 @@
 
 mod classified;
 mod data_files;
+mod document;
 mod evaluate_run;
 mod resolved;
 mod run;
@@ -50,6 +51,7 @@ pub struct TrainOptions {
 pub struct Trainer {
     project: Project,
     session: Session,
+    options: TrainOptions,
 }
 
 impl Trainer {
@@ -57,7 +59,11 @@ impl Trainer {
     pub fn new(project: Project, options: &TrainOptions) -> Result<Trainer, Diagnostics> {
         let training = training(&project, options)?;
         let session = Session::new(project.knowledge()?, training)?;
-        Ok(Trainer { project, session })
+        Ok(Trainer {
+            project,
+            session,
+            options: *options,
+        })
     }
 
     /// The project.

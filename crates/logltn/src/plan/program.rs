@@ -116,6 +116,9 @@ impl RequestPlan {
 pub enum ArgumentShape {
     /// An individual of a sort.
     Individual(SortId),
+    /// A number, by its place among [`Data::numbers`](crate::Data::numbers); [`Request::number`](crate::Request::number)
+    /// tells its value.
+    Number,
     /// A function's value at some arguments.
     Apply(FunctionId, Vec<ArgumentShape>),
 }

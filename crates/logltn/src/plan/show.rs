@@ -256,6 +256,7 @@ impl Plan {
         let theory = self.data.theory();
         match shape {
             ArgumentShape::Individual(sort) => theory[*sort].name.clone(),
+            ArgumentShape::Number => "Real".to_string(),
             ArgumentShape::Apply(function, arguments) => {
                 let arguments: Vec<_> = arguments.iter().map(|a| self.shape_text(a)).collect();
                 format!("{}({})", theory[*function].name, arguments.join(", "))
