@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use logltn::{Pass, Plan, PlanOptions};
 use logltn_train::project::Project;
+use logltn_train::train::check_parts;
 
 use crate::commands::load;
 use crate::console;
@@ -60,6 +61,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
     };
     let passes = arguments.plan.then_some(passes.as_slice());
     check_labels(&project, &mut found);
+    found.extend(check_parts(&project));
+    if let Ok(plan) = &plan {
+        found.extend(project.unknown_axioms(plan.axioms().iter().map(|a| a.name.as_str())));
+    }
     let plan = match plan {
         Ok(plan) if !found.has_errors() => plan,
         Ok(_) => return console::wrong_input(&found, arguments.json),
