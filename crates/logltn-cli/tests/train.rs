@@ -28,6 +28,7 @@ features = \"points.csv\"
 labelled = { rows = \"labelled.csv\", batch = 8 }
 pairs = { rows = \"pairs.csv\", batch = 5 }
 [predicates.class]
+args = [\"x\", \"c\"]
 network = { mlp = [8, 8], activation = \"elu\" }
 output = \"softmax\"
 [predicates.near]
@@ -42,7 +43,7 @@ checkpoint_every = 3
 phases = [ { steps = 20, axioms = [\"examples\", \"each[1]\"] }, { epochs = 3 } ]
 [evaluate]
 every = 10
-metrics = [ { metric = \"accuracy\", predicate = \"class\", table = \"labelled\" },
+metrics = [ { metric = \"accuracy\", predicate = \"class\", rows = \"labelled.csv\" },
             { metric = \"balanced_accuracy\", predicate = \"class\", rows = \"labelled.csv\", name = \"fair\" } ]
 ";
 

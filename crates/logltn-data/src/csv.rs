@@ -205,10 +205,51 @@ impl CsvFile {
         })
     }
 
+    /// A column as names: labels that are all different.
+    ///
+    /// ```
+    /// use logltn_data::CsvFile;
+    /// let file = CsvFile::parse(b"name,age\nann,7\nbob,8\nann,9\n", "people.csv")?;
+    /// let wrong = file.names(0).unwrap_err().to_string();
+    /// assert!(wrong.contains("the name `ann` is in row 1 and again in row 3"), "{wrong}");
+    /// # Ok::<(), logltn_diagnostics::Diagnostics>(())
+    /// ```
+    pub fn names(&self, column: usize) -> Result<Vec<String>, Diagnostics> {
+        let names = self.labels(column)?;
+        let mut problems = Problems::new();
+        let mut first: FxHashMap<&str, usize> = FxHashMap::default();
+        for (row, name) in names.iter().enumerate() {
+            let Some(earlier) = first.insert(name, row) else {
+                continue;
+            };
+            problems.push(|| {
+                Diagnostic::error(
+                    Code::DuplicateName,
+                    format!(
+                        "{}: the name {} is in row {} and again in row {}",
+                        self.name,
+                        shown(name),
+                        earlier + 1,
+                        row + 1
+                    ),
+                )
+                .help("every individual needs a name of its own")
+            });
+        }
+        problems.finish(())?;
+        Ok(names)
+    }
+
     /// All columns as numbers: an array of as many rows and columns as the file has.
     pub fn matrix(&self) -> Result<Array, Diagnostics> {
+        let columns: Vec<usize> = (0..self.columns.len()).collect();
+        self.numbers(&columns)
+    }
+
+    /// Some columns as numbers, in this order: an array of as many rows as the file has.
+    pub fn numbers(&self, columns: &[usize]) -> Result<Array, Diagnostics> {
         let mut problems = Problems::new();
-        let array = self.matrix_into(&mut problems);
+        let array = self.numbers_into(columns, &mut problems);
         problems.finish(array)
     }
 
@@ -216,13 +257,14 @@ impl CsvFile {
     pub fn parse_matrix(bytes: &[u8], name: &str) -> Result<(CsvFile, Array), Diagnostics> {
         let mut problems = Problems::new();
         let read = CsvFile::parse_as_far_as_possible(bytes, name, &mut problems).map(|file| {
-            let array = file.matrix_into(&mut problems);
+            let columns: Vec<usize> = (0..file.columns.len()).collect();
+            let array = file.numbers_into(&columns, &mut problems);
             (file, array)
         });
         all_or_problems(read, problems, name)
     }
 
-    fn matrix_into(&self, problems: &mut Problems) -> Array {
+    fn numbers_into(&self, columns: &[usize], problems: &mut Problems) -> Array {
         let nothing_yet = problems.is_empty();
         if self.rows() == 0 {
             problems.push(|| {
@@ -232,9 +274,9 @@ impl CsvFile {
                 )
             });
         }
-        let mut values = Vec::with_capacity(self.rows() * self.columns.len());
+        let mut values = Vec::with_capacity(self.rows() * columns.len());
         for row in self.whole_rows() {
-            for column in 0..self.columns.len() {
+            for &column in columns {
                 match real(self.cell(row, column)) {
                     Ok(value) => values.push(value),
                     Err(wrong) => problems.push(|| self.wrong_cell(row, column, wrong)),
@@ -245,7 +287,7 @@ impl CsvFile {
             problems.note_first(NUMERIC_HEADER);
         }
         Array {
-            shape: vec![self.rows(), self.columns.len()],
+            shape: vec![self.rows(), columns.len()],
             values: Values::F64(values),
         }
     }

@@ -641,6 +641,9 @@ codes! {
             [sorts]
             Point = { features = "points.csv", labels = { file = "classes.csv" } }
             "#);
+    IndexColumn = "index-column":
+        "The first column of a file of features looks like the index of a data frame.",
+        Warning, run!("check m.toml", "points.csv": b",a,b\n0,1,5\n1,0,3\n2,2,4\n");
     SuspiciousColumn = "suspicious-column":
         "A column is read as something else than its name says.",
         Warning, run!("check m.toml", "good.csv": b"right,left\n1,0\n0,1\n1,1\n", "theory.ltn": b"
@@ -807,8 +810,11 @@ codes! {
         "The loss, a truth, a gradient or what a network says is no longer a finite number.",
         Error, deed("Training with `learning_rate = 1e30`.");
     VanishingGradient = "vanishing-gradient":
-        "The gradient of an axiom is zero, so it teaches nothing.",
+        "The gradient of an axiom stays zero, so it teaches nothing.",
         Warning, deed("Training `sure(x) or good(x)` in the semantics `lukasiewicz`, where `sure` is 1 everywhere.");
+    NothingLearnt = "nothing-learnt":
+        "A training has ended in which the gradient was zero in every step: no weight has moved.",
+        Error, deed("Training `not good(x)` in the semantics `godel`, whose negation is flat.");
     DominatingGradient = "dominating-gradient":
         "The gradient of one axiom is far larger than that of all others together.",
         Warning, deed("Training with an axiom of weight 1000 beside one of weight 1.");
@@ -830,7 +836,7 @@ codes! {
             [predicates]
             good = { network = { mlp = [8] }, output = "sigmoid" }
             "#);
-    NothingLearnt = "nothing-learnt":
+    NotLearnt = "not-learnt":
         "Nothing that is learnt has that name, so it can be neither frozen nor taken from another run.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"

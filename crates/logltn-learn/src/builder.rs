@@ -17,6 +17,7 @@ use crate::network::Network;
 use crate::numbers::Numbers;
 use crate::percentile::{Points, percentile};
 use crate::phrase::parse_distance;
+use crate::place::Place;
 use crate::schedule::Schedule;
 use crate::session::Session;
 use crate::training::{Length, Phase, Training};
@@ -39,6 +40,7 @@ pub struct Builder {
 enum Given {
     Network(Behind),
     Numbers(Vec<f64>),
+    Learnable(f64),
     Host(Box<dyn Grounding>),
 }
 
@@ -149,6 +151,32 @@ impl Builder {
     /// fastest.
     pub fn numbers(mut self, predicate: &str, values: Vec<f64>, output: Output) -> Builder {
         let given = Given::Numbers(values);
+        self.predicates.push((predicate.into(), output, given));
+        self
+    }
+
+    /// A logit of its own for each tuple of individuals, which learns and begins with this: a proposition, or a
+    /// predicate over finite sorts of which nothing is known. A softmax has a row of them for all arguments but the
+    /// last.
+    ///
+    /// ```
+    /// use logltn::{Output, Source};
+    /// use logltn_learn::Session;
+    /// let theory = Source::new("t", "predicate rain()  predicate wet()
+    ///     axiom rain: rain()  axiom then: rain() -> wet()");
+    /// let mut session = Session::builder(theory)
+    ///     .learnable("rain", 0.0, Output::sigmoid())
+    ///     .learnable("wet", 0.0, Output::sigmoid())
+    ///     .steps(200)
+    ///     .learning_rate(0.1)
+    ///     .build()?;
+    /// session.train()?;
+    /// let wet = session.predict("wet", &[])?;
+    /// assert!(wet[0] > 1.0, "{wet:?}");
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    pub fn learnable(mut self, predicate: &str, initial: f64, output: Output) -> Builder {
+        let given = Given::Learnable(initial);
         self.predicates.push((predicate.into(), output, given));
         self
     }
@@ -434,6 +462,19 @@ impl Grounder {
             Given::Network(behind) => {
                 self.check_args(&name, arity, &behind);
                 Ground::Network(behind)
+            }
+            Given::Learnable(initial) => {
+                if !initial.is_finite() {
+                    let what = format!("predicate `{name}`: its first value is {initial}");
+                    self.wrong(Code::NotFinite, what);
+                }
+                if let OutputKind::Truth | OutputKind::LogTruth = output.kind {
+                    let what =
+                        format!("predicate `{name}`: what is learnt is a logit, not a truth");
+                    self.wrong(Code::ConflictingKeys, what);
+                }
+                let place = Place::default();
+                Ground::Learnable { initial, place }
             }
             Given::Numbers(values) => Ground::Numbers(self.numbers(&name, values, output)?.into()),
         };

@@ -101,6 +101,7 @@ impl Walk<'_> {
     fn sort(&self, term: &Term) -> Option<SortId> {
         match &term.kind {
             TermKind::Individual(sort, _) => Some(*sort),
+            TermKind::Number(_) => None,
             TermKind::Constant(id) => Some(self.theory[*id].sort),
             TermKind::Variable(id) => match self.axiom[*id].sort {
                 ColumnSort::Sort(sort) => Some(sort),

@@ -1,5 +1,7 @@
 //! The individuals of a sort, given in memory.
 
+use std::collections::BTreeSet;
+
 use logltn::{Code, Diagnostic};
 
 use crate::field::{Field, Values};
@@ -63,6 +65,16 @@ impl Individuals {
         self
     }
 
+    /// Names for individuals that have features: they are then written by name only.
+    pub fn with_names<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Individuals {
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        Individuals {
+            size: Some(names.len()),
+            names,
+            ..self
+        }
+    }
+
     /// A trained vector of this length for each.
     pub fn learnable(self, width: usize) -> Individuals {
         Individuals {
@@ -80,6 +92,11 @@ impl Individuals {
         if self.learnable.is_some() && !self.fields.is_empty() {
             let what = "its individuals have features, or are learnable, not both";
             return wrong(Code::ConflictingKeys, what.to_string());
+        }
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = self.names.iter().find(|name| !seen.insert(name.as_str())) {
+            let what = format!("two of its individuals are named `{twice}`");
+            return wrong(Code::DuplicateName, what);
         }
         let mut size = self.size;
         for field in &self.fields {

@@ -46,6 +46,13 @@ pub enum Ground {
     Network(Behind),
     /// Numbers, which do not learn.
     Numbers(Arc<Numbers>),
+    /// A number of its own for each tuple of individuals.
+    Learnable {
+        /// What each is before training.
+        initial: f64,
+        /// Where this is said.
+        place: Place,
+    },
     /// A [`Grounding`](crate::Grounding) that the program gives.
     Host,
 }
@@ -111,5 +118,13 @@ impl KnowledgeBase {
             NetworkRef::Own(network) => Some(network),
             NetworkRef::Shared(name) => self.networks.get(name),
         }
+    }
+
+    /// Whether some predicate starts with an output layer of zeros.
+    pub(crate) fn has_undecided_network(&self) -> bool {
+        self.predicates.iter().any(|ground| match ground {
+            Ground::Network(behind) => self.network(&behind.network).is_some_and(|n| n.undecided),
+            Ground::Numbers(_) | Ground::Learnable { .. } | Ground::Host => false,
+        })
     }
 }

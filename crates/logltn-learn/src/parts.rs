@@ -101,7 +101,7 @@ impl Model {
         }
         let names = learnt.iter().map(String::as_str);
         let error = Diagnostic::error(
-            Code::NothingLearnt,
+            Code::NotLearnt,
             format!("nothing that is learnt is called `{name}`"),
         );
         let all: Vec<String> = names.clone().take(20).map(|n| format!("`{n}`")).collect();

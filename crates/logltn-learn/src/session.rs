@@ -1,19 +1,21 @@
 //! A training that goes on step by step, in memory.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{
-    Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics, Source,
-    did_you_mean,
+    Aggregator, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics,
+    Source, Span, did_you_mean,
 };
 
 use crate::axioms::{self, AxiomNow};
 use crate::batches::{self, TableBatches};
 use crate::builder::Builder;
 use crate::evaluate::Evaluated;
+use crate::flat;
 use crate::knowledge::{Ground, KnowledgeBase};
-use crate::measure::{self, Measure};
+use crate::measure::Measures;
 use crate::model::{Grounding, Model};
 use crate::optimise::{Frozen, Optimise};
 use crate::parts;
@@ -39,7 +41,7 @@ pub struct Session {
     pub(crate) done: u64,
     pub(crate) total: u64,
     steps_per_epoch: u64,
-    measures: Vec<Measure>,
+    measures: Measures,
     pub(crate) axioms: Vec<AxiomNow>,
     pub(crate) streamed: Streamed,
     /// α, p and p_forall of the last step.
@@ -47,6 +49,9 @@ pub struct Session {
     /// For early stopping: the best value so far and how many evaluations ago it was.
     pub(crate) best: Option<(f64, u64)>,
     pub(crate) stopped_early: bool,
+    /// The places of the axioms that had no gradient when [`Session::balance`] last looked, and of those it has warned of.
+    flat: BTreeSet<usize>,
+    called_flat: BTreeSet<usize>,
 }
 
 pub(crate) struct Phase {
@@ -99,7 +104,7 @@ impl Session {
         let whole = Plan::new(&knowledge.data, &knowledge.outputs, &training.semantics)
             .map_err(&mut checked);
         let model = Model::new(&knowledge, training.seed).map_err(&mut checked);
-        let measures = measure::of(&knowledge, &training.metrics).map_err(&mut checked);
+        let measures = Measures::new(&knowledge, &training.metrics).map_err(&mut checked);
         let (Ok(whole), Ok(mut model), Ok(measures)) = (whole, model, measures) else {
             return Err(found);
         };
@@ -131,6 +136,7 @@ impl Session {
         if training.phases.iter().all(|phase| phase.axioms.is_some()) {
             model.attach(&knowledge, &Engine::<f32>::new(Arc::clone(&whole)))?;
         }
+        measures.prepare(&knowledge, &mut model)?;
         let mut frozen = Frozen::default();
         for name in &training.freeze {
             match model.check_part(&knowledge, name) {
@@ -163,6 +169,8 @@ impl Session {
             last_parameters: Parameters::default(),
             best: None,
             stopped_early: false,
+            flat: BTreeSet::new(),
+            called_flat: BTreeSet::new(),
         };
         let mut axioms = session.axioms.clone();
         let theory = session.knowledge.theory();
@@ -248,7 +256,7 @@ impl Session {
 
     /// The names of the metrics.
     pub fn metrics(&self) -> Vec<String> {
-        self.measures.iter().map(|m| m.label.clone()).collect()
+        self.measures.names()
     }
 
     /// How many steps have been done.
@@ -397,8 +405,11 @@ impl Session {
             .into()
     }
 
-    /// How much each axiom of the current phase pulls on the predicates: warnings if one does not pull at
-    /// all, or one more than a hundred times as much as all others together. Call it after a step.
+    /// How much each axiom of the current phase pulls on the predicates: warnings if one has not pulled at all, now and
+    /// when this was last asked, or if one pulls more than a hundred times as much as all others together. Call it after a
+    /// step.
+    ///
+    /// That nothing pulls at first may be as it should: from an undecided start all classes are alike.
     pub fn balance(&mut self) -> Diagnostics {
         let mut out = Diagnostics::new();
         let parameters = self.last_parameters;
@@ -409,41 +420,51 @@ impl Session {
         let norms = phase.engine.axiom_gradient_norms(&parameters);
         let total: f64 = norms.iter().sum();
         let theory = self.knowledge.theory();
-        let weights = phase.engine.weights().iter();
-        let axioms = phase.engine.plan().axioms().iter().zip(weights);
-        for (norm, (axiom, weight)) in norms.iter().zip(axioms) {
-            let warning = if *norm == 0.0 && *weight > 0.0 && axiom.groundings > 0 {
-                Diagnostic::warning(
-                    Code::VanishingGradient,
-                    format!(
-                        "step {}: the gradient of axiom `{}` vanishes",
-                        self.done, axiom.name
-                    ),
-                )
-                .help("it is satisfied for good, or its operators let nothing through")
-            } else if norms.len() > 1 && *norm > 100.0 * (total - norm) {
-                Diagnostic::warning(Code::DominatingGradient, format!(
+        // Where only the least true axiom counts, the others have no gradient by design.
+        let one_counts = matches!(
+            self.training.semantics.over_axioms,
+            Aggregator::Min | Aggregator::Max
+        );
+        let mut flat = Vec::new();
+        for ((norm, axiom), place) in
+            (norms.iter().zip(phase.engine.plan().axioms())).zip(&phase.axioms)
+        {
+            let counts = self.axioms[*place].weight > 0.0 && axiom.groundings > 0;
+            if *norm == 0.0 && counts && (!one_counts || total == 0.0) {
+                flat.push((*place, axiom.name.clone(), axiom.span));
+            } else if norms.len() > 1 && !one_counts && *norm > 100.0 * (total - norm) {
+                let warning = Diagnostic::warning(Code::DominatingGradient, format!(
                     "step {}: the gradient of axiom `{}` is more than 100 times that of all others together",
                     self.done, axiom.name
                 ))
-                .help("give it a smaller weight, or the others a larger one")
-            } else {
-                continue;
-            };
-            out.push(warning.at(&theory.source, axiom.span, ""));
+                .help("give it a smaller weight, or the others a larger one");
+                out.push(warning.at(&theory.source, axiom.span, ""));
+            }
         }
+        let still: Vec<(String, Span)> = (flat.iter())
+            .filter(|(place, ..)| self.flat.contains(place) && self.called_flat.insert(*place))
+            .map(|(_, name, span)| (name.clone(), *span))
+            .collect();
+        if !still.is_empty() {
+            let semantics = &self.training.semantics;
+            out.push(flat::vanishing(theory, semantics, &still, self.done));
+        }
+        self.flat = flat.into_iter().map(|(place, ..)| place).collect();
         out
+    }
+
+    /// What to say of a training in which no step had a gradient. None if there is nothing to learn.
+    pub fn nothing_moved(&mut self) -> Option<Diagnostic> {
+        let mut any = false;
+        self.model
+            .visit_parameters(&mut |_, values, _| any |= !values.is_empty());
+        let undecided = self.knowledge.has_undecided_network();
+        any.then(|| flat::nothing_moved(&self.training.semantics, self.done, undecided))
     }
 
     /// The metrics of the model as it is, by name.
     pub fn measure(&mut self) -> Result<Vec<(String, f64)>, Diagnostics> {
-        let mut values = Vec::new();
-        for measure in &mut self.measures {
-            values.push((
-                measure.label.clone(),
-                measure.measure(&self.knowledge, &mut self.model)?,
-            ));
-        }
+        let values = self.measures.measure(&self.knowledge, &mut self.model)?;
         // Measuring has used the networks' rows.
         self.attached = None;
         Ok(values)
@@ -461,13 +482,18 @@ impl Session {
         let Some(early) = &self.training.early_stop else {
             return;
         };
-        let wanted = &early.metric;
-        let is_it = |name: &str| name == wanted || name.split('(').next() == Some(wanted.as_str());
-        let Some((_, value)) = values.iter().find(|(name, _)| is_it(name)) else {
+        let Some((wanted, kind)) = self.measures.find(&early.metric) else {
             return;
         };
+        let Some((_, value)) = values.iter().find(|(name, _)| name == wanted) else {
+            return;
+        };
+        let better = |best: f64| match kind.smaller_is_better() {
+            true => *value < best,
+            false => *value > best,
+        };
         self.best = match self.best {
-            Some((best, ago)) if *value <= best => Some((best, ago + 1)),
+            Some((best, ago)) if !better(best) => Some((best, ago + 1)),
             _ => Some((*value, 0)),
         };
         if let Some((_, ago)) = self.best {
@@ -490,7 +516,7 @@ impl Session {
         self.model.evaluate(&mut engine)?;
         let numbers = self.knowledge.predicates.iter().map(|ground| match ground {
             Ground::Numbers(numbers) => Some(&**numbers),
-            Ground::Network(_) | Ground::Host => None,
+            Ground::Network(_) | Ground::Learnable { .. } | Ground::Host => None,
         });
         Evaluated::of(&mut engine, parameters, Some(numbers))
     }
@@ -569,6 +595,11 @@ fn phase(plan: Arc<Plan>, axioms: &[AxiomNow], end: u64) -> Phase {
 fn at_step(errors: Diagnostics, step: u64) -> Diagnostics {
     let mut out = Diagnostics::new();
     for error in errors {
+        let error = match error.code() {
+            // They were finite when training began.
+            Code::NotFinite => error.with_code(Code::TrainingDiverged),
+            _ => error,
+        };
         out.push(error.note(format!("at step {step}")));
     }
     out

@@ -353,3 +353,61 @@ fn a_network_of_the_hosts_own() {
     .predicate("p", tanh(&[3]), Output::sigmoid());
     Setup::from(built).check(&["p", "host.host.own"], &[]);
 }
+
+#[test]
+fn numbers_of_its_own() {
+    let built = theory(
+        "sort P  sort C = 0..2  predicate rain()  predicate wet(P)  predicate kind(P, C)  predicate near(P, P)
+        constant here: P
+        axiom a: forall x: P. rain() -> wet(x)
+        axiom b: forall x: P. exists c: C. kind(x, c) and not wet(x)
+        axiom c: forall x, y: P where x != y. near(x, y) and wet(x) -> wet(y) or kind(y, 1)
+        axiom d: near(here, here) or rain()",
+    )
+    .constant("here", Constant::Learnable(2))
+    .learnable("rain", 0.5, Output::sigmoid())
+    .learnable("wet", 0.0, Output::sigmoid())
+    .learnable("kind", 0.0, Output::softmax())
+    .learnable("near", -1.0, Output::sigmoid());
+    let mut setup = Setup::from(built);
+    let mut shapes = Vec::new();
+    let model = setup.0.model_mut();
+    for (name, numbers) in [("rain", 1), ("wet", 5), ("kind", 15), ("near", 25)] {
+        let shape = model.shape(name).expect("a table").to_vec();
+        assert_eq!(shape.iter().product::<usize>(), numbers, "{name}");
+        shapes.push(shape);
+    }
+    assert_eq!(shapes, [vec![1], vec![5], vec![5, 3], vec![5, 5]]);
+    assert_eq!(setup.0.predict("rain", &[]).unwrap(), [0.5]);
+    assert_eq!(
+        setup.0.predict("near", &[0, 3, 2, 1]).unwrap(),
+        [-1.0, -1.0]
+    );
+    assert_eq!(setup.0.predict("kind", &[3]).unwrap(), [0.0, 0.0, 0.0]);
+    // What nothing asks about does not move; the vector of the constant is read by nobody.
+    let blocks = ["constants.P", "rain", "wet", "kind", "near"];
+    setup.check(&blocks, &["constants.P"]);
+}
+
+#[test]
+fn numbers_as_arguments() {
+    let built = theory(
+        "sort P  table prices(x: P, y: Real, n: Int)
+        predicate eq(Real, Real)  function f(P): Real  function g(Real): Real
+        axiom a: forall (x, y, n) in prices. eq(f(x), y)
+        axiom b: forall (x, y, n) in prices. eq(g(y), n) or eq(g(f(x)), 0.5)
+        axiom c: not eq(1.5, -0.5)",
+    )
+    .table(
+        "prices",
+        vec![
+            ColumnData::Individuals(vec![0, 1, 3, 3]),
+            ColumnData::Real(vec![0.5, -1.25, 0.5, 2.0]),
+            ColumnData::Int(vec![1, 0, -1, 1]),
+        ],
+    )
+    .predicate("eq", tanh(&[4]), Output::sigmoid())
+    .function("f", tanh(&[3]))
+    .function("g", tanh(&[2]));
+    Setup::from(built).check(&["f", "eq", "g"], &[]);
+}

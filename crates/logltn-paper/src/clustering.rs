@@ -15,7 +15,7 @@ use super::curves::curves;
 use super::jobs::{Found, Progress};
 use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
-use super::{CONFIGURATIONS, DataKind, Experiment, Metric, Options, common_settings, load, places};
+use super::{DataKind, Experiment, Metric, Options, common_settings, load, places};
 use crate::standin::files::clustering_project;
 
 const STEPS: u64 = 1000;
@@ -218,7 +218,7 @@ impl Experiment for Clustering {
     ) -> Result<Vec<(String, String)>, Diagnostics> {
         let loaded = self.loaded()?;
         let mut panels = Vec::new();
-        for configuration in CONFIGURATIONS {
+        for configuration in self.configurations() {
             let mut own: Vec<&RunRecord> = (records.iter())
                 .filter(|(job, _)| job.configuration == configuration)
                 .map(|(_, record)| record)
@@ -255,7 +255,7 @@ impl Experiment for Clustering {
             y_label: "ARI".into(),
             ..LinesOptions::default()
         };
-        let curves = curves(records, &CONFIGURATIONS, None, ARI);
+        let curves = curves(records, &self.configurations(), None, ARI);
         lines_png(&curves, &options, &folder.join("curves.png"))?;
         Ok(vec![
             (title.to_string(), "assignments.png".to_string()),

@@ -1,4 +1,4 @@
-//! The paper's seven configurations of operators.
+//! The paper's seven configurations of operators, and one more.
 
 use logltn::{Code, Diagnostic, Semantics, did_you_mean};
 use logltn_learn::{By, Curve, Schedule, Schedules};
@@ -38,7 +38,7 @@ const fn stable(name: &'static str, title: &'static str, p_forall: f64) -> Confi
     }
 }
 
-/// All of them, in the order of the paper's tables.
+/// Those of the paper, in the order of its tables.
 pub const CONFIGURATIONS: [Configuration; 7] = [
     plain("prod", "LTN-Prod"),
     stable("stable-2", "LTN-Stable (p=2)", 2.0),
@@ -48,6 +48,14 @@ pub const CONFIGURATIONS: [Configuration; 7] = [
     plain("logltn-max", "logLTN-max"),
     plain("logltn-sum", "logLTN-sum"),
 ];
+
+/// What the paper does not have: `or` as the exact dual of `and`. Run where `--configs` names it.
+pub const LOGLTN_PROB: Configuration = plain("logltn-prob", "logLTN-prob");
+
+/// The rows that a table of the paper can have.
+pub(super) fn with_prob(of_the_paper: &[Configuration]) -> Vec<Configuration> {
+    [of_the_paper, &[LOGLTN_PROB]].concat()
+}
 
 impl Configuration {
     /// The configuration of that name.
@@ -63,7 +71,7 @@ impl Configuration {
     /// # Errors
     /// If there is none, with those that there are.
     pub fn named(name: &str) -> Result<Configuration, Diagnostic> {
-        let mut all = CONFIGURATIONS.to_vec();
+        let mut all = with_prob(&CONFIGURATIONS);
         all.push(CEILING);
         let found = all.iter().copied().find(|c| c.name == name);
         found.ok_or_else(|| {

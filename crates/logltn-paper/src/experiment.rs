@@ -5,6 +5,7 @@ use std::path::Path;
 
 use logltn::Diagnostics;
 
+use super::configuration::with_prob;
 use super::jobs::{Found, Progress};
 use super::record::{Job, RunRecord};
 use super::{CONFIGURATIONS, Configuration};
@@ -55,7 +56,7 @@ pub(super) trait Experiment: Sync {
     fn data_title(&self) -> String;
     /// The rows of its table, in order.
     fn configurations(&self) -> Vec<Configuration> {
-        CONFIGURATIONS.to_vec()
+        with_prob(&CONFIGURATIONS)
     }
     /// The sizes of training data; a task with only one has `None`.
     fn samples(&self) -> Vec<Option<usize>>;

@@ -56,7 +56,7 @@ use logltn_train::project::Project;
 
 use experiment::Experiment;
 
-pub use configuration::{CONFIGURATIONS, Configuration};
+pub use configuration::{CONFIGURATIONS, Configuration, LOGLTN_PROB};
 pub use experiment::{DataKind, Metric};
 pub use multi_add::{addition_batch, addition_manifest, addition_theory};
 pub use published::{Published, published};
@@ -125,7 +125,7 @@ impl fmt::Display for Task {
 pub struct Options {
     /// Runs of each configuration.
     pub runs: Option<usize>,
-    /// The configurations; all seven if empty.
+    /// The configurations; those of the paper if empty.
     pub configurations: Vec<Configuration>,
     /// Two runs of each, on the smaller data.
     pub quick: bool,
@@ -312,7 +312,7 @@ fn jobs_of(
             .into());
     }
     let configurations = match options.configurations.is_empty() {
-        true => all,
+        true => all.into_iter().filter(|c| *c != LOGLTN_PROB).collect(),
         false => options.configurations.clone(),
     };
     let mut jobs = Vec::new();

@@ -16,7 +16,7 @@ use super::jobs::{Found, Progress};
 use super::mnist::{self, DIGITS, Digits};
 use super::record::{Job, RunRecord};
 use super::training::{train, trainer};
-use super::{CONFIGURATIONS, DataKind, Experiment, Metric, Options, common_settings, load, places};
+use super::{DataKind, Experiment, Metric, Options, common_settings, load, places};
 
 const SAMPLES: [usize; 2] = [1_500, 15_000];
 const EPOCHS: u64 = 20;
@@ -236,7 +236,7 @@ impl Experiment for MnistAdd {
     ) -> Result<Vec<(String, String)>, Diagnostics> {
         let mut drawn = Vec::new();
         for &samples in &self.samples {
-            let curves = curves(records, &CONFIGURATIONS, Some(samples), ACCURACY);
+            let curves = curves(records, &self.configurations(), Some(samples), ACCURACY);
             let options = LinesOptions {
                 title: format!(
                     "Accuracy on the test sums during training, {samples} samples, mean over runs"

@@ -25,10 +25,10 @@ fn clustering() {
 
     let point = &m.sorts["Point"];
     assert_eq!(m.source.slice(point.span), "Point");
-    let Some(Individuals::Features(file)) = &point.individuals else {
+    let Some(Individuals::Features(from)) = &point.individuals else {
         panic!("{point:?}")
     };
-    assert_eq!(m.resolve(&file.value), Path::new("some/dir/pca_16d.csv"));
+    assert_eq!(m.resolve(&from.file), Path::new("some/dir/pca_16d.csv"));
     assert_eq!(point.learnable, None);
     let labels = point.labels.as_ref().expect("labels");
     assert_eq!(labels.file.value, PathBuf::from("labels.csv"));
@@ -137,7 +137,7 @@ fn pascal_part() {
         labels,
         ["balanced_accuracy(type)", "average_precision(part_of)"]
     );
-    let MetricTruth::Rows { file, table: None } = &evaluate.metrics[1].truth else {
+    let MetricTruth::Rows(file) = &evaluate.metrics[1].truth else {
         panic!("{evaluate:?}")
     };
     assert_eq!(file.value, PathBuf::from("test_pairs.csv"));
@@ -190,8 +190,10 @@ fn the_other_keys() {
         early_stop = { metric = "accuracy", patience = 3 }
         [evaluate]
         metrics = [{ metric = "accuracy", predicate = "digit", labels = "Image" },
-                   { metric = "row_accuracy", predicate = "digit", rows = "t.csv", table = "sums", name = "sums" },
-                   { metric = "roc_auc", predicate = "odd", table = "odds" }]
+                   { metric = "row_accuracy", rows = "t.csv", table = "sums", name = "sums" },
+                   { metric = "row_accuracy", table = "odds" },
+                   { metric = "hits", k = 3, predicate = "likes", of = "y", filter = ["known"], rows = "l.csv" },
+                   { metric = "rmse", function = "age", rows = "ages.csv" }]
         "#,
     );
     assert_eq!(
@@ -253,8 +255,8 @@ fn the_other_keys() {
         Grounding::Host { output: None }
     );
     assert!(m.functions["g"].network.is_none());
-    assert!(matches!(m.constants["alice"].value, Constant::Row(row) if row.value == 3));
-    assert!(matches!(m.constants["carol"].value, Constant::Learnable(k) if k.value == 8));
+    assert!(matches!(&m.constants["alice"].value, Constant::Row(row) if row.value == 3));
+    assert!(matches!(&m.constants["carol"].value, Constant::Learnable(k) if k.value == 8));
 
     let middle = m.schedule.training().now(Moment {
         step: 1,
@@ -281,8 +283,14 @@ fn the_other_keys() {
     let metrics = &m.evaluate.as_ref().expect("[evaluate]").metrics;
     assert!(matches!(&metrics[0].truth, MetricTruth::Labels(sort) if sort.value == "Image"));
     assert!(
-        matches!(&metrics[1].truth, MetricTruth::Rows { table: Some(t), .. } if t.value == "sums")
+        matches!(&metrics[1].truth, MetricTruth::Rows(file) if file.value == PathBuf::from("t.csv"))
     );
-    assert!(matches!(&metrics[2].truth, MetricTruth::Table(t) if t.value == "odds"));
+    assert_eq!(metrics[1].of.value, "sums");
     assert_eq!(metrics[1].label(), "sums");
+    assert!(matches!(&metrics[2].truth, MetricTruth::OwnRows));
+    let ranking = metrics[3].ranking.as_ref().expect("how to rank");
+    assert_eq!(ranking.k.map(|k| k.value), Some(3));
+    assert_eq!(ranking.of.value, "y");
+    assert_eq!(names(&ranking.filter), ["known"]);
+    assert_eq!(metrics[4].label(), "rmse(age)");
 }

@@ -3,10 +3,11 @@
 //! Features are here only for the distances of guards; what networks read never passes through the
 //! logic.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::number::Number;
+use crate::numbers::{MOST_STREAMED, NumberPool};
 use crate::suggest::did_you_mean;
 use crate::theory::*;
 
@@ -96,6 +97,10 @@ pub struct Data {
     streamed: Vec<bool>,
     /// Whether they have come.
     has_come: bool,
+    /// The numbers that are arguments, when they are asked for.
+    numbers: OnceLock<Arc<NumberPool>>,
+    /// Those of them that are there without what comes with a call.
+    fixed_numbers: Option<Arc<NumberPool>>,
 }
 
 impl Data {
@@ -115,6 +120,8 @@ impl Data {
             constants: vec![None; theory.constants.len()],
             streamed: vec![false; theory.tables.len()],
             has_come: false,
+            numbers: OnceLock::new(),
+            fixed_numbers: None,
             theory: Arc::new(theory.clone()),
         }
     }
@@ -125,6 +132,8 @@ impl Data {
         theory.axioms.retain(|axiom| keep(axiom));
         Data {
             theory: Arc::new(theory),
+            numbers: OnceLock::new(),
+            fixed_numbers: None,
             ..self.clone()
         }
     }
@@ -241,6 +250,7 @@ impl Data {
             rows,
             batched: false,
         });
+        self.numbers = OnceLock::new();
         Ok(())
     }
 
@@ -285,6 +295,37 @@ impl Data {
         });
     }
 
+    fn streams_anything(&self) -> bool {
+        self.streamed.contains(&true) || self.sorts.iter().any(|s| s.streamed)
+    }
+
+    fn number_pool(&self) -> &Arc<NumberPool> {
+        self.numbers.get_or_init(|| {
+            let none = NumberPool::default();
+            let before = self.fixed_numbers.as_deref().unwrap_or(&none);
+            Arc::new(NumberPool::of(before, &self.theory, &self.tables))
+        })
+    }
+
+    /// The numbers that stand as arguments where a `Real` is expected, each once: a leaf of an
+    /// [`ArgumentShape::Number`](crate::ArgumentShape::Number) is a place in here.
+    pub fn numbers(&self) -> &Arc<[f64]> {
+        &self.number_pool().values
+    }
+
+    /// The place of a number among [`Data::numbers`].
+    pub(crate) fn number_index(&self, x: f64) -> u32 {
+        self.number_pool().index(x)
+    }
+
+    /// How many numbers there may be.
+    pub(crate) fn number_extent(&self) -> u64 {
+        match self.streams_anything() {
+            true => MOST_STREAMED,
+            false => self.numbers().len() as u64,
+        }
+    }
+
     /// Whether the rows of a table come with each call.
     pub(crate) fn streams_table(&self, table: TableId) -> bool {
         self.streamed[table.index()]
@@ -297,8 +338,7 @@ impl Data {
 
     /// Whether something comes with each call and has not come yet.
     pub(crate) fn waits_for_streams(&self) -> bool {
-        let streams = self.streamed.contains(&true) || self.sorts.iter().any(|s| s.streamed);
-        streams && !self.has_come
+        self.streams_anything() && !self.has_come
     }
 
     /// Takes over what comes with a call. What does not come has the size that it had before.
@@ -307,6 +347,11 @@ impl Data {
         sizes: &[(SortId, usize)],
         rows: Vec<(TableId, Vec<ColumnData>)>,
     ) -> Result<(), Diagnostics> {
+        // What is planned already has its numbers numbered.
+        if self.fixed_numbers.is_none() {
+            self.fixed_numbers = Some(Arc::clone(self.number_pool()));
+        }
+        self.numbers = OnceLock::new();
         let not_streamed = |what: String, help: &str| {
             let message = format!("{what} does not come with a call");
             Diagnostics::from(Diagnostic::error(Code::NotStreamed, message).help(help))
@@ -331,6 +376,10 @@ impl Data {
         self.has_come = true;
         let mut found = Diagnostics::new();
         self.check_indexes(&mut found);
+        if self.number_pool().values.len() as u64 > MOST_STREAMED {
+            let most = format!("more than {MOST_STREAMED} different numbers in one call");
+            found.push(Diagnostic::error(Code::TooManyBindings, most));
+        }
         match found.has_errors() {
             true => Err(found),
             false => Ok(()),
@@ -340,6 +389,7 @@ impl Data {
     /// As before the first call.
     pub(crate) fn forget_streams(&mut self) {
         self.has_come = false;
+        self.numbers = OnceLock::new();
         self.sorts
             .iter_mut()
             .filter(|s| s.streamed)

@@ -70,6 +70,7 @@ mod engine;
 mod guard;
 mod nnf;
 mod number;
+mod numbers;
 mod operators;
 mod output;
 mod parameters;

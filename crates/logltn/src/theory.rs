@@ -130,9 +130,9 @@ impl Sort {
 pub enum ColumnSort {
     /// Individuals.
     Sort(SortId),
-    /// Integers, for guards.
+    /// Integers, for guards and where a `Real` is expected.
     Int,
-    /// Reals, for guards.
+    /// Reals, likewise.
     Real,
 }
 
@@ -141,7 +141,8 @@ pub enum ColumnSort {
 pub enum ArgumentSort {
     /// An individual, or a function's value of that sort.
     Sort(SortId),
-    /// Numbers that a function returned: `Real` is a vector of width 1.
+    /// Numbers that a function returned. `Real` is a vector of width 1, and may also be a number or the cell of an `Int`
+    /// or `Real` column.
     Vector(usize),
 }
 
@@ -362,8 +363,29 @@ pub enum TermKind {
     Individual(SortId, u32),
     /// A constant.
     Constant(ConstantId),
+    /// A number, where a `Real` is expected.
+    Number(Literal),
     /// A function's value.
     Apply(FunctionId, Vec<Term>),
+}
+
+/// A number of a theory's text, which is never NaN.
+#[derive(Clone, Copy, Debug)]
+pub struct Literal(pub f64);
+
+impl PartialEq for Literal {
+    fn eq(&self, other: &Literal) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Literal {}
+
+impl Hash for Literal {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // The two zeros are equal.
+        (self.0 + 0.0).to_bits().hash(state);
+    }
 }
 
 /// A crisp condition.

@@ -118,7 +118,7 @@ fn named_cases() {
 #[test]
 fn extreme_logits_stay_finite_in_single_precision() {
     let mut compared = 0;
-    for seed in 0..20 {
+    for seed in 0..6 {
         let case = named::extreme(&mut Rng::new(seed));
         for or in Semantics::choices("or") {
             for exists in Semantics::choices("exists") {
@@ -144,7 +144,7 @@ fn extreme_logits_stay_finite_in_single_precision() {
             }
         }
     }
-    assert!(compared >= 20 * 3 * 6 * 3, "{compared} comparisons");
+    assert!(compared >= 6 * 3 * 6 * 3, "{compared} comparisons");
 }
 
 /// The case with some rows of a table only.

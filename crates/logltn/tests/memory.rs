@@ -3,7 +3,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use logltn::{ColumnData, Data, Engine, Output, Parameters, Plan, Semantics, Source, Theory};
+use logltn::{
+    AxiomParameters, ColumnData, Data, Engine, Output, Parameters, Plan, Semantics, Source, Theory,
+};
 
 /// Counts what the allocator is asked for.
 struct Counting;
@@ -21,11 +23,13 @@ unsafe impl GlobalAlloc for Counting {
         if COUNT_CALLS.load(Relaxed) {
             CALLS.fetch_add(1, Relaxed);
         }
+        // SAFETY: as of the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         CURRENT.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as of the caller.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -54,6 +58,7 @@ fn fill(engine: &mut Engine<f32>, seed: u64) {
 fn flat_memory_and_no_allocation_per_step() {
     clustering_stays_small();
     addition_allocates_nothing_per_step();
+    parameters_of_single_axioms_allocate_nothing_per_step();
 }
 
 fn clustering_stays_small() {
@@ -141,4 +146,41 @@ fn addition_allocates_nothing_per_step() {
     }
     assert!(losses.iter().all(|l| l.is_finite() && *l > 0.0));
     assert_eq!(CALLS.load(Relaxed), 0, "allocations after the first step");
+}
+
+/// Also where they change in every step, and where operators take complements.
+fn parameters_of_single_axioms_allocate_nothing_per_step() {
+    let theory = Theory::parse(Source::new(
+        "clauses.ltn",
+        "
+        sort A = 0..99  predicate P(A, A)  predicate Q(A)
+        axiom symmetric: forall x: A, y: A. P(x, y) -> P(y, x)
+        axiom closed: forall x: A, y: A. P(x, y) and Q(x) -> Q(y)
+        axiom some: forall x: A. exists y: A. P(x, y)",
+    ))
+    .expect("a theory");
+    for semantics in ["logltn", "logltn-prob", "stable"] {
+        let semantics = Semantics::named(semantics).expect("a semantics");
+        let outputs = [Output::sigmoid(), Output::sigmoid()];
+        let plan = Plan::new(&Data::new(&theory), &outputs, &semantics).expect("a plan");
+        let mut engine = Engine::<f32>::new(plan);
+        for step in 0..10 {
+            let before = CALLS.load(Relaxed);
+            COUNT_CALLS.store(step > 1, Relaxed);
+            for axiom in 0..3 {
+                let own = AxiomParameters {
+                    alpha: (axiom < 2).then_some(1.0 + f64::from(step * (1 + axiom as i32))),
+                    p_forall: Some(2.0 + f64::from(step)),
+                    ..AxiomParameters::default()
+                };
+                engine.set_axiom_parameters(axiom, own).expect("parameters");
+                (engine.set_weight(axiom, f64::from(step + 1))).expect("a weight");
+            }
+            fill(&mut engine, step as u64);
+            let value = engine.evaluate_with_gradients(&Parameters::default());
+            assert!(value.expect("a loss").loss.is_finite());
+            COUNT_CALLS.store(false, Relaxed);
+            assert_eq!(CALLS.load(Relaxed), before, "allocations in step {step}");
+        }
+    }
 }

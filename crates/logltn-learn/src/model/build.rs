@@ -7,11 +7,18 @@ use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Source};
 use logltn_nn::{LayerSpec, NetworkSpec, Shape};
 
 use super::Model;
+use super::parameters::Parameters;
 use super::unit::{BoxPlace, Feed, Piece, Unit};
 use crate::input::InputExpr;
 use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef};
 use crate::network::Network;
 use crate::place::{Place, Spanned};
+
+/// What a learnt number takes: itself, its gradient, and two moments of the optimiser.
+const BYTES_LEARNT: usize = 16;
+
+/// The most that the numbers of one predicate may take.
+const MOST_LEARNT: usize = 4 << 30;
 
 /// What a unit stands behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +52,81 @@ impl<'a> Builder<'a> {
                 Ok(super::Behind::Unit { unit, feed })
             }
             Ground::Numbers(table) => Ok(super::Behind::Numbers(Arc::clone(table))),
+            Ground::Learnable { initial, place } => {
+                let table = self.table(id, *initial, place)?;
+                self.model.learnable.push(table);
+                Ok(super::Behind::Learnable(self.model.learnable.len() - 1))
+            }
             Ground::Host => Ok(super::Behind::Host),
         }
+    }
+
+    /// A number for each tuple of individuals.
+    fn table(
+        &self,
+        id: PredicateId,
+        initial: f64,
+        place: &Place,
+    ) -> Result<Parameters, Diagnostics> {
+        let KnowledgeBase { data, outputs, .. } = self.knowledge;
+        let theory = data.theory();
+        let name = &theory[id].name;
+        let wrong = |code, what: String| place.mark(Diagnostic::error(code, what));
+        let mut shape = Vec::new();
+        for argument in &theory[id].arguments {
+            let ArgumentSort::Sort(sort) = argument else {
+                let what = format!(
+                    "predicate `{name}` cannot have a number for each tuple: it has an argument that is a number or a \
+                     vector"
+                );
+                return Err(wrong(Code::VectorArgument, what)
+                    .help("give it a `network`")
+                    .into());
+            };
+            let constants = theory
+                .constants
+                .iter()
+                .zip(&self.knowledge.learnable_constants);
+            let learnt = constants.filter(|(c, learnt)| c.sort == *sort && learnt.is_some());
+            shape.push(data.size(*sort) + learnt.count());
+        }
+        if let (true, Some(last), Some(ArgumentSort::Sort(sort))) = (
+            outputs[id.index()].per_class,
+            shape.last_mut(),
+            theory[id].arguments.last(),
+        ) {
+            *last = data.size(*sort); // a class is never a constant that is learnt
+        }
+        let numbers = shape.iter().try_fold(1_usize, |n, &m| n.checked_mul(m));
+        let bytes = numbers.and_then(|n| n.checked_mul(BYTES_LEARNT));
+        if bytes.is_none_or(|bytes| bytes > MOST_LEARNT) {
+            let sizes: Vec<String> = (shape.iter().zip(&theory[id].arguments))
+                .map(|(size, argument)| match argument {
+                    ArgumentSort::Sort(sort) => format!("{size} of `{}`", theory[*sort].name),
+                    ArgumentSort::Vector(_) => String::new(),
+                })
+                .collect();
+            let gigabytes =
+                shape.iter().map(|&n| n as f64).product::<f64>() * BYTES_LEARNT as f64 / 1e9;
+            let what = format!(
+                "predicate `{name}` would have a number for each of too many tuples ({}): about {gigabytes:.0} GB in \
+                 training",
+                sizes.join(" × ")
+            );
+            let help =
+                "give it a `network` over learnable individuals: `learnable = 16` in the sorts";
+            return Err(wrong(Code::TooMuchMemory, what).help(help).into());
+        }
+        let values = vec![initial as f32; numbers.unwrap_or(0)];
+        if shape.is_empty() {
+            shape.push(1);
+        }
+        Ok(Parameters {
+            name: name.clone(),
+            shape,
+            gradients: vec![0.0; values.len()],
+            values,
+        })
     }
 
     /// Every argument an individual; without the last if that picks the class.
@@ -164,12 +244,26 @@ impl<'a> Builder<'a> {
         let arity = shape.iter().map(leaves).sum();
         let width: usize = pieces.iter().map(Piece::width).sum();
         let name = self.symbol_name(symbol);
+        if width == 0 && arity == 0 {
+            return Err(wrong(
+                Diagnostic::error(Code::NoFeatures, format!(
+                    "the network of `{name}` has nothing to read: it has no arguments"
+                ))
+                .help(format!(
+                    "what a proposition needs is one number that is learnt: `[predicates.{name}]` with \
+                     `learnable = true` instead of `network` and `output`"
+                )),
+            ));
+        }
         if width == 0 {
             return Err(wrong(
                 Diagnostic::error(Code::NoFeatures, format!(
                     "the network of `{name}` has nothing to read: none of its arguments has features"
                 ))
-                .help("give the sorts of its arguments `features` or `learnable`"),
+                .help(match shape.is_empty() {
+                    true => "a proposition is learnt as a number of its own: `learnable = true`, without `network`",
+                    false => "give the sorts of its arguments `features` or `learnable`",
+                }),
             ));
         }
         let output_width = self.output_width(symbol);
@@ -324,6 +418,7 @@ impl<'a> Builder<'a> {
                     let learnt = boxes.iter().any(|place| learnt(place.sort));
                     (learnt && !stop, !learnt)
                 }
+                Piece::Number { .. } => (false, true),
                 Piece::Unit { stop, .. } => (!stop, false),
             };
             let unit = &mut self.model.units[unit];
@@ -364,7 +459,7 @@ impl<'a> Builder<'a> {
         let behind = match symbol {
             Symbol::Predicate(id) => match &knowledge.predicates[id.index()] {
                 Ground::Network(behind) => Some(behind),
-                Ground::Numbers(_) | Ground::Host => None,
+                Ground::Numbers(_) | Ground::Learnable { .. } | Ground::Host => None,
             },
             Symbol::Function(id) => knowledge.functions[id.index()].as_ref(),
         };
@@ -431,6 +526,7 @@ impl<'a> Builder<'a> {
                     stop: false,
                 }))
             }
+            ArgumentShape::Number => Ok(Some(Piece::Number { place })),
             ArgumentShape::Apply(function, arguments) => {
                 let (unit, feed) = self.feed(Symbol::Function(*function), arguments.clone())?;
                 let count: usize = arguments.iter().map(leaves).sum();
@@ -529,7 +625,7 @@ impl<'a> Builder<'a> {
                                     return Err(wrong(
                                         Code::WrongShape,
                                         format!(
-                                            "`{}` is a function's value here, not a box",
+                                            "`{}` is a number or a function's value here, not a box",
                                             variable.value
                                         ),
                                     ));
@@ -613,7 +709,7 @@ impl<'a> Builder<'a> {
         let ArgumentShape::Individual(sort) = &shape[argument] else {
             return Err(wrong(
                 Code::UnknownField,
-                "a function's value has no fields".into(),
+                "a number or a function's value has no fields".into(),
             ));
         };
         let sort = sort.index();
@@ -674,7 +770,7 @@ impl<'a> Builder<'a> {
 /// How many individuals an argument is made of.
 fn leaves(shape: &ArgumentShape) -> usize {
     match shape {
-        ArgumentShape::Individual(_) => 1,
+        ArgumentShape::Individual(_) | ArgumentShape::Number => 1,
         ArgumentShape::Apply(_, arguments) => arguments.iter().map(leaves).sum(),
     }
 }

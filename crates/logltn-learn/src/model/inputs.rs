@@ -18,6 +18,8 @@ pub(super) struct Sources<'a> {
     pub units: &'a [Unit],
     pub vectors: &'a [SortVectors],
     pub learnable: &'a [Parameters],
+    /// The numbers that are arguments.
+    pub numbers: &'a [f32],
 }
 
 impl Sources<'_> {
@@ -61,6 +63,7 @@ impl Sources<'_> {
             Piece::Vector {
                 place, sort, from, ..
             } => self.vectors[*sort].read(tuple[*place], *from, out, self.learnable),
+            Piece::Number { place } => out[0] = self.numbers[tuple[*place] as usize],
             Piece::Containment { boxes, .. } => {
                 let [a, b] = boxes.map(|place| self.corners(place, tuple));
                 out[0] = containment(a, b);

@@ -14,7 +14,7 @@ mod vectors;
 
 use std::sync::Arc;
 
-use logltn::theory::PredicateId;
+use logltn::theory::{ArgumentSort, FunctionId, PredicateId};
 use logltn::vector::Real;
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Request};
 use logltn_nn::Tensor;
@@ -33,6 +33,8 @@ use vectors::SortVectors;
 enum Behind {
     /// Numbers, which do not learn.
     Numbers(Arc<Numbers>),
+    /// Numbers of its own, which do, in the model's list of learnable tables.
+    Learnable(usize),
     /// A network, and its feed for arguments that are individuals.
     Unit { unit: usize, feed: usize },
     /// The program that uses this crate; not yet given.
@@ -56,6 +58,8 @@ pub struct Model {
     /// The units of symbols, and the shared hidden layers by name.
     symbols: Vec<(Symbol, usize)>,
     trunks: Vec<(String, usize)>,
+    /// The numbers that are arguments, as networks see them.
+    numbers: Vec<f32>,
     /// What a host answers, on its way to the engine.
     answers: Vec<f32>,
     /// The rows, and the inputs that are data, are those of the last step.
@@ -110,6 +114,7 @@ impl Model {
             order: Vec::new(),
             symbols: Vec::new(),
             trunks: Vec::new(),
+            numbers: Vec::new(),
             answers: Vec::new(),
             unchanged: false,
             seed: random.bits(),
@@ -236,6 +241,17 @@ impl Model {
                 }
                 Ok(())
             }
+            Behind::Learnable(table) => {
+                let table = &self.learnable[*table];
+                let width = request.width;
+                for row in 0..request.rows() {
+                    let start = table.place(engine.requests()[index].row(row)) * width;
+                    let out = &mut engine.numbers_mut(index)[row * width..(row + 1) * width];
+                    let numbers = out.iter_mut().zip(&table.values[start..start + width]);
+                    numbers.for_each(|(out, &x)| *out = T::from_f64(f64::from(x)));
+                }
+                Ok(())
+            }
             Behind::Grounding(grounding) => {
                 self.answers.clear();
                 self.answers.resize(request.rows() * request.width, 0.0);
@@ -290,9 +306,19 @@ impl Model {
                 let unit = &mut self.units[unit];
                 let from = unit.feeds[feed].start * unit.output_width;
                 unit.by_outputs[from..from + gradient.len()].copy_from_slice(gradient);
-            } else if let Behind::Grounding(grounding) = &mut self.behind[request.predicate.index()]
-            {
-                grounding.backward(request, gradient);
+                continue;
+            }
+            match &mut self.behind[request.predicate.index()] {
+                Behind::Grounding(grounding) => grounding.backward(request, gradient),
+                Behind::Learnable(table) => {
+                    let table = &mut self.learnable[*table];
+                    for (row, by) in gradient.chunks_exact(request.width.max(1)).enumerate() {
+                        let start = table.place(request.row(row)) * by.len();
+                        let gradients = &mut table.gradients[start..start + by.len()];
+                        gradients.iter_mut().zip(by).for_each(|(g, by)| *g += by);
+                    }
+                }
+                Behind::Numbers(_) | Behind::Unit { .. } | Behind::Host => {}
             }
         }
         for at in (0..self.order.len()).rev() {
@@ -322,6 +348,19 @@ impl Model {
                 let numbers = ranges.into_iter().flat_map(|r| &table.values[r]);
                 return Ok(numbers.map(|&x| x as f32).collect());
             }
+            Behind::Learnable(table) => {
+                let table = &self.learnable[*table];
+                let width: usize = table.shape.iter().skip(arity).product();
+                let rows = match arity {
+                    0 => vec![0],
+                    _ => (tuples.chunks_exact(arity))
+                        .map(|tuple| table.place(tuple))
+                        .collect(),
+                };
+                let numbers = (rows.into_iter())
+                    .flat_map(|row| &table.values[row * width..(row + 1) * width]);
+                return Ok(numbers.copied().collect());
+            }
             _ => {
                 return Err(Diagnostic::error(
                     Code::CannotPredict,
@@ -330,6 +369,11 @@ impl Model {
                 .into());
             }
         };
+        Ok(self.ask_about(unit, feed, tuples, arity))
+    }
+
+    /// What a unit says of rows of individuals.
+    fn ask_about(&mut self, unit: usize, feed: usize, tuples: &[u32], arity: usize) -> Vec<f32> {
         self.unchanged = false;
         let mut out = Vec::new();
         // In pieces, for the sake of memory.
@@ -349,7 +393,42 @@ impl Model {
                 out.extend_from_slice(&unit.outputs[from..from + unit.output_width]);
             }
         }
-        Ok(out)
+        out
+    }
+
+    /// Makes sure that a function can be asked about individuals, and says where.
+    pub(crate) fn prepare_function(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        function: FunctionId,
+    ) -> Result<(usize, usize), Diagnostics> {
+        let arguments = &knowledge.theory()[function].arguments;
+        let individual = |argument: &ArgumentSort| match argument {
+            ArgumentSort::Sort(sort) => Ok(ArgumentShape::Individual(*sort)),
+            ArgumentSort::Vector(_) => Err(Diagnostic::error(
+                Code::VectorArgument,
+                "a function of vectors cannot be asked about individuals",
+            )),
+        };
+        let shape = arguments.iter().map(individual).collect::<Result<_, _>>()?;
+        let found = Builder::new(knowledge, self).feed(Symbol::Function(function), shape)?;
+        self.sort_units();
+        Ok(found)
+    }
+
+    /// The values of a function on rows of individuals, without training anything.
+    ///
+    /// # Errors
+    /// If it has arguments that are vectors, or no network.
+    pub fn values(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        function: FunctionId,
+        tuples: &[u32],
+        arity: usize,
+    ) -> Result<Vec<f32>, Diagnostics> {
+        let (unit, feed) = self.prepare_function(knowledge, function)?;
+        Ok(self.ask_about(unit, feed, tuples, arity))
     }
 
     /// Which rows each unit must answer for: those of the requests first, then what units want of others.
@@ -358,6 +437,10 @@ impl Model {
             .iter_mut()
             .flat_map(|u| &mut u.feeds)
             .for_each(|f| f.clear());
+        // All requests of an engine share them.
+        let numbers = requests.first().map_or(&[][..], Request::numbers);
+        self.numbers.clear();
+        self.numbers.extend(numbers.iter().map(|&x| x as f32));
         for (index, request) in requests.iter().enumerate() {
             let Some((unit, feed)) = self.feeds[index] else {
                 continue;
@@ -463,6 +546,7 @@ impl Model {
             units: &self.units,
             vectors: &self.vectors,
             learnable: &self.learnable,
+            numbers: &self.numbers,
         }
     }
 
@@ -561,7 +645,10 @@ impl Model {
                     }
                 }
             }
-            Piece::Unit { .. } | Piece::Vector { .. } | Piece::Containment { .. } => {}
+            Piece::Unit { .. }
+            | Piece::Vector { .. }
+            | Piece::Number { .. }
+            | Piece::Containment { .. } => {}
         }
     }
 
@@ -612,14 +699,28 @@ impl Model {
     }
 }
 
-fn is_vector(sort: &logltn::theory::ArgumentSort) -> bool {
-    matches!(sort, logltn::theory::ArgumentSort::Vector(_))
+fn is_vector(sort: &ArgumentSort) -> bool {
+    matches!(sort, ArgumentSort::Vector(_))
 }
 
 impl Builder<'_> {
     /// The feed of a request, if a network stands behind its predicate.
     fn attach(&mut self, request: &Request) -> Result<Option<(usize, usize)>, Diagnostics> {
         let place = request.predicate.index();
+        if let Behind::Learnable(_) = self.model.behind[place] {
+            let applied = |shape: &ArgumentShape| !matches!(shape, ArgumentShape::Individual(_));
+            if request.shape.iter().any(applied) {
+                let name = &self.knowledge.theory()[request.predicate].name;
+                let what = format!(
+                    "predicate `{name}` has a number of its own for each tuple of individuals, but an axiom applies it \
+                     to the value of a function"
+                );
+                return Err(Diagnostic::error(Code::NotGrounded, what)
+                    .help("give it a `network`")
+                    .into());
+            }
+            return Ok(None);
+        }
         let network = matches!(self.knowledge.predicates[place], Ground::Network(_));
         if !network || matches!(self.model.behind[place], Behind::Grounding(_)) {
             return Ok(None);

@@ -100,6 +100,8 @@ pub(super) enum Piece {
         /// No gradient flows back.
         stop: bool,
     },
+    /// A number.
+    Number { place: usize },
     /// How much of the first box lies in the second: boxes are xmin, ymin, xmax, ymax.
     Containment {
         boxes: [BoxPlace; 2],
@@ -131,13 +133,14 @@ impl Piece {
     pub fn width(&self) -> usize {
         match self {
             Piece::Vector { width, .. } | Piece::Unit { width, .. } => *width,
-            Piece::Containment { .. } => 1,
+            Piece::Number { .. } | Piece::Containment { .. } => 1,
         }
     }
 
     /// Whether no gradient flows back.
     pub fn stops(&self) -> bool {
         match self {
+            Piece::Number { .. } => true,
             Piece::Vector { stop, .. }
             | Piece::Containment { stop, .. }
             | Piece::Unit { stop, .. } => *stop,

@@ -15,6 +15,7 @@ use logltn_learn::By;
 use logltn_report::{LinesOptions, Series, line_panels_png};
 use logltn_train::project::Project;
 
+use super::configuration::with_prob;
 use super::curves::curves;
 use super::jobs::{Found, Progress};
 use super::record::{Job, RunRecord};
@@ -322,7 +323,8 @@ impl Experiment for PascalPart {
     fn configurations(&self) -> Vec<Configuration> {
         let names = ["prod", "stable-2", "stable-6", "logltn"];
         let own = |c: &Configuration| names.contains(&c.name);
-        CONFIGURATIONS.into_iter().filter(own).collect()
+        let of_the_paper: Vec<Configuration> = CONFIGURATIONS.into_iter().filter(own).collect();
+        with_prob(&of_the_paper)
     }
 
     fn samples(&self) -> Vec<Option<usize>> {

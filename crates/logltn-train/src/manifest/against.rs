@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use logltn::{Code, Diagnostic, Diagnostics, Span, did_you_mean, nearest};
+use logltn_learn::metrics::Subject;
 
 use super::reader::{Problems, quoted_list};
 use super::{
@@ -154,7 +155,7 @@ impl<'m> Check<'m> {
                 continue;
             };
             let given = match &sort.individuals {
-                Some(Individuals::Features(file)) => Some(("features", file.span)),
+                Some(Individuals::Features(from)) => Some(("features", from.file.span)),
                 Some(Individuals::LabelFile(file)) => Some(("individuals", file.span)),
                 Some(Individuals::Names(names)) => Some(("individuals", names.span)),
                 None => None,
@@ -535,32 +536,36 @@ impl<'m> Check<'m> {
     fn metrics(&mut self) {
         let evaluate = self.manifest.evaluate.as_ref();
         for metric in evaluate.map_or(&[][..], |evaluate| &evaluate.metrics) {
-            let predicate = &metric.predicate;
-            if !self.theory.predicates.contains_key(&predicate.value) {
-                let known = self.theory.predicates.keys().map(String::as_str);
-                self.unknown(
-                    predicate.span,
-                    (Code::UnknownPredicate, "predicate"),
-                    &predicate.value,
-                    known,
-                );
+            let (of, theory) = (&metric.of, self.theory);
+            let (code, kind, known): (_, _, Vec<&str>) = match metric.kind.subject() {
+                Subject::Predicate => (
+                    Code::UnknownPredicate,
+                    "predicate",
+                    theory.predicates.keys().map(String::as_str).collect(),
+                ),
+                Subject::Function => (
+                    Code::UnknownFunction,
+                    "function",
+                    theory.functions.keys().map(String::as_str).collect(),
+                ),
+                Subject::Table => (
+                    Code::UnknownTable,
+                    "table",
+                    theory.tables.keys().map(String::as_str).collect(),
+                ),
+            };
+            if !known.contains(&of.value.as_str()) {
+                self.unknown(of.span, (code, kind), &of.value, known.iter().copied());
+            }
+            for table in metric.ranking.iter().flat_map(|ranking| &ranking.filter) {
+                if !theory.tables.contains_key(&table.value) {
+                    let known = theory.tables.keys().map(String::as_str);
+                    let kind = (Code::UnknownTable, "table");
+                    self.unknown(table.span, kind, &table.value, known);
+                }
             }
             match &metric.truth {
-                MetricTruth::Rows {
-                    table: Some(table), ..
-                }
-                | MetricTruth::Table(table) => {
-                    if !self.theory.tables.contains_key(&table.value) {
-                        let known = self.theory.tables.keys().map(String::as_str);
-                        self.unknown(
-                            table.span,
-                            (Code::UnknownTable, "table"),
-                            &table.value,
-                            known,
-                        );
-                    }
-                }
-                MetricTruth::Rows { table: None, .. } => {}
+                MetricTruth::Rows(_) | MetricTruth::OwnRows => {}
                 MetricTruth::Labels(sort) => {
                     if !self.theory.sorts.contains_key(&sort.value) {
                         let known = self.theory.sorts.keys().map(String::as_str);

@@ -25,11 +25,22 @@ pub struct Sort {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Individuals {
     /// `features = "points.csv"`: one row of numbers for each.
-    Features(Spanned<PathBuf>),
+    Features(FeatureSource),
     /// `individuals = "classes.csv"`: one label per line.
     LabelFile(Spanned<PathBuf>),
     /// `individuals = ["ann", "bob"]`.
     Names(Spanned<Vec<Spanned<String>>>),
+}
+
+/// `features = "points.csv"`, or some columns of a CSV: `{ file = "people.csv", columns = ["age"], names = "name" }`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FeatureSource {
+    /// The file.
+    pub file: Spanned<PathBuf>,
+    /// The columns that are features, in this order; without, all but that of the names.
+    pub columns: Option<Spanned<Vec<Spanned<String>>>>,
+    /// The column whose values name the individuals.
+    pub names: Option<Spanned<String>>,
 }
 
 /// `labels = { file = "labels.csv", column = "Class" }`.
@@ -77,7 +88,8 @@ impl Sort {
         if features.is_some() {
             one &= at_most_one(problems, &item.path, &[&features, &learnable]);
         }
-        let features = features.map(|item| item.file(problems).map(Individuals::Features));
+        let features =
+            features.map(|item| FeatureSource::read(&item, problems).map(Individuals::Features));
         let individuals = individuals.map(|item| read_individuals(&item, problems));
         let learnable = learnable.map(|item| item.size(problems, MAX_WIDTH));
         let individuals = flatten(features.or(individuals));
@@ -110,6 +122,47 @@ fn read_individuals(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Indi
         );
     }
     Some(Individuals::Names(Spanned::new(names, item.span)))
+}
+
+impl FeatureSource {
+    fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<FeatureSource> {
+        if !item.is_table() {
+            return Some(FeatureSource {
+                file: item.file(problems)?,
+                columns: None,
+                names: None,
+            });
+        }
+        let mut table = item.table(problems, "a file, or a table with `file`")?;
+        let file = table.require(problems, "file", "\"people.csv\"");
+        let columns = table.take("columns");
+        let names = table.take("names");
+        table.finish(problems);
+        let file = file.and_then(|item| item.file(problems));
+        let columns = columns.map(|item| {
+            let what = "an array of columns' names such as [\"age\", \"height\"]";
+            let columns = item.names(problems, what)?;
+            if columns.is_empty() {
+                problems.error(
+                    Code::EmptyValue,
+                    item.span,
+                    format!(
+                        "`{}` is empty: an individual would have no features",
+                        item.path
+                    ),
+                );
+                return None;
+            }
+            Some(Spanned::new(columns, item.span))
+        });
+        let names = names.map(|item| item.string(problems, "a column's name"));
+        let (columns, names) = (flatten(columns), flatten(names));
+        Some(FeatureSource {
+            file: file?,
+            columns: columns?,
+            names: names?,
+        })
+    }
 }
 
 impl Labels {

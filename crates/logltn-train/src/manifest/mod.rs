@@ -13,8 +13,8 @@
 //!     sorts.Point.features = "points.csv"
 //! "#;
 //! let (manifest, _warnings) = Manifest::parse(Source::new("m.toml", text), Path::new("data")).unwrap();
-//! let Some(Individuals::Features(file)) = &manifest.sorts["Point"].individuals else { panic!() };
-//! assert_eq!(manifest.resolve(file), Path::new("data/points.csv"));
+//! let Some(Individuals::Features(from)) = &manifest.sorts["Point"].individuals else { panic!() };
+//! assert_eq!(manifest.resolve(&from.file), Path::new("data/points.csv"));
 //!
 //! let wrong = Source::new("m.toml", "theory = 1\nsemantic = \"logltn\"\n");
 //! let errors = Manifest::parse(wrong, Path::new("data")).unwrap_err();
@@ -43,8 +43,8 @@ use toml::de::DeTable;
 
 pub use against::{SortKind, TheoryNames, check_against};
 pub use axioms::Axiom;
-pub use data::{Individuals, Labels, Param, Sort, Table};
-pub use evaluate::{Evaluate, Metric, MetricTruth};
+pub use data::{FeatureSource, Individuals, Labels, Param, Sort, Table};
+pub use evaluate::{Evaluate, Metric, MetricTruth, Ranking};
 pub use logltn_learn::{
     By, Curve, InputExpr, Length, MetricKind, Moment, Optimizer, Schedule, Schedules, Spanned,
 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use logltn::{Code, Diagnostic};
+use logltn::{Code, Diagnostic, Span};
 use logltn_learn::{InputExpr, Spanned};
 
 use super::Section;
@@ -40,6 +40,15 @@ pub enum Grounding {
     Truth(Spanned<PathBuf>),
     /// `log_truth = "p.csv"`: logs of truth degrees.
     LogTruth(Spanned<PathBuf>),
+    /// `learnable = true`: a logit of its own for each tuple of individuals.
+    Learnable {
+        /// Where this is said.
+        span: Span,
+        /// What each is before training: `initial`, 0 unless said.
+        initial: f64,
+        /// What they mean; a sigmoid unless said.
+        output: Option<Spanned<Output>>,
+    },
     /// Nothing: the program that uses this crate gives the logits (from PyTorch, say).
     Host {
         /// What they mean, if the manifest says so.
@@ -52,7 +61,9 @@ impl Grounding {
     pub fn is_numbers(&self) -> bool {
         match self {
             Grounding::Logits { .. } | Grounding::Truth(_) | Grounding::LogTruth(_) => true,
-            Grounding::Network { .. } | Grounding::Host { .. } => false,
+            Grounding::Network { .. } | Grounding::Learnable { .. } | Grounding::Host { .. } => {
+                false
+            }
         }
     }
 }
@@ -78,10 +89,12 @@ pub struct Function {
 }
 
 /// How a constant is grounded.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Constant {
     /// `row = 3`: an individual of its sort, counted from 0.
     Row(Spanned<u64>),
+    /// `row = "ann"`: an individual with a name.
+    Name(Spanned<String>),
     /// `learnable = 8`: a vector of that length, trained with the networks.
     Learnable(Spanned<usize>),
 }
@@ -90,13 +103,15 @@ impl Predicate {
     pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Predicate> {
         let mut table = item.table(
             problems,
-            "a table with `network`, `logits`, `truth` or `log_truth`",
+            "a table with `network`, `learnable`, `logits`, `truth` or `log_truth`",
         )?;
         let args = table.take("args").map(|item| read_args(&item, problems));
         let network = table.take("network");
         let logits = table.take("logits");
         let truth = table.take("truth");
         let log_truth = table.take("log_truth");
+        let learnable = table.take("learnable");
+        let initial = table.take("initial");
         let output = table.take("output");
         let place = table.span;
         table.finish(problems);
@@ -104,7 +119,7 @@ impl Predicate {
         let one = at_most_one(
             problems,
             &item.path,
-            &[&network, &logits, &truth, &log_truth],
+            &[&network, &learnable, &logits, &truth, &log_truth],
         );
         if let (true, Some(numbers), Some(output)) =
             (one, truth.as_ref().or(log_truth.as_ref()), &output)
@@ -123,6 +138,34 @@ impl Predicate {
                 .help("remove `output`; if the numbers are logits, give them as `logits`"),
             );
         }
+        if let (Some(initial), None) = (&initial, &learnable) {
+            problems.push(
+                initial.key,
+                "no effect",
+                Diagnostic::error(
+                    Code::ConflictingKeys,
+                    format!("`{}` is for a predicate that is `learnable`", initial.path),
+                )
+                .help("add `learnable = true`, or remove `initial`"),
+            );
+        }
+        let learnable = learnable.map(|item| {
+            let learnable = item.boolean(problems)?;
+            if !learnable.value {
+                problems.push(
+                    item.span,
+                    "",
+                    Diagnostic::error(
+                        Code::ValueOutOfRange,
+                        format!("`{}` can only be `true`", item.path),
+                    )
+                    .help("remove it"),
+                );
+                return None;
+            }
+            Some(learnable.span)
+        });
+        let initial = initial.map(|item| item.number(problems));
         let needs_output = network.as_ref().or(logits.as_ref());
         if let (Some(needy), None) = (needs_output, &output) {
             problems.push(
@@ -153,6 +196,12 @@ impl Predicate {
                 );
             }
             Grounding::Network { network, output }
+        } else if let Some(span) = learnable {
+            Grounding::Learnable {
+                span: span?,
+                initial: flatten(initial)?.map_or(0.0, |initial| initial.value),
+                output,
+            }
         } else if let Some(file) = logits {
             Grounding::Logits {
                 file: file?,
@@ -168,6 +217,14 @@ impl Predicate {
         Some(Predicate { args, grounding })
     }
 
+    /// Whether training changes it.
+    pub fn learns(&self) -> bool {
+        matches!(
+            self.grounding,
+            Grounding::Network { .. } | Grounding::Learnable { .. }
+        )
+    }
+
     /// Its network, if it has one of its own or shares one.
     pub fn network(&self) -> Option<&NetworkRef> {
         match &self.grounding {
@@ -180,7 +237,7 @@ impl Predicate {
     pub fn output(&self) -> Option<Spanned<Output>> {
         match &self.grounding {
             Grounding::Network { output, .. } | Grounding::Logits { output, .. } => Some(*output),
-            Grounding::Host { output } => *output,
+            Grounding::Learnable { output, .. } | Grounding::Host { output } => *output,
             Grounding::Truth(_) | Grounding::LogTruth(_) => None,
         }
     }
@@ -216,6 +273,9 @@ impl Constant {
             return None;
         }
         match (row, learnable) {
+            (Some(row), _) if row.is_string() => Some(Constant::Name(
+                row.string(problems, "an individual's name")?,
+            )),
             (Some(row), _) => Some(Constant::Row(row.whole(problems, 0, i64::MAX as u64)?)),
             (_, Some(length)) => Some(Constant::Learnable(length.size(problems, MAX_WIDTH)?)),
             _ => {

@@ -2,8 +2,8 @@
 
 use logltn::theory::{Formula, FormulaKind, PredicateId, Term, TermKind};
 use logltn::{
-    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics,
-    did_you_mean,
+    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlanOptions, Request,
+    Semantics, did_you_mean,
 };
 use logltn_learn::{Evaluated, set_axioms};
 use rustc_hash::FxHashSet;
@@ -20,6 +20,15 @@ struct Answer<'p> {
 impl Project {
     /// The plan of the theory in a semantics.
     pub fn plan(&self, semantics: &Semantics) -> Result<Plan, Diagnostics> {
+        self.plan_with(semantics, &PlanOptions::default())
+    }
+
+    /// The same with options.
+    pub fn plan_with(
+        &self,
+        semantics: &Semantics,
+        options: &PlanOptions,
+    ) -> Result<Plan, Diagnostics> {
         if self.theory().axioms.is_empty() {
             let theory = &self.manifest.theory;
             let error = Diagnostic::error(
@@ -30,7 +39,7 @@ impl Project {
             .help("write at least one: `axiom name: formula`");
             return Err(error.into());
         }
-        let plan = Plan::new(&self.data, &self.outputs, semantics)?;
+        let plan = Plan::new_with(&self.data, &self.outputs, semantics, options)?;
         let unknown = self.unknown_axioms(plan.axioms().iter().map(|a| a.name.as_str()));
         unknown.into_result(plan).map(|(plan, _)| plan)
     }
@@ -174,18 +183,28 @@ impl Project {
         let name = &declared.name;
         let help = "give it by numbers: `logits`, `truth` or `log_truth`";
         match self.manifest.predicates.get(name) {
-            Some(given) if given.network().is_some() => Diagnostic::error(Code::NotTrained, format!(
-                "predicate `{name}` is a network, and its truth is not known before it is trained"
-            ))
+            Some(given) if given.learns() => Diagnostic::error(
+                Code::NotTrained,
+                format!(
+                    "predicate `{name}` is {}, and its truth is not known before it is trained",
+                    match given.network() {
+                        Some(_) => "a network",
+                        None => "learnable",
+                    }
+                ),
+            )
             .at(&self.manifest.source, given.span, "")
             .help(format!(
                 "give the run that trained it, `--run DIR`; or {help}"
             )),
-            _ => Diagnostic::error(Code::NotGrounded, format!("predicate `{name}` is not grounded"))
-                .at(&self.theory().source, declared.span, "")
-                .help(format!(
-                    "add `[predicates.{name}]` to the manifest and {help}"
-                )),
+            _ => Diagnostic::error(
+                Code::NotGrounded,
+                format!("predicate `{name}` is not grounded"),
+            )
+            .at(&self.theory().source, declared.span, "")
+            .help(format!(
+                "add `[predicates.{name}]` to the manifest and {help}"
+            )),
         }
     }
 

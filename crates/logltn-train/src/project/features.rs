@@ -1,9 +1,93 @@
 //! Features: the numbers of the individuals of a data sort.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use logltn_data::{Array, Field, Values};
+use logltn::{Code, Diagnostic, Diagnostics};
+use logltn_data::{Array, CsvFile, Field, Values, read_fields};
 use logltn_learn::Points;
+
+use crate::manifest::FeatureSource;
+
+/// The part of a file that is features.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chosen {
+    /// The columns that are features, in this order; without, all but that of the names.
+    pub columns: Option<Vec<String>>,
+    /// The column whose values name the individuals.
+    pub names: Option<String>,
+}
+
+impl Chosen {
+    pub(super) fn of(source: &FeatureSource) -> Chosen {
+        let columns = source.columns.as_ref();
+        Chosen {
+            columns: columns.map(|c| c.iter().map(|c| c.value.clone()).collect()),
+            names: source.names.as_ref().map(|n| n.value.clone()),
+        }
+    }
+
+    /// The features of a file.
+    pub(super) fn read(&self, path: &Path) -> Result<Vec<Field>, Diagnostics> {
+        if *self == Chosen::default() {
+            return read_fields(path);
+        }
+        let file = self.csv(path)?;
+        let names = match &self.names {
+            Some(names) => Some(file.column_index(names)?),
+            None => None,
+        };
+        let columns: Vec<usize> = match &self.columns {
+            None => (0..file.columns().len())
+                .filter(|i| Some(*i) != names)
+                .collect(),
+            Some(columns) => {
+                let mut wrong = Diagnostics::new();
+                let mut found = Vec::new();
+                for column in columns {
+                    match file.column_index(column) {
+                        Ok(index) => found.push(index),
+                        Err(unknown) => wrong.push(unknown),
+                    }
+                }
+                wrong.into_result(found)?.0
+            }
+        };
+        if columns.is_empty() {
+            let what = format!("{}: there is no column but that of the names", file.name());
+            return Err(Diagnostic::error(Code::NoFeatures, what)
+                .help("individuals without features are given as `individuals`")
+                .into());
+        }
+        Ok(vec![Field {
+            name: None,
+            array: file.numbers(&columns)?,
+        }])
+    }
+
+    /// The names of the individuals, if they have some.
+    pub(super) fn read_names(&self, path: &Path) -> Result<Option<Vec<String>>, Diagnostics> {
+        let Some(names) = &self.names else {
+            return Ok(None);
+        };
+        let file = self.csv(path)?;
+        file.names(file.column_index(names)?).map(Some)
+    }
+
+    fn csv(&self, path: &Path) -> Result<CsvFile, Diagnostics> {
+        let name = path.display().to_string();
+        if name.to_lowercase().ends_with(".csv") {
+            return CsvFile::read(path);
+        }
+        let key = match &self.columns {
+            Some(_) => "columns",
+            None => "names",
+        };
+        let what = format!("{name}: `{key}` are of CSV files, and this is none");
+        Err(Diagnostic::error(Code::UnknownFormat, what)
+            .help("the arrays of a file are fields: `inputs = [\"x.position\"]` chooses among them")
+            .into())
+    }
+}
 
 /// The features of all individuals of a sort, every field of an individual after the other.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +168,8 @@ pub fn scaled(array: &Array) -> Vec<f64> {
 pub struct FeatureFile {
     /// Where it is.
     pub path: PathBuf,
+    /// What of it is features.
+    pub chosen: Chosen,
     /// How many individuals it has.
     pub rows: usize,
     /// The fields, of which a file without names has one.
@@ -107,9 +193,10 @@ impl FieldShape {
 }
 
 impl FeatureFile {
-    pub(super) fn of(path: PathBuf, fields: &[Field]) -> FeatureFile {
+    pub(super) fn of(path: PathBuf, chosen: Chosen, fields: &[Field]) -> FeatureFile {
         FeatureFile {
             path,
+            chosen,
             rows: fields.first().map_or(0, |f| f.array.rows()),
             fields: fields
                 .iter()
@@ -150,7 +237,7 @@ mod tests {
         let features = Features::of(&fields);
         assert_eq!((features.width, features.rows()), (3, 2));
         assert_eq!(features.values, [0.0, 1.0, -1.0, 0.2, 0.0, 7.5]);
-        let file = FeatureFile::of(PathBuf::from("x.npz"), &fields);
+        let file = FeatureFile::of(PathBuf::from("x.npz"), Chosen::default(), &fields);
         assert_eq!((file.width(), file.rows), (3, 2));
         assert_eq!(file.fields[0].shape, [1, 2]);
     }

@@ -61,6 +61,10 @@ impl Project {
                     Grounding::Network { network, .. } => {
                         Ground::Network(self.behind(network, given.args.as_ref()))
                     }
+                    Grounding::Learnable { initial, span, .. } => Ground::Learnable {
+                        initial: *initial,
+                        place: Place::new(&manifest.source, *span),
+                    },
                     _ => Ground::Host,
                 },
                 None => Ground::Host,
@@ -71,9 +75,9 @@ impl Project {
             Some(self.behind(given.network.as_ref()?, given.args.as_ref()))
         });
         let constants = theory.constants.iter().map(|constant| {
-            match manifest.constants.get(&constant.name)?.value {
+            match &manifest.constants.get(&constant.name)?.value {
                 Constant::Learnable(width) => Some(width.value),
-                Constant::Row(_) => None,
+                Constant::Row(_) | Constant::Name(_) => None,
             }
         });
         let networks = manifest.networks.iter();

@@ -33,12 +33,12 @@ use std::path::Path;
 use logltn::theory::{ColumnSort, SortId, SortKind};
 use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, Output, Theory};
 use logltn_data::problems::Problems;
-use logltn_data::{CsvFile, Field, read_fields};
+use logltn_data::{CsvFile, Field};
 use logltn_learn::{Distance, distances};
 
 use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
 
-pub use features::{FeatureFile, Features, FieldShape, scaled};
+pub use features::{Chosen, FeatureFile, Features, FieldShape, scaled};
 pub use numbers::NumberTable;
 
 use cells::Cells;
@@ -98,7 +98,8 @@ impl Project {
         let known = |sort: SortId| {
             let sort = &theory[sort];
             sort.kind != SortKind::Data
-                || features.files.contains_key(&sort.name)
+                || (features.files.contains_key(&sort.name)
+                    && features.files[&sort.name].chosen.names.is_some() != sort.labels.is_empty())
                 || is_read(&manifest, &theory, &sort.name)
         };
         let cells: Vec<Cells<'_>> = (theory.sorts.iter().enumerate())
@@ -142,9 +143,9 @@ impl Project {
         let Some(file) = self.feature_file(sort) else {
             return Ok(Vec::new());
         };
-        let fields = read_fields(&file.path)?;
+        let fields = file.chosen.read(&file.path)?;
         let name = &self.theory()[sort].name;
-        if FeatureFile::of(file.path.clone(), &fields) != *file {
+        if FeatureFile::of(file.path.clone(), file.chosen.clone(), &fields) != *file {
             return Err(Diagnostic::error(
                 Code::FileChanged,
                 format!(

@@ -1,7 +1,7 @@
 //! Params and constants: the numbers and the individuals that a theory leaves to its manifest.
 
-use logltn::theory::SortId;
-use logltn::{Code, ConstantData, Data, Diagnostic, Theory};
+use logltn::theory::{Sort, SortId, SortKind};
+use logltn::{Code, ConstantData, Data, Diagnostic, Theory, did_you_mean};
 use logltn_learn::percentile;
 
 use super::features::Features;
@@ -90,9 +90,35 @@ pub(super) fn read_constants(
         };
         let sort = &theory[declared.sort].name;
         let is = match &given.value {
+            Constant::Name(name) => {
+                if !known(declared.sort) {
+                    continue;
+                }
+                match individual_named(&theory[declared.sort], &declared.name, name) {
+                    Ok(index) => ConstantData::Row(index),
+                    Err(error) => {
+                        report.push(name.span, "no such individual", error);
+                        continue;
+                    }
+                }
+            }
             Constant::Row(row) => {
                 let size = data.size(declared.sort);
                 if !known(declared.sort) {
+                    continue;
+                }
+                let names = &theory[declared.sort].labels;
+                if let Some(first) = names.first() {
+                    let meant = names.get(row.value as usize).unwrap_or(first);
+                    report.push(
+                        row.span,
+                        "expected a name",
+                        Diagnostic::error(Code::WrongType, format!(
+                            "`constants.{}`: the individuals of sort `{sort}` have names and are written by name only",
+                            declared.name
+                        ))
+                        .help(format!("write `row = \"{meant}\"`")),
+                    );
                     continue;
                 }
                 if row.value >= size as u64 {
@@ -120,6 +146,26 @@ pub(super) fn read_constants(
         let set = data.set_constant(&declared.name, is);
         report.read(given.span, set);
     }
+}
+
+fn individual_named(
+    sort: &Sort,
+    constant: &str,
+    name: &Spanned<String>,
+) -> Result<u32, Diagnostic> {
+    let at = sort.labels.iter().position(|label| *label == name.value);
+    at.map(|at| at as u32).ok_or_else(|| {
+        let (known, what) = (&sort.name, &name.value);
+        let error = Diagnostic::error(
+            Code::UnknownIndividual,
+            format!("`constants.{constant}`: there is no individual `{what}` of sort `{known}`"),
+        );
+        match (sort.labels.is_empty(), sort.kind) {
+            (_, SortKind::Range(..)) => error.help("its individuals are integers"),
+            (true, _) => error.help("its individuals have no names: write `row = 0` for the first"),
+            _ => error.maybe_help(did_you_mean(what, sort.labels.iter().map(String::as_str))),
+        }
+    })
 }
 
 /// A learnable constant goes where the other individuals of its sort go, and so must be as long.

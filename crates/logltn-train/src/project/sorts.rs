@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use logltn::Labels;
-use logltn_data::{read_fields, read_individuals};
+use logltn_data::{index_column, read_individuals};
 
-use super::features::{FeatureFile, Features};
+use super::features::{Chosen, FeatureFile, Features};
 use super::report::Report;
 use crate::manifest::Individuals;
 
@@ -25,7 +25,22 @@ pub(super) fn read_labels(report: &mut Report<'_>) -> Labels {
             Some(Individuals::Names(names)) => {
                 labels.insert(name, names.iter().map(|n| n.value.clone()).collect());
             }
-            Some(Individuals::Features(_)) | None => {}
+            Some(Individuals::Features(from)) => {
+                let read = Chosen::of(from).read_names(&manifest.resolve(&from.file));
+                match read {
+                    Ok(Some(found)) => labels.insert(name, found),
+                    Ok(None) => {}
+                    // What is wrong with the file is said when its features are read, if that says it too.
+                    Err(found) => {
+                        labels.insert_unreadable(name);
+                        if Chosen::of(from).read(&manifest.resolve(&from.file)).is_ok() {
+                            let place = from.names.as_ref().map_or(from.file.span, |n| n.span);
+                            report.file(place, found);
+                        }
+                    }
+                }
+            }
+            None => {}
         }
     }
     for path in &manifest.broken {
@@ -52,17 +67,24 @@ pub(super) fn read_features(report: &mut Report<'_>, keep: &BTreeSet<String>) ->
     let manifest = report.manifest;
     let mut found = FeatureSorts::default();
     for (name, sort) in &manifest.sorts {
-        let Some(Individuals::Features(file)) = &sort.individuals else {
+        let Some(Individuals::Features(from)) = &sort.individuals else {
             continue;
         };
-        let path = manifest.resolve(file);
-        let Some(fields) = report.read(file.span, read_fields(&path)) else {
+        let path = manifest.resolve(&from.file);
+        let chosen = Chosen::of(from);
+        let Some(fields) = report.read(from.file.span, chosen.read(&path)) else {
             continue;
         };
+        // Columns that were chosen are meant.
+        if let ([only], None, None) = (fields.as_slice(), &from.columns, &from.names)
+            && let Some(warning) = index_column(&path, &only.array)
+        {
+            report.push(from.file.span, "read from here", warning);
+        }
         if keep.contains(name) {
             found.values.insert(name.clone(), Features::of(&fields));
         }
-        let file = FeatureFile::of(path, &fields);
+        let file = FeatureFile::of(path, chosen, &fields);
         found.files.insert(name.clone(), file);
     }
     found

@@ -16,6 +16,9 @@ pub struct RunInfo {
     pub seed: u64,
     /// The name of the semantics.
     pub semantics: String,
+    /// Whether the truths of its records are logs. Runs of older programs do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logs: Option<bool>,
     /// The versions of the programs involved, by name.
     pub versions: BTreeMap<String, String>,
     /// The command line, word by word.

@@ -18,7 +18,8 @@ pub(super) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
     let mut files = Vec::new();
     for sort in manifest.sorts.values() {
         match &sort.individuals {
-            Some(Individuals::Features(path) | Individuals::LabelFile(path)) => files.push(path),
+            Some(Individuals::Features(from)) => files.push(&from.file),
+            Some(Individuals::LabelFile(path)) => files.push(path),
             Some(Individuals::Names(_)) | None => {}
         }
     }
@@ -28,7 +29,7 @@ pub(super) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
             Grounding::Logits { file, .. } | Grounding::Truth(file) | Grounding::LogTruth(file) => {
                 files.push(file)
             }
-            Grounding::Network { .. } | Grounding::Host { .. } => {}
+            Grounding::Network { .. } | Grounding::Learnable { .. } | Grounding::Host { .. } => {}
         }
     }
     files.extend(start::of(manifest).map(|start| &start.run));
@@ -40,8 +41,8 @@ pub(super) fn measured_against(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
     let labels = (manifest.sorts.values()).filter_map(|sort| Some(&sort.labels.as_ref()?.file));
     let metrics = manifest.evaluate.iter().flat_map(|e| &e.metrics);
     let rows = metrics.filter_map(|metric| match &metric.truth {
-        MetricTruth::Rows { file, .. } => Some(file),
-        MetricTruth::Table(_) | MetricTruth::Labels(_) => None,
+        MetricTruth::Rows(file) => Some(file),
+        MetricTruth::OwnRows | MetricTruth::Labels(_) => None,
     });
     labels.chain(rows).collect()
 }

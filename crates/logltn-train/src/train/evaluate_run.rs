@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use logltn::{Code, Diagnostic, Diagnostics, Parameters, Semantics};
-use logltn_learn::{Evaluated, Model, State, same_model};
+use logltn_learn::{Evaluated, Measures, Model, State, same_model};
 
 use crate::project::Project;
 use crate::run_directory::RunDirectory;
@@ -13,7 +13,7 @@ use crate::run_directory::RunDirectory;
 ///
 /// Networks run in single precision as in training; the logic above them, and predicates given by numbers,
 /// in double precision. Tables with batches are looked at whole. With `gradients`, the derivatives by the
-/// numbers of predicates given by numbers come too.
+/// numbers of predicates given by numbers come too. Beside the axioms are the metrics of the manifest, by name.
 ///
 /// What the run was trained with is compared with the project: another activation or input would make nonsense of its
 /// weights. Of a run that has no record of it, a warning says so.
@@ -26,18 +26,25 @@ pub fn evaluate_run(
     semantics: &Semantics,
     parameters: &Parameters,
     gradients: bool,
-) -> Result<Evaluated, Diagnostics> {
+) -> Result<(Evaluated, Vec<(String, f64)>), Diagnostics> {
     let weights = weights_of(folder)?;
+    let metrics = project.metrics()?;
     let unknown = compare(project, folder)?;
+    let mut values = Vec::new();
     let mut evaluated = project.evaluate_with(semantics, parameters, gradients, |engine| {
         let knowledge = project.knowledge()?;
         let mut model = Model::new(&knowledge, 0)?;
         model.attach(&knowledge, engine)?;
+        let mut measures = Measures::new(&knowledge, &metrics)?;
+        measures.prepare(&knowledge, &mut model)?;
         (model.restore(&weights)).map_err(|errors| with_help(errors, folder))?;
-        model.evaluate(engine)
+        model.evaluate(engine)?;
+        // Measuring uses the networks' rows, so it comes last.
+        values = measures.measure(&knowledge, &mut model)?;
+        Ok(())
     })?;
     evaluated.warnings.extend(unknown);
-    Ok(evaluated)
+    Ok((evaluated, values))
 }
 
 /// Compares a project with what a run was trained with; a warning if that is not known.

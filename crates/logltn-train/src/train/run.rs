@@ -40,7 +40,7 @@ pub struct RunOptions {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Outcome {
     /// All steps are done.
     Finished {
@@ -48,6 +48,8 @@ pub enum Outcome {
         last: Option<StepRecord>,
         /// The last value of each metric.
         metrics: Vec<(String, f64)>,
+        /// What to say if no weight has moved, because not one step had a gradient.
+        nothing_moved: Option<Diagnostic>,
     },
     /// It had been finished before; nothing was done.
     AlreadyFinished,
@@ -116,6 +118,13 @@ pub fn run(
     info.updated = utc_time(SystemTime::now());
     match &result {
         Ok(Outcome::Interrupted { .. }) => info.status = RunStatus::Interrupted,
+        Ok(Outcome::Finished {
+            nothing_moved: Some(error),
+            ..
+        }) => {
+            info.status = RunStatus::Finished;
+            info.reason = error.message().to_string();
+        }
         Ok(_) => info.status = RunStatus::Finished,
         Err(errors) => {
             info.status = RunStatus::Failed;
@@ -135,6 +144,7 @@ fn describe(trainer: &Trainer, directory: &RunDirectory, options: &RunOptions) -
         title: options.title.clone(),
         seed: trainer.seed(),
         semantics: trainer.semantics().to_string(),
+        logs: Some(trainer.semantics().sat_is_log()),
         versions: [("logltn".to_string(), env!("CARGO_PKG_VERSION").to_string())].into(),
         command: options.command.clone(),
         started: now.clone(),
@@ -187,7 +197,9 @@ fn steps(
             step_time: begun.elapsed().as_secs_f64(),
         };
         let every = trainer.checkpoint_every();
-        if step.step == 1 || step.step.is_multiple_of(10 * every) {
+        // Early, so that it can be stopped, and again: what is odd at first may come right.
+        let early = step.step == 1 || step.step == 10 || (step.step < 10 && trainer.is_done());
+        if early || step.step.is_multiple_of(10 * every) {
             for warning in trainer.balance().iter() {
                 watch.warning(warning);
             }
@@ -213,5 +225,25 @@ fn steps(
         events.sync()?;
     }
     directory.write_weights(&trainer.weights())?;
-    Ok(Outcome::Finished { last, metrics })
+    // A theory that is wholly true has nothing to teach either.
+    let satisfied = |record: &StepRecord| trainer.semantics().degree(record.sat) == 1.0;
+    let nothing_moved = match last.as_ref().is_some_and(satisfied) || had_a_gradient(directory)? {
+        true => None,
+        false => trainer.nothing_moved(),
+    };
+    Ok(Outcome::Finished {
+        last,
+        metrics,
+        nothing_moved,
+    })
+}
+
+/// Whether some step of the run had one; as a rule the first.
+fn had_a_gradient(directory: &RunDirectory) -> Result<bool, Diagnostics> {
+    for record in directory.records()? {
+        if record?.gradient_norm != 0.0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -105,6 +105,7 @@ pub struct Request {
     pub arity: usize,
     rows: usize,
     individuals: Vec<u32>,
+    numbers: Arc<[f64]>,
 }
 
 impl Request {
@@ -118,7 +119,20 @@ impl Request {
         &self.individuals
     }
 
-    /// The individuals of a row, by their indexes in their sorts.
+    /// The value of a leaf that is an [`ArgumentShape::Number`].
+    ///
+    /// # Panics
+    /// If it is no such leaf of a row.
+    pub fn number(&self, leaf: u32) -> f64 {
+        self.numbers[leaf as usize]
+    }
+
+    /// The values of all leaves that are numbers: [`Request::number`] looks them up here.
+    pub fn numbers(&self) -> &[f64] {
+        &self.numbers
+    }
+
+    /// The individuals of a row, by their indexes in their sorts; for numbers see [`Request::number`].
     pub fn row(&self, row: usize) -> &[u32] {
         &self.individuals[row * self.arity..(row + 1) * self.arity]
     }
@@ -206,7 +220,12 @@ impl<T: Real> Engine<T> {
                 arity: r.extents.len(),
                 rows: 0,
                 individuals: Vec::new(),
+                numbers: Arc::clone(plan.data.numbers()),
             }));
+        // A call may have brought more.
+        for request in &mut self.requests {
+            request.numbers = Arc::clone(plan.data.numbers());
+        }
         self.ground.literals.resize(count, Literals::default());
         self.numbers.resize(count, Vec::new());
         self.gradients.resize(count, Vec::new());

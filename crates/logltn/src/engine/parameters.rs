@@ -78,7 +78,8 @@ impl<T: Real> Engine<T> {
         let mut changed = false;
         for (settings, own) in self.settings.iter_mut().zip(&self.own) {
             let now = Settings::new(&own.over(parameters), eps);
-            changed |= clause::powers_are_tame(&now) != clause::powers_are_tame(settings);
+            let same = (now.p, now.p_forall) == (settings.p, settings.p_forall);
+            changed |= !same && clause::powers_are_tame(&now) != clause::powers_are_tame(settings);
             *settings = now;
         }
         changed

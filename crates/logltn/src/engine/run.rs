@@ -77,7 +77,6 @@ pub(super) struct Lane<T> {
     /// By level: the parent block's stamp for which this level's only block is still there.
     pub(super) resident: Vec<u64>,
     scratch: Vec<T>,
-    taken: Vec<Vec<T>>,
     /// The two halves of an equivalence, and what their conjunction keeps for its derivatives.
     halves: [Vec<T>; 2],
     by_halves: Vec<Vec<T>>,
@@ -335,20 +334,6 @@ impl<T: Real> Run<'_, '_, T> {
         self.lane.derivatives[node.level][node.buffer] = derivatives;
     }
 
-    /// The derivatives of several nodes at once, in a list that is kept for the next time.
-    fn take_all_derivatives(&mut self, nodes: &[usize]) -> Vec<Vec<T>> {
-        let mut taken = std::mem::take(&mut self.lane.taken);
-        taken.extend(nodes.iter().map(|n| self.take_derivatives(*n)));
-        taken
-    }
-
-    fn put_all_derivatives(&mut self, nodes: &[usize], mut taken: Vec<Vec<T>>) {
-        for (node, derivatives) in nodes.iter().zip(taken.drain(..)) {
-            self.put_derivatives(*node, derivatives);
-        }
-        self.lane.taken = taken;
-    }
-
     // --- forward --------------------------------------------------------------------------------
 
     /// Computes the values of a node for the current block of its level.
@@ -483,61 +468,58 @@ impl<T: Real> Run<'_, '_, T> {
 
     fn forward_connective(&mut self, connective: &Connection<T>, node: usize, members: &[usize]) {
         members.iter().for_each(|m| self.forward(*m));
+        if connective.laws.wants_complements {
+            self.find_complements(members);
+        }
         let len = self.len(node);
-        let complements = self.complements(connective.laws.wants_complements, members);
         let mut out = self.take_values(node);
-        let mut scratch = std::mem::take(&mut self.lane.scratch);
-        // What the operator keeps for the members' derivatives stands where those will.
-        let mut slopes = self.take_all_derivatives(members);
+        let (level, buffers) = self.side_by_side(members);
+        let lane = &mut *self.lane;
         let operands = Members {
-            values: &|k| self.values(members[k]),
-            complements: &complements,
+            values: &lane.values[level][buffers.clone()],
+            len,
+            complements: &lane.complements,
         };
+        // What the operator keeps for the members' derivatives stands where those will.
         let to = Forward {
-            slopes: &mut slopes,
+            slopes: &mut lane.derivatives[level][buffers],
             out: &mut out[..len],
-            scratch: &mut scratch[..len],
+            scratch: &mut lane.scratch[..len],
         };
         (connective.forward)(self.settings, operands, to);
-        self.put_all_derivatives(members, slopes);
-        self.lane.scratch = scratch;
         self.put_values(node, out);
-        self.lane.complements = complements;
     }
 
-    /// The complements of some nodes of one level, if they are wanted: for a literal its negation.
-    fn complements(&mut self, wanted: bool, nodes: &[usize]) -> Vec<Vec<T>> {
+    /// The level and the buffers of a connective's members.
+    fn side_by_side(&self, members: &[usize]) -> (usize, std::ops::Range<usize>) {
+        let first = &self.exec.nodes[members[0]];
+        (first.level, first.buffer..first.buffer + members.len())
+    }
+
+    /// The complements of some nodes of one level: for a literal its negation.
+    fn find_complements(&mut self, nodes: &[usize]) {
         let mut all = std::mem::take(&mut self.lane.complements);
-        if wanted {
-            all.resize_with(all.len().max(nodes.len()), Vec::new);
-            for (out, &node) in all.iter_mut().zip(nodes) {
-                out.resize(self.len(node), T::ZERO);
-                match self.exec.nodes[node].kind {
-                    NodeKind::Literal {
-                        request, negated, ..
-                    } => self.gather_from(node, request, !negated, out, |out, x| *out = x),
-                    _ => operators::complements(self.values(node), out),
-                }
+        all.resize_with(all.len().max(nodes.len()), Vec::new);
+        let by_complements = &mut self.lane.by_complements;
+        by_complements.resize_with(all.len(), Vec::new);
+        for (k, &node) in nodes.iter().enumerate() {
+            let len = self.len(node);
+            all[k].resize(len, T::ZERO);
+            self.lane.by_complements[k].resize(len, T::ZERO);
+            match self.exec.nodes[node].kind {
+                NodeKind::Literal {
+                    request, negated, ..
+                } => self.gather_from(node, request, !negated, &mut all[k], |out, x| *out = x),
+                _ => operators::complements(self.values(node), &mut all[k]),
             }
         }
-        all
-    }
-
-    /// Buffers for the derivatives by complements of some nodes, if they are wanted.
-    fn take_by_complements(&mut self, wanted: bool, nodes: &[usize]) -> Vec<Vec<T>> {
-        let mut all = std::mem::take(&mut self.lane.by_complements);
-        if wanted {
-            all.resize_with(all.len().max(nodes.len()), Vec::new);
-            for (by, &node) in all.iter_mut().zip(nodes) {
-                by.resize(self.len(node), T::ZERO);
-            }
-        }
-        all
+        self.lane.complements = all;
     }
 
     /// Hands the derivatives by complements on: to the literals' negations, or to what they are the complements of.
-    fn hand_on_complements(&mut self, wanted: bool, nodes: &[usize], by: Vec<Vec<T>>) {
-        for (by, &node) in by.iter().zip(nodes).filter(|_| wanted) {
+    fn hand_on_complements(&mut self, nodes: &[usize]) {
+        let all = std::mem::take(&mut self.lane.by_complements);
+        for (by, &node) in all.iter().zip(nodes) {
             match self.exec.nodes[node].kind {
                 NodeKind::Literal {
                     request, negated, ..
@@ -549,7 +531,7 @@ impl<T: Real> Run<'_, '_, T> {
                 }
             }
         }
-        self.lane.by_complements = by;
+        self.lane.by_complements = all;
     }
 
     /// Both implications, and their conjunction.
@@ -568,7 +550,8 @@ impl<T: Real> Run<'_, '_, T> {
         (implies.forward)(settings, [x, y], &mut halves[0]);
         (implies.forward)(settings, [y, x], &mut halves[1]);
         let members = Members {
-            values: &|k: usize| halves[k].as_slice(),
+            values: &halves,
+            len,
             complements: &[],
         };
         let to = Forward {
@@ -594,7 +577,8 @@ impl<T: Real> Run<'_, '_, T> {
         let by = self.take_derivatives(node);
         let (mut by_a, mut by_b) = (self.take_derivatives(a), self.take_derivatives(b));
         let members = Members {
-            values: &|k: usize| halves[k].as_slice(),
+            values: &halves,
+            len,
             complements: &[],
         };
         let to = Backward {
@@ -652,26 +636,25 @@ impl<T: Real> Run<'_, '_, T> {
     }
 
     fn accumulate(&mut self, forall: bool, level: usize, body: usize, states: &mut [State]) {
-        let len = self.lane.blocks.block(level).len;
         let aggregation = self.shared.aggregation(forall);
-        let complements = self.complements(aggregation.laws.wants_complements, &[body]);
-        let mut work = self.take_derivatives(body);
-        let mut scratch = std::mem::take(&mut self.lane.scratch);
+        if aggregation.laws.wants_complements {
+            self.find_complements(&[body]);
+        }
+        let buffer = self.buffer(body);
+        let lane = &mut *self.lane;
+        let bindings = lane.blocks.block(level);
         let block = Block {
-            values: self.values(body),
-            complements: complements.first().map_or(&[], |c| c),
-            segments: &self.lane.blocks.block(level).segments,
+            values: &lane.values[level][buffer][..bindings.len],
+            complements: lane.complements.first().map_or(&[], |c| c),
+            segments: &bindings.segments,
             weights: None,
         };
         let to = Accumulated {
             states,
-            work: &mut work[..len],
-            scratch: &mut scratch[..len],
+            work: &mut lane.derivatives[level][buffer][..bindings.len],
+            scratch: &mut lane.scratch[..bindings.len],
         };
         aggregation.accumulate(self.aggregators, block, to);
-        self.lane.scratch = scratch;
-        self.put_derivatives(body, work);
-        self.lane.complements = complements;
     }
 
     // --- backward -------------------------------------------------------------------------------
@@ -782,29 +765,30 @@ impl<T: Real> Run<'_, '_, T> {
     }
 
     fn backward_connective(&mut self, connective: &Connection<T>, node: usize, members: &[usize]) {
+        let wants_complements = connective.laws.wants_complements;
+        if wants_complements {
+            self.find_complements(members);
+        }
         let len = self.len(node);
-        let wanted = connective.laws.wants_complements;
-        let complements = self.complements(wanted, members);
-        let mut by_complements = self.take_by_complements(wanted, members);
         let by = self.take_derivatives(node);
-        let mut scratch = std::mem::take(&mut self.lane.scratch);
-        let mut slopes = self.take_all_derivatives(members);
+        let (level, buffers) = self.side_by_side(members);
+        let lane = &mut *self.lane;
         let operands = Members {
-            values: &|k| self.values(members[k]),
-            complements: &complements,
+            values: &lane.values[level][buffers.clone()],
+            len,
+            complements: &lane.complements,
         };
         let to = Backward {
             by: &by[..len],
-            slopes: &mut slopes,
-            by_complements: &mut by_complements,
-            scratch: &mut scratch[..len],
+            slopes: &mut lane.derivatives[level][buffers],
+            by_complements: &mut lane.by_complements,
+            scratch: &mut lane.scratch[..len],
         };
         (connective.backward)(self.settings, operands, to);
-        self.put_all_derivatives(members, slopes);
-        self.lane.scratch = scratch;
-        self.lane.complements = complements;
         self.put_derivatives(node, by);
-        self.hand_on_complements(wanted, members, by_complements);
+        if wants_complements {
+            self.hand_on_complements(members);
+        }
         members.iter().for_each(|m| self.backward(*m));
     }
 
@@ -842,32 +826,32 @@ impl<T: Real> Run<'_, '_, T> {
         by: &dyn Fn(usize) -> f64,
         fresh: bool,
     ) {
-        let len = self.lane.blocks.block(level).len;
         let aggregation = self.shared.aggregation(forall);
-        let wanted = aggregation.laws.wants_complements;
-        let complements = self.complements(wanted, &[body]);
-        let mut by_complements = self.take_by_complements(wanted, &[body]);
-        let mut out = self.take_derivatives(body);
-        let mut scratch = std::mem::take(&mut self.lane.scratch);
+        let wants_complements = aggregation.laws.wants_complements;
+        if wants_complements {
+            self.find_complements(&[body]);
+        }
+        let buffer = self.buffer(body);
+        let lane = &mut *self.lane;
+        let bindings = lane.blocks.block(level);
         let block = Block {
-            values: self.values(body),
-            complements: complements.first().map_or(&[], |c| c),
-            segments: &self.lane.blocks.block(level).segments,
+            values: &lane.values[level][buffer][..bindings.len],
+            complements: lane.complements.first().map_or(&[], |c| c),
+            segments: &bindings.segments,
             weights: None,
         };
         let to = Slopes {
             states,
             by,
             fresh,
-            out: &mut out[..len],
-            by_complements: by_complements.first_mut().map_or(&mut [], |by| by),
-            scratch: &mut scratch[..len],
+            out: &mut lane.derivatives[level][buffer][..bindings.len],
+            by_complements: lane.by_complements.first_mut().map_or(&mut [], |by| by),
+            scratch: &mut lane.scratch[..bindings.len],
         };
         (aggregation.slopes)(self.aggregators, block, to);
-        self.lane.scratch = scratch;
-        self.put_derivatives(body, out);
-        self.lane.complements = complements;
-        self.hand_on_complements(wanted, &[body], by_complements);
+        if wants_complements {
+            self.hand_on_complements(&[body]);
+        }
     }
 }
 

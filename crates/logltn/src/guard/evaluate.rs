@@ -179,8 +179,8 @@ impl<'a> Scope<'a> {
             },
             TermKind::Individual(_, index) => *index,
             TermKind::Constant(id) => self.data.constant_index(*id),
-            // The resolver lets no function into a guard.
-            TermKind::Apply(..) => u32::MAX,
+            // The resolver lets neither into a guard.
+            TermKind::Number(_) | TermKind::Apply(..) => u32::MAX,
         }
     }
 
@@ -192,7 +192,7 @@ impl<'a> Scope<'a> {
             },
             TermKind::Individual(sort, _) => Some(*sort),
             TermKind::Constant(id) => Some(self.theory()[*id].sort),
-            TermKind::Apply(..) => None,
+            TermKind::Number(_) | TermKind::Apply(..) => None,
         }
     }
 

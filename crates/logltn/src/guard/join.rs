@@ -376,7 +376,7 @@ fn mark(place: usize) -> char {
 }
 
 /// A description with the names of the variables that an axiom has.
-pub(crate) fn with_names(description: &str, names: &[String]) -> String {
+pub(crate) fn with_names(description: &str, names: &[&str]) -> String {
     let place = |c: char| names.iter().enumerate().find(|(i, _)| mark(*i) == c);
     let mut out = String::with_capacity(description.len());
     for c in description.chars() {

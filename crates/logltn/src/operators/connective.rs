@@ -7,14 +7,17 @@ use crate::vector::Real;
 /// The operands of a connective, two or more, each with a value per binding of a block.
 #[derive(Clone, Copy)]
 pub(crate) struct Members<'a, T> {
-    pub values: &'a dyn Fn(usize) -> &'a [T],
+    /// At least as long as the block.
+    pub values: &'a [Vec<T>],
+    /// The bindings of the block.
+    pub len: usize,
     /// Their [complements](super::complement), for an operator that wants them.
     pub complements: &'a [Vec<T>],
 }
 
 impl<'a, T> Members<'a, T> {
     pub fn values(&self, member: usize) -> &'a [T] {
-        (self.values)(member)
+        &self.values[member][..self.len]
     }
 }
 

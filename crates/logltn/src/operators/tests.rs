@@ -217,7 +217,8 @@ fn connect(connection: &Connection<f64>, members: &[f64]) -> (f64, Vec<f64>) {
         })
         .collect();
     let operands = Members {
-        values: &|k: usize| columns[k].as_slice(),
+        values: &columns,
+        len: 1,
         complements: &complements,
     };
     let (mut slopes, mut by_complements) = (vec![vec![0.0]; n], vec![vec![0.0]; n]);

@@ -162,8 +162,8 @@ pub(super) fn lower_all(
     };
     let lowered = programs.into_iter().zip(others);
     let lowered = lowered.map(|(program, (axiom, forms))| Lowered {
+        program: lower.apply(program, axiom.axiom),
         axiom,
-        program: lower.apply(program),
         forms,
     });
     lowered.collect()
@@ -199,7 +199,7 @@ pub(super) fn ground_member(
             always: options.always,
             rewrites: &mut rewrites,
         };
-        normal = narrow.apply(normal);
+        narrow.apply(&mut normal);
     }
     keep(&normal);
     if options.eliminate && semantics.and_distributes_over_exists() {
@@ -211,7 +211,7 @@ pub(super) fn ground_member(
             lists: &mut shared.lists,
             around: Vec::new(),
         };
-        normal = eliminate.apply(normal)?;
+        eliminate.apply(&mut normal)?;
     }
     keep(&normal);
     let mut program = ground::ground(scope, problem.outputs, shared, normal)?;

@@ -7,8 +7,7 @@ use crate::theory::*;
 
 /// About how many operations a formula takes for one binding of the variables around it.
 pub(super) fn work(scope: &Scope, normal: &Normal) -> f64 {
-    let children = || normal.children().into_iter();
-    let inside = || deep(|| children().map(|c| work(scope, c)).sum::<f64>());
+    let inside = || deep(|| normal.children().map(|c| work(scope, c)).sum::<f64>());
     match &normal.kind {
         Kind::Constant(_) | Kind::Not(_) | Kind::And(_) | Kind::Log(_) => inside(),
         Kind::Literal { .. } => 2.0,

@@ -9,7 +9,6 @@
 //! A variable can go only together with those that the guard ties to it, and only if the guard leaves
 //! something: then each binding of the others has as many bindings of it.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::Rewrite;
@@ -17,6 +16,7 @@ use super::cost::work;
 use super::ground::groups;
 use super::normal::{Kind, Normal};
 use crate::guard::{Join, Scope, conjuncts, free_variables};
+use crate::recursion::deep;
 use crate::semantics::Semantics;
 use crate::source::Span;
 use crate::theory::*;
@@ -43,13 +43,12 @@ struct Part {
 }
 
 impl Narrow<'_> {
-    /// The formula with every quantifier in narrower parts where that is exact and cheaper.
-    pub fn apply(&mut self, normal: Normal) -> Normal {
-        if let Some(narrower) = self.quantifier(&normal) {
-            return narrower;
+    /// Puts every quantifier into narrower parts where that is exact and cheaper.
+    pub fn apply(&mut self, normal: &mut Normal) {
+        match self.quantifier(normal) {
+            Some(narrower) => *normal = narrower,
+            None => deep(|| normal.children_mut().for_each(|inner| self.apply(inner))),
         }
-        let Ok(normal) = normal.map(&mut |inner| Ok::<_, Infallible>(self.apply(inner)));
-        normal
     }
 
     fn quantifier(&mut self, normal: &Normal) -> Option<Normal> {
@@ -81,7 +80,9 @@ impl Narrow<'_> {
                 guard: part.guard.map(Arc::new),
                 body: Box::new(body),
             };
-            self.apply(Normal::new(kind, span))
+            let mut part = Normal::new(kind, span);
+            self.apply(&mut part);
+            part
         });
         let parts = parts.collect();
         self.rewrites.push(rewrite);

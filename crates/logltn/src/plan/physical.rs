@@ -1,15 +1,20 @@
 //! What the engine runs: an axiom with everything resolved that does not change from step to step. Where each level finds
 //! its slots in its parent's block, in which buffer each node's value stands, which parts are small clauses.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::Rewrite;
+use super::ground::Bound;
 use super::program::{Elimination, NodeKind, ResolveTable, SlotBase};
 use crate::operators::{Additive, Bilinear, Summand};
 
 /// An axiom, ready for the lanes.
 #[derive(Clone, Debug)]
 pub(crate) struct Physical {
+    /// Of the theory, whose variables it is about.
+    pub axiom: usize,
     pub nodes: Vec<Node>,
     pub root: usize,
     /// The nodes that add up to the axiom's value: one, or the members of a conjunction of quantifiers.
@@ -44,7 +49,7 @@ pub(crate) struct Root {
 pub(crate) struct Node {
     pub kind: NodeKind,
     pub level: usize,
-    /// Which of its level's buffers holds its value.
+    /// Which of its level's buffers holds its value. The members of a connective stand side by side.
     pub buffer: usize,
     /// For a literal: where its places stand; for an elimination, its keys.
     pub place: Place,
@@ -77,9 +82,8 @@ pub(crate) struct Level {
 pub(crate) struct LevelComponent {
     pub component: usize,
     pub key: Option<Place>,
-    /// The variables that it binds, and those that its guard looks at, for people.
-    pub names: Vec<String>,
-    pub key_names: Vec<String>,
+    /// For people.
+    pub bound: Arc<Bound>,
     /// Its place in the text of the quantifier.
     pub position: usize,
 }

@@ -9,6 +9,8 @@
 //! slot by way of a **map**: one number per tuple. So the engine's loops add small integers and gather;
 //! they never see variables, sorts or guards.
 
+use std::sync::Arc;
+
 use super::Rewrite;
 use super::ground::{Bound, KeyIds};
 use crate::source::Span;
@@ -114,6 +116,9 @@ impl RequestPlan {
 pub enum ArgumentShape {
     /// An individual of a sort.
     Individual(SortId),
+    /// A number, by its place among [`Data::numbers`](crate::Data::numbers); [`Request::number`](crate::Request::number)
+    /// tells its value.
+    Number,
     /// A function's value at some arguments.
     Apply(FunctionId, Vec<ArgumentShape>),
 }
@@ -279,24 +284,15 @@ pub(crate) struct SlotBase {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Level {
     pub parent: usize,
-    pub components: Vec<ComponentUse>,
+    /// What it runs over: all combinations of these.
+    pub bound: Vec<Arc<Bound>>,
+    /// For each of them, the slot at the parent level that holds the key, if it has one.
+    pub key_slots: Vec<Option<usize>>,
     /// The slots that this level or one inside it reads, with the map of each component.
     pub adds: Vec<SlotAdd>,
     pub wide_adds: Vec<SlotAdd>,
     /// Look-ups that are complete at this level.
     pub resolves: Vec<Resolve>,
-    /// What each of the components binds.
-    pub bound: Vec<Bound>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct ComponentUse {
-    pub component: usize,
-    /// The slot, at the parent level, that holds the key.
-    pub key_slot: Option<usize>,
-    /// The variables that it binds, and those that its guard looks at, for people.
-    pub names: Vec<String>,
-    pub key_names: Vec<String>,
 }
 
 #[derive(Clone, Debug)]

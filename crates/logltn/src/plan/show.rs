@@ -7,6 +7,7 @@ use super::program::*;
 use super::{Pass, Plan};
 use crate::guard::with_names;
 use crate::output::OutputKind;
+use crate::theory::VarId;
 
 /// `12,345,678`
 fn grouped(n: u128) -> String {
@@ -173,9 +174,11 @@ impl Plan {
             ));
         }
         for (i, level) in program.levels.iter().enumerate().skip(1) {
-            let components = level.components.iter().map(|c| match c.names.as_slice() {
-                [] => "a condition".to_string(),
-                names => names.join(", "),
+            let components = level.components.iter().map(|c| {
+                match self.names(program, &c.bound.variables).as_slice() {
+                    [] => "a condition".to_string(),
+                    names => names.join(", "),
+                }
             });
             lines.push(format!(
                 "level {i} in level {}: {}; blocks of {}, {}, {}, {}",
@@ -253,6 +256,7 @@ impl Plan {
         let theory = self.data.theory();
         match shape {
             ArgumentShape::Individual(sort) => theory[*sort].name.clone(),
+            ArgumentShape::Number => "Real".to_string(),
             ArgumentShape::Apply(function, arguments) => {
                 let arguments: Vec<_> = arguments.iter().map(|a| self.shape_text(a)).collect();
                 format!("{}({})", theory[*function].name, arguments.join(", "))
@@ -289,11 +293,11 @@ impl Plan {
                 let mut components: Vec<&LevelComponent> = components.iter().collect();
                 components.sort_by_key(|c| c.position);
                 match components.as_slice() {
-                    [only] => writeln!(f, "{indent}{word} {}", self.component_text(only))?,
+                    [only] => writeln!(f, "{indent}{word} {}", self.component_text(program, only))?,
                     several => {
                         writeln!(f, "{indent}{word}, all combinations of")?;
                         for one in several {
-                            writeln!(f, "{indent}  {}", self.component_text(one))?;
+                            writeln!(f, "{indent}  {}", self.component_text(program, one))?;
                         }
                     }
                 }
@@ -335,13 +339,21 @@ impl Plan {
         }
     }
 
-    fn component_text(&self, used: &LevelComponent) -> String {
+    /// What variables of an axiom are called.
+    fn names(&self, program: &Physical, variables: &[VarId]) -> Vec<&str> {
+        let axiom = &self.data.theory().axioms[program.axiom];
+        let name = |v: &VarId| axiom[*v].name.as_str();
+        variables.iter().map(name).collect()
+    }
+
+    fn component_text(&self, program: &Physical, used: &LevelComponent) -> String {
         let component = &self.components[used.component];
         let theory = self.data.theory();
         let count = grouped(component.len() as u128);
-        let names = match used.names.len() {
-            1 => used.names[0].clone(),
-            _ => format!("({})", used.names.join(", ")),
+        let own = self.names(program, &used.bound.variables);
+        let names = match own.as_slice() {
+            [only] => (*only).to_string(),
+            several => format!("({})", several.join(", ")),
         };
         match &component.source {
             ComponentSource::Sort(sort) => {
@@ -358,7 +370,7 @@ impl Plan {
                 )
             }
             ComponentSource::Guarded { .. } => {
-                let lists = match used.key_names.as_slice() {
+                let lists = match self.names(program, &used.bound.keys).as_slice() {
                     [] => String::new(),
                     keys => format!(
                         " in {} lists, one for each {}",
@@ -366,14 +378,14 @@ impl Plan {
                         keys.join(", ")
                     ),
                 };
-                let what = match used.names.is_empty() {
+                let what = match own.is_empty() {
                     true => "a condition on outer variables only".to_string(),
                     false => names,
                 };
                 format!(
                     "{what}: {count} of {} kept{lists}; {}",
                     grouped(component.candidates),
-                    with_names(&component.method, &used.names)
+                    with_names(&component.method, &own)
                 )
             }
         }

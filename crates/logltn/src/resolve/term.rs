@@ -30,6 +30,22 @@ impl Resolver<'_> {
         let (kind, found) = match &expr.kind {
             ExprKind::Error => return None,
             ExprKind::Name(name) => self.named_term(name, wanted, span)?,
+            ExprKind::Integer(_) | ExprKind::Number(_) | ExprKind::Negative(_)
+                if wanted == REAL && number_literal(expr).is_some() =>
+            {
+                let kind = TermKind::Number(Literal(number_literal(expr)?));
+                return Some(Term { kind, span });
+            }
+            ExprKind::Sum(_) | ExprKind::Product(_) | ExprKind::Negative(_) if wanted == REAL => {
+                self.error_with_help(
+                    Code::ExpectedNumber,
+                    format!("{place} must be a number: arithmetic is for guards"),
+                    span,
+                    "expected a number, a column or a function's value",
+                    Some("compute it beforehand, as a column of a table".to_string()),
+                );
+                return None;
+            }
             ExprKind::Integer(_) | ExprKind::Negative(_) => {
                 let kind = self.integer_term(expr, wanted, place)?;
                 return Some(Term { kind, span });
@@ -61,7 +77,9 @@ impl Resolver<'_> {
         match found {
             None => None, // of a sort that is unknown, and reported
             Some(Found::Argument(sort)) if sort == wanted => Some(Term { kind, span }),
+            Some(Found::Number(_)) if wanted == REAL => Some(Term { kind, span }),
             Some(found) => {
+                let is_vector = matches!(wanted, ArgumentSort::Vector(_));
                 let wanted = self.argument_sort_name(wanted);
                 let found = match found {
                     Found::Argument(sort) => format!("of sort `{}`", self.argument_sort_name(sort)),
@@ -75,7 +93,10 @@ impl Resolver<'_> {
                 .at(&self.theory.source, span, format!("expected a `{wanted}`"));
                 error = Self::declared_here(error, declared, "declared here");
                 if found.starts_with('a') {
-                    error = error.help("`Int` and `Real` columns are for guards only");
+                    error = error.help(match is_vector {
+                        true => "several numbers are the value of a function: `function f(S): Real[k]`",
+                        false => "`Int` and `Real` columns are for guards, and for arguments that are `Real`",
+                    });
                 }
                 self.out.push(error);
                 None
@@ -301,6 +322,23 @@ impl Resolver<'_> {
         .help(help);
         self.out.push(error);
         None
+    }
+}
+
+/// One number.
+const REAL: ArgumentSort = ArgumentSort::Vector(1);
+
+/// `3`, `-3` or `-2.5`
+fn number_literal(expr: &Expr) -> Option<f64> {
+    match &expr.kind {
+        ExprKind::Integer(n) => Some(*n as f64),
+        ExprKind::Number(x) => Some(*x),
+        ExprKind::Negative(inner) => match inner.kind {
+            ExprKind::Integer(n) => Some(-(n as f64)),
+            ExprKind::Number(x) => Some(-x),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -58,10 +58,11 @@ macro_rules! runner {
             whole: bool,
         ) -> Result<Answer, String> {
             let mut axioms: Vec<AxiomValue> = (engine.plan().axioms().iter())
-                .map(|axiom| AxiomValue {
+                .zip(engine.weights())
+                .map(|(axiom, &weight)| AxiomValue {
                     name: axiom.name.to_string(),
                     axiom: axiom.axiom,
-                    weight: axiom.weight,
+                    weight,
                     truth: f64::NAN,
                     empty_exists: axiom.empty_exists,
                     groundings: axiom.groundings,

@@ -179,7 +179,7 @@ pub fn individual(case: &Case, environment: &Environment, term: &Term) -> (SortI
             case.theory[*constant].sort,
             case.data.constant_index(*constant),
         ),
-        TermKind::Apply(..) => panic!("the reference knows no functions"),
+        TermKind::Number(_) | TermKind::Apply(..) => panic!("the reference knows no functions"),
     }
 }
 

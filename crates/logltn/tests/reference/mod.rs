@@ -15,7 +15,7 @@ mod operators;
 mod tape;
 
 use logltn::theory::{ArgumentSort, PredicateId, SortId};
-use logltn::{Aggregator, Data, Loss, Output, Parameters, Semantics, Theory};
+use logltn::{Aggregator, AxiomParameters, Data, Loss, Output, Parameters, Semantics, Theory};
 
 #[allow(unused_imports)]
 pub use formula::prod_refuses;
@@ -115,6 +115,18 @@ pub fn evaluate_with(
     parameters: &Parameters,
     ties: Ties,
 ) -> Result<Evaluation, String> {
+    evaluate_own(case, semantics, parameters, ties, &[])
+}
+
+/// Like [`evaluate_with`], with parameters and weights of single axioms, in the order of the axioms with families
+/// written out; those that are missing have none.
+pub fn evaluate_own(
+    case: &Case,
+    semantics: &Semantics,
+    parameters: &Parameters,
+    ties: Ties,
+    own: &[(AxiomParameters, f64)],
+) -> Result<Evaluation, String> {
     semantics.validate().map_err(|e| e.to_string())?;
     parameters.validate().map_err(|e| e.to_string())?;
     literal::check(case)?;
@@ -128,10 +140,14 @@ pub fn evaluate_with(
     let mut truths = Vec::new();
     for (index, axiom) in case.theory.axioms.iter().enumerate() {
         for (name, environment) in family(case, index)? {
+            let (own, weight) = match own.get(axioms.len()) {
+                Some((own, weight)) => (own.over(parameters), *weight),
+                None => (*parameters, axiom.weight),
+            };
             let mut evaluator = formula::Evaluator {
                 case,
                 semantics,
-                parameters,
+                parameters: &own,
                 leaves: &leaves,
                 tape: &mut tape,
                 environment: environment.clone(),
@@ -140,11 +156,11 @@ pub fn evaluate_with(
             let truth = evaluator.axiom(axiom)?;
             let empty_exists = evaluator.empty_exists;
             let groundings = count::groundings(case, environment)?;
-            truths.push((axiom.weight, truth));
+            truths.push((weight, truth));
             axioms.push(AxiomValue {
                 name,
                 axiom: index,
-                weight: axiom.weight,
+                weight,
                 truth: tape.value(truth),
                 empty_exists,
                 groundings,

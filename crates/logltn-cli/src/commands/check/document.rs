@@ -71,7 +71,7 @@ struct ConstantInfo<'a> {
     name: &'a str,
     sort: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    row: Option<u64>,
+    row: Option<serde_json::Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     learnable: Option<usize>,
 }
@@ -207,7 +207,9 @@ fn constants(project: &Project) -> Vec<ConstantInfo<'_>> {
         .map(|constant| {
             let given = project.manifest.constants.get(&constant.name);
             let (row, learnable) = match given.map(|g| &g.value) {
-                Some(Constant::Row(row)) => (Some(row.value), None),
+                Some(Constant::Row(row)) => (Some(row.value.into()), None),
+                // By name only, as everywhere.
+                Some(Constant::Name(name)) => (Some(name.value.as_str().into()), None),
                 Some(Constant::Learnable(length)) => (None, Some(length.value)),
                 None => (None, None),
             };
@@ -284,6 +286,7 @@ pub fn grounding_name(project: &Project, predicate: &str) -> &'static str {
     let given = project.manifest.predicates.get(predicate);
     match given.map(|g| &g.grounding) {
         Some(Grounding::Network { .. }) => "network",
+        Some(Grounding::Learnable { .. }) => "learnable",
         Some(Grounding::Logits { .. }) => "logits",
         Some(Grounding::Truth(_)) => "truth",
         Some(Grounding::LogTruth(_)) => "log_truth",

@@ -69,8 +69,16 @@ fn sorts(project: &Project) -> Vec<Vec<String>> {
             let what = match (sort.kind, given.and_then(|g| g.individuals.as_ref())) {
                 (SortKind::Range(low, high), _) => format!("the integers {low} to {high}"),
                 (SortKind::Labels, _) => some_of(&sort.labels),
-                (_, Some(Individuals::Features(file))) => {
-                    format!("{}: {}", file.display(), features(project, id))
+                (_, Some(Individuals::Features(from))) => {
+                    let file = from.file.display();
+                    match sort.labels.is_empty() {
+                        true => format!("{file}: {}", features(project, id)),
+                        false => format!(
+                            "{file}: {}; {}",
+                            features(project, id),
+                            some_of(&sort.labels)
+                        ),
+                    }
                 }
                 (_, Some(Individuals::LabelFile(file))) => {
                     format!("{}: {}", file.display(), some_of(&sort.labels))
@@ -148,6 +156,7 @@ fn constants(project: &Project) -> Vec<Vec<String>> {
             let given = project.manifest.constants.get(&constant.name);
             let what = match given.map(|g| &g.value) {
                 Some(Constant::Row(row)) => format!("row {}", row.value),
+                Some(Constant::Name(name)) => name.value.clone(),
                 Some(Constant::Learnable(length)) => {
                     format!("a learnable vector of {}", length.value)
                 }
@@ -222,6 +231,9 @@ fn predicates(project: &Project) -> Vec<Vec<String>> {
                         Some(network) => format!("{kind} of a network, {}", describe(network)),
                         None => format!("{kind} of a network"),
                     }
+                }
+                Some(Grounding::Learnable { initial, .. }) => {
+                    format!("{kind} of learnable logits, {initial} at first")
                 }
                 Some(Grounding::Logits { file, .. }) => {
                     format!("{kind} of the logits in {}", file.display())

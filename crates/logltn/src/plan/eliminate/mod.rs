@@ -19,6 +19,8 @@ mod order;
 mod split;
 mod text;
 
+use std::sync::Arc;
+
 use super::Rewrite;
 use super::cost::work;
 use super::ground::{Bound, Grounder, KeyIds, codes, relevant};
@@ -57,7 +59,7 @@ pub(crate) struct SumProduct {
 /// The members of the conjunction that read the same variables, under all combinations of these that are used.
 #[derive(Clone, Debug)]
 pub(crate) struct Factor {
-    pub bound: Bound,
+    pub bound: Arc<Bound>,
     pub body: Normal,
 }
 
@@ -71,7 +73,7 @@ pub(super) struct Eliminate<'a> {
     pub always: bool,
     pub lists: &'a mut Grounder,
     /// What is bound around the formula at hand.
-    pub around: Vec<Bound>,
+    pub around: Vec<Arc<Bound>>,
 }
 
 /// Members that read the same variables.
@@ -92,8 +94,8 @@ struct Found<'f> {
 }
 
 impl Eliminate<'_> {
-    /// The formula with the variables of every `exists` eliminated where that is exact and cheaper.
-    pub fn apply(&mut self, normal: Normal) -> Result<Normal, Diagnostic> {
+    /// Eliminates the variables of every `exists` where that is exact and cheaper.
+    pub fn apply(&mut self, normal: &mut Normal) -> Result<(), Diagnostic> {
         let Kind::Quantifier {
             forall,
             binding,
@@ -101,22 +103,30 @@ impl Eliminate<'_> {
             body,
         } = &normal.kind
         else {
-            return normal.map(&mut |inner| self.apply(inner));
+            return deep(|| {
+                normal
+                    .children_mut()
+                    .try_for_each(|inner| self.apply(inner))
+            });
         };
         if let (false, Binding::Sorts(variables)) = (*forall, binding)
             && let Some(found) = self.find(variables, guard.as_deref(), body)
         {
             let sum = self.sum_product(found, normal.span)?;
-            return Ok(Normal {
-                kind: Kind::SumProduct(Box::new(sum)),
-                ..normal
-            });
+            normal.kind = Kind::SumProduct(Box::new(sum));
+            return Ok(());
         }
         let bound = (self.lists).quantifier(self.scope, &self.around, binding, guard.as_deref())?;
-        self.under(bound, |this| normal.map(&mut |inner| this.apply(inner)))
+        self.under(bound, |this| {
+            deep(|| {
+                normal
+                    .children_mut()
+                    .try_for_each(|inner| this.apply(inner))
+            })
+        })
     }
 
-    fn under<T>(&mut self, bound: Vec<Bound>, inside: impl FnOnce(&mut Self) -> T) -> T {
+    fn under<T>(&mut self, bound: Vec<Arc<Bound>>, inside: impl FnOnce(&mut Self) -> T) -> T {
         let depth = self.around.len();
         self.around.extend(bound);
         let found = inside(self);
@@ -125,14 +135,14 @@ impl Eliminate<'_> {
     }
 
     fn sum_product(&mut self, found: Found, span: Span) -> Result<SumProduct, Diagnostic> {
-        let common = found.common.into_iter().map(|m| self.apply(m.clone()));
-        let common = common.collect::<Result<_, _>>()?;
+        let mut common: Vec<Normal> = found.common.into_iter().cloned().collect();
+        common.iter_mut().try_for_each(|m| self.apply(m))?;
         let mut factors = Vec::with_capacity(found.groups.len());
         for (group, combinations) in found.groups.into_iter().zip(found.combinations) {
             let members = group.members.into_iter().cloned().collect();
-            let body = Normal::connective(true, members, span);
+            let mut body = Normal::connective(true, members, span);
             let bound = (self.lists).combinations(self.scope, group.variables, combinations)?;
-            let body = self.under(vec![bound.clone()], |this| this.apply(body))?;
+            self.under(vec![bound.clone()], |this| this.apply(&mut body))?;
             factors.push(Factor { bound, body });
         }
         let mut rewrite = found.rewrite;
@@ -294,8 +304,7 @@ impl Eliminate<'_> {
             };
             rows.iter().for_each(|a| term_variables(a, found));
         }
-        let inner = normal.children().into_iter();
-        deep(|| inner.for_each(|c| self.row_variables(c, found)));
+        deep(|| (normal.children()).for_each(|c| self.row_variables(c, found)));
     }
 }
 

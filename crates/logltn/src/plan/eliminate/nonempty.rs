@@ -22,8 +22,7 @@ pub(super) fn never_empty(scope: Scope, normal: &Normal) -> bool {
         } => keeps_something(scope, binding, guard.as_deref()),
         _ => true,
     };
-    let mut inside = normal.children().into_iter();
-    chooses && deep(|| inside.all(|c| never_empty(scope, c)))
+    chooses && deep(|| normal.children().all(|c| never_empty(scope, c)))
 }
 
 /// Whether a guard surely leaves something, whatever the variables around it are bound to.

@@ -1,5 +1,7 @@
 //! How many bindings an axiom has, and which leave an `exists` with nothing.
 
+use std::sync::Arc;
+
 use super::{Bound, Grounder, codes};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::{Cell, Scope};
@@ -56,8 +58,8 @@ fn invariant(program: &Program) -> Vec<bool> {
             NodeKind::And(members) | NodeKind::Or(members) => members.iter().all(|m| invariant[*m]),
             NodeKind::Implies(a, b) | NodeKind::Iff(a, b) => invariant[*a] && invariant[*b],
             NodeKind::Quantifier { level, body, .. } => {
-                let keyed = |u: &ComponentUse| u.key_slot.is_some();
-                invariant[*body] && !program.levels[*level].components.iter().any(keyed)
+                let keyed = |b: &Arc<Bound>| !b.keys.is_empty();
+                invariant[*body] && !program.levels[*level].bound.iter().any(keyed)
             }
             NodeKind::Elimination(index) => {
                 let elimination = &program.eliminations[*index];
@@ -172,7 +174,7 @@ impl Counter<'_> {
 
     fn each_binding(
         &mut self,
-        bound: &[Bound],
+        bound: &[Arc<Bound>],
         ranges: &[std::ops::Range<u32>],
         env: &mut Vec<Cell>,
         visit: &mut dyn FnMut(&mut Self, &mut Vec<Cell>),

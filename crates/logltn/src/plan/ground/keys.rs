@@ -45,7 +45,7 @@ impl Ground<'_> {
             return slot;
         }
         // Several components: each numbers its own part, and the sum is looked up.
-        let mut parts: Vec<(Vec<usize>, FxHashMap<Box<[u64]>, u64>)> = Vec::new();
+        let mut parts = Vec::new();
         let wide = self.new_wide_slot(0);
         let mut radix = 1_u64;
         for &owner in &owners {

@@ -79,10 +79,10 @@ impl Grounder {
     pub fn quantifier(
         &mut self,
         scope: Scope,
-        around: &[Bound],
+        around: &[Arc<Bound>],
         binding: &Binding,
         guard: Option<&Guard>,
-    ) -> Result<Vec<Bound>, Diagnostic> {
+    ) -> Result<Vec<Arc<Bound>>, Diagnostic> {
         let conditions = guard.map(conjuncts).unwrap_or_default();
         // Where arithmetic can fail, the order of the text decides what is computed, so nothing is split.
         let whole = conditions.iter().any(|g| scope.may_fail(g));
@@ -108,7 +108,7 @@ impl Grounder {
         scope: Scope,
         variables: Vec<VarId>,
         combinations: Vec<Vec<u32>>,
-    ) -> Result<Bound, Diagnostic> {
+    ) -> Result<Arc<Bound>, Diagnostic> {
         let sizes: Vec<u32> = variables.iter().map(|v| scope.size_of(*v)).collect();
         let size = combinations.len();
         if variables.len() == 1 && size == sizes[0] as usize {
@@ -124,11 +124,11 @@ impl Grounder {
             batched: None,
         });
         self.keys.push(Arc::default());
-        Ok(Bound {
+        Ok(Arc::new(Bound {
             component,
             variables,
             keys: Vec::new(),
-        })
+        }))
     }
 
     fn push(&mut self, component: Component) -> usize {
@@ -142,7 +142,7 @@ impl Grounder {
         scope: Scope,
         rows_of: Option<TableId>,
         variables: Vec<VarId>,
-    ) -> Result<Bound, Diagnostic> {
+    ) -> Result<Arc<Bound>, Diagnostic> {
         let first = &scope.variables[variables[0].index()];
         let rows = rows_of.and_then(|t| Some((t, scope.data.table(t)?)));
         let (source, size) = match (rows_of, first.sort) {
@@ -173,22 +173,22 @@ impl Grounder {
             }
         };
         self.known.insert(key, component);
-        Ok(Bound {
+        Ok(Arc::new(Bound {
             component,
             variables,
             keys: Vec::new(),
-        })
+        }))
     }
 
     /// The tuples that a guard keeps, one list for each combination of the outer variables it looks at.
     fn guarded(
         &mut self,
         scope: Scope,
-        around: &[Bound],
+        around: &[Arc<Bound>],
         variables: Vec<VarId>,
         rows_of: Option<TableId>,
         conditions: &[&Guard],
-    ) -> Result<Bound, Diagnostic> {
+    ) -> Result<Arc<Bound>, Diagnostic> {
         let mut outer: Vec<VarId> = conditions.iter().flat_map(|g| free_variables(g)).collect();
         outer.retain(|v| !variables.contains(v));
         let relevant = relevant(around, &outer);
@@ -196,10 +196,12 @@ impl Grounder {
         outer.sort_by_key(|v| place(&relevant, *v));
         outer.dedup();
         let key = ListKey::guarded(&scope, &variables, rows_of, conditions, &outer, &relevant);
-        let bound = |component| Bound {
-            component,
-            variables: variables.clone(),
-            keys: outer.clone(),
+        let bound = |component| {
+            Arc::new(Bound {
+                component,
+                variables: variables.clone(),
+                keys: outer.clone(),
+            })
         };
         if let Some(&known) = self.known.get(&key) {
             return Ok(bound(known));
@@ -357,7 +359,7 @@ pub(crate) fn codes(variables: &[VarId], env: &[Cell]) -> Box<[u64]> {
 }
 
 /// The components that bind `wanted`, or what the keys of those depend on, from the outside in; the others cannot matter.
-pub(crate) fn relevant<'b>(around: &'b [Bound], wanted: &[VarId]) -> Vec<&'b Bound> {
+pub(crate) fn relevant<'b>(around: &'b [Arc<Bound>], wanted: &[VarId]) -> Vec<&'b Bound> {
     let mut needed: Vec<VarId> = wanted.to_vec();
     let mut relevant: Vec<&Bound> = Vec::new();
     // From the inside out: a component's key is bound further out.

@@ -63,7 +63,7 @@ impl Ground<'_> {
         })
     }
 
-    fn argument(&self, term: &Term, leaves: &mut Vec<(Leaf, SortId)>) -> ArgumentShape {
+    fn argument(&self, term: &Term, leaves: &mut Vec<(Leaf, Option<SortId>)>) -> ArgumentShape {
         match &term.kind {
             TermKind::Apply(function, arguments) => {
                 let arguments = arguments.iter().map(|a| self.argument(a, leaves));
@@ -72,29 +72,30 @@ impl Ground<'_> {
             _ => {
                 let (leaf, sort) = self.leaf(term);
                 leaves.push((leaf, sort));
-                ArgumentShape::Individual(sort)
+                sort.map_or(ArgumentShape::Number, ArgumentShape::Individual)
             }
         }
     }
 
-    fn leaf(&self, term: &Term) -> (Leaf, SortId) {
+    /// An individual and its sort, or a number, which has none.
+    fn leaf(&self, term: &Term) -> (Leaf, Option<SortId>) {
         match &term.kind {
             TermKind::Variable(id) => {
                 let sort = match self.scope.variables[id.index()].sort {
-                    ColumnSort::Sort(sort) => sort,
-                    // The resolver lets no number in.
-                    ColumnSort::Int | ColumnSort::Real => SortId(0),
+                    ColumnSort::Sort(sort) => Some(sort),
+                    ColumnSort::Int | ColumnSort::Real => None,
                 };
                 (Leaf::Bound(*id), sort)
             }
-            TermKind::Individual(sort, index) => (Leaf::Fixed(*index), *sort),
+            TermKind::Individual(sort, index) => (Leaf::Fixed(*index), Some(*sort)),
             TermKind::Constant(id) => (
                 Leaf::Fixed(self.scope.data.constant_index(*id)),
-                self.scope.theory()[*id].sort,
+                Some(self.scope.theory()[*id].sort),
             ),
+            TermKind::Number(x) => (Leaf::Fixed(self.scope.data.number_index(x.0)), None),
             TermKind::Apply(function, _) => match self.scope.theory()[*function].result {
-                ArgumentSort::Sort(sort) => (Leaf::Fixed(0), sort),
-                ArgumentSort::Vector(_) => (Leaf::Fixed(0), SortId(0)),
+                ArgumentSort::Sort(sort) => (Leaf::Fixed(0), Some(sort)),
+                ArgumentSort::Vector(_) => (Leaf::Fixed(0), None),
             },
         }
     }
@@ -151,6 +152,7 @@ impl Ground<'_> {
             ArgumentShape::Individual(sort) => {
                 extents.push(self.scope.data.extent(*sort).max(1) as u64)
             }
+            ArgumentShape::Number => extents.push(self.scope.data.number_extent().max(1)),
             ArgumentShape::Apply(_, arguments) => {
                 arguments.iter().for_each(|a| self.extents(a, extents));
             }
@@ -179,7 +181,7 @@ impl Ground<'_> {
         }
         match self.leaf(class) {
             (Leaf::Fixed(index), sort) => {
-                if index as usize >= self.scope.data.size(sort) {
+                if sort.is_some_and(|sort| index as usize >= self.scope.data.size(sort)) {
                     return Err(wrong("a learnable constant"));
                 }
                 self.program.slots[slot].plain = index;
@@ -207,7 +209,7 @@ impl Ground<'_> {
     fn row(
         &mut self,
         request: usize,
-        leaves: &[(Leaf, SortId)],
+        leaves: &[(Leaf, Option<SortId>)],
         slot: usize,
     ) -> Result<(), Diagnostic> {
         let extents = self.shared.requests[request].extents.clone();
@@ -247,7 +249,7 @@ impl Ground<'_> {
                     base,
                 };
                 self.map(slot, *owner, key, |this, owner| {
-                    let codes = this.per_tuple(owner, |env| base + code(env, &bound));
+                    let codes = this.per_tuple(owner, |env| base + this.code(env, &bound));
                     MapValues::Rows { request, codes }
                 })?;
             }
@@ -258,7 +260,7 @@ impl Ground<'_> {
                         .filter(|(v, _)| self.around[owner].variables.contains(v))
                         .collect();
                     self.account_for_places(owner)?;
-                    let values = self.per_tuple(owner, |env| code(env, &own));
+                    let values = self.per_tuple(owner, |env| self.code(env, &own));
                     self.use_wide_map(wide, owner, values);
                 }
                 let table = ResolveTable::Request(request);
@@ -270,13 +272,13 @@ impl Ground<'_> {
 
     /// Whether the literal runs over every row that the predicate could be asked about: each argument a
     /// variable of its own, over all individuals of its sort.
-    fn needs_every_row(&self, leaves: &[(Leaf, SortId)], owners: &[usize]) -> bool {
+    fn needs_every_row(&self, leaves: &[(Leaf, Option<SortId>)], owners: &[usize]) -> bool {
         let unguarded = |&o: &usize| matches!(self.component(o).source, ComponentSource::Sort(_));
         owners.len() == leaves.len()
             && owners.iter().all(unguarded)
             && (leaves.iter()).all(|(leaf, sort)| {
-                matches!(leaf, Leaf::Bound(_))
-                    && self.scope.data.extent(*sort) == self.scope.data.size(*sort)
+                matches!((leaf, sort), (Leaf::Bound(_), Some(sort))
+                    if self.scope.data.extent(*sort) == self.scope.data.size(*sort))
             })
     }
 
@@ -313,15 +315,21 @@ impl Ground<'_> {
         &self.shared.lists.components[self.around[owner].component]
     }
 
+    /// The part of a row's code that these variables are.
+    fn code(&self, env: &[Cell], parts: &[(VarId, u64)]) -> u64 {
+        let index = |cell: Cell| match cell {
+            Cell::Individual(index) => index,
+            Cell::Int(n) => self.scope.data.number_index(n as f64),
+            Cell::Real(x) => self.scope.data.number_index(x),
+        };
+        let part = |(v, stride): &(VarId, u64)| u64::from(index(env[v.index()])) * stride;
+        parts.iter().map(part).sum()
+    }
+
     fn per_tuple<T>(&self, owner: usize, number: impl FnMut(&[Cell]) -> T) -> Vec<T> {
         let owner = &self.around[owner];
         self.shared.lists.per_tuple(self.scope, owner, number)
     }
-}
-
-fn code(env: &[Cell], parts: &[(VarId, u64)]) -> u64 {
-    let part = |(v, stride): &(VarId, u64)| u64::from(env[v.index()].individual()) * stride;
-    parts.iter().map(part).sum()
 }
 
 /// Strides and places in the owner's tuple: the same for every axiom that asks in the same way.

@@ -7,6 +7,8 @@ mod list_key;
 mod lists;
 mod literal;
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::memory::Account;
@@ -90,7 +92,7 @@ struct Ground<'a> {
     shared: &'a mut Shared,
     program: Program,
     /// What is bound around the formula at hand, and where.
-    around: Vec<Bound>,
+    around: Vec<Arc<Bound>>,
     places: Vec<Place>,
     level: usize,
     /// Which levels read which slots.
@@ -164,7 +166,7 @@ impl Ground<'_> {
                 let lists = &mut self.shared.lists;
                 let bound =
                     lists.quantifier(self.scope, &self.around, &binding, guard.as_deref())?;
-                let mean = |b: &Bound| {
+                let mean = |b: &Arc<Bound>| {
                     let component = &lists.components[b.component];
                     (component.len() / component.keys().max(1)) as u64
                 };
@@ -219,31 +221,23 @@ impl Ground<'_> {
     }
 
     /// A formula at a level of its own, under these components.
-    fn under(&mut self, bound: Vec<Bound>, body: Normal) -> Result<(usize, usize), Diagnostic> {
+    fn under(
+        &mut self,
+        bound: Vec<Arc<Bound>>,
+        body: Normal,
+    ) -> Result<(usize, usize), Diagnostic> {
         let outer = self.level;
         let level = self.program.levels.len();
-        let names = |variables: &[VarId]| {
-            let names = self.scope.names(variables).into_iter();
-            names.map(str::to_string).collect()
-        };
-        let mut components: Vec<ComponentUse> = (bound.iter())
-            .map(|b| ComponentUse {
-                component: b.component,
-                key_slot: None,
-                names: names(&b.variables),
-                key_names: names(&b.keys),
-            })
+        let key_slots = (bound.iter())
+            .map(|b| (!b.keys.is_empty()).then(|| self.key_slot_of(b)))
             .collect();
-        for (used, b) in components.iter_mut().zip(&bound) {
-            used.key_slot = (!b.keys.is_empty()).then(|| self.key_slot_of(b));
-        }
         let depth = self.around.len();
         self.around.extend(bound.iter().cloned());
         (self.places).extend((0..bound.len()).map(|position| Place { level, position }));
         self.program.levels.push(Level {
             parent: outer,
-            components,
             bound,
+            key_slots,
             ..Level::default()
         });
         self.level = level;
@@ -277,7 +271,7 @@ impl Ground<'_> {
     fn use_map(&mut self, slot: usize, owner: usize, map: usize) {
         let Place { level, position } = self.places[owner];
         let level = &mut self.program.levels[level];
-        let count = level.components.len();
+        let count = level.bound.len();
         add_entry(&mut level.adds, slot, count).maps[position].push(map);
     }
 
@@ -286,7 +280,7 @@ impl Ground<'_> {
         let Place { level, position } = self.places[owner];
         self.wide_reads.push((wide, level));
         let level = &mut self.program.levels[level];
-        let count = level.components.len();
+        let count = level.bound.len();
         add_entry(&mut level.wide_adds, wide, count).maps[position].push(map);
     }
 
@@ -312,7 +306,7 @@ impl Ground<'_> {
                 let mut at = level;
                 while at != 0 {
                     let level = &mut self.program.levels[at];
-                    let count = level.components.len();
+                    let count = level.bound.len();
                     let adds = if wide {
                         &mut level.wide_adds
                     } else {

@@ -32,7 +32,7 @@ pub(in crate::plan) fn places_in_complete_tables(
                         continue;
                     };
                     let wide = level.wide_adds.remove(found);
-                    let count = level.components.len();
+                    let count = level.bound.len();
                     let add = add_entry(&mut level.adds, resolve.slot, count);
                     for (own, maps_of) in add.maps.iter_mut().zip(&wide.maps) {
                         own.extend_from_slice(maps_of);

@@ -4,7 +4,7 @@ mod clause;
 mod complete;
 
 use super::physical::*;
-use super::program::{self, Component, ComponentUse, Map, NodeKind, Program, RequestPlan, SlotAdd};
+use super::program::{self, Component, Map, NodeKind, Program, RequestPlan, SlotAdd};
 use crate::recursion::deep;
 use crate::semantics::Semantics;
 
@@ -25,28 +25,32 @@ pub(super) struct Lower<'a> {
 
 impl Lower<'_> {
     /// The axiom as the engine runs it.
-    pub fn apply(&self, program: Program) -> Physical {
+    pub fn apply(&self, program: Program, axiom: usize) -> Physical {
         let levels = program.levels.iter();
         let mut levels: Vec<Level> = levels
             .map(|level| self.level(level, &program.levels[level.parent]))
             .collect();
-        let nodes = program.nodes.into_iter().map(|node| {
-            let buffer = levels[node.level].buffers;
-            levels[node.level].buffers += 1;
-            let slot = match node.kind {
-                NodeKind::Literal { slot, .. } => Some(slot),
-                NodeKind::Elimination(index) => program.eliminations[index].key_slot,
-                _ => None,
-            };
-            let adds = &program.levels[node.level].adds;
-            Node {
-                kind: node.kind,
-                level: node.level,
-                buffer,
-                place: place(adds, slot.unwrap_or(0)),
-            }
-        });
+        let buffers = buffers(&program.nodes, &mut levels);
+        let nodes = program
+            .nodes
+            .into_iter()
+            .zip(buffers)
+            .map(|(node, buffer)| {
+                let slot = match node.kind {
+                    NodeKind::Literal { slot, .. } => Some(slot),
+                    NodeKind::Elimination(index) => program.eliminations[index].key_slot,
+                    _ => None,
+                };
+                let adds = &program.levels[node.level].adds;
+                Node {
+                    kind: node.kind,
+                    level: node.level,
+                    buffer,
+                    place: place(adds, slot.unwrap_or(0)),
+                }
+            });
         let mut physical = Physical {
+            axiom,
             nodes: nodes.collect(),
             root: program.root,
             roots: Vec::new(),
@@ -65,27 +69,17 @@ impl Lower<'_> {
     }
 
     fn level(&self, level: &program::Level, parent: &program::Level) -> Level {
-        let used = &level.components;
-        let mut order: Vec<usize> = (0..used.len()).collect();
-        order.sort_by_key(|&i| self.average_length(used[i].component));
+        let mut order: Vec<usize> = (0..level.bound.len()).collect();
+        order.sort_by_key(|&i| self.average_length(level.bound[i].component));
         let add = |add: &SlotAdd, adds: &[SlotAdd]| Add {
             from: place(adds, add.slot),
             maps: order.iter().map(|&i| add.maps[i].clone()).collect(),
         };
-        let component = |position: usize| {
-            let ComponentUse {
-                component,
-                key_slot,
-                names,
-                key_names,
-            } = used[position].clone();
-            LevelComponent {
-                component,
-                key: key_slot.map(|slot| place(&parent.adds, slot)),
-                names,
-                key_names,
-                position,
-            }
+        let component = |position: usize| LevelComponent {
+            component: level.bound[position].component,
+            key: level.key_slots[position].map(|slot| place(&parent.adds, slot)),
+            bound: level.bound[position].clone(),
+            position,
         };
         let lookup = |r: &program::Resolve| Lookup {
             wide: index_of(&level.wide_adds, r.wide).unwrap_or(0),
@@ -165,6 +159,23 @@ impl Lower<'_> {
         let component = &self.components[component];
         component.len() / component.keys().max(1)
     }
+}
+
+/// By node: its buffer among those of its level. The members of a connective stand side by side.
+fn buffers(nodes: &[program::Node], levels: &mut [Level]) -> Vec<usize> {
+    let members = nodes.iter().flat_map(|node| match &node.kind {
+        NodeKind::And(members) | NodeKind::Or(members) => members.as_slice(),
+        _ => &[],
+    });
+    let mut buffers = vec![usize::MAX; nodes.len()];
+    for node in members.copied().chain(0..nodes.len()) {
+        if buffers[node] == usize::MAX {
+            let count = &mut levels[nodes[node].level].buffers;
+            buffers[node] = *count;
+            *count += 1;
+        }
+    }
+    buffers
 }
 
 fn find_summands(nodes: &[Node], node: usize, and_adds: bool, found: &mut Vec<usize>) {

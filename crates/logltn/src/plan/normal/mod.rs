@@ -9,7 +9,7 @@ mod make;
 
 use std::sync::Arc;
 
-use super::eliminate::SumProduct;
+use super::eliminate::{Factor, SumProduct};
 use crate::guard::{free_variables, term_variables};
 use crate::recursion::deep;
 use crate::source::Span;
@@ -91,47 +91,33 @@ impl Normal {
     }
 
     /// The formulas right under this one.
-    pub fn children(&self) -> Vec<&Normal> {
-        match &self.kind {
-            Kind::Constant(_) | Kind::Literal { .. } => Vec::new(),
-            Kind::Not(a) | Kind::Log(a) | Kind::Quantifier { body: a, .. } => vec![a],
-            Kind::Implies(a, b) | Kind::Iff(a, b) => vec![a, b],
-            Kind::And(members) | Kind::Or(members) => members.iter().collect(),
-            Kind::SumProduct(sum) => {
-                let factors = sum.factors.iter().map(|f| &f.body);
-                sum.common.iter().chain(factors).collect()
-            }
-        }
+    pub fn children(&self) -> impl Iterator<Item = &Normal> {
+        let (first, second, members, factors): (_, Option<&Normal>, &[Normal], &[Factor]) =
+            match &self.kind {
+                Kind::Constant(_) | Kind::Literal { .. } => (None, None, &[], &[]),
+                Kind::Not(a) | Kind::Log(a) | Kind::Quantifier { body: a, .. } => {
+                    (Some(&**a), None, &[], &[])
+                }
+                Kind::Implies(a, b) | Kind::Iff(a, b) => (Some(&**a), Some(&**b), &[], &[]),
+                Kind::And(members) | Kind::Or(members) => (None, None, members, &[]),
+                Kind::SumProduct(sum) => (None, None, &sum.common, &sum.factors),
+            };
+        let pair = first.into_iter().chain(second);
+        (pair.chain(members)).chain(factors.iter().map(|f| &f.body))
     }
 
-    /// The same formula with others under it.
-    pub fn map<E>(mut self, map: &mut dyn FnMut(Normal) -> Result<Normal, E>) -> Result<Normal, E> {
-        let mut one = |n: Box<Normal>| deep(|| map(*n)).map(Box::new);
-        self.kind = match self.kind {
-            kind @ (Kind::Constant(_) | Kind::Literal { .. } | Kind::SumProduct(_)) => kind,
-            Kind::Not(a) => Kind::Not(one(a)?),
-            Kind::Log(a) => Kind::Log(one(a)?),
-            Kind::Implies(a, b) => Kind::Implies(one(a)?, one(b)?),
-            Kind::Iff(a, b) => Kind::Iff(one(a)?, one(b)?),
-            Kind::Quantifier {
-                forall,
-                binding,
-                guard,
-                body,
-            } => Kind::Quantifier {
-                forall,
-                binding,
-                guard,
-                body: one(body)?,
-            },
-            Kind::And(members) => Kind::And(deep(|| {
-                members.into_iter().map(map).collect::<Result<_, E>>()
-            })?),
-            Kind::Or(members) => Kind::Or(deep(|| {
-                members.into_iter().map(map).collect::<Result<_, E>>()
-            })?),
+    /// The formulas right under this one, to be rewritten; those of a sum of products have been.
+    pub fn children_mut(&mut self) -> impl Iterator<Item = &mut Normal> {
+        let (first, second, members): (_, Option<&mut Normal>, &mut [Normal]) = match &mut self.kind
+        {
+            Kind::Constant(_) | Kind::Literal { .. } | Kind::SumProduct(_) => (None, None, &mut []),
+            Kind::Not(a) | Kind::Log(a) | Kind::Quantifier { body: a, .. } => {
+                (Some(&mut **a), None, &mut [])
+            }
+            Kind::Implies(a, b) | Kind::Iff(a, b) => (Some(&mut **a), Some(&mut **b), &mut []),
+            Kind::And(members) | Kind::Or(members) => (None, None, members),
         };
-        Ok(self)
+        first.into_iter().chain(second).chain(members)
     }
 
     /// Whether there is a quantifier in it, or was one before a rewrite.
@@ -141,8 +127,7 @@ impl Normal {
 
     pub fn has_quantifier(&self) -> bool {
         let own = matches!(self.kind, Kind::Quantifier { .. } | Kind::SumProduct(_));
-        own || self.groundings.is_some()
-            || deep(|| self.children().into_iter().any(Normal::has_quantifier))
+        own || self.groundings.is_some() || deep(|| self.children().any(Normal::has_quantifier))
     }
 
     /// Every variable that it mentions; each binder has variables of its own.
@@ -156,7 +141,7 @@ impl Normal {
             }
             _ => {}
         }
-        deep(|| self.children().into_iter().for_each(|c| c.variables(found)));
+        deep(|| self.children().for_each(|c| c.variables(found)));
     }
 
     /// The members of a conjunction, nested ones too: a sum of sums is a sum.
