@@ -836,6 +836,18 @@ codes! {
             [predicates]
             good = { network = { mlp = [8] }, output = "sigmoid" }
             "#);
+    NotLearnt = "not-learnt":
+        "Nothing that is learnt has that name, so it can be neither frozen nor taken from another run.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
+            [train]
+            steps = 1
+            freeze = ["god"]
+            "#);
     RunExists = "run-exists":
         "The folder for a new run holds one already.",
         Error, deed("`logltn train m.toml --out run` is given a second time, without `--resume`.");

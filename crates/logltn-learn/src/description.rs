@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logltn::theory::{ArgumentSort, PredicateId, SortId};
+use logltn::theory::{ArgumentSort, SortId};
 use logltn::{Code, Diagnostic, Diagnostics, OutputKind};
 
 use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef};
@@ -19,11 +19,19 @@ impl KnowledgeBase {
         let mut out = BTreeMap::new();
         let theory = self.theory();
         for (i, (predicate, ground)) in theory.predicates.iter().zip(&self.predicates).enumerate() {
-            let Ground::Network(behind) = ground else {
+            let key = format!("predicates.{}", predicate.name);
+            if let Ground::Learnable { .. } = ground {
+                let sorts = predicate.arguments.iter().map(|argument| match argument {
+                    ArgumentSort::Sort(sort) => self.names(*sort),
+                    ArgumentSort::Vector(width) => format!("{width} numbers"),
+                });
+                let of = sorts.collect::<Vec<_>>().join(" × ");
+                out.insert(format!("{key}.learnable"), of);
+            }
+            let (Ground::Network(_) | Ground::Learnable { .. }) = ground else {
                 continue;
             };
-            let key = format!("predicates.{}", predicate.name);
-            let output = self.outputs[PredicateId(i as u32).index()];
+            let output = self.outputs[i];
             let kind = match output.kind {
                 OutputKind::Softmax => "softmax",
                 OutputKind::Sigmoid => "sigmoid",
@@ -36,7 +44,9 @@ impl KnowledgeBase {
             {
                 out.insert(format!("{key}.classes"), self.names(*classes));
             }
-            self.describe_behind(&key, behind, &mut out);
+            if let Ground::Network(behind) = ground {
+                self.describe_behind(&key, behind, &mut out);
+            }
         }
         for (function, behind) in theory.functions.iter().zip(&self.functions) {
             if let Some(behind) = behind {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{
-    Aggregator, AxiomParameters, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan,
-    PlannedAxiom, Request, Semantics, Source, Span, did_you_mean,
+    Aggregator, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics,
+    Source, Span, did_you_mean,
 };
 
 use crate::axioms::{self, AxiomNow};
@@ -17,7 +17,9 @@ use crate::flat;
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::measure::Measures;
 use crate::model::{Grounding, Model};
-use crate::optimise::Optimise;
+use crate::optimise::{Frozen, Optimise};
+use crate::parts;
+use crate::schedule::Moment;
 use crate::stream::Streamed;
 use crate::training::{Length, Training};
 
@@ -107,7 +109,7 @@ impl Session {
             return Err(found);
         };
         let whole = Arc::new(whole);
-        let axioms: Vec<AxiomNow> = whole.axioms().iter().map(as_planned).collect();
+        let axioms: Vec<AxiomNow> = whole.axioms().iter().map(AxiomNow::planned).collect();
         let batches = batches::of(&knowledge.data, &training.batches, training.seed);
         let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
             .max()
@@ -135,8 +137,21 @@ impl Session {
             model.attach(&knowledge, &Engine::<f32>::new(Arc::clone(&whole)))?;
         }
         measures.prepare(&knowledge, &mut model)?;
+        let mut frozen = Frozen::default();
+        for name in &training.freeze {
+            match model.check_part(&knowledge, name) {
+                Ok(()) => match parts::constant(&knowledge, name) {
+                    Some(constant) => frozen.constants.push(constant),
+                    None => frozen.names.push(name.clone()),
+                },
+                Err(error) => found.push(error),
+            }
+        }
+        if found.has_errors() {
+            return Err(found);
+        }
         let mut session = Session {
-            optimise: Optimise::new(training.optimizer, &mut model),
+            optimise: Optimise::new(training.optimizer, frozen, &mut model),
             measures,
             warnings: whole.warnings().clone(),
             whole,
@@ -157,9 +172,10 @@ impl Session {
             flat: BTreeSet::new(),
             called_flat: BTreeSet::new(),
         };
-        for (name, settings) in session.training.axioms.clone() {
-            session.set_axiom(&name, &settings)?;
-        }
+        let mut axioms = session.axioms.clone();
+        let theory = session.knowledge.theory();
+        axioms::give(theory, &mut axioms, &session.training.axioms)?;
+        session.use_axioms(axioms)?;
         Ok(session)
     }
 
@@ -198,7 +214,7 @@ impl Session {
         }
         self.model.ground(id, grounding);
         self.attached = None;
-        self.optimise = Optimise::new(self.training.optimizer, &mut self.model);
+        self.optimise.anew(&mut self.model);
         Ok(())
     }
 
@@ -265,8 +281,7 @@ impl Session {
 
     /// α, p and p_forall of the next step.
     pub fn parameters(&self) -> Parameters {
-        let (by_step, by_epoch) = self.progress();
-        self.training.schedule.at(by_step, by_epoch)
+        self.training.schedule.now(self.moment())
     }
 
     /// The phase that the next step is in.
@@ -275,17 +290,14 @@ impl Session {
         now.unwrap_or(self.phases.len() - 1)
     }
 
-    /// From 0 at the first step to 1 at the last; the same by epochs.
-    fn progress(&self) -> (f64, f64) {
-        let share = |at: u64, of: u64| match of {
-            0 | 1 => 0.0,
-            _ => (at.min(of - 1)) as f64 / (of - 1) as f64,
-        };
-        let epochs = self.total.div_ceil(self.steps_per_epoch);
-        (
-            share(self.done, self.total),
-            share(self.done / self.steps_per_epoch, epochs),
-        )
+    /// Where the training stands.
+    fn moment(&self) -> Moment {
+        Moment {
+            step: self.done,
+            steps: self.total,
+            epoch: self.done / self.steps_per_epoch,
+            epochs: self.total.div_ceil(self.steps_per_epoch),
+        }
     }
 
     /// Does one step.
@@ -300,9 +312,10 @@ impl Session {
 
     fn step_in_pool(&mut self) -> Result<Step, Diagnostics> {
         let parameters = self.parameters();
-        let (by_step, by_epoch) = self.progress();
-        let learning_rate = self.training.learning_rate.now(by_step, by_epoch);
+        let moment = self.moment();
+        let learning_rate = self.training.learning_rate.now(moment);
         let at = self.phase();
+        self.move_axioms(at, moment)?;
         let phase = &mut self.phases[at];
         let moved = self.attached != Some(at);
         if moved {
@@ -333,6 +346,7 @@ impl Session {
             .into());
         }
         self.model.backward(&phase.engine);
+        self.optimise.hold(&mut self.model);
         let gradient_norm = Optimise::clip(&mut self.model, self.training.clip_norm);
         if !gradient_norm.is_finite() || !loss.is_finite() {
             return Err(self.not_finite(step, loss, at, &parameters));
@@ -415,7 +429,7 @@ impl Session {
         for ((norm, axiom), place) in
             (norms.iter().zip(phase.engine.plan().axioms())).zip(&phase.axioms)
         {
-            let counts = axiom.weight > 0.0 && axiom.groundings > 0;
+            let counts = self.axioms[*place].weight > 0.0 && axiom.groundings > 0;
             if *norm == 0.0 && counts && (!one_counts || total == 0.0) {
                 flat.push((*place, axiom.name.clone(), axiom.span));
             } else if norms.len() > 1 && !one_counts && *norm > 100.0 * (total - norm) {
@@ -547,15 +561,6 @@ impl Session {
     /// that a predicate is needed at, each once.
     pub fn requests(&self) -> &[Request] {
         self.phases[self.phase()].engine.requests()
-    }
-}
-
-/// An axiom with the theory's weight and no parameters of its own.
-pub(crate) fn as_planned(axiom: &PlannedAxiom) -> AxiomNow {
-    AxiomNow {
-        name: axiom.name.clone(),
-        weight: axiom.weight,
-        parameters: AxiomParameters::default(),
     }
 }
 

@@ -60,10 +60,10 @@ fn clustering() {
 
     assert_eq!(
         m.schedule.alpha,
-        Schedule::new(Curve::Linear { from: 1.0, to: 4.0 })
+        Some(Schedule::new(Curve::Linear { from: 1.0, to: 4.0 }))
     );
     assert_eq!(m.schedule.p, Schedule::constant(2.0));
-    assert_eq!(m.schedule.last().alpha, 4.0);
+    assert_eq!(m.schedule.last(false).alpha, 4.0);
 
     let train = m.train.as_ref().expect("[train]");
     assert_eq!(train.phases.len(), 1);
@@ -258,7 +258,12 @@ fn the_other_keys() {
     assert!(matches!(&m.constants["alice"].value, Constant::Row(row) if row.value == 3));
     assert!(matches!(&m.constants["carol"].value, Constant::Learnable(k) if k.value == 8));
 
-    let middle = m.schedule.at(0.25, 0.5);
+    let middle = m.schedule.training().now(Moment {
+        step: 1,
+        steps: 5,
+        epoch: 1,
+        epochs: 3,
+    });
     assert_eq!((middle.alpha, middle.p, middle.p_forall), (2.0, 4.0, 3.0));
 
     let train = m.train.as_ref().expect("[train]");

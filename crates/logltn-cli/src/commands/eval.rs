@@ -96,7 +96,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         Err(outcome) => return outcome,
     };
     let semantics = arguments.semantics.unwrap_or(project.manifest.semantics);
-    let last = project.manifest.schedule.last();
+    let last = project.manifest.schedule.last(arguments.run.is_some());
     let parameters = Parameters {
         alpha: arguments.alpha.unwrap_or(last.alpha),
         p: arguments.p.unwrap_or(last.p),

@@ -8,15 +8,18 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use logltn::{Code, Diagnostic, Diagnostics, Semantics};
+use logltn_learn::Begun;
 use logltn_report::{from_run_directory, pca_2d, scatter_png};
 use logltn_train::project::Project;
 use logltn_train::run_directory::{RunDirectory, StepRecord};
-use logltn_train::train::{Outcome as RunOutcome, RunOptions, TrainOptions, Trainer, Watch, run};
+use logltn_train::train::{
+    Beginning, Outcome as RunOutcome, RunOptions, TrainOptions, Trainer, Watch, run,
+};
 
 use crate::commands::{eval, load};
 use crate::console;
 use crate::outcome::Outcome;
-use crate::text::{Align, real, table};
+use crate::text::{Align, counted, real, table};
 
 /// Train the networks of a manifest until its axioms hold.
 ///
@@ -85,6 +88,10 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         Ok(trainer) => trainer,
         Err(errors) => return console::wrong_input(&errors, false),
     };
+    if let Some(beginning) = trainer.beginning() {
+        console::report(&beginning.warnings);
+        console::complain(&began_with(beginning));
+    }
     let directory = if arguments.resume {
         RunDirectory::resume(&arguments.out)
     } else {
@@ -155,6 +162,26 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
             Outcome::Failed
         }
     }
+}
+
+/// The most names worth a line each; `run.json` has all.
+const MOST_LEFT: usize = 20;
+
+/// What was taken from another run, and what was not.
+fn began_with(beginning: &Beginning) -> String {
+    let Begun { taken, left } = &beginning.begun;
+    let run = beginning.run.display();
+    let mut text = format!("begins with {} of {run}\n", counted(taken.len(), "tensor"));
+    if !left.is_empty() {
+        text += "not taken:\n";
+    }
+    for name in left.iter().take(MOST_LEFT) {
+        text += &format!("  {name}\n");
+    }
+    if left.len() > MOST_LEFT {
+        text += &format!("  … and {} more, in run.json\n", left.len() - MOST_LEFT);
+    }
+    text
 }
 
 /// The first Ctrl-C asks the run to stop after its step; a second one ends the program at once.

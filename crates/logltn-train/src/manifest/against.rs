@@ -58,7 +58,7 @@ pub fn check_against(manifest: &Manifest, theory: &TheoryNames) -> Diagnostics {
     check.inputs();
     check.cycles();
     check.missing();
-    check.phases();
+    check.axioms();
     check.metrics();
     check.problems.finish()
 }
@@ -514,23 +514,21 @@ impl<'m> Check<'m> {
         }
     }
 
-    fn phases(&mut self) {
-        let train = self.manifest.train.as_ref();
-        let phases = train.map_or(&[][..], |train| &train.phases);
-        for axiom in phases
-            .iter()
+    fn axioms(&mut self) {
+        let (manifest, theory) = (self.manifest, self.theory);
+        let train = manifest.train.as_ref();
+        let phases = train.map_or(&[][..], |train| &train.phases).iter();
+        let in_phases = phases
             .flat_map(|phase| phase.axioms.iter().flatten())
-        {
+            .map(|axiom| (axiom.as_str(), axiom.span));
+        let own = (manifest.axioms.iter()).map(|(name, axiom)| (name.as_str(), axiom.span));
+        for (axiom, span) in own.chain(in_phases) {
             // A member of a family: `whole_to_parts[car]`.
             let family = axiom.strip_suffix(']').and_then(|a| a.split_once('['));
-            let name = family.map_or(axiom.as_str(), |(name, _)| name);
-            if !self.theory.axioms.contains(name) {
-                self.unknown(
-                    axiom.span,
-                    (Code::UnknownAxiom, "axiom"),
-                    name,
-                    self.theory.axioms.iter().map(String::as_str),
-                );
+            let name = family.map_or(axiom, |(name, _)| name);
+            if !theory.axioms.contains(name) {
+                let known = theory.axioms.iter().map(String::as_str);
+                self.unknown(span, (Code::UnknownAxiom, "axiom"), name, known);
             }
         }
     }

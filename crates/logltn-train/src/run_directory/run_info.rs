@@ -39,6 +39,20 @@ pub struct RunInfo {
     /// What was trained, [in words](logltn_learn::KnowledgeBase::description): layers, inputs, classes. Empty in runs
     /// that are older than this.
     pub model: BTreeMap<String, String>,
+    /// The weights that it began with, if they were not random.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<StartInfo>,
+}
+
+/// The weights that a run began with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StartInfo {
+    /// The run that they are of.
+    pub run: String,
+    /// The tensors that were taken.
+    pub taken: Vec<String>,
+    /// What was not, and why.
+    pub left: Vec<String>,
 }
 
 /// How far a run got.

@@ -9,6 +9,7 @@ use flate2::CrcReader;
 use logltn::{Code, Diagnostic, Diagnostics};
 
 use super::resolved::seen_from;
+use super::start;
 use super::unchanged::HELP;
 use crate::manifest::{Grounding, Individuals, Manifest, MetricTruth, Spanned};
 
@@ -31,6 +32,7 @@ pub(super) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
             Grounding::Network { .. } | Grounding::Learnable { .. } | Grounding::Host { .. } => {}
         }
     }
+    files.extend(start::of(manifest).map(|start| &start.run));
     files
 }
 
@@ -52,7 +54,16 @@ pub(super) fn measured_against(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
 pub(super) fn fingerprints(manifest: &Manifest, run: &Path) -> BTreeMap<String, String> {
     (learnt_from(manifest).into_iter())
         .filter_map(|file| {
-            let print = fingerprint(&manifest.resolve(file)).ok()?;
+            let path = manifest.resolve(file);
+            // Of another run, the weights.
+            let path = match path.is_dir() {
+                true => ["weights.safetensors", "checkpoint.safetensors"]
+                    .map(|name| path.join(name))
+                    .into_iter()
+                    .find(|path| path.exists())?,
+                false => path,
+            };
+            let print = fingerprint(&path).ok()?;
             Some((seen_from(run, manifest, &file.value), print))
         })
         .collect()

@@ -71,16 +71,6 @@ impl Node {
         }
     }
 
-    /// The entry of a table.
-    pub fn get(&self, key: &str) -> Option<&Node> {
-        match self {
-            Node::Table(entries) => (entries.iter())
-                .find(|(name, _)| name == key)
-                .map(|(_, value)| value),
-            Node::Leaf(_) | Node::List(_) => None,
-        }
-    }
-
     /// Sets an entry of a table.
     pub fn set(&mut self, key: &str, value: Node) {
         if let Node::Table(entries) = self {

@@ -85,7 +85,7 @@ fn with_help(errors: Diagnostics, folder: &Path) -> Diagnostics {
 }
 
 /// The newest weights of a run.
-fn weights_of(folder: &Path) -> Result<State, Diagnostics> {
+pub(super) fn weights_of(folder: &Path) -> Result<State, Diagnostics> {
     let run = RunDirectory::open(folder)?;
     if let Some(weights) = run.weights()? {
         return Ok(weights);

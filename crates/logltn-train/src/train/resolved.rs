@@ -7,7 +7,7 @@ use logltn::Semantics;
 
 use super::document::Node;
 use super::{Trainer, data_files};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, Schedules};
 
 impl Trainer {
     /// The text of a manifest that does what this training does, to the last bit, when it stands in the directory of
@@ -44,6 +44,13 @@ impl Trainer {
             train.set("steps", Node::Leaf(steps.to_string()));
         }
         train.set("seed", Node::Leaf(self.seed().to_string()));
+        if manifest.schedule.alpha.is_none() {
+            // The paper's, which is written down since another version may take another.
+            let line = Schedules::papers_alpha();
+            let [from, to] = [line.first(), line.last()].map(|x| Node::Leaf(x.to_string()));
+            let line = Node::table([("linear", Node::List(vec![from, to]))]);
+            document.section("schedule").set("alpha", line);
+        }
         let head = format!(
             "# {} as it was run: seed {}, semantics {}, {} steps.\n",
             manifest.source.name(),

@@ -7,7 +7,7 @@ use logltn::{Diagnostic, Diagnostics};
 
 use super::{Trainer, data_files, unchanged};
 use crate::run_directory::{
-    AxiomInfo, MetricsLog, RunDirectory, RunInfo, RunStatus, StepRecord, utc_time,
+    AxiomInfo, MetricsLog, RunDirectory, RunInfo, RunStatus, StartInfo, StepRecord, utc_time,
 };
 use crate::tensorboard::EventWriter;
 
@@ -152,6 +152,11 @@ fn describe(trainer: &Trainer, directory: &RunDirectory, options: &RunOptions) -
         status: RunStatus::Running,
         data: data_files::fingerprints(&trainer.project().manifest, directory.path()),
         model: trainer.knowledge().description(),
+        start: trainer.beginning().map(|beginning| StartInfo {
+            run: beginning.run.display().to_string(),
+            taken: beginning.begun.taken.clone(),
+            left: beginning.begun.left.clone(),
+        }),
         axioms: (trainer.axioms().iter())
             .map(|(name, weight)| AxiomInfo {
                 name: name.clone(),

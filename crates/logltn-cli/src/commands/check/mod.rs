@@ -7,6 +7,7 @@ mod warnings;
 use std::path::PathBuf;
 
 use logltn::{Pass, PlanOptions};
+use logltn_train::train::check_parts;
 
 use crate::commands::load;
 use crate::console;
@@ -63,6 +64,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     if let Err(errors) = project.metrics() {
         found.extend(errors);
     }
+    found.extend(check_parts(&project));
     let plan = match plan {
         Ok(plan) if !found.has_errors() => plan,
         Ok(_) => return console::wrong_input(&found, arguments.json),
