@@ -169,9 +169,10 @@ fn mistakes_lead_to_what_was_meant() {
                 run.stderr
             );
         }
-        let errors = run.stderr.matches("error").count();
+        // Each cell that is no number is a mistake of its own.
+        let errors = run.stderr.matches("error: ").count();
         assert!(
-            errors <= 2,
+            errors == 1 || to == "'town'",
             "{to}: one mistake is said once\n{}",
             run.stderr
         );

@@ -26,7 +26,7 @@ fn weather() -> Folder {
             b"sort Person = {ann, bob}\nsort Mood = {glad, sad}\npredicate rain()\npredicate wet(Person)\n\
               predicate mood(Person, Mood)\n\
               axiom rain: rain()\naxiom then: forall x: Person. rain() -> wet(x)\n\
-              axiom bob: not wet(bob)\naxiom moods: forall x: Person. wet(x) <-> mood(x, sad)\n",
+              axiom ann: not mood(ann, glad)\naxiom moods: forall x: Person. wet(x) <-> mood(x, sad)\n",
         ),
         (
             "m.toml",
@@ -163,11 +163,11 @@ fn a_network_reads_numbers() {
             "t.ltn",
             b"sort House\ntable prices(x: House, y: Real, year: Int)\nfunction f(House): Real\n\
               predicate eq(Real, Real)\npredicate cheap(Real)\n\
-              axiom same: forall (x, y, n) in prices. eq(y, y)\n\
+              axiom same: forall (_x, y, _n) in prices. eq(y, y)\n\
               axiom other: not eq(0, 1.2) and not eq(1.2, 0)\n\
               axiom known: forall (x, y, n) in prices where n < 2002. eq(f(x), y)\n\
-              axiom cheap: forall (x, y, n) in prices where y < 0.5. cheap(y)\n\
-              axiom dear: forall (x, y, n) in prices where y > 0.7. not cheap(y)\n",
+              axiom cheap: forall (_x, y, _n) in prices where y < 0.5. cheap(y)\n\
+              axiom dear: forall (_x, y, _n) in prices where y > 0.7. not cheap(y)\n",
         ),
         ("houses.csv", houses.as_bytes()),
         ("prices.csv", prices.as_bytes()),

@@ -137,7 +137,10 @@ impl FeatureSource {
         let file = table.require(problems, "file", "\"people.csv\"");
         let columns = table.take("columns");
         let names = table.take("names");
+        let known_keys = problems.count();
         table.finish(problems);
+        // A misspelt `names` must not make every name in every file a mistake.
+        let known_keys = problems.count() == known_keys;
         let file = file.and_then(|item| item.file(problems));
         let columns = columns.map(|item| {
             let what = "an array of columns' names such as [\"age\", \"height\"]";
@@ -157,6 +160,7 @@ impl FeatureSource {
         });
         let names = names.map(|item| item.string(problems, "a column's name"));
         let (columns, names) = (flatten(columns), flatten(names));
+        known_keys.then_some(())?;
         Some(FeatureSource {
             file: file?,
             columns: columns?,
