@@ -78,6 +78,12 @@ fn folder(metrics: &str, files: &[(&str, &str)]) -> Folder {
     folder
 }
 
+/// Gives the network an axiom.
+fn learn_something(folder: &Folder) {
+    let theory = format!("{THEORY}axiom learnt: forall x: P. net(x)\n");
+    folder.write("t.ltn", theory.as_bytes());
+}
+
 /// The metrics that `eval --json` prints.
 fn values(run: &Run) -> Vec<(String, f64)> {
     assert_eq!(run.status, 0, "{}{}", run.stdout, run.stderr);
@@ -216,6 +222,7 @@ fn values_by_hand() {
     // People see them too, and `train` writes the same.
     let shown = folder.run(&["eval", "m.toml"]).stdout;
     assert!(shown.contains("metric") && shown.contains("m0"), "{shown}");
+    learn_something(&folder);
     let trained = folder.run(&["train", "m.toml", "--out", "run"]);
     assert_eq!(trained.status, 0, "{}", trained.stderr);
     assert_eq!(
@@ -454,7 +461,9 @@ fn metrics_of_networks_need_a_run() {
         "{}",
         without.stdout
     );
-    assert_eq!(folder.run(&["train", "m.toml", "--out", "run"]).status, 0);
+    learn_something(&folder);
+    let trained = folder.run(&["train", "m.toml", "--out", "run"]);
+    assert_eq!(trained.status, 0, "{}", trained.stderr);
     let with = values(&folder.run(&["eval", "m.toml", "--run", "run", "--json"]));
     assert_eq!(with.len(), 1);
 }

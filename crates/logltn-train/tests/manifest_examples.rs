@@ -283,7 +283,7 @@ fn the_other_keys() {
     let metrics = &m.evaluate.as_ref().expect("[evaluate]").metrics;
     assert!(matches!(&metrics[0].truth, MetricTruth::Labels(sort) if sort.value == "Image"));
     assert!(
-        matches!(&metrics[1].truth, MetricTruth::Rows(file) if file.value == PathBuf::from("t.csv"))
+        matches!(&metrics[1].truth, MetricTruth::Rows(file) if file.value.as_os_str() == "t.csv")
     );
     assert_eq!(metrics[1].of.value, "sums");
     assert_eq!(metrics[1].label(), "sums");
