@@ -109,7 +109,7 @@ fn what_cannot_be_learnt_so_is_said_before_the_first_step() {
             "m.toml",
             "[predicates.rain]\nlearnable = true",
             "[predicates.rain]\nnetwork = { mlp = [2] }\noutput = 'sigmoid'",
-            "a proposition is learnt as a number of its own",
+            "`learnable = true`",
         ),
         (
             "t.ltn",

@@ -52,6 +52,9 @@ pub struct Session {
     /// The places of the axioms that had no gradient when [`Session::balance`] last looked, and of those it has warned of.
     flat: BTreeSet<usize>,
     called_flat: BTreeSet<usize>,
+    /// The same of the one that outweighed all others.
+    heavy: Option<usize>,
+    called_heavy: BTreeSet<usize>,
 }
 
 pub(crate) struct Phase {
@@ -171,6 +174,8 @@ impl Session {
             stopped_early: false,
             flat: BTreeSet::new(),
             called_flat: BTreeSet::new(),
+            heavy: None,
+            called_heavy: BTreeSet::new(),
         };
         let mut axioms = session.axioms.clone();
         let theory = session.knowledge.theory();
@@ -405,8 +410,8 @@ impl Session {
             .into()
     }
 
-    /// How much each axiom of the current phase pulls on the predicates: warnings if one has not pulled at all, now and
-    /// when this was last asked, or if one pulls more than a hundred times as much as all others together. Call it after a
+    /// How much each axiom of the current phase pulls on the predicates: warnings if one, now and when this was last
+    /// asked, has not pulled at all, or has pulled more than a hundred times as much as all others together. Call it after a
     /// step.
     ///
     /// That nothing pulls at first may be as it should: from an undecided start all classes are alike.
@@ -426,6 +431,7 @@ impl Session {
             Aggregator::Min | Aggregator::Max
         );
         let mut flat = Vec::new();
+        let heavy_before = self.heavy.take();
         for ((norm, axiom), place) in
             (norms.iter().zip(phase.engine.plan().axioms())).zip(&phase.axioms)
         {
@@ -433,12 +439,16 @@ impl Session {
             if *norm == 0.0 && counts && (!one_counts || total == 0.0) {
                 flat.push((*place, axiom.name.clone(), axiom.span));
             } else if norms.len() > 1 && !one_counts && *norm > 100.0 * (total - norm) {
-                let warning = Diagnostic::warning(Code::DominatingGradient, format!(
-                    "step {}: the gradient of axiom `{}` is more than 100 times that of all others together",
-                    self.done, axiom.name
-                ))
-                .help("give it a smaller weight, or the others a larger one");
-                out.push(warning.at(&theory.source, axiom.span, ""));
+                // At first the others may be waiting, as from an undecided start.
+                self.heavy = Some(*place);
+                if heavy_before == self.heavy && self.called_heavy.insert(*place) {
+                    let warning = Diagnostic::warning(Code::DominatingGradient, format!(
+                        "step {}: the gradient of axiom `{}` is more than 100 times that of all others together",
+                        self.done, axiom.name
+                    ))
+                    .help("give it a smaller weight, or the others a larger one");
+                    out.push(warning.at(&theory.source, axiom.span, ""));
+                }
             }
         }
         let still: Vec<(String, Span)> = (flat.iter())

@@ -250,7 +250,7 @@ fn warnings(axioms: &str, truth: f64) -> String {
     let mut session = built(builder);
     session.step().unwrap_or_else(|errors| panic!("{errors}"));
     let first = session.balance().to_string();
-    assert!(!first.contains("zero"), "{first}");
+    assert_eq!(first, "", "at first it may be as it should");
     session.step().unwrap_or_else(|errors| panic!("{errors}"));
     first + &session.balance().to_string()
 }
@@ -263,7 +263,7 @@ fn gradients_that_vanish_or_outweigh_the_others_are_warned_of() {
         "axiom a (weight 0.0001): forall x: P. p(x)  axiom b (weight 100): forall x: P. q(x)";
     let said = warnings(heavy, 0.5);
     assert!(said.contains("`b` is more than 100 times"), "{said}");
-    assert!(said.contains("step 1"), "{said}");
+    assert!(said.contains("step 2"), "{said}");
     // min(1 + y, 1) is 1 whatever y is.
     let dead = "axiom dead: forall x: P. p(x) or q(x)  axiom b: forall x: P. q(x)";
     let said = warnings(dead, 1.0);

@@ -145,6 +145,11 @@ fn metric_chart(name: &'static str, title: &str, metrics: &[&(String, Thinned)])
     let curves: Vec<Curve> = (metrics.iter().enumerate())
         .map(|(i, (name, curve))| Curve::thinned(name, i, curve))
         .collect();
+    // A single curve has no legend that names it.
+    let title = match metrics {
+        [(name, _)] => name.as_str(),
+        _ => title,
+    };
     NamedChart {
         name,
         chart: Chart {

@@ -6,14 +6,14 @@ use std::sync::atomic::AtomicBool;
 
 use common::Folder;
 use logltn::{
-    ColumnData, Data, Diagnostics, Engine, Output, Plan, Request, Semantics, Source, Theory,
+    ColumnData, Data, Diagnostics, Engine, Output, Parameters, Plan, Request, Semantics, Source, Theory,
 };
 use logltn_diagnostics::{Code, Mistake, SURROUNDINGS};
 use logltn_learn::Grounding;
 use logltn_train::manifest::Manifest;
 use logltn_train::project::Project;
 use logltn_train::run_directory::RunDirectory;
-use logltn_train::train::{Outcome, RunOptions, TrainOptions, Trainer, run};
+use logltn_train::train::{Outcome, RunOptions, TrainOptions, Trainer, evaluate_run, run};
 
 /// The files beside the examples, with more or others.
 fn folder(files: &[(&str, &str)]) -> Folder {
@@ -201,6 +201,19 @@ fn done(code: Code) -> Diagnostics {
             folder.write("run/run.json", b"{ \"seed\": ");
             let run = RunDirectory::open(&folder.dir.path().join("run")).expect("a run");
             errors(run.info())
+        }
+        Code::RunNotDescribed => {
+            let folder = folder(&[]);
+            finished(&folder);
+            let path = folder.dir.path().join("run");
+            let text = std::fs::read_to_string(path.join("run.json")).expect("a record");
+            let mut record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+            let model = record.as_object_mut().and_then(|r| r.remove("model"));
+            assert!(model.is_some(), "{text}");
+            folder.write("run/run.json", record.to_string().as_bytes());
+            let (semantics, parameters) = (Semantics::default(), Parameters::default());
+            let found = evaluate_run(&folder.project(), &path, &semantics, &parameters, false);
+            found.unwrap_or_else(|errors| panic!("{errors}")).0.warnings
         }
         _ => panic!("no test makes `{code}`: do here what its example says"),
     }

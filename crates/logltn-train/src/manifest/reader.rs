@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use logltn::{Code, Diagnostic, Diagnostics, Number, Source, Span, nearest};
+use logltn::{Code, Diagnostic, Diagnostics, Number, Source, Span};
 use logltn_learn::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -172,8 +172,7 @@ impl<'d> Item<'d> {
         problems.push(
             self.span,
             "not known",
-            Diagnostic::error(Code::UnknownChoice, message)
-                .maybe_help(logltn::did_you_mean(text, names())),
+            Diagnostic::error(Code::UnknownChoice, message).maybe_help(did_you_mean(text, names())),
         );
         None
     }
@@ -442,7 +441,8 @@ impl<'d> Table<'d> {
             } else {
                 format!(" in `{}`", self.path)
             };
-            let guess = nearest(key, self.known.iter().copied());
+            let known = || self.known.iter().copied();
+            let help = elsewhere(key, &self.known).or_else(|| did_you_mean(key, known()));
             problems.push(
                 span(name.span()),
                 "unknown key",
@@ -451,7 +451,7 @@ impl<'d> Table<'d> {
                         "known keys: {}",
                         quoted_list(self.known.iter().copied())
                     ))
-                    .maybe_help(guess.map(|guess| format!("did you mean `{guess}`?"))),
+                    .maybe_help(help),
             );
         }
     }
@@ -522,4 +522,48 @@ pub(super) fn quoted_list<'a>(names: impl IntoIterator<Item = &'a str>) -> Strin
 /// A place as the TOML parser gives it.
 pub(super) fn span(range: std::ops::Range<usize>) -> Span {
     Span::new(range.start, range.end)
+}
+
+/// What other programs call a key, or where it belongs, with how to say it here.
+fn elsewhere(key: &str, known: &[&str]) -> Option<String> {
+    let has = |name: &str| known.contains(&name);
+    let text = match key {
+        "lr" | "rate" if has("learning_rate") => "did you mean `learning_rate`?",
+        "batch_size" | "batch" if has("learning_rate") => {
+            "a batch is taken of a table: `[tables]` with `T = { rows = \"t.csv\", batch = 32 }`"
+        }
+        "file" | "path" | "csv" | "data" if has("rows") => "did you mean `rows`?",
+        "file" | "path" | "csv" | "data" if has("features") => "did you mean `features`?",
+        "mlp" | "cnn" | "layers" | "activation" | "inputs" | "undecided" if has("network") => {
+            "it belongs to the network: `network = { mlp = [16, 16], activation = \"elu\" }`"
+        }
+        _ => return None,
+    };
+    Some(text.to_string())
+}
+
+/// `did you mean …?` for a slip of the fingers, or for the only choice that a word is short or long for: `acc`, `auc`,
+/// `product`.
+pub(super) fn did_you_mean<'a>(
+    text: &str,
+    choices: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    const SHORTEST: usize = 3;
+    let choices: Vec<&str> = choices.into_iter().collect();
+    let near = logltn::did_you_mean(text, choices.iter().copied());
+    near.or_else(|| {
+        let word = text.to_lowercase();
+        let stands_for = |choice: &&&str| {
+            let (short, long) = match word.len() < choice.len() {
+                true => (word.as_str(), **choice),
+                false => (**choice, word.as_str()),
+            };
+            short.len() >= SHORTEST && (long.starts_with(short) || long.ends_with(short))
+        };
+        let mut fitting = choices.iter().filter(stands_for);
+        match (fitting.next(), fitting.next()) {
+            (Some(only), None) => Some(format!("did you mean `{only}`?")),
+            _ => None,
+        }
+    })
 }

@@ -2,7 +2,7 @@
 
 use logltn::{Code, Diagnostic, Semantics, Space};
 
-use super::reader::{Item, Problems, quoted_list};
+use super::reader::{Item, Problems, did_you_mean, quoted_list};
 
 /// Reads a semantics, checking every override by itself.
 pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Semantics> {
@@ -82,7 +82,7 @@ fn read_base(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Semantics> 
                 format!("there is no semantics `{}`", name.value),
             )
             .note(format!("known: {}", quoted_list(Semantics::NAMES)))
-            .maybe_help(logltn::did_you_mean(&name, Semantics::NAMES)),
+            .maybe_help(did_you_mean(&name, Semantics::NAMES)),
         );
     }
     found

@@ -94,7 +94,9 @@ impl Parser<'_> {
         let list: Vec<_> = names.iter().map(|n| n.text.as_str()).collect();
         let list = shortened(&list.join(", "));
         let message = "the variables of a row stand in parentheses".to_string();
-        let help = format!("write `({list}) in …`");
+        let help = format!(
+            "write `({list}) in …` for the rows of a table, `{list}: …` for the individuals of a sort"
+        );
         if let (Some(first), Some(last)) = (names.first(), names.last()) {
             let error = Diagnostic::error(Code::UnexpectedToken, message).at(
                 self.source,
@@ -168,6 +170,21 @@ impl Parser<'_> {
             let help = match (self.peek(), &guard) {
                 (Token::Colon | Token::Comma, _) => {
                     format!("write `.` instead of {}", self.quoted())
+                }
+                (Token::Keyword(Keyword::In), _) => {
+                    let names = match &binding {
+                        Binding::Sorts(sorted) => {
+                            sorted.iter().map(|(n, _)| n.text.as_str()).collect()
+                        }
+                        Binding::Rows(names, _) => {
+                            names.iter().map(|n| n.text.as_str()).collect::<Vec<_>>()
+                        }
+                    };
+                    let names = shortened(&names.join(", "));
+                    format!(
+                        "rows of a table bind names without sorts: `{} ({names}) in …`",
+                        quantifier.word()
+                    )
                 }
                 (_, Some(_)) => "the guard ends with a dot: `where guard. body`".to_string(),
                 (_, None) => "write `x: S. body`, or `x: S where guard. body`".to_string(),

@@ -386,6 +386,12 @@ impl<'a> Parser<'a> {
 
     fn integer_range(&mut self, name: &Name) -> Parsed<SortDefinition> {
         let first = self.span();
+        if matches!(self.peek(), Token::OpenBracket | Token::Open | Token::Name) {
+            let message = format!("expected `{{` or an integer, found {}", self.found());
+            let help =
+                "labels stand in braces, `{red, green}`; integers are a range, `0..9`".to_string();
+            return Err(self.error_with_help(message, "expected `{`", Some(help)));
+        }
         let low = self.signed_integer("the first integer of the sort, or `{`")?;
         self.expect(Token::Range, "`..`", "between the two ends of the sort")?;
         let high = self.signed_integer("the last integer of the sort")?;
@@ -594,8 +600,19 @@ impl<'a> Parser<'a> {
                 name.text,
                 self.found()
             );
-            let repairable = self.peek().starts_expression();
-            let help = "write `axiom name: formula`".to_string();
+            let quantifier = matches!(
+                name.text.as_str(),
+                "forall" | "exists" | "not" | "all" | "any"
+            );
+            let weight = self.source.slice(self.span()) == "weight";
+            let repairable = self.peek().starts_expression() && !quantifier && !weight;
+            let help = match (quantifier, weight) {
+                (true, _) => format!("an axiom has a name: `axiom some_name: {} …`", name.text),
+                (_, true) => {
+                    "a weight stands in parentheses: `axiom name (weight 2): formula`".to_string()
+                }
+                _ => "write `axiom name: formula`".to_string(),
+            };
             let bail = self.error_with_help(message, "expected `:`", Some(help));
             if !repairable {
                 return Err(bail);
@@ -625,7 +642,7 @@ impl<'a> Parser<'a> {
         }
         if self.peek().starts_expression() && !self.at_end() {
             let message = format!("unexpected {} after the end of a formula", self.found());
-            let help = "join formulas with `and`, `or`, `->` or `<->`".to_string();
+            let help = self.instead_of_another_formula();
             return Err(self.error_with_help(message, "expected a connective", Some(help)));
         }
         if self.peek() == Token::Dot {
@@ -634,6 +651,29 @@ impl<'a> Parser<'a> {
             return Err(self.error_with_help(message, "", Some(help)));
         }
         self.expect_end_of("formula")
+    }
+
+    /// What to write where a second formula seems to begin: words of other languages, or an axiom that has no head.
+    fn instead_of_another_formula(&self) -> String {
+        let connective = match self.source.slice(self.span()).to_lowercase().as_str() {
+            "implies" | "then" | "imp" => Some("->"),
+            "iff" | "equivalent" | "equiv" => Some("<->"),
+            "and" | "und" => Some("and"),
+            "or" | "oder" => Some("or"),
+            "xor" => return "for either a or b write `not (a <-> b)`".to_string(),
+            _ => None,
+        };
+        if let Some(connective) = connective {
+            return format!("write `{connective}`");
+        }
+        let between =
+            &self.source.text()[self.previous_span().end as usize..self.span().start as usize];
+        match between.contains('\n') {
+            true => "if this is an axiom of its own, it begins with `axiom name:`; otherwise join formulas with `and`, \
+                     `or`, `->` or `<->`"
+                .to_string(),
+            false => "join formulas with `and`, `or`, `->` or `<->`".to_string(),
+        }
     }
 
     fn weight(&mut self) -> Parsed<Option<(f64, Span)>> {

@@ -79,6 +79,19 @@ impl Resolver<'_> {
                     Less | LessEqual => format!("write `{left} -> {right}`"),
                     Greater | GreaterEqual => format!("write `{right} -> {left}`"),
                 },
+                // `class(x) = cat`: the class is an argument.
+                (first, _) if self.class_beside(if first { b } else { a }) => {
+                    let (atom, class) = if first {
+                        (&left, &right)
+                    } else {
+                        (&right, &left)
+                    };
+                    match atom.strip_suffix("()").or(atom.strip_suffix(')')) {
+                        Some(open) if atom.ends_with("()") => format!("write `{open}({class})`"),
+                        Some(open) => format!("write `{open}, {class})`"),
+                        None => format!("make `{class}` an argument of it"),
+                    }
+                }
                 (first, _) => {
                     let (atom, number) = if first { (&left, b) } else { (&right, a) };
                     let zero = matches!(number.kind, ExprKind::Integer(0));
@@ -133,6 +146,14 @@ impl Resolver<'_> {
                     ))
             }
         });
+    }
+
+    /// Whether this can only be an individual: a name that is no number.
+    fn class_beside(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Name(name) => !matches!(self.symbols.get(name), Some((Symbol::Param(_), _))),
+            _ => false,
+        }
     }
 
     /// The name of a function whose value a term needs.
@@ -311,7 +332,15 @@ impl Resolver<'_> {
                     let known = self.theory.predicates.iter().map(|p| p.name.as_str());
                     code = Code::UnknownPredicate;
                     let message = format!("unknown name `{}`", shortened(name));
-                    (message, self.suggestion(name, known))
+                    let help = match name.to_lowercase().as_str() {
+                        "true" | "false" | "top" | "bottom" => Some(
+                            "there are no constants for truth and falsehood: write `P(x)` for `P(x) <-> true`, \
+                             `not P(x)` for `P(x) <-> false`"
+                                .to_string(),
+                        ),
+                        _ => self.suggestion(name, known),
+                    };
+                    (message, help)
                 }
             }
         };
