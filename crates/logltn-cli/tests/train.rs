@@ -28,6 +28,7 @@ features = \"points.csv\"
 labelled = { rows = \"labelled.csv\", batch = 8 }
 pairs = { rows = \"pairs.csv\", batch = 5 }
 [predicates.class]
+args = [\"x\", \"c\"]
 network = { mlp = [8, 8], activation = \"elu\" }
 output = \"softmax\"
 [predicates.near]
@@ -42,7 +43,7 @@ checkpoint_every = 3
 phases = [ { steps = 20, axioms = [\"examples\", \"each[1]\"] }, { epochs = 3 } ]
 [evaluate]
 every = 10
-metrics = [ { metric = \"accuracy\", predicate = \"class\", table = \"labelled\" },
+metrics = [ { metric = \"accuracy\", predicate = \"class\", rows = \"labelled.csv\" },
             { metric = \"balanced_accuracy\", predicate = \"class\", rows = \"labelled.csv\", name = \"fair\" } ]
 ";
 
@@ -256,6 +257,31 @@ fn resume_starts_afresh_goes_on_or_does_nothing() {
     assert_eq!(weights(&folder, "run"), before);
     assert_eq!(names.map(time), times, "nothing is written");
 
+    // Of other inputs it does nothing either, but says so, with each difference and a way to go on.
+    folder.write("longer.toml", MANIFEST.replace("0.01,", "0.02,").as_bytes());
+    let longer = [
+        "train",
+        "longer.toml",
+        "--out",
+        "run",
+        "--steps",
+        "20",
+        "--seed",
+        "8",
+        "--resume",
+    ];
+    let refused = folder.run(&longer);
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    for said in [
+        "`train.steps` was 9 there and is 20 now",
+        "`train.seed` was 7 there and is 8 now",
+        "`train.learning_rate.exponential.0` was 0.01 there and is 0.02 now",
+        "start = { run = ",
+    ] {
+        assert!(refused.stderr.contains(said), "{said}: {}", refused.stderr);
+    }
+    assert_eq!(names.map(time), times, "nothing is written");
+
     let refused = folder.run(&train);
     assert_eq!(refused.status, 2, "{}", refused.stderr);
     assert!(
@@ -306,17 +332,20 @@ fn another_training_cannot_be_resumed() {
         || std::fs::read(folder.path().join("run/checkpoint.safetensors")).expect("it");
     let before = checkpoint();
     let wrong: [(&[&str], &str); 3] = [
-        (&["--seed", "8"], "its seed is 7, not 8"),
+        (&["--seed", "8"], "`train.seed` was 7 there and is 8 now"),
         (
             &["--semantics", "stable"],
-            "its semantics is logltn, not stable",
+            "`semantics` was left out there and is \"stable\" now",
         ),
-        (&["--steps", "5"], "it has 56 steps, not 5"),
+        (
+            &["--steps", "5"],
+            "`train.steps` was left out there and is 5 now",
+        ),
     ];
     for (flags, message) in wrong {
         let arguments = [&["train", "m.toml", "--out", "run", "--resume"], flags].concat();
         let run = folder.run(&arguments);
-        assert_ne!(run.status, 0);
+        assert_eq!(run.status, 2, "{}", run.stderr);
         assert!(run.stderr.contains("another training"), "{}", run.stderr);
         assert!(run.stderr.contains(message), "{}", run.stderr);
         assert_eq!(checkpoint(), before);
@@ -684,4 +713,103 @@ fn the_manifest_of_a_run_holds_without_the_original() {
         text.starts_with("# m.toml as it was run: seed 7, semantics logltn, 4 steps."),
         "{text}"
     );
+}
+
+/// Flags, phases that flags replace, and paths: trained again from it, a run's manifest gives the same bits.
+#[test]
+fn the_manifest_of_a_run_reproduces_it() {
+    let folder = project();
+    let cases: [(&str, &[&str]); 3] = [
+        ("plain", &[]),
+        ("steps", &["--steps", "7", "--seed", "18446744073709551615"]),
+        (
+            "all",
+            &["--steps", "8", "--seed", "3", "--semantics", "stable"],
+        ),
+    ];
+    for (name, flags) in cases {
+        let (out, again) = (format!("runs/{name}"), format!("elsewhere/deep/{name}"));
+        succeeds(&folder.run(&[&["train", "m.toml", "--out", &out], flags].concat()));
+        let manifest = format!("{out}/manifest.toml");
+        succeeds(&folder.run(&["train", &manifest, "--out", &again]));
+        assert_eq!(weights(&folder, &out), weights(&folder, &again), "{name}");
+        assert_eq!(metrics(&folder, &out), metrics(&folder, &again), "{name}");
+        // It is a run of the same inputs.
+        let resume = [&["train", "m.toml", "--out", &again, "--resume"][..], flags].concat();
+        succeeds(&folder.run(&resume));
+    }
+
+    // Moved together, project and run still fit.
+    let moved = Folder::new(&[]);
+    let to = moved.path().join("project");
+    std::fs::rename(folder.path(), &to).expect("to be moved");
+    let run = common::run_in(
+        &to,
+        &["train", "runs/all/manifest.toml", "--out", "runs/third"],
+    );
+    succeeds(&run);
+    let bytes = |run: &str| std::fs::read(to.join(run).join("weights.safetensors")).expect("it");
+    assert_eq!(bytes("runs/all"), bytes("runs/third"));
+    std::fs::create_dir_all(folder.path()).expect("a folder to be removed");
+}
+
+/// What fits by its shapes alone is refused all the same.
+#[test]
+fn a_run_is_not_evaluated_as_something_else() {
+    let folder = project();
+    let layers = "layers = [{ dense = 8 }, \"elu\", { dropout = 0.1 }]";
+    let whole = MANIFEST.replace("mlp = [8, 8], activation = \"elu\"", layers).replace(
+        "network = { mlp = [8], activation = \"tanh\" }",
+        "args = [\"x\", \"y\"]\nnetwork = { mlp = [8], activation = \"tanh\", inputs = [\"x\", \"y\"] }",
+    );
+    folder.write("m.toml", whole.as_bytes());
+    succeeds(&folder.run(&["train", "m.toml", "--out", "run", "--steps", "3"]));
+    let changes = [
+        (
+            "\"elu\"",
+            "\"relu\"",
+            &["predicates.class.layers", "elu", "relu"][..],
+        ),
+        ("0.1", "0.2", &["predicates.class.layers", "0.1", "0.2"]),
+        (
+            "[\"x\", \"y\"] }",
+            "[\"y\", \"x\"] }",
+            &["predicates.near.inputs", "#1, #2", "#2, #1"],
+        ),
+        (
+            "\"softmax\"",
+            "\"sigmoid\"",
+            &["predicates.class.output", "softmax"],
+        ),
+        (
+            "{ dense = 8 }",
+            "{ dense = 9 }",
+            &["predicates.class.layers"],
+        ),
+    ];
+    for (from, to, said) in changes {
+        let changed = whole.replacen(from, to, 1);
+        assert_ne!(changed, whole, "{from}");
+        folder.write("other.toml", changed.as_bytes());
+        let run = folder.run(&["eval", "other.toml", "--run", "run"]);
+        assert_eq!(run.status, 2, "{from}: {}{}", run.stdout, run.stderr);
+        for said in said {
+            assert!(run.stderr.contains(said), "{said}: {}", run.stderr);
+        }
+    }
+    // Other names for the arguments, and what concerns training only, change nothing.
+    let same = (whole.replace("[\"x\", \"y\"]\n", "[\"a\", \"b\"]\n"))
+        .replace("inputs = [\"x\", \"y\"]", "inputs = [\"a\", \"b\"]")
+        .replace("seed = 7", "seed = 8");
+    folder.write("other.toml", same.as_bytes());
+    succeeds(&folder.run(&["eval", "other.toml", "--run", "run"]));
+
+    // A run of an older version has no record.
+    let info = std::fs::read_to_string(folder.path().join("run/run.json")).expect("run.json");
+    let mut info: Value = serde_json::from_str(&info).expect("JSON");
+    info.as_object_mut().expect("an object").remove("model");
+    folder.write("run/run.json", info.to_string().as_bytes());
+    let run = folder.run(&["eval", "m.toml", "--run", "run"]);
+    succeeds(&run);
+    assert!(run.stderr.contains("no record"), "{}", run.stderr);
 }

@@ -641,6 +641,9 @@ codes! {
             [sorts]
             Point = { features = "points.csv", labels = { file = "classes.csv" } }
             "#);
+    IndexColumn = "index-column":
+        "The first column of a file of features looks like the index of a data frame.",
+        Warning, run!("check m.toml", "points.csv": b",a,b\n0,1,5\n1,0,3\n2,2,4\n");
     SuspiciousColumn = "suspicious-column":
         "A column is read as something else than its name says.",
         Warning, run!("check m.toml", "good.csv": b"right,left\n1,0\n0,1\n1,1\n", "theory.ltn": b"
@@ -784,7 +787,7 @@ codes! {
             "#);
     MetricDoesNotFit = "metric-does-not-fit":
         "A metric cannot be asked of that predicate.",
-        Error, deed("`accuracy` is to be measured of a predicate that does not pick one of several classes.");
+        Error, deed("`accuracy` is to be measured, without a column `truth`, of a predicate that does not pick one of several classes.");
     MetricUndefined = "metric-undefined":
         "A metric has no value on these rows.",
         Error, deed("`roc_auc` is to be measured on rows of which none is false.");
@@ -807,8 +810,11 @@ codes! {
         "The loss, a truth, a gradient or what a network says is no longer a finite number.",
         Error, deed("Training with `learning_rate = 1e30`.");
     VanishingGradient = "vanishing-gradient":
-        "The gradient of an axiom is zero, so it teaches nothing.",
+        "The gradient of an axiom stays zero, so it teaches nothing.",
         Warning, deed("Training `sure(x) or good(x)` in the semantics `lukasiewicz`, where `sure` is 1 everywhere.");
+    NothingLearnt = "nothing-learnt":
+        "A training has ended in which the gradient was zero in every step: no weight has moved.",
+        Error, deed("Training `not good(x)` in the semantics `godel`, whose negation is flat.");
     DominatingGradient = "dominating-gradient":
         "The gradient of one axiom is far larger than that of all others together.",
         Warning, deed("Training with an axiom of weight 1000 beside one of weight 1.");
@@ -830,6 +836,18 @@ codes! {
             [predicates]
             good = { network = { mlp = [8] }, output = "sigmoid" }
             "#);
+    NotLearnt = "not-learnt":
+        "Nothing that is learnt has that name, so it can be neither frozen nor taken from another run.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
+            [train]
+            steps = 1
+            freeze = ["god"]
+            "#);
     RunExists = "run-exists":
         "The folder for a new run holds one already.",
         Error, deed("`logltn train m.toml --out run` is given a second time, without `--resume`.");
@@ -845,6 +863,9 @@ codes! {
             reproduce clustering --runs 1 --configs logltn --steps 2 --out table --data .
             reproduce clustering --runs 1 --configs logltn --steps 3 --out table --data .
             ");
+    RunNotDescribed = "run-not-described":
+        "A run has no record of what it was trained with, so whether its weights fit cannot be checked.",
+        Warning, deed("`logltn eval m.toml --run old` is given a run that an older version made.");
     RunDamaged = "run-damaged":
         "A file of a run is not as it was written.",
         Error, deed("The `run.json` of a run has lost its end.");

@@ -1,17 +1,38 @@
 //! What single axioms have of their own, and what of it can change between steps: weights, α, p and p_forall.
 
-use logltn::vector::Real;
-use logltn::{AxiomParameters, Code, Diagnostic, Diagnostics, Engine, did_you_mean};
+use std::collections::BTreeMap;
 
+use logltn::vector::Real;
+use logltn::{
+    AxiomParameters, Code, Diagnostic, Diagnostics, Engine, PlannedAxiom, Theory, did_you_mean,
+};
+
+use crate::schedule::{Moment, Schedule};
 use crate::session::Session;
 
 /// What an axiom has of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AxiomSettings {
     /// Instead of the weight in the theory.
     pub weight: Option<f64>,
-    /// Instead of the parameters of the step, inside this axiom only.
-    pub parameters: AxiomParameters,
+    /// Instead of the step's, inside this axiom only.
+    pub alpha: Option<Schedule>,
+    /// Likewise.
+    pub p: Option<Schedule>,
+    /// Likewise.
+    pub p_forall: Option<Schedule>,
+}
+
+impl AxiomSettings {
+    /// α, p and p_forall at the end of training.
+    pub fn last(&self) -> AxiomParameters {
+        let last = |schedule: &Option<Schedule>| schedule.as_ref().map(Schedule::last);
+        AxiomParameters {
+            alpha: last(&self.alpha),
+            p: last(&self.p),
+            p_forall: last(&self.p_forall),
+        }
+    }
 }
 
 /// An axiom, a family written out, with its settings as they are.
@@ -20,31 +41,157 @@ pub(crate) struct AxiomNow {
     pub name: String,
     pub weight: f64,
     pub parameters: AxiomParameters,
+    /// Of α, p and p_forall those that change during training.
+    pub moving: [Option<Schedule>; 3],
 }
 
 impl AxiomNow {
-    /// All settings as text, for a state.
-    pub fn fact(&self) -> String {
-        let AxiomParameters { alpha, p, p_forall } = self.parameters;
-        let own = [alpha, p, p_forall].map(|x| x.map_or("-".to_string(), |x| x.to_string()));
-        format!("{} {}", self.weight, own.join(" "))
+    /// With the theory's weight and no parameters of its own.
+    pub fn planned(axiom: &PlannedAxiom) -> AxiomNow {
+        AxiomNow {
+            name: axiom.name.clone(),
+            weight: axiom.weight,
+            parameters: AxiomParameters::default(),
+            moving: Default::default(),
+        }
     }
 
-    /// The same back.
-    pub fn settings(fact: &str) -> Option<AxiomSettings> {
-        let numbers = fact.split(' ').map(|word| match word {
-            "-" => Some(None),
-            number => number.parse().ok().map(Some),
-        });
-        let numbers: Option<Vec<Option<f64>>> = numbers.collect();
-        let [weight, alpha, p, p_forall] = numbers?[..] else {
+    fn give(&mut self, settings: &AxiomSettings) {
+        let AxiomSettings {
+            weight,
+            alpha,
+            p,
+            p_forall,
+        } = settings;
+        self.weight = weight.unwrap_or(self.weight);
+        let own = [alpha, p, p_forall];
+        let slots = slots(&mut self.parameters)
+            .into_iter()
+            .zip(&mut self.moving);
+        for (given, (slot, moving)) in own.into_iter().zip(slots) {
+            if let Some(schedule) = given {
+                *slot = Some(schedule.first());
+                *moving = (!schedule.is_constant()).then(|| schedule.clone());
+            }
+        }
+    }
+
+    /// Its parameters at a moment; `None` if they are always the same.
+    pub fn at(&self, moment: Moment) -> Option<AxiomParameters> {
+        if self.moving.iter().all(Option::is_none) {
+            return None;
+        }
+        let mut parameters = self.parameters;
+        for (slot, schedule) in slots(&mut parameters).into_iter().zip(&self.moving) {
+            if let Some(schedule) = schedule {
+                *slot = Some(schedule.now(moment));
+            }
+        }
+        Some(parameters)
+    }
+
+    /// All settings as text, for a state: `~` is what a schedule says.
+    pub fn fact(&self) -> String {
+        let AxiomParameters { alpha, p, p_forall } = self.parameters;
+        let mut words = vec![self.weight.to_string()];
+        for (value, schedule) in [alpha, p, p_forall].into_iter().zip(&self.moving) {
+            words.push(match (schedule, value) {
+                (Some(_), _) => "~".to_string(),
+                (None, Some(value)) => value.to_string(),
+                (None, None) => "-".to_string(),
+            });
+        }
+        words.join(" ")
+    }
+
+    /// Takes the settings of such a text, schedules from `given`.
+    pub fn take_fact(&mut self, fact: &str, given: &AxiomNow) -> Option<()> {
+        let words: Vec<&str> = fact.split(' ').collect();
+        let [weight, own @ ..] = &words[..] else {
             return None;
         };
-        Some(AxiomSettings {
-            weight,
-            parameters: AxiomParameters { alpha, p, p_forall },
-        })
+        self.weight = weight.parse().ok()?;
+        if own.len() != 3 {
+            return None;
+        }
+        let slots = slots(&mut self.parameters)
+            .into_iter()
+            .zip(&mut self.moving);
+        for ((word, given), (slot, moving)) in own.iter().zip(&given.moving).zip(slots) {
+            (*slot, *moving) = match *word {
+                "-" => (None, None),
+                "~" => {
+                    let schedule = given.clone()?;
+                    (Some(schedule.first()), Some(schedule))
+                }
+                number => (Some(number.parse().ok()?), None),
+            };
+        }
+        Some(())
     }
+}
+
+fn slots(parameters: &mut AxiomParameters) -> [&mut Option<f64>; 3] {
+    let AxiomParameters { alpha, p, p_forall } = parameters;
+    [alpha, p, p_forall]
+}
+
+/// Gives axioms, or families, or members of families what they have of their own. A member's beats its family's.
+pub(crate) fn give(
+    theory: &Theory,
+    axioms: &mut [AxiomNow],
+    settings: &BTreeMap<String, AxiomSettings>,
+) -> Result<(), Diagnostics> {
+    let mut unknown = Diagnostics::new();
+    // `each` comes before `each[1]` in the order of names.
+    for (name, settings) in settings {
+        let named = axioms.iter_mut().filter(|a| is_named(&a.name, name));
+        // A family that has no members is known all the same.
+        let known = theory.axioms.iter().any(|axiom| axiom.name == *name);
+        if named.map(|axiom| axiom.give(settings)).count() == 0 && !known {
+            unknown.push(no_such(name, axioms.iter().map(|a| a.name.as_str())));
+        }
+    }
+    unknown.into_result(()).map(|_| ())
+}
+
+/// Whether an axiom has this name, or its family.
+fn is_named(axiom: &str, name: &str) -> bool {
+    axiom == name || axiom.split('[').next() == Some(name)
+}
+
+fn no_such<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Diagnostic {
+    Diagnostic::error(
+        Code::UnknownAxiom,
+        format!("the theory has no axiom `{name}`"),
+    )
+    .maybe_help(did_you_mean(name, names))
+}
+
+/// Gives the axioms of an engine what they have of their own, by name, at the end of training: weights, and the last
+/// values of α, p and p_forall.
+///
+/// # Errors
+/// If there is no such axiom, or a number is out of range.
+pub fn set_axioms<T: Real>(
+    engine: &mut Engine<T>,
+    settings: &BTreeMap<String, AxiomSettings>,
+) -> Result<(), Diagnostics> {
+    if settings.is_empty() {
+        return Ok(());
+    }
+    let mut axioms: Vec<AxiomNow> = (engine.plan().axioms().iter())
+        .map(AxiomNow::planned)
+        .collect();
+    give(engine.plan().data().theory(), &mut axioms, settings)?;
+    for axiom in &mut axioms {
+        let moving = axiom.moving.clone();
+        for (slot, schedule) in slots(&mut axiom.parameters).into_iter().zip(moving) {
+            *slot = schedule.map_or(*slot, |schedule| Some(schedule.last()));
+        }
+    }
+    let all: Vec<usize> = (0..axioms.len()).collect();
+    apply(engine, &all, &axioms)
 }
 
 /// Gives an engine the settings of its axioms, whose places among all these are.
@@ -81,33 +228,33 @@ impl Session {
         axiom: &str,
         parameters: AxiomParameters,
     ) -> Result<(), Diagnostics> {
-        self.set_axioms(axiom, |now| now.parameters = parameters)
-    }
-
-    /// All that an axiom can have of its own. A weight that is left out stays.
-    pub(crate) fn set_axiom(
-        &mut self,
-        axiom: &str,
-        settings: &AxiomSettings,
-    ) -> Result<(), Diagnostics> {
         self.set_axioms(axiom, |now| {
-            now.weight = settings.weight.unwrap_or(now.weight);
-            now.parameters = settings.parameters;
+            now.parameters = parameters;
+            now.moving = Default::default();
         })
     }
 
     fn set_axioms(&mut self, name: &str, set: impl Fn(&mut AxiomNow)) -> Result<(), Diagnostics> {
         let mut axioms = self.axioms.clone();
-        let family = |axiom: &AxiomNow| axiom.name.split('[').next() == Some(name);
-        let named = axioms.iter_mut().filter(|a| a.name == name || family(a));
+        let named = axioms.iter_mut().filter(|a| is_named(&a.name, name));
         let known = named.map(set).count() > 0;
         if !known {
             let names = self.axioms.iter().map(|a| a.name.as_str());
-            let message = format!("the theory has no axiom `{name}`");
-            let error = Diagnostic::error(Code::UnknownAxiom, message);
-            return Err(error.maybe_help(did_you_mean(name, names)).into());
+            return Err(no_such(name, names).into());
         }
         self.use_axioms(axioms)
+    }
+
+    /// Gives the axioms of a phase that have schedules of their own the parameters of the next step.
+    pub(crate) fn move_axioms(&mut self, phase: usize, moment: Moment) -> Result<(), Diagnostics> {
+        let phase = &mut self.phases[phase];
+        for (axiom, &place) in phase.axioms.iter().enumerate() {
+            if let Some(parameters) = self.axioms[place].at(moment) {
+                phase.engine.set_axiom_parameters(axiom, parameters)?;
+                self.axioms[place].parameters = parameters;
+            }
+        }
+        Ok(())
     }
 
     /// These settings from now on; the old ones if something is wrong with them.

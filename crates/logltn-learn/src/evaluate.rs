@@ -7,7 +7,7 @@ use crate::numbers::Numbers;
 /// What came out.
 #[derive(Clone, Debug)]
 pub struct Evaluated {
-    /// The axioms, families written out.
+    /// The axioms, families written out, with the weights that they were evaluated with.
     pub axioms: Vec<PlannedAxiom>,
     /// The truth of each of them, a log in the log semantics.
     pub truths: Vec<f64>,
@@ -36,12 +36,16 @@ impl Evaluated {
         };
         let truths = value.axioms.iter().map(|axiom| axiom.truth).collect();
         let (sat, loss) = (value.sat, value.loss);
+        let mut axioms = engine.plan().axioms().to_vec();
+        for (axiom, &weight) in axioms.iter_mut().zip(engine.weights()) {
+            axiom.weight = weight;
+        }
         Ok(Evaluated {
             truths,
             sat,
             loss,
             gradients: numbers.map_or(Vec::new(), |numbers| gradients(engine, numbers.collect())),
-            axioms: engine.plan().axioms().to_vec(),
+            axioms,
             warnings: engine.plan().warnings().clone(),
         })
     }

@@ -119,4 +119,12 @@ impl KnowledgeBase {
             NetworkRef::Shared(name) => self.networks.get(name),
         }
     }
+
+    /// Whether some predicate starts with an output layer of zeros.
+    pub(crate) fn has_undecided_network(&self) -> bool {
+        self.predicates.iter().any(|ground| match ground {
+            Ground::Network(behind) => self.network(&behind.network).is_some_and(|n| n.undecided),
+            Ground::Numbers(_) | Ground::Learnable { .. } | Ground::Host => false,
+        })
+    }
 }

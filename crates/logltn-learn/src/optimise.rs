@@ -1,17 +1,40 @@
 //! One optimiser over all blocks of a model's parameters.
 
+use std::ops::Range;
+
 use logltn_nn::{Adam, AdamSettings, OptimiserState, Sgd, SgdSettings, sum_of_squares};
 
 use crate::model::Model;
+use crate::parts::belongs;
 use crate::training::Optimizer;
 
 /// The optimiser of every block, in the model's order.
 #[derive(Debug)]
 pub(crate) struct Optimise {
     kind: Optimizer,
-    blocks: Vec<(String, Block)>,
+    blocks: Vec<Optimised>,
     /// Blocks of this name are moved twice in a step.
     twice: Option<String>,
+    frozen: Frozen,
+}
+
+/// What does not move.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frozen {
+    /// Predicates, functions, networks and sorts by name.
+    pub names: Vec<String>,
+    /// Learnable constants: the block that they are in, and which of its numbers.
+    pub constants: Vec<(String, Range<usize>)>,
+}
+
+#[derive(Debug)]
+struct Optimised {
+    name: String,
+    block: Block,
+    /// The numbers that stay as they are.
+    frozen: Vec<Range<usize>>,
+    /// What they are.
+    held: Vec<f32>,
 }
 
 #[derive(Debug)]
@@ -21,22 +44,43 @@ enum Block {
 }
 
 impl Optimise {
-    pub fn new(kind: Optimizer, model: &mut Model) -> Optimise {
+    pub fn new(kind: Optimizer, frozen: Frozen, model: &mut Model) -> Optimise {
         let mut optimise = Optimise {
             kind,
             blocks: Vec::new(),
             twice: None,
+            frozen,
         };
         optimise.cover(model);
         optimise
     }
 
+    /// The same anew, for a model that has got other blocks.
+    pub fn anew(&mut self, model: &mut Model) {
+        *self = Optimise::new(self.kind, self.frozen.clone(), model);
+    }
+
     /// Every block of the model, also new ones.
     pub fn cover(&mut self, model: &mut Model) {
         let (mut at, kind, blocks) = (0, self.kind, &mut self.blocks);
+        let frozen = &self.frozen;
         model.visit_parameters(&mut |name, values, _| {
-            cover(blocks, at, kind, name, values.len());
+            cover(blocks, at, (kind, frozen), name, values.len());
             at += 1;
+        });
+    }
+
+    /// Forgets the gradients of what does not move: they count for nothing.
+    pub fn hold(&mut self, model: &mut Model) {
+        if self.frozen.names.is_empty() && self.frozen.constants.is_empty() {
+            return;
+        }
+        self.cover(model);
+        let mut blocks = self.blocks.iter();
+        model.visit_gradients(&mut |gradients| {
+            for range in blocks.next().iter().flat_map(|block| &block.frozen) {
+                gradients[range.clone()].fill(0.0);
+            }
         });
     }
 
@@ -64,7 +108,7 @@ impl Optimise {
     /// Moves the parameters against their gradients.
     pub fn step(&mut self, model: &mut Model, learning_rate: f64) {
         let (mut at, kind, blocks) = (0, self.kind, &mut self.blocks);
-        let twice = self.twice.as_deref();
+        let (twice, frozen) = (self.twice.as_deref(), &self.frozen);
         let rate = learning_rate as f32;
         let decay = match self.kind {
             Optimizer::Sgd { weight_decay, .. } => (1.0 - learning_rate * weight_decay) as f32,
@@ -72,31 +116,49 @@ impl Optimise {
             Optimizer::Adam | Optimizer::AdamW { .. } => 1.0,
         };
         model.visit_parameters(&mut |name, values, gradients| {
+            cover(blocks, at, (kind, frozen), name, values.len());
+            let Optimised {
+                block,
+                frozen,
+                held,
+                ..
+            } = &mut blocks[at];
+            at += 1;
+            if frozen.iter().any(|range| range.len() == values.len()) {
+                return;
+            }
+            held.clear();
+            let still = frozen.iter().flat_map(|range| &values[range.clone()]);
+            held.extend(still);
             if decay != 1.0 {
                 values.iter_mut().for_each(|v| *v *= decay);
             }
-            cover(blocks, at, kind, name, values.len());
             let times = if twice == Some(name) { 2 } else { 1 };
             for _ in 0..times {
-                match &mut blocks[at].1 {
+                match block {
                     Block::Adam(adam) => adam.step(rate, values, gradients),
                     Block::Sgd(sgd) => sgd.step(rate, values, gradients),
                 }
             }
-            at += 1;
+            let mut held = held.iter();
+            for range in frozen {
+                let still = values[range.clone()].iter_mut().zip(&mut held);
+                still.for_each(|(value, held)| *value = *held);
+            }
         });
     }
 
     /// What the optimiser of each block remembers, by the block's name.
     pub fn states(&self) -> impl Iterator<Item = (&str, &OptimiserState)> {
-        self.blocks.iter().map(|(name, block)| match block {
-            Block::Adam(adam) => (name.as_str(), adam.state()),
-            Block::Sgd(sgd) => (name.as_str(), sgd.state()),
+        self.blocks.iter().map(|optimised| match &optimised.block {
+            Block::Adam(adam) => (optimised.name.as_str(), adam.state()),
+            Block::Sgd(sgd) => (optimised.name.as_str(), sgd.state()),
         })
     }
 
     pub fn states_mut(&mut self) -> impl Iterator<Item = &mut OptimiserState> {
-        self.blocks.iter_mut().map(|(_, block)| match block {
+        let blocks = self.blocks.iter_mut();
+        blocks.map(|optimised| match &mut optimised.block {
             Block::Adam(adam) => adam.state_mut(),
             Block::Sgd(sgd) => sgd.state_mut(),
         })
@@ -105,10 +167,31 @@ impl Optimise {
 
 /// Puts in the optimiser of a block that is new: a host's, or that of a network which is asked about arguments that
 /// only rows which came with a call have.
-fn cover(blocks: &mut Vec<(String, Block)>, at: usize, kind: Optimizer, name: &str, length: usize) {
-    if blocks.get(at).is_none_or(|(known, _)| known != name) {
-        blocks.insert(at, (name.to_string(), Block::new(kind, length)));
+fn cover(
+    blocks: &mut Vec<Optimised>,
+    at: usize,
+    (kind, frozen): (Optimizer, &Frozen),
+    name: &str,
+    length: usize,
+) {
+    if blocks.get(at).is_some_and(|known| known.name == name) {
+        return;
     }
+    let whole = frozen.names.iter().any(|part| belongs(name, part));
+    let constants = frozen.constants.iter().filter(|(block, _)| block == name);
+    let optimised = Optimised {
+        name: name.to_string(),
+        block: Block::new(kind, length),
+        frozen: match whole {
+            true => vec![Range {
+                start: 0,
+                end: length,
+            }],
+            false => constants.map(|(_, range)| range.clone()).collect(),
+        },
+        held: Vec::new(),
+    };
+    blocks.insert(at, optimised);
 }
 
 impl Block {

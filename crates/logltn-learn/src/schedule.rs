@@ -1,19 +1,24 @@
 //! Numbers that change during training: `alpha = { linear = [1, 4] }`.
 
+use std::sync::Arc;
+
 use logltn::Parameters;
 
 /// A number, or a curve from one number to another.
 ///
 /// ```
-/// use logltn_learn::Schedule;
+/// use logltn_learn::{Moment, Schedule};
+/// let at = |step| Moment { step, steps: 101, epoch: 0, epochs: 1 };
 /// let alpha = Schedule::linear(1.0, 4.0);
-/// assert_eq!(alpha.at(0.0), 1.0);
-/// assert_eq!(alpha.at(0.5), 2.5);
+/// assert_eq!(alpha.first(), 1.0);
+/// assert_eq!(alpha.now(at(50)), 2.5);
 /// assert_eq!(alpha.last(), 4.0);
 /// let decay = Schedule::exponential(0.01, 0.0001);
-/// assert!((decay.at(0.5) - 0.001).abs() < 1e-12);
+/// assert!((decay.now(at(50)) - 0.001).abs() < 1e-12);
+/// let p = Schedule::stepwise([(0, 1.0), (40, 6.0)]).unwrap();
+/// assert_eq!((p.now(at(39)), p.now(at(40)), p.last()), (1.0, 6.0, 6.0));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     /// The numbers.
     pub curve: Curve,
@@ -22,7 +27,7 @@ pub struct Schedule {
 }
 
 /// The shape of a schedule.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Curve {
     /// Always the same.
     Constant(f64),
@@ -40,6 +45,8 @@ pub enum Curve {
         /// At the end.
         to: f64,
     },
+    /// A value from each of these steps or epochs on. The first is 0, and they ascend.
+    Stepwise(Arc<[(u64, f64)]>),
 }
 
 /// When a schedule moves on.
@@ -50,6 +57,19 @@ pub enum By {
     Step,
     /// Between epochs.
     Epoch,
+}
+
+/// Where a training stands. All are counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The step that comes next.
+    pub step: u64,
+    /// How many there are in all.
+    pub steps: u64,
+    /// The epoch that it is in.
+    pub epoch: u64,
+    /// How many there are in all.
+    pub epochs: u64,
 }
 
 impl Schedule {
@@ -76,6 +96,14 @@ impl Schedule {
         Schedule::new(Curve::Exponential { from, to })
     }
 
+    /// A value from each of these steps on; `None` unless the first is 0 and they ascend.
+    pub fn stepwise(at: impl Into<Vec<(u64, f64)>>) -> Option<Schedule> {
+        let at: Vec<(u64, f64)> = at.into();
+        let ascend = at.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        let sound = ascend && at.first().is_some_and(|first| first.0 == 0);
+        sound.then(|| Schedule::new(Curve::Stepwise(at.into())))
+    }
+
     /// The same, moving between epochs only.
     pub fn by_epoch(self) -> Schedule {
         Schedule {
@@ -84,26 +112,27 @@ impl Schedule {
         }
     }
 
-    /// The number at a progress by steps and one by epochs, each from 0 to 1.
-    pub fn now(&self, by_step: f64, by_epoch: f64) -> f64 {
-        self.at(match self.by {
-            By::Step => by_step,
-            By::Epoch => by_epoch,
-        })
-    }
-
-    /// The number at `progress`, from 0 (the first step or epoch) to 1 (the last). Both ends are exact, and
-    /// progress outside is taken as the nearer end.
-    pub fn at(&self, progress: f64) -> f64 {
-        let (from, to) = match self.curve {
-            Curve::Constant(value) => (value, value),
-            Curve::Linear { from, to } | Curve::Exponential { from, to } => (from, to),
+    /// The number at a moment of a training: a curve's first at the first step (or in the first epoch), its last at
+    /// the last.
+    pub fn now(&self, moment: Moment) -> f64 {
+        let (at, of) = match self.by {
+            By::Step => (moment.step, moment.steps),
+            By::Epoch => (moment.epoch, moment.epochs),
         };
+        if let Curve::Stepwise(values) = &self.curve {
+            let reached = values.iter().take_while(|(from, _)| *from <= at);
+            return reached.last().map_or(self.first(), |(_, value)| *value);
+        }
+        let progress = match of {
+            0 | 1 => 0.0,
+            _ => at.min(of - 1) as f64 / (of - 1) as f64,
+        };
+        let (from, to) = (self.first(), self.last());
         if progress >= 1.0 {
             to
         } else if progress > 0.0 {
             match self.curve {
-                Curve::Constant(value) => value,
+                Curve::Constant(_) | Curve::Stepwise(_) => from,
                 Curve::Linear { .. } => from * (1.0 - progress) + to * progress,
                 Curve::Exponential { .. } => from * (to / from).powf(progress),
             }
@@ -114,12 +143,25 @@ impl Schedule {
 
     /// The first number.
     pub fn first(&self) -> f64 {
-        self.at(0.0)
+        match &self.curve {
+            Curve::Constant(value) => *value,
+            Curve::Linear { from, .. } | Curve::Exponential { from, .. } => *from,
+            Curve::Stepwise(values) => values.first().map_or(f64::NAN, |first| first.1),
+        }
     }
 
     /// The last number, which evaluation uses.
     pub fn last(&self) -> f64 {
-        self.at(1.0)
+        match &self.curve {
+            Curve::Constant(value) => *value,
+            Curve::Linear { to, .. } | Curve::Exponential { to, .. } => *to,
+            Curve::Stepwise(values) => values.last().map_or(f64::NAN, |last| last.1),
+        }
+    }
+
+    /// Whether the number is always the same.
+    pub fn is_constant(&self) -> bool {
+        matches!(self.curve, Curve::Constant(_))
     }
 }
 
@@ -130,7 +172,7 @@ impl From<f64> for Schedule {
 }
 
 /// α, p and p_forall.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Schedules {
     /// α of LogMeanExp and LogSumExp.
     pub alpha: Schedule,
@@ -152,17 +194,26 @@ impl Default for Schedules {
 }
 
 impl Schedules {
-    /// The parameters at a progress by steps and one by epochs, each from 0 to 1.
-    pub fn at(&self, by_step: f64, by_epoch: f64) -> Parameters {
+    /// The paper's schedule of α, which training from a manifest takes where none is given: a line from 1 to 4.
+    pub fn papers_alpha() -> Schedule {
+        Schedule::linear(1.0, 4.0)
+    }
+
+    /// The parameters at a moment of a training.
+    pub fn now(&self, moment: Moment) -> Parameters {
         Parameters {
-            alpha: self.alpha.now(by_step, by_epoch),
-            p: self.p.now(by_step, by_epoch),
-            p_forall: self.p_forall.now(by_step, by_epoch),
+            alpha: self.alpha.now(moment),
+            p: self.p.now(moment),
+            p_forall: self.p_forall.now(moment),
         }
     }
 
     /// The parameters at the end of training.
     pub fn last(&self) -> Parameters {
-        self.at(1.0, 1.0)
+        Parameters {
+            alpha: self.alpha.last(),
+            p: self.p.last(),
+            p_forall: self.p_forall.last(),
+        }
     }
 }

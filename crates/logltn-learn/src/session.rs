@@ -1,21 +1,25 @@
 //! A training that goes on step by step, in memory.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{
-    AxiomParameters, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlannedAxiom,
-    Request, Semantics, Source, did_you_mean,
+    Aggregator, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics,
+    Source, Span, did_you_mean,
 };
 
 use crate::axioms::{self, AxiomNow};
 use crate::batches::{self, TableBatches};
 use crate::builder::Builder;
 use crate::evaluate::Evaluated;
+use crate::flat;
 use crate::knowledge::{Ground, KnowledgeBase};
-use crate::measure::{self, Measure};
+use crate::measure::Measures;
 use crate::model::{Grounding, Model};
-use crate::optimise::Optimise;
+use crate::optimise::{Frozen, Optimise};
+use crate::parts;
+use crate::schedule::Moment;
 use crate::stream::Streamed;
 use crate::training::{Length, Training};
 
@@ -37,7 +41,7 @@ pub struct Session {
     pub(crate) done: u64,
     pub(crate) total: u64,
     steps_per_epoch: u64,
-    measures: Vec<Measure>,
+    measures: Measures,
     pub(crate) axioms: Vec<AxiomNow>,
     pub(crate) streamed: Streamed,
     /// α, p and p_forall of the last step.
@@ -45,6 +49,9 @@ pub struct Session {
     /// For early stopping: the best value so far and how many evaluations ago it was.
     pub(crate) best: Option<(f64, u64)>,
     pub(crate) stopped_early: bool,
+    /// The places of the axioms that had no gradient when [`Session::balance`] last looked, and of those it has warned of.
+    flat: BTreeSet<usize>,
+    called_flat: BTreeSet<usize>,
 }
 
 pub(crate) struct Phase {
@@ -97,12 +104,12 @@ impl Session {
         let whole = Plan::new(&knowledge.data, &knowledge.outputs, &training.semantics)
             .map_err(&mut checked);
         let model = Model::new(&knowledge, training.seed).map_err(&mut checked);
-        let measures = measure::of(&knowledge, &training.metrics).map_err(&mut checked);
+        let measures = Measures::new(&knowledge, &training.metrics).map_err(&mut checked);
         let (Ok(whole), Ok(mut model), Ok(measures)) = (whole, model, measures) else {
             return Err(found);
         };
         let whole = Arc::new(whole);
-        let axioms: Vec<AxiomNow> = whole.axioms().iter().map(as_planned).collect();
+        let axioms: Vec<AxiomNow> = whole.axioms().iter().map(AxiomNow::planned).collect();
         let batches = batches::of(&knowledge.data, &training.batches, training.seed);
         let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
             .max()
@@ -129,8 +136,22 @@ impl Session {
         if training.phases.iter().all(|phase| phase.axioms.is_some()) {
             model.attach(&knowledge, &Engine::<f32>::new(Arc::clone(&whole)))?;
         }
+        measures.prepare(&knowledge, &mut model)?;
+        let mut frozen = Frozen::default();
+        for name in &training.freeze {
+            match model.check_part(&knowledge, name) {
+                Ok(()) => match parts::constant(&knowledge, name) {
+                    Some(constant) => frozen.constants.push(constant),
+                    None => frozen.names.push(name.clone()),
+                },
+                Err(error) => found.push(error),
+            }
+        }
+        if found.has_errors() {
+            return Err(found);
+        }
         let mut session = Session {
-            optimise: Optimise::new(training.optimizer, &mut model),
+            optimise: Optimise::new(training.optimizer, frozen, &mut model),
             measures,
             warnings: whole.warnings().clone(),
             whole,
@@ -148,10 +169,13 @@ impl Session {
             last_parameters: Parameters::default(),
             best: None,
             stopped_early: false,
+            flat: BTreeSet::new(),
+            called_flat: BTreeSet::new(),
         };
-        for (name, settings) in session.training.axioms.clone() {
-            session.set_axiom(&name, &settings)?;
-        }
+        let mut axioms = session.axioms.clone();
+        let theory = session.knowledge.theory();
+        axioms::give(theory, &mut axioms, &session.training.axioms)?;
+        session.use_axioms(axioms)?;
         Ok(session)
     }
 
@@ -190,7 +214,7 @@ impl Session {
         }
         self.model.ground(id, grounding);
         self.attached = None;
-        self.optimise = Optimise::new(self.training.optimizer, &mut self.model);
+        self.optimise.anew(&mut self.model);
         Ok(())
     }
 
@@ -232,7 +256,7 @@ impl Session {
 
     /// The names of the metrics.
     pub fn metrics(&self) -> Vec<String> {
-        self.measures.iter().map(|m| m.label.clone()).collect()
+        self.measures.names()
     }
 
     /// How many steps have been done.
@@ -257,8 +281,7 @@ impl Session {
 
     /// α, p and p_forall of the next step.
     pub fn parameters(&self) -> Parameters {
-        let (by_step, by_epoch) = self.progress();
-        self.training.schedule.at(by_step, by_epoch)
+        self.training.schedule.now(self.moment())
     }
 
     /// The phase that the next step is in.
@@ -267,17 +290,14 @@ impl Session {
         now.unwrap_or(self.phases.len() - 1)
     }
 
-    /// From 0 at the first step to 1 at the last; the same by epochs.
-    fn progress(&self) -> (f64, f64) {
-        let share = |at: u64, of: u64| match of {
-            0 | 1 => 0.0,
-            _ => (at.min(of - 1)) as f64 / (of - 1) as f64,
-        };
-        let epochs = self.total.div_ceil(self.steps_per_epoch);
-        (
-            share(self.done, self.total),
-            share(self.done / self.steps_per_epoch, epochs),
-        )
+    /// Where the training stands.
+    fn moment(&self) -> Moment {
+        Moment {
+            step: self.done,
+            steps: self.total,
+            epoch: self.done / self.steps_per_epoch,
+            epochs: self.total.div_ceil(self.steps_per_epoch),
+        }
     }
 
     /// Does one step.
@@ -292,9 +312,10 @@ impl Session {
 
     fn step_in_pool(&mut self) -> Result<Step, Diagnostics> {
         let parameters = self.parameters();
-        let (by_step, by_epoch) = self.progress();
-        let learning_rate = self.training.learning_rate.now(by_step, by_epoch);
+        let moment = self.moment();
+        let learning_rate = self.training.learning_rate.now(moment);
         let at = self.phase();
+        self.move_axioms(at, moment)?;
         let phase = &mut self.phases[at];
         let moved = self.attached != Some(at);
         if moved {
@@ -325,6 +346,7 @@ impl Session {
             .into());
         }
         self.model.backward(&phase.engine);
+        self.optimise.hold(&mut self.model);
         let gradient_norm = Optimise::clip(&mut self.model, self.training.clip_norm);
         if !gradient_norm.is_finite() || !loss.is_finite() {
             return Err(self.not_finite(step, loss, at, &parameters));
@@ -383,8 +405,11 @@ impl Session {
             .into()
     }
 
-    /// How much each axiom of the current phase pulls on the predicates: warnings if one does not pull at
-    /// all, or one more than a hundred times as much as all others together. Call it after a step.
+    /// How much each axiom of the current phase pulls on the predicates: warnings if one has not pulled at all, now and
+    /// when this was last asked, or if one pulls more than a hundred times as much as all others together. Call it after a
+    /// step.
+    ///
+    /// That nothing pulls at first may be as it should: from an undecided start all classes are alike.
     pub fn balance(&mut self) -> Diagnostics {
         let mut out = Diagnostics::new();
         let parameters = self.last_parameters;
@@ -395,39 +420,51 @@ impl Session {
         let norms = phase.engine.axiom_gradient_norms(&parameters);
         let total: f64 = norms.iter().sum();
         let theory = self.knowledge.theory();
-        for (norm, axiom) in norms.iter().zip(phase.engine.plan().axioms()) {
-            let warning = if *norm == 0.0 && axiom.weight > 0.0 && axiom.groundings > 0 {
-                Diagnostic::warning(
-                    Code::VanishingGradient,
-                    format!(
-                        "step {}: the gradient of axiom `{}` vanishes",
-                        self.done, axiom.name
-                    ),
-                )
-                .help("it is satisfied for good, or its operators let nothing through")
-            } else if norms.len() > 1 && *norm > 100.0 * (total - norm) {
-                Diagnostic::warning(Code::DominatingGradient, format!(
+        // Where only the least true axiom counts, the others have no gradient by design.
+        let one_counts = matches!(
+            self.training.semantics.over_axioms,
+            Aggregator::Min | Aggregator::Max
+        );
+        let mut flat = Vec::new();
+        for ((norm, axiom), place) in
+            (norms.iter().zip(phase.engine.plan().axioms())).zip(&phase.axioms)
+        {
+            let counts = self.axioms[*place].weight > 0.0 && axiom.groundings > 0;
+            if *norm == 0.0 && counts && (!one_counts || total == 0.0) {
+                flat.push((*place, axiom.name.clone(), axiom.span));
+            } else if norms.len() > 1 && !one_counts && *norm > 100.0 * (total - norm) {
+                let warning = Diagnostic::warning(Code::DominatingGradient, format!(
                     "step {}: the gradient of axiom `{}` is more than 100 times that of all others together",
                     self.done, axiom.name
                 ))
-                .help("give it a smaller weight, or the others a larger one")
-            } else {
-                continue;
-            };
-            out.push(warning.at(&theory.source, axiom.span, ""));
+                .help("give it a smaller weight, or the others a larger one");
+                out.push(warning.at(&theory.source, axiom.span, ""));
+            }
         }
+        let still: Vec<(String, Span)> = (flat.iter())
+            .filter(|(place, ..)| self.flat.contains(place) && self.called_flat.insert(*place))
+            .map(|(_, name, span)| (name.clone(), *span))
+            .collect();
+        if !still.is_empty() {
+            let semantics = &self.training.semantics;
+            out.push(flat::vanishing(theory, semantics, &still, self.done));
+        }
+        self.flat = flat.into_iter().map(|(place, ..)| place).collect();
         out
+    }
+
+    /// What to say of a training in which no step had a gradient. None if there is nothing to learn.
+    pub fn nothing_moved(&mut self) -> Option<Diagnostic> {
+        let mut any = false;
+        self.model
+            .visit_parameters(&mut |_, values, _| any |= !values.is_empty());
+        let undecided = self.knowledge.has_undecided_network();
+        any.then(|| flat::nothing_moved(&self.training.semantics, self.done, undecided))
     }
 
     /// The metrics of the model as it is, by name.
     pub fn measure(&mut self) -> Result<Vec<(String, f64)>, Diagnostics> {
-        let mut values = Vec::new();
-        for measure in &mut self.measures {
-            values.push((
-                measure.label.clone(),
-                measure.measure(&self.knowledge, &mut self.model)?,
-            ));
-        }
+        let values = self.measures.measure(&self.knowledge, &mut self.model)?;
         // Measuring has used the networks' rows.
         self.attached = None;
         Ok(values)
@@ -445,13 +482,18 @@ impl Session {
         let Some(early) = &self.training.early_stop else {
             return;
         };
-        let wanted = &early.metric;
-        let is_it = |name: &str| name == wanted || name.split('(').next() == Some(wanted.as_str());
-        let Some((_, value)) = values.iter().find(|(name, _)| is_it(name)) else {
+        let Some((wanted, kind)) = self.measures.find(&early.metric) else {
             return;
         };
+        let Some((_, value)) = values.iter().find(|(name, _)| name == wanted) else {
+            return;
+        };
+        let better = |best: f64| match kind.smaller_is_better() {
+            true => *value < best,
+            false => *value > best,
+        };
         self.best = match self.best {
-            Some((best, ago)) if *value <= best => Some((best, ago + 1)),
+            Some((best, ago)) if !better(best) => Some((best, ago + 1)),
             _ => Some((*value, 0)),
         };
         if let Some((_, ago)) = self.best {
@@ -519,15 +561,6 @@ impl Session {
     /// that a predicate is needed at, each once.
     pub fn requests(&self) -> &[Request] {
         self.phases[self.phase()].engine.requests()
-    }
-}
-
-/// An axiom with the theory's weight and no parameters of its own.
-pub(crate) fn as_planned(axiom: &PlannedAxiom) -> AxiomNow {
-    AxiomNow {
-        name: axiom.name.clone(),
-        weight: axiom.weight,
-        parameters: AxiomParameters::default(),
     }
 }
 

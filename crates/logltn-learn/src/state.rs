@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use logltn::{Code, Diagnostic, Diagnostics};
 
-use crate::axioms::AxiomNow;
-use crate::session::{Session, as_planned};
+use crate::axioms::{self, AxiomNow};
+use crate::session::Session;
 
 /// A tensor's name, its shape, and its numbers in row-major order.
 pub type NamedTensor = (String, Vec<usize>, Vec<f32>);
@@ -64,7 +64,7 @@ impl Session {
             facts.push((format!("batches.{name}"), format!("{drawn}:{at}")));
         }
         for (now, planned) in self.axioms.iter().zip(self.whole.axioms()) {
-            if now.fact() != as_planned(planned).fact() {
+            if now.fact() != AxiomNow::planned(planned).fact() {
                 facts.push((format!("axiom.{}", now.name), now.fact()));
             }
         }
@@ -159,12 +159,12 @@ impl Session {
             }
             optimisers.push(then);
         }
-        let mut axioms: Vec<AxiomNow> = self.whole.axioms().iter().map(as_planned).collect();
-        for axiom in &mut axioms {
+        let planned = || self.whole.axioms().iter().map(AxiomNow::planned);
+        let (mut axioms, mut given): (Vec<_>, Vec<_>) = (planned().collect(), planned().collect());
+        axioms::give(self.knowledge.theory(), &mut given, &self.training.axioms)?;
+        for (axiom, given) in axioms.iter_mut().zip(&given) {
             if let Some(fact) = state.facts.get(&format!("axiom.{}", axiom.name)) {
-                let then = AxiomNow::settings(fact).ok_or_else(damaged)?;
-                axiom.weight = then.weight.ok_or_else(damaged)?;
-                axiom.parameters = then.parameters;
+                axiom.take_fact(fact, given).ok_or_else(damaged)?;
             }
         }
         let before = self.axioms.clone();

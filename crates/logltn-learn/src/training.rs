@@ -27,6 +27,8 @@ pub struct Training {
     pub seed: u64,
     /// What single axioms, or families, have of their own.
     pub axioms: BTreeMap<String, AxiomSettings>,
+    /// What does not move: predicates, functions, sorts and constants by name, `networks.NAME`.
+    pub freeze: Vec<String>,
     /// How many rows of a table each step draws, for those tables of which it is not all.
     pub batches: BTreeMap<String, usize>,
     /// What is measured.
@@ -48,6 +50,7 @@ impl Default for Training {
             clip_norm: None,
             seed: 0,
             axioms: BTreeMap::new(),
+            freeze: Vec::new(),
             batches: BTreeMap::new(),
             metrics: Vec::new(),
             measure_every: None,

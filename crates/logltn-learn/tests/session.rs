@@ -3,8 +3,8 @@
 
 use logltn::{AxiomParameters, ColumnData, Diagnostics, Output, Parameters, Request};
 use logltn_learn::{
-    Behind, Builder, Constant, Grounding, Individuals, Known, Length, Metric, MetricKind, Network,
-    Optimizer, Param, Phase, Schedule, Session,
+    AxiomSettings, Behind, Builder, Constant, Grounding, Individuals, Known, Length, Metric,
+    MetricKind, Network, Optimizer, Param, Phase, Schedule, Session,
 };
 use logltn_nn::{Activation, LayerSpec};
 
@@ -92,6 +92,84 @@ fn a_restored_session_goes_on_with_the_same_bits() {
             assert_eq!(second.weights(), whole.weights());
         }
     }
+}
+
+/// Axioms with schedules and weights of their own, stepwise schedules, and parts that do not move.
+fn settings(builder: Builder) -> Builder {
+    let own = |weight, alpha| AxiomSettings {
+        weight,
+        alpha: Some(alpha),
+        p: Some(3.0.into()),
+        ..AxiomSettings::default()
+    };
+    builder.training(|training| {
+        training.schedule.alpha = Schedule::stepwise([(0, 1.0), (3, 2.0), (8, 5.0)]).expect("it");
+        let some = own(Some(0.5), Schedule::linear(1.0, 9.0));
+        training.axioms.insert("some".to_string(), some);
+        let green = own(None, Schedule::exponential(8.0, 2.0).by_epoch());
+        training.axioms.insert("some[green]".to_string(), green);
+        training.freeze = vec!["likes".to_string(), "Q".to_string()];
+    })
+}
+
+#[test]
+fn what_axioms_have_of_their_own_survives_a_restart() {
+    let session = || built(settings(everything()));
+    let mut whole = session();
+    let expected = losses(&mut whole);
+    assert_ne!(expected, losses(&mut built(everything())));
+    for at in [0, 2, 3, 5, 7, 13] {
+        let mut first = session();
+        for _ in 0..at {
+            first.step().expect("a step");
+        }
+        let mut second = session();
+        second.restore(&first.state()).expect("the same training");
+        assert_eq!(losses(&mut second), expected[at..], "from step {at}");
+        assert_eq!(second.weights(), whole.weights());
+    }
+    // What the program sets ends the schedule, also after a restart.
+    let mut first = session();
+    first.step().expect("a step");
+    let fixed = AxiomParameters {
+        alpha: Some(6.0),
+        ..AxiomParameters::default()
+    };
+    first.set_axiom_parameters("some", fixed).expect("an axiom");
+    first.set_weight("some[red]", 4.0).expect("an axiom");
+    let mut second = session();
+    second.restore(&first.state()).expect("the same training");
+    assert_eq!(second.axioms(), first.axioms());
+    let (a, b) = (losses(&mut first), losses(&mut second));
+    assert_eq!(a, b);
+    assert_ne!(a, expected[1..]);
+}
+
+#[test]
+fn frozen_parts_stay_and_unknown_ones_are_refused() {
+    let mut session = built(settings(everything()));
+    let before = session.weights();
+    losses(&mut session);
+    let after = session.weights();
+    for ((name, _, was), (_, _, is)) in before.tensors.iter().zip(&after.tensors) {
+        let frozen = name.starts_with("likes.") || name == "embedding.Q";
+        assert_eq!(was == is, frozen, "{name}");
+    }
+    let unknown = everything().training(|t| t.freeze = vec!["likse".to_string()]);
+    let errors = unknown.build().err().expect("nothing of that name");
+    assert!(
+        errors.to_string().contains("did you mean `likes`?"),
+        "{errors}"
+    );
+    let unknown = everything().training(|t| {
+        let settings = AxiomSettings::default();
+        t.axioms.insert("pears".to_string(), settings);
+    });
+    let errors = unknown.build().err().expect("no axiom of that name");
+    assert!(
+        errors.to_string().contains("did you mean `pairs`?"),
+        "{errors}"
+    );
 }
 
 #[test]

@@ -249,7 +249,10 @@ fn warnings(axioms: &str, truth: f64) -> String {
         .steps(2);
     let mut session = built(builder);
     session.step().unwrap_or_else(|errors| panic!("{errors}"));
-    session.balance().to_string()
+    let first = session.balance().to_string();
+    assert!(!first.contains("zero"), "{first}");
+    session.step().unwrap_or_else(|errors| panic!("{errors}"));
+    first + &session.balance().to_string()
 }
 
 #[test]
@@ -264,6 +267,81 @@ fn gradients_that_vanish_or_outweigh_the_others_are_warned_of() {
     // min(1 + y, 1) is 1 whatever y is.
     let dead = "axiom dead: forall x: P. p(x) or q(x)  axiom b: forall x: P. q(x)";
     let said = warnings(dead, 1.0);
-    assert!(said.contains("axiom `dead` vanishes"), "{said}");
-    assert!(!said.contains("axiom `b` vanishes"), "{said}");
+    assert!(
+        said.contains("step 2: the gradient of axiom `dead` is still zero"),
+        "{said}"
+    );
+    assert!(!said.contains("`b`"), "{said}");
+    // Several are one warning, which says no more than needed.
+    let many = "axiom m0: forall x: P. p(x) or q(x)  axiom m1: forall x: P. q(x) or p(x)
+                axiom m2: forall x: P. p(x) or q(x)  axiom m3: forall x: P. q(x) or p(x)
+                axiom m4: forall x: P. p(x) or q(x)  axiom b: forall x: P. q(x)";
+    let said = warnings(many, 1.0);
+    assert_eq!(said.matches("warning").count(), 1, "{said}");
+    assert!(
+        said.contains("gradients of 5 axioms are still zero: `m0`, `m1`, `m2`, `m3` and 1 more"),
+        "{said}"
+    );
+}
+
+#[test]
+fn functions_have_errors() {
+    let theory = "sort P  function f(P): Real  predicate p(Real)  axiom a: forall x: P. p(f(x))";
+    let rows = || vec![ColumnData::Individuals(vec![1, 3, 0, 4])];
+    let known = |values: [f64; 4]| Known::Values(rows(), values.to_vec());
+    let metric = |kind, values| Metric::new(kind, "f", known(values));
+    let silent = || Network {
+        undecided: true,
+        ..tanh()
+    };
+    let builder = |metrics: Vec<Metric>| {
+        let builder = five_points(theory)
+            .function("f", silent())
+            .predicate("p", tanh(), Output::sigmoid())
+            .steps(1);
+        metrics.into_iter().fold(builder, Builder::metric)
+    };
+    // It says 0 of everything.
+    let values = [1.0, -2.0, 3.0, 6.0];
+    let kinds = [MetricKind::Rmse, MetricKind::Mae, MetricKind::R2];
+    let mut session = built(builder(kinds.map(|kind| metric(kind, values)).to_vec()));
+    let found = session.measure().expect("values");
+    let expected = [12.5_f64.sqrt(), 3.0, 1.0 - 50.0 / 34.0];
+    for ((name, value), expected) in found.iter().zip(expected) {
+        assert!(
+            (value - expected).abs() < 1e-12,
+            "{name}: {value}, not {expected}"
+        );
+    }
+    // Equal values leave nothing to explain.
+    let error = builder(vec![metric(MetricKind::R2, [2.0; 4])])
+        .build()
+        .err();
+    let error = error.expect("a mistake").to_string();
+    assert!(error.contains("all known numbers are equal"), "{error}");
+}
+
+#[test]
+fn an_error_that_gets_no_smaller_stops_the_training() {
+    let theory = "sort P  function f(P): Real  predicate p(Real)  axiom a: forall x: P. p(f(x))";
+    let known = Known::Values(vec![ColumnData::Individuals(vec![0])], vec![1.0]);
+    let builder = five_points(theory)
+        .function("f", tanh())
+        .predicate("p", tanh(), Output::sigmoid())
+        .metric(Metric::new(MetricKind::Mae, "f", known))
+        .steps(50)
+        .training(|training| {
+            training.measure_every = Some(1);
+            training.early_stop = Some(EarlyStop {
+                metric: "mae".into(),
+                patience: 2,
+            });
+        });
+    let mut session = built(builder);
+    for value in [0.5, 0.4, 0.6, 0.3, 0.3, 0.5] {
+        assert!(!session.is_done());
+        session.step().expect("a step");
+        session.note_metrics(&[("mae(f)".to_string(), value)]);
+    }
+    assert!(session.is_done());
 }

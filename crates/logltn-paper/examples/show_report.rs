@@ -57,6 +57,7 @@ fn main() -> Result<(), Diagnostics> {
                  axiom covered: forall x: Point. exists c: Cluster. C(x, c)\n"
             .into(),
         axiom_weights: vec![1.0; names.len()],
+        logs: Some(true),
         axiom_names: names,
         pictures: vec![clusters],
         steps: Vec::new(),

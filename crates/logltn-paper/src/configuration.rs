@@ -2,6 +2,7 @@
 
 use logltn::{Code, Diagnostic, Semantics, did_you_mean};
 use logltn_learn::{By, Curve, Schedule, Schedules};
+use logltn_train::manifest::Scheduled;
 use logltn_train::project::Project;
 
 use super::multi_add::CEILING;
@@ -97,11 +98,11 @@ impl Configuration {
             by,
         };
         project.manifest.semantics = self.semantics();
-        project.manifest.schedule = Schedules {
+        project.manifest.schedule = Scheduled::from(Schedules {
             alpha: line(alpha_end),
             p: line(6.0),
             p_forall: Schedule::constant(self.p_forall.unwrap_or(2.0)),
-        };
+        });
     }
 
     fn semantics(&self) -> Semantics {

@@ -109,13 +109,24 @@ impl Axis {
     }
 }
 
-/// A number of an axis whose marks are `step` apart and which reaches to `largest`: all have the same unit.
+/// A number of an axis whose marks are `step` apart and which reaches to `largest`: all have the same unit, and as many
+/// digits as tell neighbours apart.
 fn written(value: f64, step: f64, largest: f64) -> String {
+    /// The most decimals that are still read at a glance.
+    const MOST_DECIMALS: usize = 9;
     if value.abs() < step / 2.0 {
         return "0".into();
     }
-    if step < 1e-4 || largest >= 1e9 {
-        return minus(format!("{:.1e}", value).replace(".0e", "e"));
+    let place = |x: f64| (x.abs().log10() + 1e-9).floor();
+    // A narrow range around 0.69 is 0.69314, 0.69315, …, one around 0.00001 is 1.1e−5, 1.2e−5, …
+    let decimals = -place(step);
+    let narrow = step < 1e-4 && (largest < 1e-3 || decimals > MOST_DECIMALS as f64);
+    if narrow || largest >= 1e9 {
+        let digits = (place(value) - place(step)).clamp(0.0, 17.0) as usize;
+        return minus(format!("{value:.digits$e}"));
+    }
+    if step < 1e-4 {
+        return minus(format!("{value:.*}", decimals as usize));
     }
     let (shown, unit) = if step >= 1e6 || (largest >= 1e6 && step >= 1e5) {
         (1e6, "M")
@@ -197,6 +208,31 @@ mod tests {
         );
         assert_eq!(texts(linear(0.0, 2.5e6), 3), ["0", "1M", "2M"]);
         assert_eq!(texts(linear(0.0, 2e-6), 2), ["0", "1e−6", "2e−6"]);
+        assert_eq!(texts(linear(0.0, 3e9), 3), ["0", "1e9", "2e9", "3e9"]);
+    }
+
+    #[test]
+    fn marks_of_a_narrow_range_differ() {
+        assert_eq!(
+            texts(linear(0.693_145, 0.693_149), 4),
+            ["0.693145", "0.693146", "0.693147", "0.693148", "0.693149"]
+        );
+        assert_eq!(
+            texts(linear(9.8e-5, 1.02e-4), 2),
+            ["9.8e−5", "1.00e−4", "1.02e−4"]
+        );
+        for (middle, around) in (-12..=12).flat_map(|e| (1..9).map(move |a| (e, a))) {
+            let (middle, share) = (6.931_47 * 10f64.powi(middle), 10f64.powi(-around));
+            for sign in [1.0, -1.0] {
+                let ends = [middle * sign * (1.0 - share), middle * sign * (1.0 + share)];
+                let axis = Axis::around(ends.into_iter(), false, 0.05);
+                let texts = texts(axis, 5);
+                let mut different = texts.clone();
+                different.dedup();
+                assert!(texts.len() >= 3, "{axis:?} {texts:?}");
+                assert_eq!(texts, different);
+            }
+        }
     }
 
     #[test]

@@ -9,6 +9,8 @@ use super::thinning::Thinned;
 const TICK_SIZE: f64 = 12.0;
 const LABEL_SIZE: f64 = 12.5;
 const TITLE_SIZE: f64 = 16.0;
+/// From one name in the column to the next.
+pub(super) const LEGEND_LINE: f64 = 21.0;
 /// The widest that a column of names may be.
 const LEGEND_ROOM: f64 = 190.0;
 
@@ -144,7 +146,10 @@ impl Chart {
         axes(&mut drawing, frame, &x, &y, (&self.x_label, &self.y_label));
         self.draw_curves(&mut drawing, frame, &x, &y);
         for (row, i) in named.iter().enumerate() {
-            let at = (frame.right + 16.0, frame.top + 8.0 + 21.0 * row as f64);
+            let at = (
+                frame.right + 16.0,
+                frame.top + 8.0 + LEGEND_LINE * row as f64,
+            );
             if at.1 < height - 8.0 {
                 legend_entry(&mut drawing, at, &self.curves[*i], legend);
             }

@@ -33,6 +33,7 @@ impl Report {
         self.write_tiles(&mut out);
         self.write_facts(&mut out);
         self.write_charts(&mut out);
+        self.write_metrics(&mut out);
         self.write_axioms(&mut out);
         self.write_pictures(&mut out);
         if !self.theory.is_empty() {
@@ -47,7 +48,7 @@ impl Report {
         out
     }
 
-    /// Where the run ended, in a few large numbers.
+    /// Where the run ended, in a few large numbers. Below them is a table of all metrics.
     fn write_tiles(&self, out: &mut String) {
         const MOST_METRICS: usize = 8;
         out.push_str("<div class=\"tiles\">");
@@ -60,7 +61,12 @@ impl Report {
         };
         tile("step", self.last_step.to_string());
         tile("loss", number(self.loss.last()));
-        tile("satisfaction", number(self.sat.last()));
+        let sat = self.sat.last();
+        let what = match self.logs() {
+            true => format!("satisfaction (log {})", number(sat)),
+            false => "satisfaction".to_string(),
+        };
+        tile(&what, number(sat.map(|sat| self.degree(sat))));
         for (name, curve) in self.metrics.iter().take(MOST_METRICS) {
             tile(name, number(curve.last()));
         }
@@ -94,7 +100,9 @@ impl Report {
         }
         out.push_str("<div class=\"charts\">\n");
         // Two to a row, but charts of many curves get a row each, and so does a chart that has no other beside it.
-        let many_curves = |named: &NamedChart| ["axioms", "metrics"].contains(&named.name);
+        let many_curves = |named: &NamedChart| {
+            ["axioms", "log_axioms", "metrics", "large_metrics"].contains(&named.name)
+        };
         let mut left_is_taken = false;
         let mut charts = charts.into_iter().peekable();
         while let Some(named) = charts.next() {
@@ -114,6 +122,33 @@ impl Report {
         }
     }
 
+    /// All metrics: where they ended, and where they came from.
+    fn write_metrics(&self, out: &mut String) {
+        if self.metrics.is_empty() {
+            return;
+        }
+        out.push_str(
+            "<section><h2>Metrics</h2><table class=\"axioms\"><thead><tr><th class=\"name\">metric</th>\
+             <th>at first</th><th>at the end</th><th>lowest</th><th>highest</th>\
+             <th class=\"spark\">over the run</th></tr></thead><tbody>\n",
+        );
+        for (name, curve) in &self.metrics {
+            let buckets = curve.buckets().iter();
+            let _ = writeln!(
+                out,
+                "<tr><td class=\"name\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
+                 <td class=\"spark\">{}</td></tr>",
+                escaped(name),
+                number(curve.first()),
+                number(curve.last()),
+                number(buckets.clone().map(|b| b.low).reduce(f64::min)),
+                number(buckets.map(|b| b.high).reduce(f64::max)),
+                spark(curve)
+            );
+        }
+        out.push_str("</tbody></table></section>\n");
+    }
+
     fn write_axioms(&self, out: &mut String) {
         if self.axioms.is_empty() {
             return;
@@ -126,14 +161,14 @@ impl Report {
             "Axioms, the least satisfied first".to_string()
         };
         let _ = write!(out, "<section><h2>{heading}</h2>");
-        write_table(out, worst.iter().take(SHOWN_AXIOMS).copied(), true);
+        self.write_table(out, worst.iter().take(SHOWN_AXIOMS).copied(), true);
         if all > SHOWN_AXIOMS {
             let _ = write!(
                 out,
                 "<details><summary>All {all} axioms, in the order of the theory</summary>\
                  <div class=\"scroll\" style=\"margin-top:12px\">"
             );
-            write_table(out, self.axioms.iter(), false);
+            self.write_table(out, self.axioms.iter(), false);
             out.push_str("</div></details>");
         }
         out.push_str("</section>\n");
@@ -155,6 +190,61 @@ impl Report {
         }
         out.push_str("</section>\n");
     }
+
+    /// Truth degrees, and beside them the logs if that is what the semantics computes.
+    fn write_table<'a>(
+        &self,
+        out: &mut String,
+        axioms: impl Iterator<Item = &'a AxiomCurve> + Clone,
+        sparks: bool,
+    ) {
+        let logs = self.logs();
+        let weights = axioms.clone().any(|axiom| axiom.weight.is_some());
+        out.push_str("<table class=\"axioms\"><thead><tr><th class=\"name\">axiom</th>");
+        if weights {
+            out.push_str("<th>weight</th>");
+        }
+        out.push_str("<th>truth</th><th>change</th>");
+        if logs {
+            out.push_str("<th>log truth</th><th>change</th>");
+        }
+        if sparks {
+            out.push_str("<th class=\"spark\">over the run</th>");
+        }
+        out.push_str("</tr></thead><tbody>\n");
+        for axiom in axioms {
+            let _ = write!(out, "<tr><td class=\"name\">{}</td>", escaped(&axiom.name));
+            if weights {
+                let _ = write!(out, "<td>{}</td>", number(axiom.weight));
+            }
+            let ends = axiom.truth.first().zip(axiom.truth.last());
+            write_change(out, ends.map(|(a, b)| (self.degree(a), self.degree(b))));
+            if logs {
+                write_change(out, ends);
+            }
+            if sparks {
+                let _ = write!(out, "<td class=\"spark\">{}</td>", spark(&axiom.truth));
+            }
+            out.push_str("</tr>\n");
+        }
+        out.push_str("</tbody></table>");
+    }
+}
+
+/// The last number, and by how much it differs from the first.
+fn write_change(out: &mut String, ends: Option<(f64, f64)>) {
+    let change = ends.map(|(first, last)| last - first);
+    let (class, sign) = match change {
+        Some(change) if change > 0.0 => (" class=\"better\"", "+"),
+        Some(change) if change < 0.0 => (" class=\"worse\"", ""),
+        _ => ("", ""),
+    };
+    let _ = write!(
+        out,
+        "<td>{}</td><td{class}>{sign}{}</td>",
+        number(ends.map(|(_, last)| last)),
+        number(change)
+    );
 }
 
 fn write_chart(out: &mut String, named: NamedChart, wide: bool) {
@@ -227,49 +317,6 @@ fn hover_data(curves: &[Curve], drawn: &super::chart::DrawnChart) -> String {
 /// Five digits are what the script shows.
 fn rounded(value: f64) -> f64 {
     format!("{value:.4e}").parse().unwrap_or(value)
-}
-
-fn write_table<'a>(
-    out: &mut String,
-    axioms: impl Iterator<Item = &'a AxiomCurve> + Clone,
-    sparks: bool,
-) {
-    let weights = axioms.clone().any(|axiom| axiom.weight.is_some());
-    out.push_str("<table class=\"axioms\"><thead><tr><th class=\"name\">axiom</th>");
-    if weights {
-        out.push_str("<th>weight</th>");
-    }
-    out.push_str("<th>truth</th><th>change</th>");
-    if sparks {
-        out.push_str("<th class=\"spark\">over the run</th>");
-    }
-    out.push_str("</tr></thead><tbody>\n");
-    for axiom in axioms {
-        let _ = write!(out, "<tr><td class=\"name\">{}</td>", escaped(&axiom.name));
-        if weights {
-            let _ = write!(out, "<td>{}</td>", number(axiom.weight));
-        }
-        let change = match (axiom.truth.first(), axiom.truth.last()) {
-            (Some(first), Some(last)) => Some(last - first),
-            _ => None,
-        };
-        let (class, sign) = match change {
-            Some(change) if change > 0.0 => (" class=\"better\"", "+"),
-            Some(change) if change < 0.0 => (" class=\"worse\"", ""),
-            _ => ("", ""),
-        };
-        let _ = write!(
-            out,
-            "<td>{}</td><td{class}>{sign}{}</td>",
-            number(axiom.truth.last()),
-            number(change)
-        );
-        if sparks {
-            let _ = write!(out, "<td class=\"spark\">{}</td>", spark(&axiom.truth));
-        }
-        out.push_str("</tr>\n");
-    }
-    out.push_str("</tbody></table>");
 }
 
 /// A curve without axes, as high as a line of text.

@@ -3,15 +3,18 @@
 use logltn::Diagnostics;
 
 use super::bitmap;
-use super::chart::{Chart, Curve};
+use super::chart::{Chart, Curve, LEGEND_LINE};
 use super::palette::MUTED;
-use super::summary::Report;
-use super::thinning::Thinned;
+use super::summary::{Report, degree};
+use super::thinning::{Bucket, Thinned};
 
 /// How many axioms have a colour and a name in the chart of axioms.
 const NAMED_AXIOMS: usize = 10;
 /// How many more are shown behind them.
 const MUTED_AXIOMS: usize = 50;
+
+/// Truth degrees that never reach this are not worth a chart: their logs are.
+const VISIBLE: f64 = 1e-3;
 
 /// A chart with the name of its file.
 pub(super) struct NamedChart {
@@ -24,48 +27,76 @@ impl Report {
     pub fn plots(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Diagnostics> {
         let mut plots = Vec::new();
         for NamedChart { name, mut chart } in self.charts() {
-            chart.size = (900.0, 440.0);
+            let named = chart.curves.iter().filter(|c| !c.muted).count();
+            // High enough for all names beside it.
+            chart.size = (900.0, f64::max(440.0, 70.0 + LEGEND_LINE * named as f64));
             chart.x_label = "step".into();
-            chart.legend = chart.curves.iter().filter(|c| !c.muted).count() > 1;
+            chart.legend = named > 1;
             plots.push((name, bitmap::png(&chart.draw().drawing)?));
         }
         Ok(plots)
     }
 
-    /// The charts that have something to show.
+    /// The charts that have something to show. Truths are degrees between 0 and 1; of logs there is a chart as well, or
+    /// instead where all degrees are too small to be seen.
     pub(super) fn charts(&self) -> Vec<NamedChart> {
-        let mut charts = vec![
-            single("loss", "Loss", &self.loss),
-            single("sat", "Satisfaction of the theory", &self.sat),
-            self.axiom_chart(),
-            self.metric_chart(),
-            single("gradient_norm", "Norm of the gradient", &self.gradient_norm),
-            single("step_time", "Time per step (s)", &self.step_time),
-        ];
+        let logs = self.logs();
+        let highest = |curve: &Thinned| {
+            let values = curve.buckets().iter().map(|b| self.degree(b.high));
+            values.fold(0.0, f64::max)
+        };
+        let mut charts = vec![single("loss", "Loss", &self.loss)];
+        if logs && highest(&self.sat) < VISIBLE {
+            let title = "Satisfaction of the theory (log)";
+            charts.push(single("sat", title, &self.sat));
+        } else {
+            let title = "Satisfaction of the theory (0 to 1)";
+            let mut sat = Curve::thinned(title, 0, &self.sat);
+            if logs {
+                as_degrees(&mut sat);
+            }
+            charts.push(of_one_curve("sat", title, sat));
+        }
+        if !logs || self.axioms.iter().any(|a| highest(&a.truth) >= VISIBLE) {
+            charts.push(self.axiom_chart("axioms", "Truth", logs));
+        }
+        if logs {
+            charts.push(self.axiom_chart("log_axioms", "Log truth", false));
+        }
+        // An error of 987 would make a flat line of every accuracy.
+        let (large, small): (Vec<_>, Vec<_>) = (self.metrics.iter()).partition(|(_, curve)| {
+            let beyond = |bucket: &Bucket| bucket.low < -1.0 || bucket.high > 1.0;
+            curve.buckets().iter().any(beyond)
+        });
+        charts.push(metric_chart("metrics", "Metrics", &small));
+        charts.push(metric_chart(
+            "large_metrics",
+            if small.is_empty() {
+                "Metrics"
+            } else {
+                "Metrics that go beyond 1"
+            },
+            &large,
+        ));
+        charts.push(single(
+            "gradient_norm",
+            "Norm of the gradient",
+            &self.gradient_norm,
+        ));
+        charts.push(single("step_time", "Time per step (s)", &self.step_time));
         charts.retain(|named| named.chart.curves.iter().any(|c| !c.points.is_empty()));
         charts
     }
 
-    fn metric_chart(&self) -> NamedChart {
-        let curves = (self.metrics.iter().enumerate())
-            .map(|(i, (name, curve))| Curve::thinned(name, i, curve))
-            .collect();
-        NamedChart {
-            name: "metrics",
-            chart: Chart {
-                title: "Metrics".into(),
-                curves,
-                from_zero: true,
-                ..Chart::default()
-            },
-        }
-    }
-
-    fn axiom_chart(&self) -> NamedChart {
+    /// The axioms' truths as they are in the records, or as degrees if those are logs.
+    fn axiom_chart(&self, name: &'static str, what: &str, degrees_of_logs: bool) -> NamedChart {
         let worst = self.worst_axioms();
         let curves: Vec<Curve> = (worst.iter().take(NAMED_AXIOMS + MUTED_AXIOMS).enumerate())
             .map(|(i, axiom)| {
                 let mut curve = Curve::thinned(&axiom.name, i, &axiom.truth);
+                if degrees_of_logs {
+                    as_degrees(&mut curve);
+                }
                 // Bands of many curves would hide each other.
                 if worst.len() > 4 {
                     curve.band.clear();
@@ -79,17 +110,17 @@ impl Report {
             })
             .collect();
         let title = match worst.len() {
-            0..=NAMED_AXIOMS => "Truth of the axioms".to_string(),
+            0..=NAMED_AXIOMS => format!("{what} of the axioms"),
             all if all <= NAMED_AXIOMS + MUTED_AXIOMS => {
-                format!("Truth of the axioms: the {NAMED_AXIOMS} least satisfied, the others grey")
+                format!("{what} of the axioms: the {NAMED_AXIOMS} least satisfied, the others grey")
             }
             all => format!(
-                "Truth of the {} least satisfied of {all} axioms",
+                "{what} of the {} least satisfied of {all} axioms",
                 NAMED_AXIOMS + MUTED_AXIOMS
             ),
         };
         NamedChart {
-            name: "axioms",
+            name,
             chart: Chart {
                 title,
                 curves,
@@ -100,23 +131,58 @@ impl Report {
     }
 }
 
-/// A chart of one curve, with a logarithmic axis where a linear one would show nothing but the largest values.
-fn single(name: &'static str, title: &str, curve: &Thinned) -> NamedChart {
-    let low = curve
-        .buckets()
-        .iter()
-        .map(|b| b.low)
-        .fold(f64::INFINITY, f64::min);
-    let high = curve.buckets().iter().map(|b| b.high).fold(0.0, f64::max);
-    let log = low > 0.0 && high / low > 50.0;
+/// Logs become the truth degrees that they are the logs of.
+fn as_degrees(curve: &mut Curve) {
+    for (_, truth) in &mut curve.points {
+        *truth = degree(*truth);
+    }
+    for (low, high) in &mut curve.band {
+        (*low, *high) = (degree(*low), degree(*high));
+    }
+}
+
+fn metric_chart(name: &'static str, title: &str, metrics: &[&(String, Thinned)]) -> NamedChart {
+    let curves: Vec<Curve> = (metrics.iter().enumerate())
+        .map(|(i, (name, curve))| Curve::thinned(name, i, curve))
+        .collect();
     NamedChart {
         name,
         chart: Chart {
             title: title.into(),
-            curves: vec![Curve::thinned(title, 0, curve)],
-            log_y: log,
+            log_y: needs_log_axis(&curves),
+            curves,
             from_zero: true,
             ..Chart::default()
         },
     }
+}
+
+fn single(name: &'static str, title: &str, curve: &Thinned) -> NamedChart {
+    of_one_curve(name, title, Curve::thinned(title, 0, curve))
+}
+
+fn of_one_curve(name: &'static str, title: &str, curve: Curve) -> NamedChart {
+    let curves = vec![curve];
+    NamedChart {
+        name,
+        chart: Chart {
+            title: title.into(),
+            log_y: needs_log_axis(&curves),
+            curves,
+            from_zero: true,
+            ..Chart::default()
+        },
+    }
+}
+
+/// Whether a linear axis would show nothing but the largest values.
+fn needs_log_axis(curves: &[Curve]) -> bool {
+    let values = curves.iter().flat_map(|curve| {
+        let band = curve.band.iter().flat_map(|(low, high)| [*low, *high]);
+        curve.points.iter().map(|p| p.1).chain(band)
+    });
+    let (low, high) = values.fold((f64::INFINITY, 0.0), |(low, high), v| {
+        (f64::min(low, v), f64::max(high, v))
+    });
+    low > 0.0 && high / low > 50.0
 }

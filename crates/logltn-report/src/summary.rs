@@ -38,6 +38,8 @@ pub struct RunSummary {
     pub axiom_names: Vec<String>,
     /// Their weights; those missing are not shown.
     pub axiom_weights: Vec<f64>,
+    /// Whether the truths of the records are logs of truth degrees. Where nobody says, they are if one is below 0.
+    pub logs: Option<bool>,
     /// The records.
     pub steps: Vec<StepRecord>,
     /// The pictures.
@@ -67,6 +69,9 @@ pub struct Report {
     pub(super) facts: Vec<(String, String)>,
     pub(super) theory: String,
     pub(super) pictures: Vec<Picture>,
+    logs: Option<bool>,
+    /// Whether a truth is.
+    below_zero: bool,
     pub(super) records: u64,
     pub(super) last_step: u64,
     pub(super) loss: Thinned,
@@ -105,6 +110,8 @@ impl Report {
             facts: summary.facts.clone(),
             theory: summary.theory.clone(),
             pictures: summary.pictures.clone(),
+            logs: summary.logs,
+            below_zero: false,
             records: 0,
             last_step: 0,
             loss: Thinned::new(STRETCHES),
@@ -127,6 +134,7 @@ impl Report {
         self.last_step = step;
         self.loss.push(step, record.loss);
         self.sat.push(step, record.sat);
+        self.below_zero |= record.sat < 0.0 || record.axioms.iter().any(|truth| *truth < 0.0);
         self.gradient_norm.push(step, record.gradient_norm);
         self.step_time.push(step, record.step_time);
         for (axiom, truth) in self.axioms.iter_mut().zip(&record.axioms) {
@@ -162,6 +170,19 @@ impl Report {
         Ok(page)
     }
 
+    /// Whether the truths of the records are logs of truth degrees.
+    pub(super) fn logs(&self) -> bool {
+        self.logs.unwrap_or(self.below_zero)
+    }
+
+    /// A truth of the records as a truth degree between 0 and 1.
+    pub(super) fn degree(&self, truth: f64) -> f64 {
+        match self.logs() {
+            true => degree(truth),
+            false => truth,
+        }
+    }
+
     /// The axioms from the least satisfied to the most. Those without any truth come last.
     pub(super) fn worst_axioms(&self) -> Vec<&AxiomCurve> {
         let mut axioms: Vec<&AxiomCurve> = self.axioms.iter().collect();
@@ -172,6 +193,11 @@ impl Report {
         });
         axioms
     }
+}
+
+/// The truth degree of a log; some aggregators give logs above 0.
+pub(super) fn degree(log: f64) -> f64 {
+    log.exp().min(1.0)
 }
 
 /// The report of the run in `dir`: from `metrics.jsonl` alone, and with what else is there: `run.json`, `theory.ltn`, and
@@ -209,6 +235,7 @@ pub fn from_run_directory(dir: &Path) -> Result<Report, Diagnostics> {
         if !info.title.is_empty() {
             summary.title = info.title;
         }
+        summary.logs = info.logs;
         (summary.axiom_names, summary.axiom_weights) = (info.axioms.into_iter())
             .map(|a| (a.name, a.weight))
             .unzip();

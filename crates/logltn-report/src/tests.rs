@@ -16,6 +16,7 @@ fn summary(steps: u64, axioms: usize) -> RunSummary {
             .map(|i| format!("axiom_{i}[</script>]"))
             .collect(),
         axiom_weights: vec![1.0; axioms],
+        logs: Some(true),
         steps: (1..=steps).map(|step| record(step, axioms)).collect(),
         pictures: vec![Picture {
             title: "points".into(),
@@ -77,6 +78,7 @@ fn a_page_is_whole_and_needs_nothing_else() {
         "loss",
         "sat",
         "axioms",
+        "log_axioms",
         "metrics",
         "gradient_norm",
         "step_time",
@@ -113,18 +115,75 @@ fn the_data_for_hovering_is_json() {
         }
         found += 1;
     }
-    assert_eq!(found, 6);
+    assert_eq!(found, 7);
 }
 
 #[test]
 fn axioms_are_in_a_table_with_their_change() {
     let page = Report::new(&summary(4, 2)).html();
-    // Axiom 1 goes from −2 to −0.5, and is the least satisfied.
-    let row = "<tr><td class=\"name\">axiom_1[&lt;/script&gt;]</td><td>1</td><td>−0.5</td>\
-               <td class=\"better\">+1.5</td>";
+    // The log of axiom 1 goes from −2 to −0.5, its truth from 0.1353 to 0.6065, and it is the least satisfied.
+    let row = "<tr><td class=\"name\">axiom_1[&lt;/script&gt;]</td><td>1</td><td>0.6065</td>\
+               <td class=\"better\">+0.4712</td><td>−0.5</td><td class=\"better\">+1.5</td>";
+    assert!(page.contains("<th>truth</th><th>change</th><th>log truth</th><th>change</th>"));
+    assert!(page.contains("<b>0.7788</b><span title=\"satisfaction (log −0.25)\">"));
     assert!(page.contains(row));
     assert!(page.find("axiom_1[&lt;").unwrap() < page.find("axiom_0[&lt;").unwrap());
     assert!(!page.contains("All 2 axioms"));
+}
+
+#[test]
+fn truth_degrees_are_shown_as_they_are() {
+    let mut summary = summary(0, 1);
+    summary.steps = vec![StepRecord {
+        step: 1,
+        sat: 0.25,
+        axioms: vec![0.25],
+        ..StepRecord::default()
+    }];
+    for logs in [Some(false), None] {
+        summary.logs = logs;
+        let page = Report::new(&summary).html();
+        assert!(page.contains("<b>0.25</b><span title=\"satisfaction\">"));
+        assert!(!page.contains("log truth") && !page.contains("log_axioms"));
+    }
+    // Logs that nobody calls so are told by their sign, and degrees too small to be seen have no chart.
+    summary.logs = None;
+    summary.steps[0].sat = -900.0;
+    summary.steps[0].axioms[0] = -900.0;
+    let page = Report::new(&summary).html();
+    assert!(page.contains("log truth") && page.contains("Satisfaction of the theory (log)"));
+    assert!(page.contains("data-chart=\"log_axioms\"") && !page.contains("data-chart=\"axioms\""));
+}
+
+#[test]
+fn all_metrics_are_shown() {
+    let mut summary = summary(0, 1);
+    summary.steps = (1..=3)
+        .map(|step| StepRecord {
+            step,
+            metrics: (0..20)
+                .map(|i| (format!("metric_{i}"), if i == 7 { 987.0 } else { 0.5 }))
+                .collect(),
+            ..record(step, 1)
+        })
+        .collect();
+    let report = Report::new(&summary);
+    let page = report.html();
+    check_nesting(&page);
+    for i in 0..20 {
+        let value = if i == 7 { "987" } else { "0.5" };
+        let row = format!("<tr><td class=\"name\">metric_{i}</td><td>{value}</td><td>{value}</td>");
+        assert!(page.contains(&row), "{i}");
+        assert!(page.contains(&format!("\"name\":\"metric_{i}\"")), "{i}");
+    }
+    // An error of 987 does not flatten the others.
+    assert!(
+        page.contains("data-chart=\"metrics\"") && page.contains("data-chart=\"large_metrics\"")
+    );
+    let plots = report.plots().unwrap();
+    let (_, png) = plots.iter().find(|(name, _)| *name == "metrics").unwrap();
+    let read = tiny_skia::Pixmap::decode_png(png).unwrap();
+    assert!(read.height() > 880, "{}", read.height());
 }
 
 #[test]
@@ -150,7 +209,7 @@ fn runs_with_little_in_them_have_a_report() {
 
     let one = Report::new(&summary(1, 1));
     check_nesting(&one.html());
-    assert_eq!(one.plots().unwrap().len(), 5);
+    assert_eq!(one.plots().unwrap().len(), 6);
 
     let mut odd = Report::new(&summary(0, 2));
     odd.push(&StepRecord {
@@ -216,6 +275,7 @@ fn a_report_is_made_from_a_run_directory() {
         "loss",
         "sat",
         "axioms",
+        "log_axioms",
         "metrics",
         "gradient_norm",
         "step_time",

@@ -48,9 +48,9 @@
 //! run(&mut trainer, &directory, &RunOptions::default(), &AtomicBool::new(false), &mut ())?;
 //! assert!(path("run").join("weights.safetensors").exists());
 //!
-//! // The truth of each axiom with these weights, in double precision.
+//! // The truth of each axiom with these weights, in double precision; and the metrics.
 //! let semantics = project.manifest.semantics;
-//! let now = evaluate_run(&project, &path("run"), &semantics, &Parameters::default(), false)?;
+//! let (now, _) = evaluate_run(&project, &path("run"), &semantics, &Parameters::default(), false)?;
 //! assert!(now.sat > first.sat);
 //! # Ok::<(), Diagnostics>(())
 //! ```

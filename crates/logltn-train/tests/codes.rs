@@ -13,7 +13,7 @@ use logltn_learn::Grounding;
 use logltn_train::manifest::Manifest;
 use logltn_train::project::Project;
 use logltn_train::run_directory::RunDirectory;
-use logltn_train::train::{RunOptions, TrainOptions, Trainer, run};
+use logltn_train::train::{Outcome, RunOptions, TrainOptions, Trainer, run};
 
 /// The files beside the examples, with more or others.
 fn folder(files: &[(&str, &str)]) -> Folder {
@@ -44,14 +44,18 @@ fn train(trainer: &mut Trainer) -> Diagnostics {
 
 /// What metrics say before the first step.
 fn measured(metric: &str, predicates: &str) -> Diagnostics {
-    let metric = format!("[evaluate]\nmetrics = [{{ metric = {metric}, rows = \"test.csv\" }}]\n");
+    let metric = format!("[evaluate]\nmetrics = [{{ metric = {metric} }}]\n");
     let text = manifest(&format!("{predicates}[train]\nsteps = 3\n{metric}"));
-    let folder = folder(&[("m.toml", &text), ("test.csv", "x,truth\n0,1\n1,1\n")]);
+    let folder = folder(&[
+        ("m.toml", &text),
+        ("test.csv", "a1,truth\n0,1\n1,1\n"),
+        ("plain.csv", "a1\n0\n1\n"),
+    ]);
     let trainer = Trainer::new(folder.project(), &TrainOptions::default());
     errors(trainer.and_then(|mut trainer| trainer.measure()))
 }
 
-/// What is said of the gradients of two axioms in a truth semantics, the first step over.
+/// What is said of the gradients of two axioms in a truth semantics, after the first steps.
 fn balance(axioms: &str) -> Diagnostics {
     let theory = format!("sort Point\npredicate good(Point)\npredicate sure(Point)\n{axioms}");
     let text = manifest(&format!(
@@ -65,7 +69,10 @@ fn balance(axioms: &str) -> Diagnostics {
     ]);
     let mut trainer = folder.trainer();
     trainer.step().expect("a step");
-    trainer.balance()
+    let mut found = trainer.balance();
+    trainer.step().expect("another");
+    found.extend(trainer.balance());
+    found
 }
 
 /// What `Engine::set_batches` says of a row of a table.
@@ -88,12 +95,12 @@ fn batch(row: u32, batched: bool) -> Diagnostics {
 }
 
 /// A finished run in the folder `run`.
-fn finished(folder: &Folder) {
+fn finished(folder: &Folder) -> Outcome {
     let mut trainer = folder.trainer();
     let directory = RunDirectory::create(&folder.dir.path().join("run")).expect("a folder");
     let options = RunOptions::default();
     let stop = AtomicBool::new(false);
-    run(&mut trainer, &directory, &options, &stop, &mut ()).expect("a run");
+    run(&mut trainer, &directory, &options, &stop, &mut ()).expect("a run")
 }
 
 /// A network that says nothing.
@@ -133,10 +140,16 @@ fn done(code: Code) -> Diagnostics {
             folder.write("points.csv", b"a,b,c\n0,1,2\n1,0,2\n2,2,2\n");
             errors(Trainer::new(project, &TrainOptions::default()))
         }
-        Code::MetricDoesNotFit => measured("\"accuracy\", predicate = \"good\"", NETWORK),
-        Code::MetricUndefined => measured("\"roc_auc\", predicate = \"good\"", NETWORK),
+        Code::MetricDoesNotFit => measured(
+            "\"accuracy\", predicate = \"good\", rows = \"plain.csv\"",
+            NETWORK,
+        ),
+        Code::MetricUndefined => measured(
+            "\"roc_auc\", predicate = \"good\", rows = \"test.csv\"",
+            NETWORK,
+        ),
         Code::CannotPredict => measured(
-            "\"roc_auc\", predicate = \"good\"",
+            "\"roc_auc\", predicate = \"good\", rows = \"test.csv\"",
             "[predicates]\ngood = { output = \"sigmoid\" }\n",
         ),
         Code::TrainingHasBegun => {
@@ -154,6 +167,19 @@ fn done(code: Code) -> Diagnostics {
         Code::VanishingGradient => balance(
             "axiom dead: forall x: Point. sure(x) or good(x)\naxiom live: forall x: Point. good(x)\n",
         ),
+        Code::NothingLearnt => {
+            let theory =
+                "sort Point\npredicate good(Point)\naxiom a: forall x: Point. not good(x)\n";
+            let text = format!(
+                "semantics = \"godel\"\n{}",
+                manifest(&format!("{NETWORK}[train]\nsteps = 3\n"))
+            );
+            let folder = folder(&[("theory.ltn", theory), ("m.toml", &text)]);
+            match finished(&folder) {
+                Outcome::Finished { nothing_moved, .. } => nothing_moved.expect("a word").into(),
+                other => panic!("{other:?}"),
+            }
+        }
         Code::DominatingGradient => balance(
             "axiom light: forall x: Point. good(x)\naxiom heavy (weight 1000): forall x: Point. good(x)\n\
              axiom other: forall x: Point. sure(x)\n",

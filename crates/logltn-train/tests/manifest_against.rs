@@ -102,8 +102,10 @@ row = 1
 [train]
 phases = [{ steps = 1, axioms = ["smoth", "covered", "inhabited[3]", "nothing[3]"] }]
 [evaluate]
-metrics = [{ metric = "accuracy", predicate = "c", rows = "r.csv", table = "T" },
-           { metric = "roc_auc", predicate = "C", labels = "Point" },
+metrics = [{ metric = "mrr", predicate = "c", of = "x", filter = ["T"], rows = "r.csv" },
+           { metric = "row_accuracy", rows = "r.csv", table = "T" },
+           { metric = "mae", function = "f", rows = "r.csv" },
+           { metric = "balanced_accuracy", predicate = "C", labels = "Point" },
            { metric = "accuracy", predicate = "C", labels = "Points" }]
 "#;
     insta::assert_snapshot!(check(text, &clustering()).to_string());

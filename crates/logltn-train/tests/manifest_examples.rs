@@ -60,10 +60,10 @@ fn clustering() {
 
     assert_eq!(
         m.schedule.alpha,
-        Schedule::new(Curve::Linear { from: 1.0, to: 4.0 })
+        Some(Schedule::new(Curve::Linear { from: 1.0, to: 4.0 }))
     );
     assert_eq!(m.schedule.p, Schedule::constant(2.0));
-    assert_eq!(m.schedule.last().alpha, 4.0);
+    assert_eq!(m.schedule.last(false).alpha, 4.0);
 
     let train = m.train.as_ref().expect("[train]");
     assert_eq!(train.phases.len(), 1);
@@ -137,7 +137,7 @@ fn pascal_part() {
         labels,
         ["balanced_accuracy(type)", "average_precision(part_of)"]
     );
-    let MetricTruth::Rows { file, table: None } = &evaluate.metrics[1].truth else {
+    let MetricTruth::Rows(file) = &evaluate.metrics[1].truth else {
         panic!("{evaluate:?}")
     };
     assert_eq!(file.value, PathBuf::from("test_pairs.csv"));
@@ -190,8 +190,10 @@ fn the_other_keys() {
         early_stop = { metric = "accuracy", patience = 3 }
         [evaluate]
         metrics = [{ metric = "accuracy", predicate = "digit", labels = "Image" },
-                   { metric = "row_accuracy", predicate = "digit", rows = "t.csv", table = "sums", name = "sums" },
-                   { metric = "roc_auc", predicate = "odd", table = "odds" }]
+                   { metric = "row_accuracy", rows = "t.csv", table = "sums", name = "sums" },
+                   { metric = "row_accuracy", table = "odds" },
+                   { metric = "hits", k = 3, predicate = "likes", of = "y", filter = ["known"], rows = "l.csv" },
+                   { metric = "rmse", function = "age", rows = "ages.csv" }]
         "#,
     );
     assert_eq!(
@@ -256,7 +258,12 @@ fn the_other_keys() {
     assert!(matches!(&m.constants["alice"].value, Constant::Row(row) if row.value == 3));
     assert!(matches!(&m.constants["carol"].value, Constant::Learnable(k) if k.value == 8));
 
-    let middle = m.schedule.at(0.25, 0.5);
+    let middle = m.schedule.training().now(Moment {
+        step: 1,
+        steps: 5,
+        epoch: 1,
+        epochs: 3,
+    });
     assert_eq!((middle.alpha, middle.p, middle.p_forall), (2.0, 4.0, 3.0));
 
     let train = m.train.as_ref().expect("[train]");
@@ -276,8 +283,14 @@ fn the_other_keys() {
     let metrics = &m.evaluate.as_ref().expect("[evaluate]").metrics;
     assert!(matches!(&metrics[0].truth, MetricTruth::Labels(sort) if sort.value == "Image"));
     assert!(
-        matches!(&metrics[1].truth, MetricTruth::Rows { table: Some(t), .. } if t.value == "sums")
+        matches!(&metrics[1].truth, MetricTruth::Rows(file) if file.value.as_os_str() == "t.csv")
     );
-    assert!(matches!(&metrics[2].truth, MetricTruth::Table(t) if t.value == "odds"));
+    assert_eq!(metrics[1].of.value, "sums");
     assert_eq!(metrics[1].label(), "sums");
+    assert!(matches!(&metrics[2].truth, MetricTruth::OwnRows));
+    let ranking = metrics[3].ranking.as_ref().expect("how to rank");
+    assert_eq!(ranking.k.map(|k| k.value), Some(3));
+    assert_eq!(ranking.of.value, "y");
+    assert_eq!(names(&ranking.filter), ["known"]);
+    assert_eq!(metrics[4].label(), "rmse(age)");
 }

@@ -127,6 +127,7 @@ fn training() {
         "[evaluate]\nevery = 0\nmetrics = [{ metric = \"acuracy\", predicate = \"p\", rows = \"r.csv\" }, { metric = \"accuracy\" }]\n",
         "[evaluate]\nmetrics = [{ metric = \"accuracy\", predicate = \"p\", rows = \"a.csv\" }, { metric = \"accuracy\", predicate = \"p\", rows = \"b.csv\" }]\n",
         "[evaluate]\nmetrics = [{ metric = \"accuracy\", predicate = \"p\", rows = \"a.csv\", labels = \"S\" }]\n",
+        "[evaluate]\nmetrics = [{ metric = \"row_accuracy\", predicate = \"p\", table = \"T\", labels = \"S\" }, { metric = \"hits\", predicate = \"p\", rows = \"a.csv\" }, { metric = \"roc_auc\", predicate = \"p\", k = 3, of = \"x\", filter = [] }]\n",
     ]);
     insta::assert_snapshot!(shown);
 }

@@ -152,7 +152,7 @@ fn metrics_on_numbers_known_by_hand() {
     let theory = "sort P\nsort C = {a, b}\npredicate c(P, C)\npredicate good(P)\npredicate net(P)\n\
         axiom ax: forall x: P. c(x, a) or good(x) or net(x)\n";
     let manifest = "theory = \"t.ltn\"\n[sorts.P]\nfeatures = \"p.csv\"\nlabels = { file = \"labels.csv\", column = \"kind\" }\n\
-        [predicates]\nc = { logits = \"c.csv\", output = \"softmax\" }\ngood = { logits = \"good.csv\", output = \"sigmoid\" }\n\
+        [predicates]\nc = { args = [\"x\", \"c\"], logits = \"c.csv\", output = \"softmax\" }\ngood = { args = [\"x\"], logits = \"good.csv\", output = \"sigmoid\" }\n\
         net = { network = { mlp = [2], activation = \"tanh\" }, output = \"sigmoid\" }\n\
         [train]\nsteps = 2\n[evaluate]\nmetrics = [\n\
         { metric = \"accuracy\", predicate = \"c\", rows = \"test.csv\" },\n\
@@ -210,8 +210,8 @@ fn rows_of_an_addition_are_right_or_wrong() {
         [predicates]\ndigit = { logits = \"d.csv\", output = \"softmax\" }\n\
         net = { network = { mlp = [2], activation = \"tanh\" }, output = \"sigmoid\" }\n\
         [train]\nsteps = 1\n[evaluate]\nmetrics = [\n\
-        { metric = \"row_accuracy\", predicate = \"digit\", table = \"sums\", name = \"train\" },\n\
-        { metric = \"row_accuracy\", predicate = \"digit\", table = \"sums\", rows = \"test.csv\", name = \"test\" } ]\n";
+        { metric = \"row_accuracy\", table = \"sums\", name = \"train\" },\n\
+        { metric = \"row_accuracy\", table = \"sums\", rows = \"test.csv\", name = \"test\" } ]\n";
     let folder = Folder::new(&[
         ("t.ltn", theory),
         ("m.toml", manifest),

@@ -322,6 +322,24 @@ impl Semantics {
         self.space != Space::Truth
     }
 
+    /// A truth or satisfaction that this semantics has computed, as people are shown it: a degree between 0 and 1.
+    ///
+    /// LogSumExp can go beyond a truth of 1; that is shown as 1.
+    ///
+    /// ```
+    /// use logltn::Semantics;
+    /// let named = |name| Semantics::named(name).unwrap();
+    /// assert_eq!(named("logltn").degree(0.5f64.ln()), 0.5);
+    /// assert_eq!(named("logltn-lse").degree(0.4), 1.0);
+    /// assert_eq!(named("stable").degree(0.5), 0.5);
+    /// ```
+    pub fn degree(&self, truth: f64) -> f64 {
+        match self.sat_is_log() {
+            true => truth.exp().min(1.0),
+            false => truth,
+        }
+    }
+
     /// The operator under `key`: its name and domain.
     fn operator(&self, key: Key) -> (&'static str, Domain) {
         match key {
@@ -355,15 +373,12 @@ impl Semantics {
             return Err(SemanticsError::NegationNormalForm { key: key.name() });
         }
         let partner = self.partner(key);
-        let (partner_operator, partner_domain) = self.operator(partner);
         Err(SemanticsError::Mixed {
             base: self.name,
             space: self.space,
             key: key.name(),
             operator,
-            partner: (partner.name(), partner_operator),
-            domains: [domain.to_string(), partner_domain.to_string()],
-            elsewhere: elsewhere(self.space, domain),
+            partner: (partner.name(), self.operator(partner).0),
         })
     }
 
@@ -387,15 +402,6 @@ impl Semantics {
         .into_iter()
         .find(|&k| k != key && self.operator(k).1 == home)
         .unwrap_or(Key::Not)
-    }
-}
-
-/// A base on top of which an operator of this domain would fit, if it does not in `space`.
-fn elsewhere(space: Space, domain: Domain) -> &'static str {
-    match (domain, space) {
-        (Domain::TruthsToLogs, Space::Log | Space::Truth) => "prod",
-        (Domain::TruthsToLogs, Space::Mixed) | (Domain::Either | Domain::Truths, _) => "stable",
-        (Domain::Logs, _) => "logltn",
     }
 }
 

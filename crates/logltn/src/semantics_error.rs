@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::diagnostic::Code;
-use crate::operators::{Key, Space};
+use crate::operators::{self, Domain, Key, Space};
 use crate::semantics::Semantics;
 use crate::suggest::did_you_mean;
 
@@ -34,10 +34,6 @@ pub enum SemanticsError {
         operator: &'static str,
         /// Key and name of one that it does not mix with.
         partner: (&'static str, &'static str),
-        /// What the two work on, in words.
-        domains: [String; 2],
-        /// A base on top of which the operator would fit.
-        elsewhere: &'static str,
     },
     /// `implies` or `not` in log space, where both are negation normal form.
     NegationNormalForm {
@@ -84,11 +80,13 @@ impl SemanticsError {
                 space,
                 key,
                 base,
-                elsewhere,
+                operator,
                 ..
             } => {
                 let names = Key::named(key).map(|key| key.allowed(*space));
                 let names = list(&names.unwrap_or_default());
+                let elsewhere =
+                    domain(operator).map_or("logltn", |domain| elsewhere(*space, domain));
                 Some(format!(
                     "on top of `{base}`, `{key}` can be {names}; or start from another base, such as `{elsewhere}`"
                 ))
@@ -99,6 +97,21 @@ impl SemanticsError {
             SemanticsError::StableEps { .. } => Some("0 switches the projections off".into()),
             SemanticsError::LossOfLog => Some("use `Loss::MinusSat`".into()),
         }
+    }
+}
+
+/// What the operator of that name takes and gives.
+fn domain(operator: &str) -> Option<Domain> {
+    let found = operators::ALL.iter().find(|entry| entry.name == operator);
+    found.map(|entry| entry.domain)
+}
+
+/// A base on top of which an operator of this domain would fit, if it does not in `space`.
+fn elsewhere(space: Space, domain: Domain) -> &'static str {
+    match (domain, space) {
+        (Domain::TruthsToLogs, Space::Log | Space::Truth) => "prod",
+        (Domain::TruthsToLogs, Space::Mixed) | (Domain::Either | Domain::Truths, _) => "stable",
+        (Domain::Logs, _) => "logltn",
     }
 }
 
@@ -123,11 +136,12 @@ impl fmt::Display for SemanticsError {
                 key,
                 operator,
                 partner: (partner_key, partner),
-                domains: [own, other],
                 ..
             } => write!(
                 f,
-                "`{key} = {operator}` {own}, but `{partner_key} = {partner}` of `{base}` {other}: they do not mix",
+                "`{key} = {operator}` {}, but `{partner_key} = {partner}` of `{base}` {}: they do not mix",
+                domain(operator).map_or(String::new(), |domain| domain.to_string()),
+                domain(partner).map_or(String::new(), |domain| domain.to_string()),
             ),
             SemanticsError::NegationNormalForm { key } => write!(
                 f,

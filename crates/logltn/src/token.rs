@@ -178,6 +178,9 @@ const FOREIGN: &[(&str, Meant)] = {
     use Meant::*;
     const ENDS: Meant = Drop("a declaration ends where the next one starts: leave it out");
     const SPACE: Meant = Drop("it looks like a space but is none: write a plain space");
+    const NO: Meant = Drop("write `not (exists x: S. …)`");
+    const EITHER: Meant = Drop("for either a or b write `not (a <-> b)`");
+    const POWER: Meant = Drop("write `and` for a conjunction; a power is a product, `x*x`");
     const INVISIBLE: Meant = Drop("it is invisible: delete it");
     &[
         ("<=>", Write("<->")), ("==>", Write("->")), ("-->", Write("->")), ("...", Write("..")),
@@ -193,7 +196,7 @@ const FOREIGN: &[(&str, Meant)] = {
         ("−", Write("-")), ("–", Write("-")), ("—", Write("-")), ("‐", Write("-")), ("‑", Write("-")),
         ("：", Write(":")), ("，", Write(",")), ("．", Write(".")), ("。", Write(".")),
         ("（", Write("(")), ("）", Write(")")), ("…", Write("..")), ("∩", Write("and")),
-        ("∪", Write("or")), ("∈", Write("in")),
+        ("∪", Write("or")), ("∈", Write("in")), ("∄", NO), ("⊕", EITHER), ("⊻", EITHER), ("^", POWER),
         ("\u{a0}", SPACE), ("\u{202f}", SPACE), ("\u{200b}", INVISIBLE), ("\u{200c}", INVISIBLE),
         ("\u{200d}", INVISIBLE), ("\u{2060}", INVISIBLE), ("\u{ad}", INVISIBLE), ("\u{feff}", INVISIBLE),
     ]
@@ -257,10 +260,33 @@ pub(crate) fn tokenize(source: &Source, out: &mut Diagnostics) -> Vec<(Token, Sp
             );
             Token::Bad
         };
+        if token == Token::Exists {
+            at += exactly_one(source, start, at, out);
+        }
         tokens.push((token, Span::new(start, at)));
     }
     tokens.push((Token::End, Span::new(text.len(), text.len())));
     tokens
+}
+
+/// The length of the `!` of `exists!`, which is no negation.
+fn exactly_one(source: &Source, start: usize, end: usize, out: &mut Diagnostics) -> usize {
+    let rest = &source.text()[end..];
+    if !rest.starts_with('!') || rest.starts_with("!=") {
+        return 0;
+    }
+    out.push(
+        Diagnostic::error(
+            Code::UnexpectedCharacter,
+            "there is no quantifier for exactly one individual",
+        )
+        .at(source, Span::new(start, end + 1), "")
+        .help(
+            "say it in two parts: `exists x: S. P(x)`, and `forall x, y: S where x != y. not (P(x) and P(y))`",
+        )
+        .note("of the classes of a `softmax` at most one is true as it is"),
+    );
+    1
 }
 
 /// A character as it is, unless it would not be seen.

@@ -23,11 +23,13 @@ unsafe impl GlobalAlloc for Counting {
         if COUNT_CALLS.load(Relaxed) {
             CALLS.fetch_add(1, Relaxed);
         }
+        // SAFETY: as of the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         CURRENT.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as of the caller.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

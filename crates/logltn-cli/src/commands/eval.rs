@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use logltn::{Diagnostics, Parameters, Semantics, Space, did_you_mean};
+use logltn::{Diagnostics, Parameters, Semantics, did_you_mean};
 use logltn_learn::Evaluated;
 use logltn_train::train::evaluate_run;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::console::{self, Message, messages};
 use crate::outcome::Outcome;
 use crate::text::{Align, real, table, thousands};
 
-/// Print each axiom's truth and the total.
+/// Print each axiom's truth and the total, and the metrics of `[evaluate]`.
 ///
 /// Networks need the weights of a run (`--run`); without one, predicates must be given by numbers (`logits`,
 /// `truth` or `log_truth` in the manifest). Tables with batches are looked at whole.
@@ -70,6 +70,7 @@ struct Document<'a> {
     sat: f64,
     loss: f64,
     axioms: Vec<Axiom<'a>>,
+    metrics: Vec<Metric<'a>>,
     warnings: Vec<Message<'a>>,
 }
 
@@ -82,6 +83,12 @@ struct Axiom<'a> {
     empty_exists: u64,
 }
 
+#[derive(Serialize)]
+struct Metric<'a> {
+    name: &'a str,
+    value: f64,
+}
+
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
     let (project, mut warnings) = match load(&arguments.manifest, arguments.json) {
@@ -89,7 +96,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         Err(outcome) => return outcome,
     };
     let semantics = arguments.semantics.unwrap_or(project.manifest.semantics);
-    let last = project.manifest.schedule.last();
+    let last = project.manifest.schedule.last(arguments.run.is_some());
     let parameters = Parameters {
         alpha: arguments.alpha.unwrap_or(last.alpha),
         p: arguments.p.unwrap_or(last.p),
@@ -98,10 +105,12 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let wanted = arguments.gradients.is_some();
     let evaluated = match &arguments.run {
         Some(run) => evaluate_run(&project, run, &semantics, &parameters, wanted),
-        None => project.evaluate(&semantics, &parameters, wanted),
+        None => project
+            .evaluate(&semantics, &parameters, wanted)
+            .and_then(|evaluated| Ok((evaluated, project.measure()?))),
     };
-    let evaluated = match evaluated {
-        Ok(evaluated) => evaluated,
+    let (evaluated, metrics) = match evaluated {
+        Ok(found) => found,
         Err(errors) => {
             warnings.extend(errors);
             return console::wrong_input(&warnings, arguments.json);
@@ -114,9 +123,15 @@ pub fn run(arguments: &Arguments) -> Outcome {
         return console::failed(&Diagnostics::from(error), arguments.json);
     }
     let outcome = if arguments.json {
-        console::print_json(&document(&semantics, &parameters, &evaluated, &warnings))
+        console::print_json(&document(
+            &semantics,
+            &parameters,
+            &evaluated,
+            &metrics,
+            &warnings,
+        ))
     } else {
-        console::print(&human(&semantics, &parameters, &evaluated))
+        console::print(&human(&semantics, &parameters, &evaluated, &metrics))
     };
     console::report(&warnings);
     outcome
@@ -126,6 +141,7 @@ fn document<'a>(
     semantics: &Semantics,
     parameters: &Parameters,
     evaluated: &'a Evaluated,
+    metrics: &'a [(String, f64)],
     warnings: &'a Diagnostics,
 ) -> Document<'a> {
     Document {
@@ -144,20 +160,23 @@ fn document<'a>(
                 empty_exists: axiom.empty_exists,
             })
             .collect(),
+        metrics: (metrics.iter())
+            .map(|(name, value)| Metric {
+                name,
+                value: *value,
+            })
+            .collect(),
         warnings: messages(warnings),
     }
 }
 
-fn human(semantics: &Semantics, parameters: &Parameters, evaluated: &Evaluated) -> String {
-    // Everything but the truth semantics ends in logs.
-    let logs = semantics.space != Space::Truth;
-    let truth = |value: f64| {
-        if logs {
-            vec![real(value), real(value.exp())]
-        } else {
-            vec![real(value)]
-        }
-    };
+fn human(
+    semantics: &Semantics,
+    parameters: &Parameters,
+    evaluated: &Evaluated,
+    metrics: &[(String, f64)],
+) -> String {
+    let logs = semantics.sat_is_log();
     let mut out = format!(
         "semantics {semantics}, alpha {}, p {}, p_forall {}\n\n",
         real(parameters.alpha),
@@ -165,18 +184,16 @@ fn human(semantics: &Semantics, parameters: &Parameters, evaluated: &Evaluated) 
         real(parameters.p_forall)
     );
     let mut heads = vec!["axiom", "weight"];
-    heads.extend(if logs {
-        &["log truth", "truth"][..]
-    } else {
-        &["truth"]
-    });
+    heads.push("truth");
+    heads.extend(logs.then_some("log truth"));
     heads.extend(["groundings", "empty exists"]);
     let mut align = vec![Align::Right; heads.len()];
     align[0] = Align::Left;
     let mut rows = vec![heads.into_iter().map(str::to_string).collect()];
     for (axiom, &value) in evaluated.axioms.iter().zip(&evaluated.truths) {
         let mut row = vec![axiom.name.clone(), real(axiom.weight)];
-        row.extend(truth(value));
+        row.push(real(semantics.degree(value)));
+        row.extend(logs.then(|| real(value)));
         row.push(thousands(axiom.groundings));
         row.push(if axiom.empty_exists == 0 {
             String::new()
@@ -186,7 +203,22 @@ fn human(semantics: &Semantics, parameters: &Parameters, evaluated: &Evaluated) 
         rows.push(row);
     }
     out += &table(&align, &rows);
-    let sat = truth(evaluated.sat).join(", truth ");
-    out += &format!("\nsat   {sat}\nloss  {}\n", real(evaluated.loss));
+    out += &format!("\n{}", totals(semantics, evaluated.sat, evaluated.loss));
+    if !metrics.is_empty() {
+        let mut rows = vec![vec!["metric".to_string(), "value".to_string()]];
+        let values = metrics.iter();
+        rows.extend(values.map(|(name, value)| vec![name.clone(), real(*value)]));
+        out += &format!("\n{}", table(&[Align::Left, Align::Right], &rows));
+    }
     out
+}
+
+/// The last lines: all axioms together as a degree, in log semantics beside the log, and the loss.
+pub fn totals(semantics: &Semantics, sat: f64, loss: f64) -> String {
+    let log = match semantics.sat_is_log() {
+        true => format!(" (log {})", real(sat)),
+        false => String::new(),
+    };
+    let (sat, loss) = (real(semantics.degree(sat)), real(loss));
+    format!("sat   {sat}{log}\nloss  {loss}\n")
 }

@@ -8,15 +8,18 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use logltn::{Code, Diagnostic, Diagnostics, Semantics};
+use logltn_learn::Begun;
 use logltn_report::{from_run_directory, pca_2d, scatter_png};
 use logltn_train::project::Project;
 use logltn_train::run_directory::{RunDirectory, StepRecord};
-use logltn_train::train::{Outcome as RunOutcome, RunOptions, TrainOptions, Trainer, Watch, run};
+use logltn_train::train::{
+    Beginning, Outcome as RunOutcome, RunOptions, TrainOptions, Trainer, Watch, run,
+};
 
 use crate::commands::{eval, load};
 use crate::console;
 use crate::outcome::Outcome;
-use crate::text::{Align, real, table};
+use crate::text::{Align, counted, real, table};
 
 /// Train the networks of a manifest until its axioms hold.
 ///
@@ -85,6 +88,10 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         Ok(trainer) => trainer,
         Err(errors) => return console::wrong_input(&errors, false),
     };
+    if let Some(beginning) = trainer.beginning() {
+        console::report(&beginning.warnings);
+        console::complain(&began_with(beginning));
+    }
     let directory = if arguments.resume {
         RunDirectory::resume(&arguments.out)
     } else {
@@ -101,7 +108,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         tensorboard: arguments.tensorboard,
     };
     let stop = stop_on_ctrl_c();
-    let mut progress = Progress::new(trainer.total());
+    let mut progress = Progress::new(trainer.total(), *trainer.semantics());
     let outcome = run(&mut trainer, &directory, &run_options, &stop, &mut progress);
     progress.finish();
     match outcome {
@@ -122,7 +129,11 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
             ));
             Outcome::Failed
         }
-        Ok(RunOutcome::Finished { last, metrics }) => {
+        Ok(RunOutcome::Finished {
+            last,
+            metrics,
+            nothing_moved,
+        }) => {
             match finish(
                 &mut trainer,
                 &directory,
@@ -130,12 +141,18 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
                 &metrics,
                 progress.first,
             ) {
-                Ok(text) => console::print(&text),
+                Ok(text) => match (console::print(&text), nothing_moved) {
+                    (_, Some(error)) => console::failed(&Diagnostics::from(error), false),
+                    (printed, None) => printed,
+                },
                 Err(errors) => {
                     console::report(&errors);
                     Outcome::Failed
                 }
             }
+        }
+        Err(errors) if errors.iter().any(|e| e.code() == Code::RunDiffers) => {
+            console::wrong_input(&errors, false)
         }
         Err(errors) => {
             console::report(&errors);
@@ -145,6 +162,26 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
             Outcome::Failed
         }
     }
+}
+
+/// The most names worth a line each; `run.json` has all.
+const MOST_LEFT: usize = 20;
+
+/// What was taken from another run, and what was not.
+fn began_with(beginning: &Beginning) -> String {
+    let Begun { taken, left } = &beginning.begun;
+    let run = beginning.run.display();
+    let mut text = format!("begins with {} of {run}\n", counted(taken.len(), "tensor"));
+    if !left.is_empty() {
+        text += "not taken:\n";
+    }
+    for name in left.iter().take(MOST_LEFT) {
+        text += &format!("  {name}\n");
+    }
+    if left.len() > MOST_LEFT {
+        text += &format!("  … and {} more, in run.json\n", left.len() - MOST_LEFT);
+    }
+    text
 }
 
 /// The first Ctrl-C asks the run to stop after its step; a second one ends the program at once.
@@ -207,9 +244,9 @@ fn finish(
     let page = from_run_directory(directory.path())?.write(directory.path())?;
     let mut text = String::new();
     if let Some(last) = last {
-        let logs = trainer.semantics().sat_is_log();
-        text += &axiom_table(&trainer.axioms(), last, first.as_deref(), logs);
-        text += &format!("\nsat   {}\nloss  {}\n", real(last.sat), real(last.loss));
+        let semantics = trainer.semantics();
+        text += &axiom_table(&trainer.axioms(), last, first.as_deref(), semantics);
+        text += &format!("\n{}", eval::totals(semantics, last.sat, last.loss));
     }
     if !metrics.is_empty() {
         text.push('\n');
@@ -236,31 +273,27 @@ fn axiom_table(
     axioms: &[(String, f64)],
     last: &StepRecord,
     first: Option<&[f64]>,
-    logs: bool,
+    semantics: &Semantics,
 ) -> String {
-    let truth = if logs { "log truth" } else { "truth" };
-    let mut rows = vec![vec![
-        "axiom".to_string(),
-        "weight".to_string(),
-        "at first".to_string(),
-        truth.to_string(),
-    ]];
+    let logs = semantics.sat_is_log();
+    let mut heads = vec!["axiom", "weight", "at first", "truth"];
+    heads.extend(logs.then_some("log truth"));
+    let mut align = vec![Align::Right; heads.len()];
+    align[0] = Align::Left;
+    let mut rows = vec![heads.into_iter().map(str::to_string).collect::<Vec<_>>()];
+    let shown = |x: Option<f64>| match x {
+        Some(x) if x.is_finite() => real(x),
+        _ => "–".to_string(),
+    };
     for (i, (name, weight)) in axioms.iter().enumerate().take(MOST_AXIOMS) {
-        let value = |x: Option<&f64>| match x {
-            Some(x) if x.is_finite() => real(*x),
-            _ => "–".to_string(),
-        };
-        rows.push(vec![
-            name.clone(),
-            real(*weight),
-            value(first.and_then(|f| f.get(i))),
-            value(last.axioms.get(i)),
-        ]);
+        let first = first.and_then(|f| f.get(i)).copied();
+        let last = last.axioms.get(i).copied();
+        let degree = |truth: Option<f64>| shown(truth.map(|truth| semantics.degree(truth)));
+        let mut row = vec![name.clone(), real(*weight), degree(first), degree(last)];
+        row.extend(logs.then(|| shown(last)));
+        rows.push(row);
     }
-    let mut text = table(
-        &[Align::Left, Align::Right, Align::Right, Align::Right],
-        &rows,
-    );
+    let mut text = table(&align, &rows);
     if axioms.len() > MOST_AXIOMS {
         text += &format!(
             "  … and {} more in the report\n",
@@ -273,13 +306,14 @@ fn axiom_table(
 /// A progress bar on a terminal; a line now and then elsewhere.
 struct Progress {
     bar: ProgressBar,
+    semantics: Semantics,
     plain: bool,
     first: Option<Vec<f64>>,
     metrics: String,
 }
 
 impl Progress {
-    fn new(total: u64) -> Progress {
+    fn new(total: u64, semantics: Semantics) -> Progress {
         let plain = !std::io::stderr().is_terminal();
         let bar = if plain {
             ProgressBar::hidden()
@@ -294,6 +328,7 @@ impl Progress {
         };
         Progress {
             bar,
+            semantics,
             plain,
             first: None,
             metrics: String::new(),
@@ -315,7 +350,9 @@ impl Watch for Progress {
         }
         let message = format!(
             "loss {:.5}  sat {:.5}{}",
-            record.loss, record.sat, self.metrics
+            record.loss,
+            self.semantics.degree(record.sat),
+            self.metrics
         );
         if self.plain {
             let every = (total / 10).max(1);

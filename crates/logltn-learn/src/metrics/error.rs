@@ -21,10 +21,12 @@ pub enum MetricError {
         /// The 0-based row of the first such score.
         row: usize,
     },
-    /// No row is positive: there is no precision-recall curve.
+    /// No row is positive: there is no precision-recall curve, and nothing to be found.
     NoPositives,
     /// No row is negative: there is no ROC curve.
     NoNegatives,
+    /// All known numbers are equal: there is nothing to explain.
+    AllEqual,
 }
 
 impl fmt::Display for MetricError {
@@ -40,6 +42,7 @@ impl fmt::Display for MetricError {
             }
             MetricError::NoPositives => f.write_str("no row is positive"),
             MetricError::NoNegatives => f.write_str("no row is negative"),
+            MetricError::AllEqual => f.write_str("all known numbers are equal"),
         }
     }
 }
@@ -67,5 +70,15 @@ pub(super) fn rows(predicted: usize, known: usize) -> Result<usize, MetricError>
         (0, 0) => Err(MetricError::Empty),
         (a, b) if a == b => Ok(a),
         _ => Err(MetricError::LengthsDiffer { predicted, known }),
+    }
+}
+
+/// The same for numbers, none of which may be NaN.
+pub(super) fn numbers(predicted: &[f64], known: &[f64]) -> Result<usize, MetricError> {
+    let rows = rows(predicted.len(), known.len())?;
+    let mut pairs = predicted.iter().zip(known);
+    match pairs.position(|(p, k)| p.is_nan() || k.is_nan()) {
+        Some(row) => Err(MetricError::NotANumber { row }),
+        None => Ok(rows),
     }
 }

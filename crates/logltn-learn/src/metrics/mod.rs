@@ -13,8 +13,19 @@
 mod accuracy;
 mod adjusted_rand_index;
 mod average_precision;
+mod counts;
 mod error;
+mod f1;
+mod hits;
+mod kind;
+mod mae;
+mod mrr;
+mod precision;
+mod r2;
+mod rank;
 mod ranking;
+mod recall;
+mod rmse;
 mod roc_auc;
 
 #[cfg(test)]
@@ -24,4 +35,14 @@ pub use accuracy::{accuracy, balanced_accuracy};
 pub use adjusted_rand_index::adjusted_rand_index;
 pub use average_precision::average_precision;
 pub use error::MetricError;
+pub use f1::{f1, f1_of_classes};
+pub use hits::hits;
+pub use kind::{Against, MetricKind, Subject};
+pub use mae::mae;
+pub use mrr::mrr;
+pub use precision::{precision, precision_of_classes};
+pub use r2::r2;
+pub use rank::rank;
+pub use recall::{recall, recall_of_classes};
+pub use rmse::rmse;
 pub use roc_auc::roc_auc;

@@ -230,3 +230,77 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn precision_recall_and_f1_by_hand() {
+    let known = [true, true, true, false, false];
+    let said = [true, false, true, true, false];
+    assert!(close(precision(&said, &known).unwrap(), 2.0 / 3.0));
+    assert!(close(recall(&said, &known).unwrap(), 2.0 / 3.0));
+    assert!(close(f1(&said, &known).unwrap(), 2.0 / 3.0));
+    // Nothing is said: nothing is right.
+    assert_eq!(precision(&[false; 5], &known), Ok(0.0));
+    assert_eq!(recall(&[false; 5], &known), Ok(0.0));
+    assert_eq!(f1(&[false; 5], &known), Ok(0.0));
+    // Nothing could be found.
+    for figure in [precision, recall, f1] {
+        assert_eq!(
+            figure(&[true, false], &[false, false]),
+            Err(MetricError::NoPositives)
+        );
+        assert_eq!(figure(&[], &[]), Err(MetricError::Empty));
+    }
+    // Class 0: said 3, right 2 of 3; class 1: said 1, right 1 of 2; class 2: said 1, never right, and never known.
+    let (known, said) = ([0, 0, 0, 1, 1], [0, 0, 2, 1, 0]);
+    let third = 1.0 / 3.0;
+    let value = |figure: fn(&[usize], &[usize]) -> Result<f64, MetricError>| {
+        figure(&said, &known).expect("a value")
+    };
+    assert!(close(
+        value(precision_of_classes),
+        (2.0 * third + 1.0) * third
+    ));
+    assert!(close(value(recall_of_classes), (2.0 * third + 0.5) * third));
+    assert!(close(
+        value(f1_of_classes),
+        (2.0 * third + 2.0 * third) * third
+    ));
+}
+
+#[test]
+fn errors_of_numbers_by_hand() {
+    let (known, said) = ([1.0, 2.0, 3.0, 6.0], [1.0, 4.0, 3.0, 5.0]);
+    assert!(close(rmse(&said, &known).unwrap(), 1.25_f64.sqrt()));
+    assert!(close(mae(&said, &known).unwrap(), 0.75));
+    // The mean is 3, and 4 + 1 + 0 + 9 vary.
+    assert!(close(r2(&said, &known).unwrap(), 1.0 - 5.0 / 14.0));
+    assert_eq!(r2(&[0.3; 3], &[0.1; 3]), Err(MetricError::AllEqual));
+    let wrong = Err(MetricError::NotANumber { row: 1 });
+    for figure in [rmse, mae, r2] {
+        assert_eq!(figure(&[], &[]), Err(MetricError::Empty));
+        assert_eq!(figure(&[0.0, f64::NAN], &[0.0, 1.0]), wrong);
+    }
+}
+
+#[test]
+fn ranks_by_hand() {
+    assert_eq!(rank(3.0, [1.0, 2.0]), Some(1.0));
+    assert_eq!(rank(1.0, [3.0, 2.0]), Some(3.0));
+    assert_eq!(rank(0.0, []), Some(1.0));
+    // A constant score is in the middle, wherever the right one stands.
+    assert_eq!(rank(0.5, [0.5; 9]), Some(5.5));
+    assert_eq!(rank(0.5, [f64::NAN]), None);
+    assert_eq!(rank(f64::NAN, [0.5]), None);
+    assert!(close(mrr(&[1.0, 2.5]).unwrap(), 0.7));
+    assert_eq!(hits(&[1.0, 2.5], 2), Ok(0.5));
+    assert_eq!(mrr(&[]), Err(MetricError::Empty));
+    assert_eq!(hits(&[], 1), Err(MetricError::Empty));
+}
+
+#[test]
+fn names_are_different() {
+    for (i, (name, kind)) in MetricKind::ALL.iter().enumerate() {
+        assert_eq!(kind.name(), *name);
+        assert!(MetricKind::ALL[..i].iter().all(|(other, _)| other != name));
+    }
+}

@@ -244,6 +244,17 @@ impl<'a> Builder<'a> {
         let arity = shape.iter().map(leaves).sum();
         let width: usize = pieces.iter().map(Piece::width).sum();
         let name = self.symbol_name(symbol);
+        if width == 0 && arity == 0 {
+            return Err(wrong(
+                Diagnostic::error(Code::NoFeatures, format!(
+                    "the network of `{name}` has nothing to read: it has no arguments"
+                ))
+                .help(format!(
+                    "what a proposition needs is one number that is learnt: `[predicates.{name}]` with \
+                     `learnable = true` instead of `network` and `output`"
+                )),
+            ));
+        }
         if width == 0 {
             return Err(wrong(
                 Diagnostic::error(Code::NoFeatures, format!(

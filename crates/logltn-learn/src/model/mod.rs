@@ -14,7 +14,7 @@ mod vectors;
 
 use std::sync::Arc;
 
-use logltn::theory::PredicateId;
+use logltn::theory::{ArgumentSort, FunctionId, PredicateId};
 use logltn::vector::Real;
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Request};
 use logltn_nn::Tensor;
@@ -369,6 +369,11 @@ impl Model {
                 .into());
             }
         };
+        Ok(self.ask_about(unit, feed, tuples, arity))
+    }
+
+    /// What a unit says of rows of individuals.
+    fn ask_about(&mut self, unit: usize, feed: usize, tuples: &[u32], arity: usize) -> Vec<f32> {
         self.unchanged = false;
         let mut out = Vec::new();
         // In pieces, for the sake of memory.
@@ -388,7 +393,42 @@ impl Model {
                 out.extend_from_slice(&unit.outputs[from..from + unit.output_width]);
             }
         }
-        Ok(out)
+        out
+    }
+
+    /// Makes sure that a function can be asked about individuals, and says where.
+    pub(crate) fn prepare_function(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        function: FunctionId,
+    ) -> Result<(usize, usize), Diagnostics> {
+        let arguments = &knowledge.theory()[function].arguments;
+        let individual = |argument: &ArgumentSort| match argument {
+            ArgumentSort::Sort(sort) => Ok(ArgumentShape::Individual(*sort)),
+            ArgumentSort::Vector(_) => Err(Diagnostic::error(
+                Code::VectorArgument,
+                "a function of vectors cannot be asked about individuals",
+            )),
+        };
+        let shape = arguments.iter().map(individual).collect::<Result<_, _>>()?;
+        let found = Builder::new(knowledge, self).feed(Symbol::Function(function), shape)?;
+        self.sort_units();
+        Ok(found)
+    }
+
+    /// The values of a function on rows of individuals, without training anything.
+    ///
+    /// # Errors
+    /// If it has arguments that are vectors, or no network.
+    pub fn values(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        function: FunctionId,
+        tuples: &[u32],
+        arity: usize,
+    ) -> Result<Vec<f32>, Diagnostics> {
+        let (unit, feed) = self.prepare_function(knowledge, function)?;
+        Ok(self.ask_about(unit, feed, tuples, arity))
     }
 
     /// Which rows each unit must answer for: those of the requests first, then what units want of others.
@@ -659,8 +699,8 @@ impl Model {
     }
 }
 
-fn is_vector(sort: &logltn::theory::ArgumentSort) -> bool {
-    matches!(sort, logltn::theory::ArgumentSort::Vector(_))
+fn is_vector(sort: &ArgumentSort) -> bool {
+    matches!(sort, ArgumentSort::Vector(_))
 }
 
 impl Builder<'_> {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use logltn::{Code, Diagnostic, Diagnostics, Span, did_you_mean, nearest};
+use logltn_learn::metrics::Subject;
 
 use super::reader::{Problems, quoted_list};
 use super::{
@@ -57,7 +58,7 @@ pub fn check_against(manifest: &Manifest, theory: &TheoryNames) -> Diagnostics {
     check.inputs();
     check.cycles();
     check.missing();
-    check.phases();
+    check.axioms();
     check.metrics();
     check.problems.finish()
 }
@@ -513,23 +514,21 @@ impl<'m> Check<'m> {
         }
     }
 
-    fn phases(&mut self) {
-        let train = self.manifest.train.as_ref();
-        let phases = train.map_or(&[][..], |train| &train.phases);
-        for axiom in phases
-            .iter()
+    fn axioms(&mut self) {
+        let (manifest, theory) = (self.manifest, self.theory);
+        let train = manifest.train.as_ref();
+        let phases = train.map_or(&[][..], |train| &train.phases).iter();
+        let in_phases = phases
             .flat_map(|phase| phase.axioms.iter().flatten())
-        {
+            .map(|axiom| (axiom.as_str(), axiom.span));
+        let own = (manifest.axioms.iter()).map(|(name, axiom)| (name.as_str(), axiom.span));
+        for (axiom, span) in own.chain(in_phases) {
             // A member of a family: `whole_to_parts[car]`.
             let family = axiom.strip_suffix(']').and_then(|a| a.split_once('['));
-            let name = family.map_or(axiom.as_str(), |(name, _)| name);
-            if !self.theory.axioms.contains(name) {
-                self.unknown(
-                    axiom.span,
-                    (Code::UnknownAxiom, "axiom"),
-                    name,
-                    self.theory.axioms.iter().map(String::as_str),
-                );
+            let name = family.map_or(axiom, |(name, _)| name);
+            if !theory.axioms.contains(name) {
+                let known = theory.axioms.iter().map(String::as_str);
+                self.unknown(span, (Code::UnknownAxiom, "axiom"), name, known);
             }
         }
     }
@@ -537,32 +536,36 @@ impl<'m> Check<'m> {
     fn metrics(&mut self) {
         let evaluate = self.manifest.evaluate.as_ref();
         for metric in evaluate.map_or(&[][..], |evaluate| &evaluate.metrics) {
-            let predicate = &metric.predicate;
-            if !self.theory.predicates.contains_key(&predicate.value) {
-                let known = self.theory.predicates.keys().map(String::as_str);
-                self.unknown(
-                    predicate.span,
-                    (Code::UnknownPredicate, "predicate"),
-                    &predicate.value,
-                    known,
-                );
+            let (of, theory) = (&metric.of, self.theory);
+            let (code, kind, known): (_, _, Vec<&str>) = match metric.kind.subject() {
+                Subject::Predicate => (
+                    Code::UnknownPredicate,
+                    "predicate",
+                    theory.predicates.keys().map(String::as_str).collect(),
+                ),
+                Subject::Function => (
+                    Code::UnknownFunction,
+                    "function",
+                    theory.functions.keys().map(String::as_str).collect(),
+                ),
+                Subject::Table => (
+                    Code::UnknownTable,
+                    "table",
+                    theory.tables.keys().map(String::as_str).collect(),
+                ),
+            };
+            if !known.contains(&of.value.as_str()) {
+                self.unknown(of.span, (code, kind), &of.value, known.iter().copied());
+            }
+            for table in metric.ranking.iter().flat_map(|ranking| &ranking.filter) {
+                if !theory.tables.contains_key(&table.value) {
+                    let known = theory.tables.keys().map(String::as_str);
+                    let kind = (Code::UnknownTable, "table");
+                    self.unknown(table.span, kind, &table.value, known);
+                }
             }
             match &metric.truth {
-                MetricTruth::Rows {
-                    table: Some(table), ..
-                }
-                | MetricTruth::Table(table) => {
-                    if !self.theory.tables.contains_key(&table.value) {
-                        let known = self.theory.tables.keys().map(String::as_str);
-                        self.unknown(
-                            table.span,
-                            (Code::UnknownTable, "table"),
-                            &table.value,
-                            known,
-                        );
-                    }
-                }
-                MetricTruth::Rows { table: None, .. } => {}
+                MetricTruth::Rows(_) | MetricTruth::OwnRows => {}
                 MetricTruth::Labels(sort) => {
                     if !self.theory.sorts.contains_key(&sort.value) {
                         let known = self.theory.sorts.keys().map(String::as_str);

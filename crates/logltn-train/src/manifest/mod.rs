@@ -22,6 +22,7 @@
 //! ```
 
 mod against;
+mod axioms;
 mod data;
 mod evaluate;
 mod network;
@@ -41,15 +42,17 @@ use logltn::{Code, Diagnostic, Diagnostics, Semantics, Source, Span};
 use toml::de::DeTable;
 
 pub use against::{SortKind, TheoryNames, check_against};
+pub use axioms::Axiom;
 pub use data::{FeatureSource, Individuals, Labels, Param, Sort, Table};
-pub use evaluate::{Evaluate, Metric, MetricTruth};
+pub use evaluate::{Evaluate, Metric, MetricTruth, Ranking};
 pub use logltn_learn::{
-    By, Curve, InputExpr, Length, MetricKind, Optimizer, Schedule, Schedules, Spanned,
+    By, Curve, InputExpr, Length, MetricKind, Moment, Optimizer, Schedule, Schedules, Spanned,
 };
 pub use logltn_nn::{Activation, LayerSpec as Layer};
 pub use network::{Cnn, Network, NetworkBody, NetworkRef};
+pub use schedule::Scheduled;
 pub use symbols::{Constant, Function, Grounding, Output, Predicate};
-pub use train::{EarlyStop, Phase, Train};
+pub use train::{EarlyStop, Phase, Start, Train};
 
 use reader::Problems;
 
@@ -84,7 +87,9 @@ pub struct Manifest {
     /// `[networks]`: those that several symbols share.
     pub networks: Section<Network>,
     /// `[schedule]`.
-    pub schedule: Schedules,
+    pub schedule: Scheduled,
+    /// `[axioms]`.
+    pub axioms: Section<Axiom>,
     /// `[train]`, if it is there.
     pub train: Option<Spanned<Train>>,
     /// `[evaluate]`, if it is there.
@@ -309,9 +314,10 @@ fn read_document<'d>(
     let predicates = section!("predicates", Predicate);
     let functions = section!("functions", Function);
     let constants = section!("constants", Constant);
+    let axioms = section!("axioms", Axiom);
     let schedule = match table.take("schedule") {
         Some(item) => schedule::read_schedules(&item, problems),
-        None => Some(Schedules::default()),
+        None => Some(Scheduled::default()),
     };
     let train = table
         .take("train")
@@ -341,6 +347,7 @@ fn read_document<'d>(
         constants,
         networks,
         schedule: schedule.unwrap_or_default(),
+        axioms,
         train,
         evaluate,
         broken,

@@ -1,5 +1,7 @@
 //! `[train]`: how long, with which optimizer.
 
+use std::path::PathBuf;
+
 use logltn::{Code, Diagnostic, Span};
 use logltn_learn::{Length, Optimizer, Schedule, Spanned};
 
@@ -26,6 +28,19 @@ pub struct Train {
     pub checkpoint_every: Option<u64>,
     /// When to stop early.
     pub early_stop: Option<EarlyStop>,
+    /// The weights to begin with, instead of random ones.
+    pub start: Option<Start>,
+    /// What does not move: predicates, functions, sorts and constants by name, `networks.NAME`.
+    pub freeze: Vec<Spanned<String>>,
+}
+
+/// `start = { run = "runs/a", only = ["C"] }`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start {
+    /// The directory of the run that has the weights.
+    pub run: Spanned<PathBuf>,
+    /// Which of them; `None` is all that have the same name and shape.
+    pub only: Option<Vec<Spanned<String>>>,
 }
 
 /// A part of the training in which only some axioms count.
@@ -65,6 +80,8 @@ impl Default for Train {
             clip_norm: None,
             checkpoint_every: None,
             early_stop: None,
+            start: None,
+            freeze: Vec::new(),
         }
     }
 }
@@ -97,6 +114,10 @@ impl Train {
         let early_stop = table
             .take("early_stop")
             .map(|item| EarlyStop::read(&item, problems));
+        let start = table.take("start").map(|item| Start::read(&item, problems));
+        let freeze = table
+            .take("freeze")
+            .map(|item| item.names(problems, "an array of names of what is learnt"));
         table.finish(problems);
 
         if steps.is_none() && epochs.is_none() && phases.is_none() {
@@ -120,6 +141,8 @@ impl Train {
             clip_norm: flatten(clip_norm)?.map(|n| n.value),
             checkpoint_every: flatten(checkpoint_every)?.map(|n| n.value),
             early_stop: flatten(early_stop)?,
+            start: flatten(start)?,
+            freeze: flatten(freeze)?.unwrap_or_default(),
         })
     }
 
@@ -313,6 +336,33 @@ fn read_optimizer(
             weight_decay: weight_decay.unwrap_or(0.0),
         },
     })
+}
+
+impl Start {
+    fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Start> {
+        let what = "a table such as { run = \"runs/a\" } or { run = \"runs/a\", only = [\"C\"] }";
+        let mut table = item.table(problems, what)?;
+        let run = table.require(problems, "run", "\"runs/a\"");
+        let only = table.take("only").map(|item| {
+            let names = item.names(problems, "an array of names of what is learnt");
+            if item.is_empty_array() {
+                problems.error(
+                    Code::EmptyValue,
+                    item.span,
+                    format!("`{}` is empty: nothing would be taken", item.path),
+                );
+            }
+            names
+        });
+        table.finish(problems);
+        let run = run.and_then(|item| item.string(problems, "the directory of a run"));
+        let only = flatten(only)?;
+        let run = run?;
+        Some(Start {
+            run: Spanned::new(PathBuf::from(run.value), run.span),
+            only,
+        })
+    }
 }
 
 impl EarlyStop {

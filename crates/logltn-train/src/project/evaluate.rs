@@ -3,9 +3,9 @@
 use logltn::theory::{Formula, FormulaKind, PredicateId, Term, TermKind};
 use logltn::{
     ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlanOptions, Request,
-    Semantics,
+    Semantics, did_you_mean,
 };
-use logltn_learn::Evaluated;
+use logltn_learn::{Evaluated, set_axioms};
 use rustc_hash::FxHashSet;
 
 use super::{NumberTable, Project};
@@ -39,7 +39,34 @@ impl Project {
             .help("write at least one: `axiom name: formula`");
             return Err(error.into());
         }
-        Plan::new_with(&self.data, &self.outputs, semantics, options)
+        let plan = Plan::new_with(&self.data, &self.outputs, semantics, options)?;
+        let unknown = self.unknown_axioms(plan.axioms().iter().map(|a| a.name.as_str()));
+        unknown.into_result(plan).map(|(plan, _)| plan)
+    }
+
+    /// Names of axioms in the manifest, in `[axioms]` and in phases, that are none of these, families written out: what
+    /// can be said only when the members of families are known.
+    pub fn unknown_axioms<'n>(&self, axioms: impl Iterator<Item = &'n str> + Clone) -> Diagnostics {
+        let manifest = &self.manifest;
+        let own = (manifest.axioms.iter()).map(|(name, axiom)| (name.as_str(), axiom.span));
+        let train = manifest.train.as_ref();
+        let phases = train.map_or(&[][..], |train| &train.phases).iter();
+        let in_phases = phases
+            .flat_map(|phase| phase.axioms.iter().flatten())
+            .map(|axiom| (axiom.as_str(), axiom.span));
+        let mut out = Diagnostics::new();
+        // A family without members is no mistake of those who name it.
+        for (name, span) in own.chain(in_phases).filter(|(name, _)| name.ends_with(']')) {
+            if !axioms.clone().any(|axiom| axiom == name) {
+                let error = Diagnostic::error(
+                    Code::UnknownAxiom,
+                    format!("the theory has no axiom `{name}`"),
+                );
+                let error = error.maybe_help(did_you_mean(name, axioms.clone()));
+                out.push(error.at(&manifest.source, span, "no member of the family"));
+            }
+        }
+        out
     }
 
     /// The truth of every axiom, and with `gradients` the derivatives by the predicates' numbers. All predicates
@@ -74,6 +101,7 @@ impl Project {
         fill_in: impl FnOnce(&mut Engine<f64>) -> Result<(), Diagnostics>,
     ) -> Result<Evaluated, Diagnostics> {
         let mut engine = Engine::<f64>::new(self.plan(semantics)?);
+        set_axioms(&mut engine, &self.manifest.axiom_settings())?;
         fill_in(&mut engine)?;
         let numbers = self.numbers.iter().map(|table| table.as_deref());
         Evaluated::of(&mut engine, parameters, gradients.then_some(numbers))

@@ -1,129 +1,430 @@
 //! The metrics of a manifest, with the rows that they look at.
 
-use logltn::theory::{ArgumentSort, ColumnSort};
-use logltn::{Code, ColumnData, Diagnostic, Diagnostics};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use logltn::theory::{ArgumentSort, PredicateId, SortId};
+use logltn::{Code, ColumnData, Diagnostic, Diagnostics, did_you_mean};
 use logltn_data::CsvFile;
-use logltn_learn::{Known, Metric, MetricKind, Place};
+use logltn_data::problems::{Problems, shown};
+use logltn_learn::metrics::{Against, Subject};
+use logltn_learn::{Known, Measures, Metric, Model, Place, Spanned};
 
 use super::Project;
+use super::cells::{Cells, read_column};
+use super::tables::{Wanted, quoted, read_rows};
 use crate::manifest::{self, MetricTruth};
 
+/// The column that says whether a row is true, and the one that says what a function's value is.
+const TRUTH: &str = "truth";
+const VALUE: &str = "value";
+
+/// The labels of each sort that has some; `None` where they could not be read, which has been reported.
+type Labels = BTreeMap<String, Option<Vec<String>>>;
+
+/// The rows of a metric, by the names in their file's header.
+struct Rows {
+    arguments: Vec<ColumnData>,
+    truth: Option<Vec<bool>>,
+    values: Option<Vec<f64>>,
+}
+
 impl Project {
-    /// All metrics of the manifest.
+    /// All metrics of the manifest, with whatever can be known of them before anything is measured.
     ///
     /// # Errors
-    /// With all that is wrong with their files.
+    /// With all that is wrong with their files, or with labels for evaluation; and whatever does not fit, or has no value.
     pub fn metrics(&self) -> Result<Vec<Metric>, Diagnostics> {
         let mut out = Diagnostics::new();
+        let labels = self.all_labels(&mut out);
         let mut metrics = Vec::new();
         for metric in self.manifest.evaluate.iter().flat_map(|e| &e.metrics) {
-            match self.known(metric) {
-                Ok(known) => metrics.push(Metric {
+            match self.known(metric, &labels) {
+                Ok(Some(known)) => metrics.push(Metric {
                     kind: metric.kind,
-                    predicate: metric.predicate.value.clone(),
+                    of: metric.of.value.clone(),
                     known,
                     name: metric.name.as_ref().map(|name| name.value.clone()),
                     place: Place::new(&self.manifest.source, metric.span),
                 }),
+                Ok(None) => {}
                 Err(errors) => out.extend(errors),
             }
+        }
+        if let Err(errors) = Measures::new(&self.sketch(), &metrics) {
+            out.extend(errors);
         }
         out.into_result(metrics).map(|(metrics, _)| metrics)
     }
 
-    fn known(&self, metric: &manifest::Metric) -> Result<Known, Diagnostics> {
+    /// The metrics of what does not learn: predicates given by numbers.
+    ///
+    /// # Errors
+    /// With what is wrong with the metrics, or if one is of something that learns.
+    pub fn measure(&self) -> Result<Vec<(String, f64)>, Diagnostics> {
+        let metrics = self.metrics()?;
+        if metrics.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut out = Diagnostics::new();
+        for metric in &metrics {
+            let learns = match metric.kind.subject() {
+                Subject::Predicate => {
+                    let predicate = self.theory().predicate(&metric.of);
+                    predicate.is_none_or(|id| self.numbers[id.index()].is_none())
+                }
+                Subject::Function => true,
+                // The axioms over the table have been evaluated already.
+                Subject::Table => false,
+            };
+            if learns {
+                let what = format!("`{}` is known only after training", metric.label());
+                let error = Diagnostic::error(Code::NotTrained, what);
+                out.push(
+                    metric
+                        .place
+                        .mark(error)
+                        .help("give the folder of a run: `--run DIR`; `logltn train` makes one"),
+                );
+            }
+        }
+        out.into_result(())?;
+        let knowledge = self.sketch();
+        let mut model = Model::new(&knowledge, 0)?;
+        Measures::new(&knowledge, &metrics)?.measure(&knowledge, &mut model)
+    }
+
+    /// The labels of all sorts: what is wrong with them is better known before hours of training.
+    fn all_labels(&self, out: &mut Diagnostics) -> Labels {
+        let mut all = Labels::new();
+        for (name, sort) in &self.manifest.sorts {
+            let (Some(id), Some(labels)) = (self.theory().sort(name), &sort.labels) else {
+                continue;
+            };
+            let read = self.labels_of(id);
+            let read = placed(read, self, labels.span, "read from here");
+            all.insert(
+                name.clone(),
+                read.unwrap_or_else(|errors| {
+                    out.extend(errors);
+                    None
+                }),
+            );
+        }
+        all
+    }
+
+    fn known(
+        &self,
+        metric: &manifest::Metric,
+        labels: &Labels,
+    ) -> Result<Option<Known>, Diagnostics> {
         let theory = self.theory();
-        let wrong = |code, message: String| {
-            let source = &self.manifest.source;
-            Diagnostics::from(Diagnostic::error(code, message).at(source, metric.span, ""))
-        };
-        Ok(match &metric.truth {
+        let file = match &metric.truth {
             MetricTruth::Labels(sort) => {
-                let id = theory.sort(&sort.value).ok_or_else(|| {
-                    wrong(
-                        Code::UnknownSort,
-                        format!("the theory has no sort `{}`", sort.value),
-                    )
-                })?;
-                let labels = self.labels_of(id)?.ok_or_else(|| {
-                    let what = format!("sort `{}` has no `labels` in the manifest", sort.value);
-                    wrong(Code::NoLabels, what)
-                })?;
-                let sort = sort.value.clone();
-                Known::Labels { sort, labels }
+                // Those that could not be read have been reported.
+                let Some(Some(labels)) = labels.get(&sort.value) else {
+                    return Ok(None);
+                };
+                return Ok(Some(Known::Labels {
+                    sort: sort.value.clone(),
+                    labels: labels.clone(),
+                }));
             }
-            MetricTruth::Table(table) => Known::Table(table.value.clone()),
-            MetricTruth::Rows {
-                file,
-                table: Some(table),
-            } if metric.kind == MetricKind::RowAccuracy => {
-                let file = CsvFile::read(&self.manifest.resolve(&file.value))?;
-                let mut columns = Vec::new();
-                if let Some(id) = theory.table(&table.value) {
-                    for column in &theory[id].columns {
-                        let at = file.column_index(&column.name)?;
-                        columns.push(self.read_column(&file, at, column.sort)?);
-                    }
-                }
-                let table = table.value.clone();
-                Known::RowsOf { table, columns }
+            MetricTruth::OwnRows => return Ok(Some(Known::OwnRows)),
+            MetricTruth::Rows(file) => file,
+        };
+        let name = &metric.of.value;
+        let (arguments, args) = match metric.kind.subject() {
+            Subject::Table => {
+                // One that is not there has been reported.
+                let Some(table) = theory.table(name) else {
+                    return Ok(None);
+                };
+                let cells = self.all_cells();
+                let path = self.manifest.resolve(&file.value);
+                let rows = read_rows(&path, theory, &theory[table], &|sort: SortId| {
+                    &cells[sort.index()]
+                });
+                let rows = placed(rows, self, file.span, "read from here")?;
+                return Ok(Some(Known::Rows(rows)));
             }
-            MetricTruth::Rows { file, .. } => {
-                let file = CsvFile::read(&self.manifest.resolve(&file.value))?;
-                let ranks = metric.kind.ranks();
-                let predicate = theory.predicate(&metric.predicate);
-                // Whether it fits the metric at all is for the session to say, and comes first.
-                match predicate.filter(|id| ranks || self.outputs[id.index()].per_class) {
-                    Some(id) => {
-                        Known::Rows(self.metric_rows(&file, &theory[id].arguments, ranks)?)
-                    }
-                    None => Known::Rows(Vec::new()),
-                }
+            Subject::Predicate => {
+                let given = self.manifest.predicates.get(name);
+                let declared = theory.predicate(name);
+                (
+                    declared.map(|id| &theory[id].arguments),
+                    given.and_then(|p| p.args.as_ref()),
+                )
             }
+            Subject::Function => {
+                let given = self.manifest.functions.get(name);
+                let declared = theory.functions.iter().find(|f| f.name == *name);
+                (
+                    declared.map(|f| &f.arguments),
+                    given.and_then(|f| f.args.as_ref()),
+                )
+            }
+        };
+        let Some(arguments) = arguments else {
+            return Ok(None);
+        };
+        let names: Vec<String> = match args {
+            Some(args) => args.iter().map(|arg| arg.value.clone()).collect(),
+            None => (1..=arguments.len()).map(|i| format!("a{i}")).collect(),
+        };
+        // Whether it fits its predicate at all is said where the metric is looked at, and comes first.
+        let has_classes = |id: PredicateId| self.outputs[id.index()].per_class;
+        if metric.kind.against() == Against::Classes
+            && !theory.predicate(name).is_some_and(has_classes)
+        {
+            return Ok(Some(Known::Rows(Vec::new())));
+        }
+        let rows = self.metric_rows(metric, file, arguments, &names, args.is_some());
+        let rows = placed(rows, self, file.span, "read from here")?;
+        Ok(Some(match (rows.truth, rows.values, &metric.ranking) {
+            (Some(truth), ..) => Known::Truths(rows.arguments, truth),
+            (None, Some(values), _) => Known::Values(rows.arguments, values),
+            (None, None, Some(ranking)) => Known::Facts {
+                rows: rows.arguments,
+                of: self.ranked_argument(&ranking.of, &names)?,
+                filter: self.filter(metric, &ranking.filter, &names)?,
+                k: ranking.k.map_or(0, |k| k.value),
+            },
+            (None, None, None) => Known::Rows(rows.arguments),
+        }))
+    }
+
+    fn all_cells(&self) -> Vec<Cells<'_>> {
+        let sorts = self.theory().sorts.iter().enumerate();
+        sorts
+            .map(|(i, sort)| Cells::of(sort, Some(self.data.size(SortId(i as u32)))))
+            .collect()
+    }
+
+    /// The columns of a file, by the names in its header: the arguments, and `truth` or `value`.
+    fn metric_rows(
+        &self,
+        metric: &manifest::Metric,
+        file: &Spanned<PathBuf>,
+        arguments: &[ArgumentSort],
+        names: &[String],
+        has_args: bool,
+    ) -> Result<Rows, Diagnostics> {
+        let mut problems = Problems::new();
+        let nothing = Rows {
+            arguments: Vec::new(),
+            truth: None,
+            values: None,
+        };
+        let path = self.manifest.resolve(&file.value);
+        let Some(file) = CsvFile::read_as_far_as_possible(&path, &mut problems) else {
+            return problems.finish(nothing);
+        };
+        let mut sorts = Vec::new();
+        for argument in arguments {
+            match argument {
+                ArgumentSort::Sort(sort) => sorts.push(*sort),
+                // Said where the metric is looked at.
+                ArgumentSort::Vector(_) => return Ok(nothing),
+            }
+        }
+        let has = |column: &str| file.columns().iter().any(|c| c == column);
+        let free = |column: &str| !names.iter().any(|name| name == column);
+        let answer = match metric.kind.against() {
+            Against::Truths => Some(TRUTH),
+            Against::TruthsOrClasses => (has(TRUTH) && free(TRUTH)).then_some(TRUTH),
+            Against::Values => Some(VALUE),
+            Against::Classes | Against::Ranks | Against::Axioms => None,
+        };
+        if let Some(taken) = answer.filter(|answer| !free(answer)) {
+            problems.push(|| {
+                Diagnostic::error(
+                    Code::DuplicateName,
+                    format!(
+                        "`{}` has an argument `{taken}`, as the column is called that `{}` compares with",
+                        metric.of.value,
+                        metric.kind.name()
+                    ),
+                )
+                .help("give the argument another name in `args`")
+            });
+            return problems.finish(nothing);
+        }
+        let subject = metric.kind.subject().key();
+        let others = match metric.kind.against() {
+            Against::Truths => ", and `truth`: 1 for what is true, 0 for what is not",
+            Against::TruthsOrClasses => {
+                "; and either `truth` (1 for what is true, 0 for what is not), or the last of them is the right class"
+            }
+            Against::Values => ", and `value`",
+            Against::Classes => "; the last of them is the right class",
+            Against::Ranks | Against::Axioms => "",
+        };
+        let listed = quoted(names.iter().map(String::as_str));
+        let wanted = Wanted {
+            columns: names.iter().map(String::as_str).chain(answer).collect(),
+            missing: format!("missing for `{}`", metric.label()),
+            extra: format!("no argument of `{}`", metric.of.value),
+            mend_extra: extra_help(&file, names, metric.kind.against()),
+            mend_missing: (!has_args)
+                .then(|| args_help(&file, &metric.of.value, subject, arguments.len()))
+                .flatten(),
+            note: format!(
+                "its columns are the arguments of `{}`, {listed}{others}",
+                metric.of.value
+            ),
+        };
+        let positions = match wanted.find(&file) {
+            Ok(positions) => positions,
+            Err(error) => {
+                problems.push(|| error);
+                return problems.finish(nothing);
+            }
+        };
+        let cells = self.all_cells();
+        let columns = (sorts.iter().zip(&positions)).map(|(sort, &position)| {
+            let cells = &cells[sort.index()];
+            ColumnData::Individuals(read_column(&file, position, cells, &mut problems))
+        });
+        let arguments = columns.collect();
+        let answers = positions.get(sorts.len()).copied();
+        let (mut truth, mut values) = (None, None);
+        match (answer, answers) {
+            (Some(TRUTH), Some(column)) => truth = Some(truths(&file, column, &mut problems)),
+            (Some(_), Some(column)) => values = Some(file.reals_into(column, &mut problems)),
+            _ => {}
+        }
+        problems.finish(Rows {
+            arguments,
+            truth,
+            values,
         })
     }
 
-    /// Columns are the predicate's arguments in order; a ranking metric has the truth (1 or 0) after them.
-    fn metric_rows(
+    /// Which argument `of` is.
+    fn ranked_argument(
         &self,
-        file: &CsvFile,
-        arguments: &[ArgumentSort],
-        ranks: bool,
-    ) -> Result<Vec<ColumnData>, Diagnostics> {
-        let count = arguments.len() + usize::from(ranks);
-        if file.columns().len() != count {
-            let what = if ranks {
-                "its predicate's arguments and the truth, 1 or 0"
-            } else {
-                "its predicate's arguments, the last of which is the right class"
-            };
-            return Err(Diagnostic::error(
-                Code::WrongShape,
-                format!(
-                    "{}: expected {count} columns, {what}, found {}",
-                    file.name(),
-                    file.columns().len()
-                ),
-            )
-            .into());
-        }
-        let mut columns = Vec::new();
-        for (i, argument) in arguments.iter().enumerate() {
-            let ArgumentSort::Sort(sort) = argument else {
-                return Err(Diagnostic::error(
-                    Code::VectorArgument,
-                    format!(
-                        "{}: a predicate of vectors cannot be measured on rows",
-                        file.name()
-                    ),
-                )
-                .into());
-            };
-            columns.push(self.read_column(file, i, ColumnSort::Sort(*sort))?);
-        }
-        if ranks {
-            columns.push(self.read_column(file, arguments.len(), ColumnSort::Int)?);
-        }
-        Ok(columns)
+        of: &Spanned<String>,
+        names: &[String],
+    ) -> Result<usize, Diagnostics> {
+        let place = names.iter().position(|name| *name == of.value);
+        place.ok_or_else(|| {
+            let known = quoted(names.iter().map(String::as_str));
+            let what = format!("there is no argument `{}`: they are {known}", of.value);
+            let guess = did_you_mean(&of.value, names.iter().map(String::as_str));
+            Diagnostic::error(Code::UnknownColumn, what)
+                .at(&self.manifest.source, of.span, "no such argument")
+                .maybe_help(guess)
+                .into()
+        })
     }
+
+    /// Where the arguments are in the tables of `filter`: in the columns of their names; if none of a table's columns has
+    /// an argument's name, in their order.
+    fn filter(
+        &self,
+        metric: &manifest::Metric,
+        tables: &[Spanned<String>],
+        names: &[String],
+    ) -> Result<Vec<(String, Vec<usize>)>, Diagnostics> {
+        let theory = self.theory();
+        let mut filter = Vec::new();
+        for table in tables {
+            // One that is not there has been reported.
+            let Some(id) = theory.table(&table.value) else {
+                continue;
+            };
+            let columns = &theory[id].columns;
+            let place = |name: &String| columns.iter().position(|c| c.name == *name);
+            let places: Vec<Option<usize>> = names.iter().map(place).collect();
+            let places = if places.iter().all(Option::is_none) {
+                (0..names.len()).collect()
+            } else {
+                let missing = names.iter().zip(&places).find(|(_, place)| place.is_none());
+                if let Some((name, _)) = missing {
+                    let what = format!(
+                        "table `{}` has no column `{name}`, an argument of `{}`",
+                        table.value, metric.of.value
+                    );
+                    let declared = quoted(columns.iter().map(|c| c.name.as_str()));
+                    return Err(Diagnostic::error(Code::MissingColumn, what)
+                        .at(&self.manifest.source, table.span, "")
+                        .note(format!("its columns are {declared}"))
+                        .help("name the columns as the arguments (`args`), or none of them so to go by their order")
+                        .into());
+                }
+                places.into_iter().flatten().collect()
+            };
+            filter.push((table.value.clone(), places));
+        }
+        Ok(filter)
+    }
+}
+
+/// A column of zeros and ones.
+fn truths(file: &CsvFile, column: usize, problems: &mut Problems) -> Vec<bool> {
+    let mut truths = Vec::with_capacity(file.rows());
+    for row in file.whole_rows() {
+        let cell = file.cell(row, column);
+        match cell.parse::<f64>() {
+            Ok(0.0) => truths.push(false),
+            Ok(1.0) => truths.push(true),
+            _ => problems.push(|| {
+                let place = file.place(row, column);
+                let what = format!(
+                    "{place}: expected 1 (true) or 0 (false), found {}",
+                    shown(cell)
+                );
+                Diagnostic::error(Code::ValueOutOfRange, what)
+            }),
+        }
+    }
+    truths
+}
+
+/// How to mend columns that are no arguments, where there is no `args`: by naming the arguments after them.
+fn args_help(file: &CsvFile, of: &str, subject: &str, arity: usize) -> Option<String> {
+    let names: Vec<&str> = (file.columns().iter().map(String::as_str))
+        .filter(|c| ![TRUTH, VALUE, ""].contains(c))
+        .collect();
+    let is_name = |name: &&str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if names.len() != arity || !names.iter().all(is_name) {
+        return None;
+    }
+    Some(format!(
+        "name the arguments: `args = {names:?}` under `[{subject}s.{of}]`, in the order of the theory"
+    ))
+}
+
+fn extra_help(file: &CsvFile, names: &[String], against: Against) -> String {
+    let takes_truth = matches!(against, Against::Truths | Against::TruthsOrClasses);
+    let extra = (file.columns().iter()).find(|c| !names.contains(c));
+    match extra {
+        Some(extra) if takes_truth && extra.eq_ignore_ascii_case(TRUTH) => {
+            "did you mean `truth`?".to_string()
+        }
+        Some(extra) => did_you_mean(extra, [TRUTH].into_iter().filter(|_| takes_truth))
+            .unwrap_or_else(|| "remove it from the file".to_string()),
+        None => "remove it from the file".to_string(),
+    }
+}
+
+/// Mistakes without a place are shown where the manifest names the file.
+fn placed<T>(
+    result: Result<T, Diagnostics>,
+    project: &Project,
+    span: logltn::Span,
+    label: &str,
+) -> Result<T, Diagnostics> {
+    result.map_err(|errors| {
+        let mut out = Diagnostics::new();
+        for error in errors {
+            out.push(match error.place() {
+                Some(_) => error,
+                None => error.at(&project.manifest.source, span, label),
+            });
+        }
+        out
+    })
 }

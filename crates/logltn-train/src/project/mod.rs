@@ -76,7 +76,8 @@ impl Project {
             sorts::read_features(&mut report, &BTreeSet::new());
             return None;
         };
-        let theory = read_theory(&mut report, source, &labels);
+        let mut theory = read_theory(&mut report, source, &labels);
+        give_weights(&manifest, &mut theory);
         let distances = distances(&theory);
         let mut measured: BTreeSet<String> = (distances.iter())
             .flat_map(|d| d.sorts)
@@ -216,6 +217,15 @@ fn read_theory(report: &mut Report<'_>, source: logltn::Source, labels: &logltn:
     }
     report.out.extend(check_against(report.manifest, &names));
     theory
+}
+
+/// The weights of `[axioms]` replace those of the theory, of whole families too. Single members of a family get theirs
+/// when they are written out.
+fn give_weights(manifest: &Manifest, theory: &mut Theory) {
+    for axiom in &mut theory.axioms {
+        let given = manifest.axioms.get(&axiom.name);
+        axiom.weight = given.and_then(|g| g.weight).unwrap_or(axiom.weight);
+    }
 }
 
 /// The sizes of the sorts that have features or an array of names; those of the others come with their labels.

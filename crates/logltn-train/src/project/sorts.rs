@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use logltn::Labels;
-use logltn_data::read_individuals;
+use logltn_data::{index_column, read_individuals};
 
 use super::features::{Chosen, FeatureFile, Features};
 use super::report::Report;
@@ -75,6 +75,12 @@ pub(super) fn read_features(report: &mut Report<'_>, keep: &BTreeSet<String>) ->
         let Some(fields) = report.read(from.file.span, chosen.read(&path)) else {
             continue;
         };
+        // Columns that were chosen are meant.
+        if let ([only], None, None) = (fields.as_slice(), &from.columns, &from.names)
+            && let Some(warning) = index_column(&path, &only.array)
+        {
+            report.push(from.file.span, "read from here", warning);
+        }
         if keep.contains(name) {
             found.values.insert(name.clone(), Features::of(&fields));
         }

@@ -33,7 +33,7 @@ pub(super) fn read<'c>(
 }
 
 /// All that is wrong with the file: a row of the wrong length does not hide a wrong cell in another.
-fn read_rows<'c>(
+pub(super) fn read_rows<'c>(
     path: &Path,
     theory: &Theory,
     table: &Table,
@@ -43,7 +43,18 @@ fn read_rows<'c>(
     let Some(file) = CsvFile::read_as_far_as_possible(path, &mut problems) else {
         return problems.finish(Vec::new());
     };
-    let positions = match find_columns(&file, theory, table) {
+    let declared: Vec<String> = (table.columns.iter())
+        .map(|c| format!("{}: {}", c.name, theory.column_sort_name(c.sort)))
+        .collect();
+    let wanted = Wanted {
+        columns: table.columns.iter().map(|c| c.name.as_str()).collect(),
+        missing: format!("missing for table `{}`", table.name),
+        extra: format!("not declared in table `{}`", table.name),
+        mend_extra: "remove it from the file, or declare it in the theory".to_string(),
+        mend_missing: None,
+        note: format!("declared: `table {}({})`", table.name, declared.join(", ")),
+    };
+    let positions = match wanted.find(&file) {
         Ok(positions) => positions,
         Err(error) => {
             problems.push(|| error);
@@ -64,47 +75,62 @@ fn read_rows<'c>(
     problems.finish(columns)
 }
 
-/// Where each declared column is in the file, which must have these columns and no others.
-fn find_columns(file: &CsvFile, theory: &Theory, table: &Table) -> Result<Vec<usize>, Diagnostic> {
-    let mut missing: Vec<&str> = Vec::new();
-    let mut positions = Vec::new();
-    for column in &table.columns {
-        match file.columns().iter().position(|c| *c == column.name) {
-            Some(position) => positions.push(position),
-            None => missing.push(&column.name),
+/// The columns that a file must have, in any order and no others, and how to say that it has not.
+pub(super) struct Wanted<'w> {
+    pub columns: Vec<&'w str>,
+    /// What a missing column is: ``missing for table `T` ``.
+    pub missing: String,
+    /// What a column too many is: ``not declared in table `T` ``.
+    pub extra: String,
+    pub mend_extra: String,
+    /// Instead of the likely cause.
+    pub mend_missing: Option<String>,
+    /// What was wanted.
+    pub note: String,
+}
+
+impl Wanted<'_> {
+    /// Where each column is in the file.
+    pub(super) fn find(&self, file: &CsvFile) -> Result<Vec<usize>, Diagnostic> {
+        let mut missing: Vec<&str> = Vec::new();
+        let mut positions = Vec::new();
+        for column in &self.columns {
+            match file.columns().iter().position(|c| c == column) {
+                Some(position) => positions.push(position),
+                None => missing.push(column),
+            }
         }
+        let extra: Vec<&str> = (file.columns().iter())
+            .map(String::as_str)
+            .filter(|c| !self.columns.contains(c))
+            .collect();
+        if missing.is_empty() && extra.is_empty() {
+            return Ok(positions);
+        }
+        let name = file.name();
+        let error = if missing.is_empty() {
+            Diagnostic::error(
+                Code::UnknownColumn,
+                format!("{name}: {} {}", columns(&extra, "is", "are"), self.extra),
+            )
+            .help(&*self.mend_extra)
+        } else {
+            let cause = likely_cause(&missing, &extra, positions.is_empty());
+            Diagnostic::error(
+                Code::MissingColumn,
+                format!(
+                    "{name}: {} {}",
+                    columns(&missing, "is", "are"),
+                    self.missing
+                ),
+            )
+            .maybe_help(self.mend_missing.clone().or(cause))
+        };
+        let found = quoted(file.columns().iter().map(String::as_str));
+        Err(error
+            .note(&*self.note)
+            .note(format!("the header line of the file: {found}")))
     }
-    let extra: Vec<&str> = (file.columns().iter())
-        .map(String::as_str)
-        .filter(|c| table.columns.iter().all(|column| column.name != *c))
-        .collect();
-    if missing.is_empty() && extra.is_empty() {
-        return Ok(positions);
-    }
-    let declared: Vec<String> = (table.columns.iter())
-        .map(|c| format!("{}: {}", c.name, theory.column_sort_name(c.sort)))
-        .collect();
-    let name = file.name();
-    let error = if missing.is_empty() {
-        let what = format!("not declared in table `{}`", table.name);
-        Diagnostic::error(
-            Code::UnknownColumn,
-            format!("{name}: {} {what}", columns(&extra, "is", "are")),
-        )
-        .help("remove it from the file, or declare it in the theory")
-    } else {
-        let what = format!("missing for table `{}`", table.name);
-        Diagnostic::error(
-            Code::MissingColumn,
-            format!("{name}: {} {what}", columns(&missing, "is", "are")),
-        )
-        .maybe_help(likely_cause(&missing, &extra, positions.is_empty()))
-    };
-    let found = quoted(file.columns().iter().map(String::as_str));
-    let declared = declared.join(", ");
-    Err(error
-        .note(format!("declared: `table {}({declared})`", table.name))
-        .note(format!("the header line of the file: {found}")))
 }
 
 /// Why columns are missing, where that is likely enough to say.
@@ -137,7 +163,7 @@ fn columns(names: &[&str], singular: &str, plural: &str) -> String {
     }
 }
 
-fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub(super) fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const MOST_LISTED: usize = 20;
     let mut names = names.into_iter();
     let mut list: Vec<String> = (names.by_ref().take(MOST_LISTED))

@@ -16,6 +16,9 @@ pub struct RunInfo {
     pub seed: u64,
     /// The name of the semantics.
     pub semantics: String,
+    /// Whether the truths of its records are logs. Runs of older programs do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logs: Option<bool>,
     /// The versions of the programs involved, by name.
     pub versions: BTreeMap<String, String>,
     /// The command line, word by word.
@@ -31,8 +34,25 @@ pub struct RunInfo {
     pub reason: String,
     /// The axioms, in the order of the records.
     pub axioms: Vec<AxiomInfo>,
-    /// Size and checksum of each data file that something is learnt from, by its whole path.
+    /// Size and checksum of each data file that something is learnt from, by its path as seen from the run.
     pub data: BTreeMap<String, String>,
+    /// What was trained, [in words](logltn_learn::KnowledgeBase::description): layers, inputs, classes. Empty in runs
+    /// that are older than this.
+    pub model: BTreeMap<String, String>,
+    /// The weights that it began with, if they were not random.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<StartInfo>,
+}
+
+/// The weights that a run began with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StartInfo {
+    /// The run that they are of.
+    pub run: String,
+    /// The tensors that were taken.
+    pub taken: Vec<String>,
+    /// What was not, and why.
+    pub left: Vec<String>,
 }
 
 /// How far a run got.

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use flate2::CrcReader;
 use logltn::{Code, Diagnostic, Diagnostics};
 
+use super::resolved::seen_from;
+use super::start;
+use super::unchanged::HELP;
 use crate::manifest::{Grounding, Individuals, Manifest, MetricTruth, Spanned};
 
 /// The files that something is learnt from.
@@ -29,6 +32,7 @@ pub(super) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
             Grounding::Network { .. } | Grounding::Learnable { .. } | Grounding::Host { .. } => {}
         }
     }
+    files.extend(start::of(manifest).map(|start| &start.run));
     files
 }
 
@@ -37,22 +41,30 @@ pub(super) fn measured_against(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
     let labels = (manifest.sorts.values()).filter_map(|sort| Some(&sort.labels.as_ref()?.file));
     let metrics = manifest.evaluate.iter().flat_map(|e| &e.metrics);
     let rows = metrics.filter_map(|metric| match &metric.truth {
-        MetricTruth::Rows { file, .. } => Some(file),
-        MetricTruth::Table(_) | MetricTruth::Labels(_) => None,
+        MetricTruth::Rows(file) => Some(file),
+        MetricTruth::OwnRows | MetricTruth::Labels(_) => None,
     });
     labels.chain(rows).collect()
 }
 
-/// Size and checksum of each file that something is learnt from, by its whole path.
+/// Size and checksum of each file that something is learnt from, by its path as the run's own manifest has it: that
+/// manifest may be what the run is resumed with, and run and project may be moved together.
 ///
 /// A file that cannot be read any more has none: that is for those to say who want its contents.
-pub(super) fn fingerprints(manifest: &Manifest) -> BTreeMap<String, String> {
+pub(super) fn fingerprints(manifest: &Manifest, run: &Path) -> BTreeMap<String, String> {
     (learnt_from(manifest).into_iter())
         .filter_map(|file| {
-            // As in the resolved manifest: the run's own copy of it may be what a run is resumed with.
-            let path = std::fs::canonicalize(manifest.resolve(file)).ok()?;
+            let path = manifest.resolve(file);
+            // Of another run, the weights.
+            let path = match path.is_dir() {
+                true => ["weights.safetensors", "checkpoint.safetensors"]
+                    .map(|name| path.join(name))
+                    .into_iter()
+                    .find(|path| path.exists())?,
+                false => path,
+            };
             let print = fingerprint(&path).ok()?;
-            Some((path.display().to_string(), print))
+            Some((seen_from(run, manifest, &file.value), print))
         })
         .collect()
 }
@@ -66,12 +78,11 @@ fn fingerprint(path: &Path) -> io::Result<String> {
 
 /// Compares the files of a run's beginning with those of now.
 ///
-/// # Errors
-/// With each file that holds something else. Files that only one side knows are the manifest's affair.
+/// Each file that holds something else is an error. Files that only one side knows are the manifest's affair.
 pub(super) fn unchanged(
     before: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,
-) -> Result<(), Diagnostics> {
+) -> Diagnostics {
     let mut errors = Diagnostics::new();
     for (path, was) in before {
         if let Some(is) = now.get(path)
@@ -85,16 +96,11 @@ pub(super) fn unchanged(
                     ),
                 )
                 .note(format!("it was {was} when the run began and is {is} now"))
-                .help(
-                    "resume with the data that the run began with, or start anew in another folder",
-                ),
+                .help(HELP),
             );
         }
     }
-    match errors.has_errors() {
-        true => Err(errors),
-        false => Ok(()),
-    }
+    errors
 }
 
 #[cfg(test)]
@@ -110,8 +116,8 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             prints.push([("points.csv".to_string(), fingerprint(&path).unwrap())].into());
         }
-        assert!(unchanged(&prints[0], &prints[2]).is_ok());
-        let errors = unchanged(&prints[0], &prints[1]).unwrap_err();
+        assert!(unchanged(&prints[0], &prints[2]).is_empty());
+        let errors = unchanged(&prints[0], &prints[1]);
         assert_eq!(errors.error_count(), 1);
         assert!(errors.to_string().contains("`points.csv`"), "{errors}");
     }
@@ -120,7 +126,7 @@ mod tests {
     fn a_file_that_one_side_does_not_know_says_nothing() {
         let one = [("a.csv".to_string(), "1 bytes".to_string())].into();
         let other = [("b.csv".to_string(), "2 bytes".to_string())].into();
-        assert!(unchanged(&one, &other).is_ok());
-        assert!(unchanged(&Default::default(), &one).is_ok());
+        assert!(unchanged(&one, &other).is_empty());
+        assert!(unchanged(&Default::default(), &one).is_empty());
     }
 }

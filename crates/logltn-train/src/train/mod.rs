@@ -2,9 +2,11 @@
 
 mod classified;
 mod data_files;
+mod document;
 mod evaluate_run;
 mod resolved;
 mod run;
+mod start;
 mod unchanged;
 
 use std::ops::{Deref, DerefMut};
@@ -17,6 +19,7 @@ use crate::project::Project;
 pub use classified::Classified;
 pub use evaluate_run::evaluate_run;
 pub use run::{Outcome, RunOptions, Watch, run};
+pub use start::{Beginning, check_parts};
 
 /// What may be said on a command line instead of in the manifest.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,19 +53,36 @@ pub struct TrainOptions {
 pub struct Trainer {
     project: Project,
     session: Session,
+    options: TrainOptions,
+    beginning: Option<Beginning>,
 }
 
 impl Trainer {
     /// Plans a project's training and draws the initial weights.
     pub fn new(project: Project, options: &TrainOptions) -> Result<Trainer, Diagnostics> {
         let training = training(&project, options)?;
-        let session = Session::new(project.knowledge()?, training)?;
-        Ok(Trainer { project, session })
+        check_parts(&project).into_result(())?;
+        let mut session = Session::new(project.knowledge()?, training)?;
+        let axioms = session.axioms();
+        let unknown = project.unknown_axioms(axioms.iter().map(|(name, _)| name.as_str()));
+        unknown.into_result(())?;
+        let beginning = start::begin(&project, &mut session)?;
+        Ok(Trainer {
+            project,
+            session,
+            options: *options,
+            beginning,
+        })
     }
 
     /// The project.
     pub fn project(&self) -> &Project {
         &self.project
+    }
+
+    /// What it began with, if not with random weights.
+    pub fn beginning(&self) -> Option<&Beginning> {
+        self.beginning.as_ref()
     }
 
     /// How many steps lie between two checkpoints.
@@ -116,8 +136,9 @@ fn training(project: &Project, options: &TrainOptions) -> Result<Training, Diagn
     let tables = manifest.tables.iter();
     Ok(Training {
         semantics: options.semantics.unwrap_or(manifest.semantics),
-        schedule: manifest.schedule,
-        axioms: Default::default(),
+        schedule: manifest.schedule.training(),
+        axioms: manifest.axiom_settings(),
+        freeze: train.freeze.iter().map(|name| name.value.clone()).collect(),
         phases,
         optimizer: train.optimizer,
         learning_rate: train.learning_rate.value,

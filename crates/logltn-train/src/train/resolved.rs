@@ -1,44 +1,55 @@
-//! The manifest as it was run: paths that hold from anywhere, and what flags decided.
+//! The manifest as it was run: with what flags and defaults decided, and with paths that hold from its run directory.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
 
-use logltn::Span;
+use logltn::Semantics;
 
+use super::document::Node;
 use super::{Trainer, data_files};
-use crate::manifest::Spanned;
+use crate::manifest::{Manifest, Schedules};
 
 impl Trainer {
-    /// The text of a manifest that does what this training does when it stands in a run directory, beside
-    /// its theory: paths are absolute, and flags are noted at the top.
-    pub fn resolved_manifest(&self) -> String {
+    /// The text of a manifest that does what this training does, to the last bit, when it stands in the directory of
+    /// a run, beside its theory.
+    ///
+    /// Paths are relative to that directory, so that they hold when it is moved together with the project; where the
+    /// two have no folder in common but the root, they are absolute.
+    pub fn resolved_manifest(&self, run: &Path) -> String {
         let manifest = &self.project.manifest;
-        let text = manifest.source.text();
-        let mut places: Vec<(Span, PathBuf)> =
-            vec![(manifest.theory.span, PathBuf::from("theory.ltn"))];
-        let mut absolute = |path: &Spanned<PathBuf>| {
-            let resolved = manifest.resolve(&path.value);
-            // A file that has been read has an absolute path; if it is gone by now, the one it had will do.
-            let resolved = std::fs::canonicalize(&resolved).unwrap_or(resolved);
-            places.push((path.span, resolved));
-        };
-        for file in data_files::learnt_from(manifest) {
-            absolute(file);
+        let mut strings = BTreeMap::new();
+        strings.insert(
+            manifest.theory.span.start as usize,
+            "theory.ltn".to_string(),
+        );
+        let learnt_from = data_files::learnt_from(manifest);
+        for file in learnt_from
+            .into_iter()
+            .chain(data_files::measured_against(manifest))
+        {
+            let path = seen_from(run, manifest, &file.value);
+            strings.insert(file.span.start as usize, path);
         }
-        for file in data_files::measured_against(manifest) {
-            absolute(file);
+        // It has been read once, so it is TOML.
+        let document = Node::parse(manifest.source.text(), &strings);
+        let mut document = document.unwrap_or_else(|| Node::Table(Vec::new()));
+        if let Some(semantics) = &self.options.semantics {
+            document.set("semantics", described(semantics));
         }
-        // From the end, so that earlier places stay where they are.
-        places.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
-        places.dedup_by_key(|(span, _)| span.start);
-        let mut resolved = text.to_string();
-        for (span, path) in places {
-            let (start, end) = (span.start as usize, span.end as usize);
-            if resolved
-                .get(start..end)
-                .is_some_and(|old| old.starts_with(['"', '\'']))
-            {
-                resolved.replace_range(start..end, &quoted(&path));
+        let train = document.section("train");
+        if let Some(steps) = self.options.steps {
+            for key in ["steps", "epochs", "phases"] {
+                train.remove(key);
             }
+            train.set("steps", Node::Leaf(steps.to_string()));
+        }
+        train.set("seed", Node::Leaf(self.seed().to_string()));
+        if manifest.schedule.alpha.is_none() {
+            // The paper's, which is written down since another version may take another.
+            let line = Schedules::papers_alpha();
+            let [from, to] = [line.first(), line.last()].map(|x| Node::Leaf(x.to_string()));
+            let line = Node::table([("linear", Node::List(vec![from, to]))]);
+            document.section("schedule").set("alpha", line);
         }
         let head = format!(
             "# {} as it was run: seed {}, semantics {}, {} steps.\n",
@@ -47,19 +58,75 @@ impl Trainer {
             self.semantics(),
             self.total()
         );
-        head + &resolved
+        head + &document.document()
     }
 }
 
-/// A TOML string of a path.
-fn quoted(path: &Path) -> String {
-    let escaped: String = (path.display().to_string().chars())
-        .map(|c| match c {
-            '"' => "\\\"".to_string(),
-            '\\' => "\\\\".to_string(),
-            c if c.is_control() => format!("\\u{:04X}", c as u32),
-            c => c.to_string(),
-        })
-        .collect();
-    format!("\"{escaped}\"")
+/// A semantics as a manifest writes it.
+fn described(semantics: &Semantics) -> Node {
+    let shown = semantics.to_string();
+    let Some((base, changes)) = shown.split_once(" with ") else {
+        return Node::string(&shown);
+    };
+    let mut table = Node::table([("base", Node::string(base))]);
+    for change in changes.split(", ") {
+        if let Some((key, operator)) = change.split_once(" = ") {
+            let value = match key {
+                "stable_eps" => Node::Leaf(operator.to_string()),
+                _ => Node::string(operator),
+            };
+            table.set(key, value);
+        }
+    }
+    table
+}
+
+/// A path of a manifest, as it is written in the directory of a run.
+pub(super) fn seen_from(run: &Path, manifest: &Manifest, path: &Path) -> String {
+    // What has been read has such a path; if it is gone by now, the one it had will do.
+    let whole = |path: &Path| {
+        let path = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+        path.unwrap_or_default()
+    };
+    let file = whole(&manifest.resolve(path));
+    relative(&whole(run), &file).display().to_string()
+}
+
+/// The way from one folder to a file. Both paths are absolute.
+fn relative(from: &Path, to: &Path) -> PathBuf {
+    let shared = (from.components().zip(to.components()))
+        .take_while(|(a, b)| a == b)
+        .count();
+    let is_name = |part: Component<'_>| matches!(part, Component::Normal(_));
+    if !to.components().take(shared).any(is_name) {
+        return to.to_path_buf();
+    }
+    let up = from.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(to.components().skip(shared)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways() {
+        let way = |from: &str, to: &str| relative(Path::new(from), Path::new(to));
+        assert_eq!(
+            way("/p/runs/a", "/p/data/x.csv"),
+            Path::new("../../data/x.csv")
+        );
+        assert_eq!(way("/p", "/p/data/x.csv"), Path::new("data/x.csv"));
+        assert_eq!(way("/p/runs/a", "/p/x.csv"), Path::new("../../x.csv"));
+        assert_eq!(way("/runs/a", "/data/x.csv"), Path::new("/data/x.csv"));
+    }
+
+    #[test]
+    fn a_semantics_with_other_operators() {
+        let changed = Semantics::default().with("or", "max").expect("it fits");
+        let changed = changed.with("exists", "max").expect("it fits");
+        let expected = "semantics = { base = \"logltn\", or = \"max\", exists = \"max\" }\n";
+        let document = Node::table([("semantics", described(&changed))]);
+        assert_eq!(document.document(), expected);
+    }
 }

@@ -7,7 +7,7 @@ use logltn::{Diagnostic, Diagnostics};
 
 use super::{Trainer, data_files, unchanged};
 use crate::run_directory::{
-    AxiomInfo, MetricsLog, RunDirectory, RunInfo, RunStatus, StepRecord, utc_time,
+    AxiomInfo, MetricsLog, RunDirectory, RunInfo, RunStatus, StartInfo, StepRecord, utc_time,
 };
 use crate::tensorboard::EventWriter;
 
@@ -40,7 +40,7 @@ pub struct RunOptions {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Outcome {
     /// All steps are done.
     Finished {
@@ -48,6 +48,8 @@ pub enum Outcome {
         last: Option<StepRecord>,
         /// The last value of each metric.
         metrics: Vec<(String, f64)>,
+        /// What to say if no weight has moved, because not one step had a gradient.
+        nothing_moved: Option<Diagnostic>,
     },
     /// It had been finished before; nothing was done.
     AlreadyFinished,
@@ -69,7 +71,16 @@ pub fn run(
     stop: &AtomicBool,
     watch: &mut dyn Watch,
 ) -> Result<Outcome, Diagnostics> {
-    if options.resume && directory.weights()?.is_some() {
+    let mut after = None;
+    let began = match options.resume {
+        true => (directory.weights()?.is_some(), directory.checkpoint()?),
+        false => (false, None),
+    };
+    let (finished, checkpoint) = began;
+    if finished || checkpoint.is_some() {
+        unchanged::check(trainer, directory)?;
+    }
+    if finished {
         // Killed between its weights and its last words, a run is finished all the same.
         if let Ok(mut info) = directory.info()
             && info.status != RunStatus::Finished
@@ -80,31 +91,17 @@ pub fn run(
         }
         return Ok(Outcome::AlreadyFinished);
     }
-    let mut after = None;
-    if options.resume
-        && let Some(checkpoint) = directory.checkpoint()?
-    {
-        // A copy that is gone is no reason to lose the run.
-        if let Ok(before) = std::fs::read_to_string(directory.file("manifest.toml")) {
-            unchanged::manifest(&before, &trainer.resolved_manifest())?;
-        }
-        if let Ok(before) = std::fs::read_to_string(directory.file("theory.ltn")) {
-            unchanged::theory(&before, trainer.project().theory().source.text())?;
-        }
-        if let Ok(before) = directory.info() {
-            let now = data_files::fingerprints(&trainer.project().manifest);
-            data_files::unchanged(&before.data, &now)?;
-        }
+    if let Some(checkpoint) = checkpoint {
         trainer.restore(&checkpoint)?;
         after = Some(trainer.done());
     }
-    let mut info = describe(trainer, options);
+    let mut info = describe(trainer, directory, options);
     if after.is_some()
         && let Ok(before) = directory.info()
     {
         info.started = before.started;
     }
-    directory.write_manifest(&trainer.resolved_manifest())?;
+    directory.write_manifest(&trainer.resolved_manifest(directory.path()))?;
     directory.write_theory(trainer.project().theory().source.text())?;
     directory.write_info(&info)?;
     let axioms: Vec<String> = trainer.axioms().iter().map(|a| a.0.clone()).collect();
@@ -121,6 +118,13 @@ pub fn run(
     info.updated = utc_time(SystemTime::now());
     match &result {
         Ok(Outcome::Interrupted { .. }) => info.status = RunStatus::Interrupted,
+        Ok(Outcome::Finished {
+            nothing_moved: Some(error),
+            ..
+        }) => {
+            info.status = RunStatus::Finished;
+            info.reason = error.message().to_string();
+        }
         Ok(_) => info.status = RunStatus::Finished,
         Err(errors) => {
             info.status = RunStatus::Failed;
@@ -134,18 +138,25 @@ pub fn run(
     Ok(outcome)
 }
 
-fn describe(trainer: &Trainer, options: &RunOptions) -> RunInfo {
+fn describe(trainer: &Trainer, directory: &RunDirectory, options: &RunOptions) -> RunInfo {
     let now = utc_time(SystemTime::now());
     RunInfo {
         title: options.title.clone(),
         seed: trainer.seed(),
         semantics: trainer.semantics().to_string(),
+        logs: Some(trainer.semantics().sat_is_log()),
         versions: [("logltn".to_string(), env!("CARGO_PKG_VERSION").to_string())].into(),
         command: options.command.clone(),
         started: now.clone(),
         updated: now,
         status: RunStatus::Running,
-        data: data_files::fingerprints(&trainer.project().manifest),
+        data: data_files::fingerprints(&trainer.project().manifest, directory.path()),
+        model: trainer.knowledge().description(),
+        start: trainer.beginning().map(|beginning| StartInfo {
+            run: beginning.run.display().to_string(),
+            taken: beginning.begun.taken.clone(),
+            left: beginning.begun.left.clone(),
+        }),
         axioms: (trainer.axioms().iter())
             .map(|(name, weight)| AxiomInfo {
                 name: name.clone(),
@@ -186,7 +197,9 @@ fn steps(
             step_time: begun.elapsed().as_secs_f64(),
         };
         let every = trainer.checkpoint_every();
-        if step.step == 1 || step.step.is_multiple_of(10 * every) {
+        // Early, so that it can be stopped, and again: what is odd at first may come right.
+        let early = step.step == 1 || step.step == 10 || (step.step < 10 && trainer.is_done());
+        if early || step.step.is_multiple_of(10 * every) {
             for warning in trainer.balance().iter() {
                 watch.warning(warning);
             }
@@ -212,5 +225,25 @@ fn steps(
         events.sync()?;
     }
     directory.write_weights(&trainer.weights())?;
-    Ok(Outcome::Finished { last, metrics })
+    // A theory that is wholly true has nothing to teach either.
+    let satisfied = |record: &StepRecord| trainer.semantics().degree(record.sat) == 1.0;
+    let nothing_moved = match last.as_ref().is_some_and(satisfied) || had_a_gradient(directory)? {
+        true => None,
+        false => trainer.nothing_moved(),
+    };
+    Ok(Outcome::Finished {
+        last,
+        metrics,
+        nothing_moved,
+    })
+}
+
+/// Whether some step of the run had one; as a rule the first.
+fn had_a_gradient(directory: &RunDirectory) -> Result<bool, Diagnostics> {
+    for record in directory.records()? {
+        if record?.gradient_norm != 0.0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

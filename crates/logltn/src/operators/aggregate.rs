@@ -55,6 +55,27 @@ pub(crate) struct Block<'a, T> {
 pub(crate) trait Aggregate {
     const LAWS: AggregatorLaws;
 
+    /// What is kept of the members, and how.
+    type Running: Running;
+
+    /// The aggregate of at least one member.
+    fn value(s: &Settings<f64>, state: &State) -> f64;
+
+    /// All of this as a value.
+    fn as_value<T: Real>() -> Aggregation<T> {
+        Aggregation {
+            laws: &Self::LAWS,
+            start: Self::Running::start,
+            accumulate: Self::Running::accumulate::<T>,
+            merge: Self::Running::merge,
+            value: Self::value,
+            slopes: Self::Running::slopes::<T>,
+        }
+    }
+}
+
+/// A way to go through members, block by block.
+pub(crate) trait Running {
     /// The state of no members.
     fn start() -> State;
 
@@ -64,41 +85,26 @@ pub(crate) trait Aggregate {
     /// The state of both together: `other` comes after `state`. They have been counted already.
     fn merge(s: &Settings<f64>, state: &mut State, other: &State);
 
-    /// The aggregate of at least one member.
-    fn value(s: &Settings<f64>, state: &State) -> f64;
-
     /// The derivative of the loss by each member of a block, from that by each outer binding's aggregate.
     fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>);
-
-    /// All of this as a value.
-    fn as_value<T: Real>() -> Aggregation<T> {
-        Aggregation {
-            laws: &Self::LAWS,
-            start: Self::start,
-            accumulate: Self::accumulate::<T>,
-            merge: Self::merge,
-            value: Self::value,
-            slopes: Self::slopes::<T>,
-        }
-    }
 }
 
-/// Where [`Aggregate::accumulate`] puts what it finds.
+/// Where [`Running::accumulate`] puts what it finds.
 pub(crate) struct Accumulated<'a, T> {
     pub states: &'a mut [State],
-    /// As long as the block; what [`Aggregate::slopes`] may want to find again.
+    /// As long as the block; what [`Running::slopes`] may want to find again.
     pub work: &'a mut [T],
     /// As long as the block.
     pub scratch: &'a mut [T],
 }
 
-/// What [`Aggregate::slopes`] is given besides the members.
+/// What [`Running::slopes`] is given besides the members.
 pub(crate) struct Slopes<'a, T> {
     /// Final.
     pub states: &'a mut [State],
     /// By outer binding: the derivative of the loss by its aggregate.
     pub by: &'a dyn Fn(usize) -> f64,
-    /// `out` still holds what [`Aggregate::accumulate`] left in its `work`, and nothing has been added to the states
+    /// `out` still holds what [`Running::accumulate`] left in its `work`, and nothing has been added to the states
     /// since.
     pub fresh: bool,
     pub out: &'a mut [T],
@@ -192,29 +198,6 @@ impl<'a, T: Real> Block<'a, T> {
     /// The weight of a member, by its place in the block.
     pub fn weight(&self, at: usize) -> f64 {
         self.weights.map_or(1.0, |weights| weights[at])
-    }
-
-    /// For those that add their members up: to `a`.
-    pub fn add_up(&self, states: &mut [State]) {
-        for segment in self.segments {
-            states[segment.parent].a += self.sum(segment, self.values);
-        }
-    }
-
-    /// For those that are linear: the derivative by each member of a binding is the same, but for its weight.
-    pub fn fill(&self, to: Slopes<T>, slope: fn(f64, &State) -> f64) {
-        for segment in self.segments {
-            let (by, state) = ((to.by)(segment.parent), &to.states[segment.parent]);
-            let out = &mut to.out[segment.range()];
-            match self.weights {
-                None => out.fill(T::from_f64(slope(by, state))),
-                Some(weights) => {
-                    for (out, &w) in out.iter_mut().zip(&weights[segment.range()]) {
-                        *out = T::from_f64(slope(by * w, state));
-                    }
-                }
-            }
-        }
     }
 }
 

@@ -38,7 +38,28 @@ pub(crate) struct AggregatorLaws {
     pub wants_complements: bool,
 }
 
+impl ConnectiveLaws {
+    /// Nothing but its values and slopes.
+    pub const NONE: ConnectiveLaws = ConnectiveLaws {
+        adds: false,
+        semiring: None,
+        polynomial: None,
+        wants_complements: false,
+    };
+}
+
 impl AggregatorLaws {
+    /// Nothing but its values and slopes.
+    pub const NONE: AggregatorLaws = AggregatorLaws {
+        idempotent: false,
+        regroups: false,
+        picks_one: false,
+        semiring: None,
+        additive: None,
+        of_logs: None,
+        wants_complements: false,
+    };
+
     /// The derivative by each of `count` members, given that by the aggregate, if it is known before the members are.
     pub fn linear_slope(&self, by: f64, settings: &Settings<f64>, count: f64) -> Option<f64> {
         let additive = self.additive.filter(|a| a.summand == Summand::Itself)?;

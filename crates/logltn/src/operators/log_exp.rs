@@ -1,56 +1,60 @@
-//! What LogMeanExp and LogSumExp share: sums of exponentials relative to the greatest.
+//! For LogMeanExp and LogSumExp: sums of exponentials relative to the greatest.
 
-use super::aggregate::{Accumulated, Block, Slopes, State};
+use super::aggregate::{Accumulated, Block, Running, Slopes, State};
 use super::connective::{Backward, Forward, Members};
 use super::settings::Settings;
 use crate::vector::Real;
 
 /// `a`: the greatest member; `b`: the sum of exponentials relative to it.
-pub(super) fn start() -> State {
-    State::new(f64::NEG_INFINITY)
-}
+pub(crate) struct Exponentials;
 
-pub(super) fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
-    for segment in block.segments {
-        let state = &mut to.states[segment.parent];
-        let greatest = block.greatest(segment, block.values);
-        if greatest > state.a {
-            if state.b > 0.0 {
-                state.b *= (s.alpha * (state.a - greatest)).exp();
+impl Running for Exponentials {
+    fn start() -> State {
+        State::new(f64::NEG_INFINITY)
+    }
+
+    fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
+        for segment in block.segments {
+            let state = &mut to.states[segment.parent];
+            let greatest = block.greatest(segment, block.values);
+            if greatest > state.a {
+                if state.b > 0.0 {
+                    state.b *= (s.alpha * (state.a - greatest)).exp();
+                }
+                state.a = greatest;
             }
+            to.scratch[segment.range()].fill(T::from_f64(state.a));
+        }
+        to.work.copy_from_slice(block.values);
+        T::kernels().exp_scaled_difference(to.work, T::from_f64(s.alpha), to.scratch);
+        for segment in block.segments {
+            to.states[segment.parent].b += block.sum(segment, to.work);
+        }
+    }
+
+    fn merge(s: &Settings<f64>, state: &mut State, other: &State) {
+        let greatest = state.a.max(other.a);
+        if greatest > f64::NEG_INFINITY {
+            state.b = state.b * (s.alpha * (state.a - greatest)).exp()
+                + other.b * (s.alpha * (other.a - greatest)).exp();
             state.a = greatest;
         }
-        to.scratch[segment.range()].fill(T::from_f64(state.a));
     }
-    to.work.copy_from_slice(block.values);
-    T::kernels().exp_scaled_difference(to.work, T::from_f64(s.alpha), to.scratch);
-    for segment in block.segments {
-        to.states[segment.parent].b += block.sum(segment, to.work);
-    }
-}
 
-pub(super) fn merge(s: &Settings<f64>, state: &mut State, other: &State) {
-    let greatest = state.a.max(other.a);
-    if greatest > f64::NEG_INFINITY {
-        state.b = state.b * (s.alpha * (state.a - greatest)).exp()
-            + other.b * (s.alpha * (other.a - greatest)).exp();
-        state.a = greatest;
-    }
-}
-
-/// Each member's share of the sum.
-pub(super) fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
-    if !to.fresh {
-        for segment in block.segments {
-            let greatest = T::from_f64(to.states[segment.parent].a);
-            to.scratch[segment.range()].fill(greatest);
+    /// Each member's share of the sum.
+    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
+        if !to.fresh {
+            for segment in block.segments {
+                let greatest = T::from_f64(to.states[segment.parent].a);
+                to.scratch[segment.range()].fill(greatest);
+            }
+            to.out.copy_from_slice(block.values);
+            T::kernels().exp_scaled_difference(to.out, T::from_f64(s.alpha), to.scratch);
         }
-        to.out.copy_from_slice(block.values);
-        T::kernels().exp_scaled_difference(to.out, T::from_f64(s.alpha), to.scratch);
-    }
-    for segment in block.segments {
-        let g = (to.by)(segment.parent) / to.states[segment.parent].b;
-        block.scale(segment, to.out, g);
+        for segment in block.segments {
+            let g = (to.by)(segment.parent) / to.states[segment.parent].b;
+            block.scale(segment, to.out, g);
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! LogMeanExp: a soft maximum in log space that never exceeds the maximum. The paper's disjunction and `exists`.
 
-use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
+use super::aggregate::{Aggregate, State};
 use super::connective::{Backward, Connective, Forward, Members};
 use super::laws::{AggregatorLaws, ConnectiveLaws, Semiring};
-use super::{Domain, Formula, Operator, Or, Settings, log_exp};
+use super::log_exp::{self, Exponentials};
+use super::{Domain, Formula, Operator, Or, Settings};
 use crate::vector::Real;
 
 pub(crate) struct LogMeanExp;
@@ -22,10 +23,8 @@ impl Operator for LogMeanExp {
 
 impl Connective<Or> for LogMeanExp {
     const LAWS: ConnectiveLaws = ConnectiveLaws {
-        adds: false,
         semiring: Some(SEMIRING),
-        polynomial: None,
-        wants_complements: false,
+        ..ConnectiveLaws::NONE
     };
 
     fn forward<T: Real>(s: Settings<T>, members: Members<T>, to: Forward<T>) {
@@ -41,30 +40,13 @@ impl Aggregate for LogMeanExp {
     const LAWS: AggregatorLaws = AggregatorLaws {
         idempotent: true,
         regroups: true,
-        picks_one: false,
         semiring: Some(SEMIRING),
-        additive: None,
-        of_logs: None,
-        wants_complements: false,
+        ..AggregatorLaws::NONE
     };
 
-    fn start() -> State {
-        log_exp::start()
-    }
-
-    fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
-        log_exp::accumulate(s, block, to);
-    }
-
-    fn merge(s: &Settings<f64>, state: &mut State, other: &State) {
-        log_exp::merge(s, state, other);
-    }
+    type Running = Exponentials;
 
     fn value(s: &Settings<f64>, state: &State) -> f64 {
         state.a + (state.b / state.count).ln() / s.alpha
-    }
-
-    fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
-        log_exp::slopes(s, block, to);
     }
 }

@@ -5,11 +5,12 @@
 //! complement is −e^S / (1 − e^S). Only where all members are so small that S vanishes it is made of the members
 //! themselves: then it is their LogSumExp.
 
-use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
+use super::aggregate::{Accumulated, Aggregate, Block, Running, Slopes, State};
 use super::complement::{FLOOR, NOTHING, log_not};
 use super::connective::{Backward, Connective, Forward, Members};
 use super::laws::{AggregatorLaws, ConnectiveLaws};
-use super::{Domain, Formula, Operator, Or, Settings, log_exp};
+use super::log_exp::{self, Exponentials};
+use super::{Domain, Formula, Operator, Or, Settings};
 use crate::vector::Real;
 
 pub(crate) struct LogProbabilisticSum;
@@ -45,10 +46,8 @@ fn add_up_complements<T: Real>(members: Members<T>, count: usize, out: &mut [T])
 
 impl Connective<Or> for LogProbabilisticSum {
     const LAWS: ConnectiveLaws = ConnectiveLaws {
-        adds: false,
-        semiring: None,
-        polynomial: None,
         wants_complements: true,
+        ..ConnectiveLaws::NONE
     };
 
     /// Keeps the derivatives by the members themselves: not 0 only where S vanishes.
@@ -116,18 +115,25 @@ fn log_sum_exp(state: &State) -> (f64, bool) {
 
 impl Aggregate for LogProbabilisticSum {
     const LAWS: AggregatorLaws = AggregatorLaws {
-        idempotent: false,
         regroups: true,
-        picks_one: false,
-        semiring: None,
-        additive: None,
-        of_logs: None,
         wants_complements: true,
+        ..AggregatorLaws::NONE
     };
 
+    type Running = LogProbabilisticSum;
+
+    fn value(_: &Settings<f64>, state: &State) -> f64 {
+        match vanishes(state.c) {
+            true => log_sum_exp(state).0,
+            false => log_not(state.c),
+        }
+    }
+}
+
+impl Running for LogProbabilisticSum {
     /// `a`, `b`: as of LogSumExp; `c`: the sum of complements, of which a weight is a factor.
     fn start() -> State {
-        log_exp::start()
+        Exponentials::start()
     }
 
     fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
@@ -141,7 +147,7 @@ impl Aggregate for LogProbabilisticSum {
             work,
             scratch,
         };
-        log_exp::accumulate(&without_alpha(s), block, exponentials);
+        Exponentials::accumulate(&without_alpha(s), block, exponentials);
         for (capped, &c) in scratch.iter_mut().zip(block.complements) {
             *capped = c.min(T::ZERO);
         }
@@ -151,15 +157,8 @@ impl Aggregate for LogProbabilisticSum {
     }
 
     fn merge(s: &Settings<f64>, state: &mut State, other: &State) {
-        log_exp::merge(&without_alpha(s), state, other);
+        Exponentials::merge(&without_alpha(s), state, other);
         state.c += other.c;
-    }
-
-    fn value(_: &Settings<f64>, state: &State) -> f64 {
-        match vanishes(state.c) {
-            true => log_sum_exp(state).0,
-            false => log_not(state.c),
-        }
     }
 
     fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
@@ -180,7 +179,7 @@ impl Aggregate for LogProbabilisticSum {
                 by_complements,
                 scratch,
             };
-            log_exp::slopes(&without_alpha(s), block, shares);
+            Exponentials::slopes(&without_alpha(s), block, shares);
         }
         for segment in block.segments {
             let state = &states[segment.parent];

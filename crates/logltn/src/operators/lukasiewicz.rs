@@ -28,12 +28,7 @@ impl Operator for Lukasiewicz {
 }
 
 impl Fold<And> for Lukasiewicz {
-    const LAWS: ConnectiveLaws = ConnectiveLaws {
-        adds: false,
-        semiring: None,
-        polynomial: None,
-        wants_complements: false,
-    };
+    const LAWS: ConnectiveLaws = ConnectiveLaws::NONE;
 
     #[inline(always)]
     fn of<T: Real>(_: Settings<T>, x: T, y: T) -> T {
@@ -48,12 +43,7 @@ impl Fold<And> for Lukasiewicz {
 }
 
 impl Fold<Or> for Lukasiewicz {
-    const LAWS: ConnectiveLaws = ConnectiveLaws {
-        adds: false,
-        semiring: None,
-        polynomial: None,
-        wants_complements: false,
-    };
+    const LAWS: ConnectiveLaws = ConnectiveLaws::NONE;
 
     #[inline(always)]
     fn of<T: Real>(_: Settings<T>, x: T, y: T) -> T {

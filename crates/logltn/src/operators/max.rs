@@ -1,9 +1,10 @@
 //! The greatest: since the log is monotone, the same of truth degrees and of their logs.
 
-use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
+use super::aggregate::{Aggregate, State};
 use super::connective::Fold;
+use super::extreme::Extreme;
 use super::laws::{AggregatorLaws, ConnectiveLaws, Semiring};
-use super::{Domain, Formula, Operator, Or, Settings, extreme};
+use super::{Domain, Formula, Operator, Or, Settings};
 use crate::vector::Real;
 
 pub(crate) struct Max;
@@ -20,10 +21,8 @@ impl Operator for Max {
 
 impl Fold<Or> for Max {
     const LAWS: ConnectiveLaws = ConnectiveLaws {
-        adds: false,
         semiring: Some(Semiring::Greatest),
-        polynomial: None,
-        wants_complements: false,
+        ..ConnectiveLaws::NONE
     };
 
     #[inline(always)]
@@ -47,33 +46,12 @@ impl Aggregate for Max {
         regroups: true,
         picks_one: true,
         semiring: Some(Semiring::Greatest),
-        additive: None,
-        of_logs: None,
-        wants_complements: false,
+        ..AggregatorLaws::NONE
     };
 
-    /// `a`: the greatest.
-    fn start() -> State {
-        State::new(f64::NEG_INFINITY)
-    }
-
-    fn accumulate<T: Real>(_: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
-        for segment in block.segments {
-            let state = &mut to.states[segment.parent];
-            let greatest = T::kernels().max(block.values(segment));
-            state.a = state.a.max(greatest.to_f64());
-        }
-    }
-
-    fn merge(_: &Settings<f64>, state: &mut State, other: &State) {
-        state.a = state.a.max(other.a);
-    }
+    type Running = Extreme<true>;
 
     fn value(_: &Settings<f64>, state: &State) -> f64 {
         state.a
-    }
-
-    fn slopes<T: Real>(_: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
-        extreme::slopes(block, to);
     }
 }

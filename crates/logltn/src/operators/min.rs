@@ -1,9 +1,10 @@
 //! The least: since the log is monotone, the same of truth degrees and of their logs.
 
-use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
+use super::aggregate::{Aggregate, State};
 use super::connective::Fold;
+use super::extreme::Extreme;
 use super::laws::{AggregatorLaws, ConnectiveLaws};
-use super::{And, Domain, Formula, Operator, Settings, extreme};
+use super::{And, Domain, Formula, Operator, Settings};
 use crate::vector::Real;
 
 pub(crate) struct Min;
@@ -19,12 +20,7 @@ impl Operator for Min {
 }
 
 impl Fold<And> for Min {
-    const LAWS: ConnectiveLaws = ConnectiveLaws {
-        adds: false,
-        semiring: None,
-        polynomial: None,
-        wants_complements: false,
-    };
+    const LAWS: ConnectiveLaws = ConnectiveLaws::NONE;
 
     #[inline(always)]
     fn of<T: Real>(_: Settings<T>, x: T, y: T) -> T {
@@ -46,34 +42,12 @@ impl Aggregate for Min {
         idempotent: true,
         regroups: true,
         picks_one: true,
-        semiring: None,
-        additive: None,
-        of_logs: None,
-        wants_complements: false,
+        ..AggregatorLaws::NONE
     };
 
-    /// `a`: the least.
-    fn start() -> State {
-        State::new(f64::INFINITY)
-    }
-
-    fn accumulate<T: Real>(_: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
-        for segment in block.segments {
-            let state = &mut to.states[segment.parent];
-            let least = T::kernels().min(block.values(segment));
-            state.a = state.a.min(least.to_f64());
-        }
-    }
-
-    fn merge(_: &Settings<f64>, state: &mut State, other: &State) {
-        state.a = state.a.min(other.a);
-    }
+    type Running = Extreme<false>;
 
     fn value(_: &Settings<f64>, state: &State) -> f64 {
         state.a
-    }
-
-    fn slopes<T: Real>(_: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
-        extreme::slopes(block, to);
     }
 }

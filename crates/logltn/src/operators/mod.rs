@@ -17,6 +17,7 @@ mod polynomial;
 mod powers;
 mod settings;
 mod space;
+mod sums;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,8 @@
 //! Connectives of truth degrees that are polynomials of degree one in each operand: small clauses compute those in one
 //! go, whatever they are.
 
+use crate::vector::Real;
+
 /// constant + first·x + second·y + both·x·y
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bilinear {
@@ -43,6 +45,14 @@ impl Affine {
         Affine {
             slope: 1.0 - eps,
             start: 0.0,
+        }
+    }
+
+    /// Of many numbers.
+    pub fn apply<T: Real>(self, values: &[T], out: &mut [T]) {
+        let (slope, start) = (T::from_f64(self.slope), T::from_f64(self.start));
+        for (out, &x) in out.iter_mut().zip(values) {
+            *out = slope * x + start;
         }
     }
 

@@ -19,8 +19,6 @@ impl Operator for ProbabilisticSum {
 
 impl Fold<Or> for ProbabilisticSum {
     const LAWS: ConnectiveLaws = ConnectiveLaws {
-        adds: false,
-        semiring: None,
         polynomial: Some(|eps| Polynomial {
             projections: [Affine::away_from_one(eps); 2],
             value: Bilinear {
@@ -30,7 +28,7 @@ impl Fold<Or> for ProbabilisticSum {
                 both: -1.0,
             },
         }),
-        wants_complements: false,
+        ..ConnectiveLaws::NONE
     };
 
     #[inline(always)]

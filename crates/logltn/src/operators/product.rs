@@ -1,6 +1,6 @@
 //! The product of truth degrees.
 
-use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
+use super::aggregate::{Accumulated, Aggregate, Block, Running, Slopes, State};
 use super::connective::Fold;
 use super::laws::{AggregatorLaws, ConnectiveLaws};
 use super::{Affine, And, Bilinear, Domain, Formula, Operator, Polynomial, Settings};
@@ -23,8 +23,6 @@ impl Operator for Product {
 
 impl Fold<And> for Product {
     const LAWS: ConnectiveLaws = ConnectiveLaws {
-        adds: false,
-        semiring: None,
         polynomial: Some(|eps| Polynomial {
             projections: [Affine::away_from_zero(eps); 2],
             value: Bilinear {
@@ -34,7 +32,7 @@ impl Fold<And> for Product {
                 both: 1.0,
             },
         }),
-        wants_complements: false,
+        ..ConnectiveLaws::NONE
     };
 
     #[inline(always)]
@@ -52,16 +50,19 @@ impl Fold<And> for Product {
 }
 
 impl Aggregate for Product {
-    const LAWS: AggregatorLaws = AggregatorLaws {
-        idempotent: false,
-        regroups: false,
-        picks_one: false,
-        semiring: None,
-        additive: None,
-        of_logs: None,
-        wants_complements: false,
-    };
+    const LAWS: AggregatorLaws = AggregatorLaws::NONE;
 
+    type Running = Product;
+
+    fn value(_: &Settings<f64>, state: &State) -> f64 {
+        match state.b > 0.0 {
+            true => 0.0,
+            false => state.a,
+        }
+    }
+}
+
+impl Running for Product {
     /// `a`: the product of those that are not 0; `b`: the number of zeros.
     fn start() -> State {
         State::new(1.0)
@@ -88,13 +89,6 @@ impl Aggregate for Product {
     fn merge(_: &Settings<f64>, state: &mut State, other: &State) {
         state.a *= other.a;
         state.b += other.b;
-    }
-
-    fn value(_: &Settings<f64>, state: &State) -> f64 {
-        match state.b > 0.0 {
-            true => 0.0,
-            false => state.a,
-        }
     }
 
     fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {

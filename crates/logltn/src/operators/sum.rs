@@ -1,10 +1,10 @@
 //! The sum of logs: the product of truth degrees. The paper's conjunction.
 
-use super::aggregate::{Accumulated, Aggregate, Block, Slopes, State};
+use super::aggregate::{Aggregate, State};
 use super::connective::Fold;
 use super::laws::{Additive, AggregatorLaws, ConnectiveLaws, Summand};
-use super::{And, Domain, Formula, Operator, Settings};
-use crate::operators::Affine;
+use super::sums::{self, Sums};
+use super::{Affine, And, Domain, Formula, Operator, Settings};
 use crate::vector::Real;
 
 pub(crate) struct Sum;
@@ -22,9 +22,7 @@ impl Operator for Sum {
 impl Fold<And> for Sum {
     const LAWS: ConnectiveLaws = ConnectiveLaws {
         adds: true,
-        semiring: None,
-        polynomial: None,
-        wants_complements: false,
+        ..ConnectiveLaws::NONE
     };
 
     #[inline(always)]
@@ -40,41 +38,19 @@ impl Fold<And> for Sum {
 
 impl Aggregate for Sum {
     const LAWS: AggregatorLaws = AggregatorLaws {
-        idempotent: false,
         regroups: true,
-        picks_one: false,
-        semiring: None,
         additive: Some(Additive {
             summand: Summand::Itself,
             projection: |_| Affine::IDENTITY,
-            state: |total, count| State {
-                count,
-                ..State::new(total)
-            },
+            state: sums::state,
             slope: |by, _, _| by,
         }),
-        of_logs: None,
-        wants_complements: false,
+        ..AggregatorLaws::NONE
     };
 
-    /// `a`: the sum.
-    fn start() -> State {
-        State::new(0.0)
-    }
-
-    fn accumulate<T: Real>(_: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
-        block.add_up(to.states);
-    }
-
-    fn merge(_: &Settings<f64>, state: &mut State, other: &State) {
-        state.a += other.a;
-    }
+    type Running = Sums<Sum>;
 
     fn value(_: &Settings<f64>, state: &State) -> f64 {
         state.a
-    }
-
-    fn slopes<T: Real>(_: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
-        block.fill(to, |by, _| by);
     }
 }

@@ -32,16 +32,8 @@ impl Resolver<'_> {
                 FormulaKind::Iff(Box::new(a?), Box::new(b?))
             }
             ExprKind::Quantified(quantified) => self.quantified(quantified)?,
-            ExprKind::Compare(_, a, b) => {
-                let text = shortened(self.theory.source.slice(a.span.to(b.span)));
-                let help = format!("put it into a guard: `forall … where {text}. …`");
-                self.error_with_help(
-                    Code::ExpectedFormula,
-                    "a comparison is crisp and cannot stand in a formula".to_string(),
-                    expr.span,
-                    "expected a formula",
-                    Some(help),
-                );
+            ExprKind::Compare(operator, a, b) => {
+                self.comparison_as_formula(*operator, a, b, expr.span);
                 return None;
             }
             ExprKind::Integer(_)
@@ -62,6 +54,103 @@ impl Resolver<'_> {
             kind,
             span: expr.span,
         })
+    }
+
+    /// What to write instead depends on what is compared: a guard takes neither predicates nor what is learnt.
+    fn comparison_as_formula(&mut self, operator: Comparison, a: &Expr, b: &Expr, span: Span) {
+        let slice = |expr: &Expr| shortened(self.theory.source.slice(expr.span));
+        let text = shortened(self.theory.source.slice(a.span.to(b.span)));
+        let (left, right) = (slice(a), slice(b));
+        let is_predicate = |expr: &Expr| match &expr.kind {
+            ExprKind::Call(name, _) => {
+                matches!(
+                    self.symbols.get(&name.text),
+                    Some((Symbol::Predicate(_), _))
+                )
+            }
+            _ => false,
+        };
+        if is_predicate(a) || is_predicate(b) {
+            use Comparison::*;
+            let help = match (is_predicate(a), is_predicate(b)) {
+                (true, true) => match operator {
+                    Equal => format!("write `{left} <-> {right}`"),
+                    NotEqual => format!("write `not ({left} <-> {right})`"),
+                    Less | LessEqual => format!("write `{left} -> {right}`"),
+                    Greater | GreaterEqual => format!("write `{right} -> {left}`"),
+                },
+                (first, _) => {
+                    let (atom, number) = if first { (&left, b) } else { (&right, a) };
+                    let zero = matches!(number.kind, ExprKind::Integer(0));
+                    let below = match operator {
+                        Equal => zero,
+                        NotEqual => !zero,
+                        Less | LessEqual => first,
+                        Greater | GreaterEqual => !first,
+                    };
+                    match below {
+                        true => format!("write `not {atom}`"),
+                        false => format!("write `{atom}` alone: an axiom asks for it to be true"),
+                    }
+                }
+            };
+            return self.error_with_help(
+                Code::ExpectedFormula,
+                "the truth of a predicate is not a number to be compared".to_string(),
+                span,
+                "expected a formula",
+                Some(help),
+            );
+        }
+        let guard = format!("put it into a guard: `forall … where {text}. …`");
+        let message = "a comparison is crisp and cannot stand in a formula";
+        let error = Diagnostic::error(Code::ExpectedFormula, message).at(
+            &self.theory.source,
+            span,
+            "expected a formula",
+        );
+        let function = [a, b]
+            .into_iter()
+            .find_map(|side| self.function_inside(side));
+        self.out.push(match function {
+            None => error.help(guard),
+            Some(name) => {
+                let predicate = match operator {
+                    Comparison::Equal | Comparison::NotEqual => "equal",
+                    Comparison::Less | Comparison::LessEqual => "below",
+                    Comparison::Greater | Comparison::GreaterEqual => "above",
+                };
+                let not = match operator {
+                    Comparison::NotEqual => "not ",
+                    _ => "",
+                };
+                let name = shortened(name);
+                error
+                    .note(format!("if `{name}` is given by data (`values` in the manifest), {guard}"))
+                    .help(format!(
+                        "if `{name}` is learnt, compare it by a predicate, `predicate {predicate}(Real, Real)`, \
+                         which the manifest grounds by a closed form: `{not}{predicate}({left}, {right})`"
+                    ))
+            }
+        });
+    }
+
+    /// The name of a function whose value a term needs.
+    fn function_inside<'e>(&self, expr: &'e Expr) -> Option<&'e str> {
+        match &expr.kind {
+            ExprKind::Call(name, arguments) => match self.symbols.get(&name.text) {
+                Some((Symbol::Function(_), _)) => Some(name.text.as_str()),
+                _ => deep(|| arguments.iter().find_map(|a| self.function_inside(a))),
+            },
+            ExprKind::Negative(inner) => deep(|| self.function_inside(inner)),
+            ExprKind::Sum(members) => {
+                deep(|| members.iter().find_map(|(_, m)| self.function_inside(m)))
+            }
+            ExprKind::Product(members) => {
+                deep(|| members.iter().find_map(|(_, m)| self.function_inside(m)))
+            }
+            _ => None,
+        }
     }
 
     fn formulas(&mut self, members: &[Expr]) -> Option<Vec<Formula>> {

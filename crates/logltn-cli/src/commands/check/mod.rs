@@ -7,7 +7,7 @@ mod warnings;
 use std::path::PathBuf;
 
 use logltn::{Pass, PlanOptions};
-use logltn_train::project::Project;
+use logltn_train::train::check_parts;
 
 use crate::commands::load;
 use crate::console;
@@ -59,7 +59,12 @@ pub fn run(arguments: &Arguments) -> Outcome {
         None => Pass::ALL.to_vec(),
     };
     let passes = arguments.plan.then_some(passes.as_slice());
-    check_labels(&project, &mut found);
+    // What is measured is looked at when it is due, which may be after hours of training: whether that will work is
+    // better known now.
+    if let Err(errors) = project.metrics() {
+        found.extend(errors);
+    }
+    found.extend(check_parts(&project));
     let plan = match plan {
         Ok(plan) if !found.has_errors() => plan,
         Ok(_) => return console::wrong_input(&found, arguments.json),
@@ -79,23 +84,4 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let outcome = console::print(&human::text(&project, &plan, passes));
     console::report(&found);
     outcome
-}
-
-/// Labels for evaluation are read when they are needed, which may be after hours of training: whether that
-/// will work is better known now.
-fn check_labels(project: &Project, found: &mut logltn::Diagnostics) {
-    for (name, sort) in &project.manifest.sorts {
-        let (Some(id), Some(labels)) = (project.theory().sort(name), &sort.labels) else {
-            continue;
-        };
-        if let Err(errors) = project.labels_of(id) {
-            for error in errors {
-                found.push(if error.place().is_some() {
-                    error
-                } else {
-                    error.at(&project.manifest.source, labels.span, "read from here")
-                });
-            }
-        }
-    }
 }

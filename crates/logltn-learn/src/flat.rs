@@ -1,0 +1,113 @@
+//! What is said of axioms that pull on nothing, and why they may.
+
+use logltn::{Code, Diagnostic, Implies, Not, Semantics, Span, Theory};
+
+/// How many axioms are named; a family can have thousands.
+const NAMED: usize = 4;
+
+/// These axioms have had no gradient, at one look after the other.
+pub(crate) fn vanishing(
+    theory: &Theory,
+    semantics: &Semantics,
+    axioms: &[(String, Span)],
+    step: u64,
+) -> Diagnostic {
+    let names: Vec<String> = (axioms.iter().take(NAMED))
+        .map(|(name, _)| format!("`{name}`"))
+        .collect();
+    let more = axioms.len() - names.len();
+    let message = match axioms {
+        [(name, _)] => format!("step {step}: the gradient of axiom `{name}` is still zero"),
+        _ if more > 0 => format!(
+            "step {step}: the gradients of {} axioms are still zero: {} and {more} more",
+            axioms.len(),
+            names.join(", ")
+        ),
+        _ => format!(
+            "step {step}: the gradients of axioms {} are still zero",
+            names
+                .join(" and ")
+                .replacen(" and ", ", ", names.len().saturating_sub(2))
+        ),
+    };
+    let mut warning = Diagnostic::warning(Code::VanishingGradient, message);
+    // A mark for each declaration; the members of a family share one.
+    let mut marked: Vec<Span> = Vec::new();
+    for (_, span) in axioms {
+        if marked.len() < NAMED && !marked.contains(span) {
+            warning = match marked.is_empty() {
+                true => warning.at(&theory.source, *span, ""),
+                false => warning.mark(*span, ""),
+            };
+            marked.push(*span);
+        }
+    }
+    for note in slopeless(semantics) {
+        warning = warning.note(note);
+    }
+    warning.help(mend(semantics).unwrap_or_else(|| {
+        "they teach nothing as long as that is so: either they are satisfied for good, or their operators let nothing \
+         through"
+            .to_string()
+    }))
+}
+
+/// Not one step had a gradient.
+pub(crate) fn nothing_moved(semantics: &Semantics, steps: u64, undecided: bool) -> Diagnostic {
+    let mut error = Diagnostic::error(
+        Code::NothingLearnt,
+        format!(
+            "nothing was learnt: the gradient was zero in each of the {steps} steps, and the weights are as they \
+             were drawn"
+        ),
+    );
+    for note in slopeless(semantics) {
+        error = error.note(note);
+    }
+    let help = mend(semantics).unwrap_or_else(|| match undecided {
+        true => "from an undecided start (`undecided = true`) these axioms prefer no class to another: leave it out, \
+                 or add an axiom that does"
+            .to_string(),
+        false => "see whether some axiom speaks of what is to be learnt, and whether it can be made truer".to_string(),
+    });
+    error.help(help)
+}
+
+/// The operators through which little or nothing flows back.
+fn slopeless(semantics: &Semantics) -> Vec<String> {
+    let mut notes = Vec::new();
+    if semantics.not == Not::Godel {
+        notes.push(
+            "`not` is Gödel's: 1 for a truth of 0, otherwise 0. It is flat, so nothing flows back through it"
+                .to_string(),
+        );
+    }
+    if let Implies::Godel | Implies::Goguen = semantics.implies {
+        notes.push(format!(
+            "`->` is `{}`: 1 wherever the left side is not truer than the right one, and flat there",
+            semantics.implies.name()
+        ));
+    }
+    let picking: Vec<&str> = [
+        ("`forall`", semantics.forall.name()),
+        ("the aggregation over axioms", semantics.over_axioms.name()),
+    ]
+    .into_iter()
+    .filter_map(|(what, operator)| (operator == "min").then_some(what))
+    .collect();
+    if !picking.is_empty() {
+        notes.push(format!(
+            "{} is `min`: only the least true one gets a gradient",
+            picking.join(" and ")
+        ));
+    }
+    notes
+}
+
+fn mend(semantics: &Semantics) -> Option<String> {
+    (!slopeless(semantics).is_empty()).then(|| {
+        "train with a semantics that has slopes everywhere, such as `logltn` or `stable`, and evaluate with this one \
+         (`logltn eval M --run DIR --semantics …`)"
+            .to_string()
+    })
+}

@@ -1,0 +1,167 @@
+//! Whether a metric fits what it is of, and its rows the arguments.
+
+use logltn::theory::{ArgumentSort, PredicateId, SortKind};
+use logltn::{Code, ColumnData, Diagnostics, did_you_mean};
+
+use super::Metric;
+use crate::knowledge::{Ground, KnowledgeBase};
+use crate::metrics::MetricKind;
+
+/// The predicate that is measured: one of individuals that can be asked about any of them.
+pub(super) fn predicate(
+    knowledge: &KnowledgeBase,
+    metric: &Metric,
+) -> Result<PredicateId, Diagnostics> {
+    let theory = knowledge.theory();
+    let predicate = theory.predicate(&metric.of).ok_or_else(|| {
+        let names = theory.predicates.iter().map(|p| p.name.as_str());
+        let what = format!("the theory has no predicate `{}`", metric.of);
+        let error = metric.wrong(Code::UnknownPredicate, what);
+        error.maybe_help(did_you_mean(&metric.of, names))
+    })?;
+    let arguments = &theory[predicate].arguments;
+    if arguments.is_empty() {
+        let what = format!("`{}` cannot be measured: it has no arguments", metric.of);
+        return Err(metric.wrong(Code::MetricDoesNotFit, what).into());
+    }
+    check_individuals(metric, arguments)?;
+    if matches!(knowledge.predicates[predicate.index()], Ground::Host) {
+        let what = format!(
+            "`{}` cannot be measured: its numbers come from host code",
+            metric.of
+        );
+        let error = metric.wrong(Code::CannotPredict, what);
+        return Err(error
+            .help("only predicates with a network or numbers can be asked about other rows than those of the axioms")
+            .into());
+    }
+    Ok(predicate)
+}
+
+fn check_individuals(metric: &Metric, arguments: &[ArgumentSort]) -> Result<(), Diagnostics> {
+    let vector = |argument: &ArgumentSort| matches!(argument, ArgumentSort::Vector(_));
+    if arguments.iter().any(vector) {
+        let what = format!(
+            "`{}` cannot be measured on rows: it has an argument that is a vector",
+            metric.of
+        );
+        return Err(metric.wrong(Code::VectorArgument, what).into());
+    }
+    Ok(())
+}
+
+/// Rows of all arguments, row by row.
+pub(super) fn tuples(
+    knowledge: &KnowledgeBase,
+    metric: &Metric,
+    arguments: &[ArgumentSort],
+    columns: &[ColumnData],
+    rows: usize,
+) -> Result<Vec<u32>, Diagnostics> {
+    check_individuals(metric, arguments)?;
+    let wrong = |what: String| {
+        let what = format!("the rows of `{}`: {what}", metric.label());
+        Diagnostics::from(metric.wrong(Code::WrongSort, what))
+    };
+    if columns.len() != arguments.len() {
+        let (given, arity) = (columns.len(), arguments.len());
+        return Err(wrong(format!(
+            "there are {given} columns of arguments, but `{}` has {arity} arguments",
+            metric.of
+        )));
+    }
+    let mut individuals = Vec::new();
+    for (i, (column, argument)) in columns.iter().zip(arguments).enumerate() {
+        let (ColumnData::Individuals(cells), ArgumentSort::Sort(sort)) = (column, argument) else {
+            return Err(wrong(format!("column {i} does not hold individuals")));
+        };
+        let (size, name) = (knowledge.data.size(*sort), &knowledge.theory()[*sort].name);
+        if let Some(row) = cells.iter().position(|&x| x as usize >= size) {
+            return Err(wrong(format!(
+                "row {row}: sort `{name}` has no individual {}",
+                cells[row]
+            )));
+        }
+        if cells.len() != rows {
+            let found = cells.len();
+            return Err(wrong(format!("column {i} has {found} rows, not {rows}")));
+        }
+        individuals.push(cells);
+    }
+    let row = |row: usize| individuals.iter().map(move |cells| cells[row]);
+    Ok((0..rows).flat_map(row).collect())
+}
+
+/// The labels of a sort as rows: each of its individuals with its class.
+pub(super) fn labels(
+    knowledge: &KnowledgeBase,
+    metric: &Metric,
+    predicate: PredicateId,
+    sort: &str,
+    labels: &[String],
+) -> Result<Vec<u32>, Diagnostics> {
+    let theory = knowledge.theory();
+    let arguments = &theory[predicate].arguments;
+    let id = theory.sort(sort).ok_or_else(|| {
+        let what = format!("the theory has no sort `{sort}`");
+        metric.wrong(Code::UnknownSort, what)
+    })?;
+    let [first, ArgumentSort::Sort(last)] = arguments[..] else {
+        return Err(one_argument(metric, sort).into());
+    };
+    if first != ArgumentSort::Sort(id) {
+        return Err(one_argument(metric, sort).into());
+    }
+    let size = knowledge.data.size(id);
+    if labels.len() != size {
+        let found = labels.len();
+        let what = format!(
+            "expected {size} labels, one for each individual of sort `{sort}`, found {found}"
+        );
+        return Err(metric.wrong(Code::SizesDisagree, what).into());
+    }
+    let classes = &theory[last];
+    let mut names: Vec<String> = match classes.kind {
+        SortKind::Range(..) => (0..knowledge.data.size(last))
+            .map(|i| classes.individual_name(i))
+            .collect(),
+        _ => classes.labels.clone(),
+    };
+    let other = labels.iter().position(|label| !names.contains(label));
+    if let Some(row) = other {
+        // Groups need no names.
+        if metric.kind != MetricKind::AdjustedRandIndex {
+            let label = &labels[row];
+            let known = names.iter().map(String::as_str);
+            let what = format!(
+                "the label `{label}` of individual {row} is no class of `{}`: sort `{}` has no such individual",
+                metric.of, classes.name
+            );
+            let guess = did_you_mean(label, known);
+            let guess = guess.unwrap_or_else(|| {
+                "`adjusted_rand_index` compares groups whatever they are called".to_string()
+            });
+            let error = metric.wrong(Code::UnknownIndividual, what).help(guess);
+            return Err(error.into());
+        }
+        names.clear();
+    }
+    let mut rows = Vec::with_capacity(2 * labels.len());
+    for (individual, label) in labels.iter().enumerate() {
+        let class = match names.iter().position(|name| name == label) {
+            Some(at) => at,
+            None => {
+                names.push(label.clone());
+                names.len() - 1
+            }
+        };
+        rows.extend([individual as u32, class as u32]);
+    }
+    Ok(rows)
+}
+
+fn one_argument(metric: &Metric, sort: &str) -> logltn::Diagnostic {
+    let what =
+        format!("labels of sort `{sort}` can be compared with a predicate `P({sort}, class)` only");
+    metric.wrong(Code::MetricDoesNotFit, what)
+}

@@ -1,0 +1,427 @@
+//! Metrics: how well predicates, functions and axioms do on rows with known answers.
+
+mod check;
+mod ranks;
+mod row_check;
+mod said;
+
+use logltn::theory::{ArgumentSort, FunctionId};
+use logltn::{Code, ColumnData, Diagnostic, Diagnostics};
+
+use crate::knowledge::KnowledgeBase;
+use crate::metrics::{
+    Against, MetricError, MetricKind, accuracy, adjusted_rand_index, average_precision,
+    balanced_accuracy, f1, f1_of_classes, mae, precision, precision_of_classes, r2, recall,
+    recall_of_classes, rmse, roc_auc,
+};
+use crate::model::Model;
+use crate::place::Place;
+use ranks::Ranked;
+use row_check::RowCheck;
+use said::{Said, threshold};
+
+/// One number that says how good a predicate, a function or a table's axioms are.
+#[derive(Clone, Debug)]
+pub struct Metric {
+    /// Which number.
+    pub kind: MetricKind,
+    /// What is measured: a predicate, a function or a table, whichever the [kind](MetricKind::subject) is of.
+    pub of: String,
+    /// What it is measured against.
+    pub known: Known,
+    /// A name for reports.
+    pub name: Option<String>,
+    /// Where this is said.
+    pub place: Place,
+}
+
+/// What a metric compares with. Columns are those of the arguments, in their order.
+#[derive(Clone, Debug)]
+pub enum Known {
+    /// The true class of each individual of a sort.
+    Labels {
+        /// The sort.
+        sort: String,
+        /// The names of the predicate's classes. For [`MetricKind::AdjustedRandIndex`] any names will do: which are the
+        /// same is all that counts.
+        labels: Vec<String>,
+    },
+    /// Rows of all arguments, of which the last is the right class; for [`MetricKind::RowAccuracy`], rows of the table.
+    Rows(Vec<ColumnData>),
+    /// Rows of all arguments, and whether each is true.
+    Truths(Vec<ColumnData>, Vec<bool>),
+    /// Rows of all arguments, and the right value of each.
+    Values(Vec<ColumnData>, Vec<f64>),
+    /// Rows that are true. One argument of each is to be found among all individuals of its sort.
+    Facts {
+        /// Rows of all arguments.
+        rows: Vec<ColumnData>,
+        /// Which argument is looked for, counted from 0.
+        of: usize,
+        /// Tables whose rows are known: other answers among them do not count. For each the places of the arguments among
+        /// its columns.
+        filter: Vec<(String, Vec<usize>)>,
+        /// For [`MetricKind::Hits`]: how many of the first answers are looked at.
+        k: usize,
+    },
+    /// The rows that a table has.
+    OwnRows,
+}
+
+impl Metric {
+    /// A metric without a name of its own.
+    pub fn new(kind: MetricKind, of: impl Into<String>, known: Known) -> Metric {
+        Metric {
+            kind,
+            of: of.into(),
+            known,
+            name: None,
+            place: Place::default(),
+        }
+    }
+
+    /// What reports call it: its `name`, or else `accuracy(digit)`.
+    pub fn label(&self) -> String {
+        match &self.name {
+            Some(name) => name.clone(),
+            None => format!("{}({})", self.kind.name(), self.of),
+        }
+    }
+
+    fn wrong(&self, code: Code, message: impl Into<String>) -> Diagnostic {
+        self.place.mark(Diagnostic::error(code, message))
+    }
+}
+
+/// Metrics with their rows at hand: all that can be wrong with them was found when they were made.
+///
+/// ```
+/// use logltn::{ColumnData, Output};
+/// use logltn_learn::{Known, Metric, MetricKind, Session};
+///
+/// let rows = vec![ColumnData::Individuals(vec![0, 1, 2])];
+/// let mut session = Session::builder("sort P  predicate good(P)  axiom a: forall x: P. good(x)")
+///     .sort("P", 3)
+///     .numbers("good", vec![0.9, 0.2, 0.6], Output::truth())
+///     .metric(Metric::new(MetricKind::Accuracy, "good", Known::Truths(rows, vec![true, false, false])))
+///     .steps(1)
+///     .build()?;
+/// assert_eq!(session.measure()?, [("accuracy(good)".to_string(), 2.0 / 3.0)]);
+/// # Ok::<(), logltn::Diagnostics>(())
+/// ```
+pub struct Measures(Vec<Measure>);
+
+impl Measures {
+    /// Looks at all metrics.
+    ///
+    /// # Errors
+    /// With whatever is wrong with them: one does not fit what it is of, or has no value on its rows.
+    pub fn new(knowledge: &KnowledgeBase, metrics: &[Metric]) -> Result<Measures, Diagnostics> {
+        let mut out = Diagnostics::new();
+        let mut measures = Vec::new();
+        for metric in metrics {
+            match Measure::new(knowledge, metric) {
+                Ok(measure) => measures.push(measure),
+                Err(errors) => out.extend(errors),
+            }
+        }
+        let (measures, _) = out.into_result(measures)?;
+        Ok(Measures(measures))
+    }
+
+    /// Makes sure that a model has all that will be asked of it. Its parameters do not change after that.
+    ///
+    /// # Errors
+    /// If the network of a function cannot be built.
+    pub fn prepare(&self, knowledge: &KnowledgeBase, model: &mut Model) -> Result<(), Diagnostics> {
+        for measure in &self.0 {
+            if let Answer::Values { function, .. } = &measure.answer {
+                model.prepare_function(knowledge, *function)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of each for a model as it is, by name.
+    ///
+    /// # Errors
+    /// If a number of the model is not a number.
+    pub fn measure(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        model: &mut Model,
+    ) -> Result<Vec<(String, f64)>, Diagnostics> {
+        let mut values = Vec::with_capacity(self.0.len());
+        for measure in &mut self.0 {
+            let value = measure.measure(knowledge, model)?;
+            values.push((measure.label.clone(), value));
+        }
+        Ok(values)
+    }
+
+    /// What reports call them.
+    pub fn names(&self) -> Vec<String> {
+        self.0.iter().map(|m| m.label.clone()).collect()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A metric by its name, or by that of its kind.
+    pub(crate) fn find(&self, name: &str) -> Option<(&str, MetricKind)> {
+        let mut all = self.0.iter();
+        let found = all.find(|m| m.label == name || m.kind.name() == name)?;
+        Some((&found.label, found.kind))
+    }
+}
+
+/// One metric, with its rows at hand.
+struct Measure {
+    label: String,
+    kind: MetricKind,
+    place: Place,
+    answer: Answer,
+}
+
+enum Answer {
+    /// The right class of each row.
+    Classes { said: Said, known: Vec<usize> },
+    /// Whether each row is true.
+    Truths { said: Said, known: Vec<bool> },
+    /// Each row is true, and is to be found.
+    Ranks(Ranked),
+    /// The right value of each row.
+    Values {
+        function: FunctionId,
+        arity: usize,
+        tuples: Vec<u32>,
+        known: Vec<f64>,
+    },
+    /// Whole rows of a table must come out right.
+    Rows(Box<RowCheck>),
+}
+
+impl Measure {
+    fn new(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Measure, Diagnostics> {
+        let answer = match metric.kind.against() {
+            Against::Axioms => Answer::Rows(Box::new(RowCheck::new(knowledge, metric)?)),
+            Against::Values => values(knowledge, metric)?,
+            Against::Ranks => Answer::Ranks(Ranked::new(knowledge, metric)?),
+            Against::Classes | Against::TruthsOrClasses | Against::Truths => {
+                classes_or_truths(knowledge, metric)?
+            }
+        };
+        let measure = Measure {
+            label: metric.label(),
+            kind: metric.kind,
+            place: metric.place.clone(),
+            answer,
+        };
+        measure.has_a_value()?;
+        Ok(measure)
+    }
+
+    /// Whether a metric can be computed depends on what is known, not on what is said: any answer will do to find out.
+    fn has_a_value(&self) -> Result<(), Diagnostics> {
+        let value = match &self.answer {
+            Answer::Classes { known, .. } => self.of_classes(&vec![0; known.len()], known),
+            Answer::Truths { known, .. } => self.of_truths(&vec![0.0; known.len()], 0.5, known),
+            Answer::Values { known, .. } => self.of_values(&vec![0.0; known.len()], known),
+            Answer::Ranks(ranked) => ranked.value(&vec![1.0; ranked.rows()]),
+            Answer::Rows(check) if check.rows() == 0 => Err(MetricError::Empty),
+            Answer::Rows(_) => Ok(0.0),
+        };
+        self.told(value).map(drop)
+    }
+
+    fn told(&self, value: Result<f64, MetricError>) -> Result<f64, Diagnostics> {
+        value.map_err(|error| {
+            let what = format!("`{}` cannot be computed: {error}", self.label);
+            let error = Diagnostic::error(Code::MetricUndefined, what);
+            self.place.mark(error).into()
+        })
+    }
+
+    /// The metric's value for a model as it is.
+    fn measure(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        model: &mut Model,
+    ) -> Result<f64, Diagnostics> {
+        if let Answer::Rows(check) = &mut self.answer {
+            return check.measure(knowledge, model);
+        }
+        let value = match &self.answer {
+            Answer::Classes { said, known } => {
+                self.of_classes(&said.classes(knowledge, model)?, known)
+            }
+            Answer::Truths { said, known } => {
+                let half = threshold(said.output.kind);
+                self.of_truths(&said.scores(knowledge, model)?, half, known)
+            }
+            Answer::Ranks(ranked) => {
+                let ranks = ranked.ranks(knowledge, model)?;
+                ranked.value(&ranks)
+            }
+            Answer::Values {
+                function,
+                arity,
+                tuples,
+                known,
+            } => {
+                let values = model.values(knowledge, *function, tuples, *arity)?;
+                let values: Vec<f64> = values.iter().map(|&x| f64::from(x)).collect();
+                self.of_values(&values, known)
+            }
+            Answer::Rows(_) => Err(MetricError::Empty),
+        };
+        self.told(value)
+    }
+
+    fn of_classes(&self, predicted: &[usize], known: &[usize]) -> Result<f64, MetricError> {
+        match self.kind {
+            MetricKind::Accuracy => accuracy(predicted, known),
+            MetricKind::BalancedAccuracy => balanced_accuracy(predicted, known),
+            MetricKind::F1 => f1_of_classes(predicted, known),
+            MetricKind::Precision => precision_of_classes(predicted, known),
+            MetricKind::Recall => recall_of_classes(predicted, known),
+            _ => adjusted_rand_index(predicted, known),
+        }
+    }
+
+    fn of_truths(&self, scores: &[f64], half: f64, known: &[bool]) -> Result<f64, MetricError> {
+        let predicted = || -> Vec<bool> { scores.iter().map(|&x| x > half).collect() };
+        if let Some(row) = scores.iter().position(|x| x.is_nan()) {
+            return Err(MetricError::NotANumber { row });
+        }
+        match self.kind {
+            MetricKind::Accuracy => {
+                let numbers = |truths: &[bool]| -> Vec<usize> {
+                    truths.iter().map(|&t| usize::from(t)).collect()
+                };
+                accuracy(&numbers(&predicted()), &numbers(known))
+            }
+            MetricKind::F1 => f1(&predicted(), known),
+            MetricKind::Precision => precision(&predicted(), known),
+            MetricKind::Recall => recall(&predicted(), known),
+            MetricKind::AveragePrecision => average_precision(scores, known),
+            _ => roc_auc(scores, known),
+        }
+    }
+
+    fn of_values(&self, predicted: &[f64], known: &[f64]) -> Result<f64, MetricError> {
+        match self.kind {
+            MetricKind::Rmse => rmse(predicted, known),
+            MetricKind::Mae => mae(predicted, known),
+            _ => r2(predicted, known),
+        }
+    }
+}
+
+fn classes_or_truths(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answer, Diagnostics> {
+    let theory = knowledge.theory();
+    let predicate = check::predicate(knowledge, metric)?;
+    let output = knowledge.outputs[predicate.index()];
+    let arguments = &theory[predicate].arguments;
+    let against = metric.kind.against();
+    let name = metric.kind.name();
+    match &metric.known {
+        Known::Truths(rows, known) if against != Against::Classes => {
+            let tuples = check::tuples(knowledge, metric, arguments, rows, known.len())?;
+            let said = Said::new(predicate, output, arguments.len(), &tuples);
+            let known = known.clone();
+            Ok(Answer::Truths { said, known })
+        }
+        Known::Labels { .. } | Known::Rows(_) if against != Against::Truths => {
+            if !output.per_class {
+                let error = metric.wrong(
+                    Code::MetricDoesNotFit,
+                    format!(
+                        "`{name}` needs a predicate that picks one of several classes, which `{}` does not",
+                        metric.of
+                    ),
+                );
+                return Err(match against {
+                    Against::TruthsOrClasses => error.help(
+                        "or rows with a column `truth`, 1 for what is true and 0 for what is not",
+                    ),
+                    _ => error,
+                }
+                .into());
+            }
+            let tuples = match &metric.known {
+                Known::Labels { sort, labels } => {
+                    check::labels(knowledge, metric, predicate, sort, labels)?
+                }
+                Known::Rows(rows) => {
+                    let count = rows.first().map_or(0, ColumnData::len);
+                    check::tuples(knowledge, metric, arguments, rows, count)?
+                }
+                _ => Vec::new(),
+            };
+            let said = Said::new(predicate, output, arguments.len(), &tuples);
+            let known = said.classes.iter().map(|&c| c as usize).collect();
+            Ok(Answer::Classes { said, known })
+        }
+        _ => {
+            let needs = match against {
+                Against::Truths => "rows with their truth",
+                Against::Classes => "the right class of each row",
+                _ => "rows with their truth, or the right class of each row",
+            };
+            let what = format!("`{name}` needs {needs}");
+            Err(metric.wrong(Code::MetricDoesNotFit, what).into())
+        }
+    }
+}
+
+fn values(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answer, Diagnostics> {
+    let theory = knowledge.theory();
+    let place = (theory.functions.iter()).position(|function| function.name == metric.of);
+    let Some(place) = place else {
+        let what = format!("the theory has no function `{}`", metric.of);
+        return Err(metric.wrong(Code::UnknownFunction, what).into());
+    };
+    let function = FunctionId(place as u32);
+    let declared = &theory[function];
+    if declared.result != ArgumentSort::Vector(1) {
+        let what = format!(
+            "`{}` needs a function whose value is a number, which `{}` is not",
+            metric.kind.name(),
+            metric.of
+        );
+        let help = format!("`function {}(…): Real`", metric.of);
+        return Err(metric.wrong(Code::MetricDoesNotFit, what).help(help).into());
+    }
+    if declared.arguments.is_empty() {
+        let what = format!("`{}` cannot be measured: it has no arguments", metric.of);
+        return Err(metric.wrong(Code::MetricDoesNotFit, what).into());
+    }
+    if knowledge.functions[place].is_none() {
+        let what = format!(
+            "`{}` cannot be measured: its values come from host code",
+            metric.of
+        );
+        return Err(metric.wrong(Code::CannotPredict, what).into());
+    }
+    let Known::Values(rows, known) = &metric.known else {
+        let what = format!("`{}` needs rows with their value", metric.kind.name());
+        return Err(metric.wrong(Code::MetricDoesNotFit, what).into());
+    };
+    let arity = declared.arguments.len();
+    let tuples = check::tuples(knowledge, metric, &declared.arguments, rows, known.len())?;
+    Ok(Answer::Values {
+        function,
+        arity,
+        tuples,
+        known: known.clone(),
+    })
+}
+
+/// The place of the largest number.
+pub fn largest<T: PartialOrd>(numbers: &[T]) -> usize {
+    let better = |best: usize, k: usize| if numbers[k] > numbers[best] { k } else { best };
+    (1..numbers.len()).fold(0, better)
+}

@@ -1,0 +1,221 @@
+//! Parts of a model by the names that users know: to freeze them, or to begin with those of another run.
+
+use std::ops::Range;
+
+use logltn::{Code, Diagnostic, Diagnostics, did_you_mean};
+
+use crate::knowledge::{Ground, KnowledgeBase};
+use crate::model::Model;
+use crate::session::Session;
+use crate::state::State;
+
+/// What a training began with of another one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Begun {
+    /// The names of the tensors that were taken.
+    pub taken: Vec<String>,
+    /// What was not, and why.
+    pub left: Vec<String>,
+}
+
+/// Whether a block of parameters, or a tensor of it, belongs to what users call `name`: a predicate or a function, a
+/// sort whose individuals are learnt, `networks.trunk`.
+pub(crate) fn belongs(block: &str, name: &str) -> bool {
+    let is_it = |block: &str| {
+        let rest = block.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let inside = |kind: &str| block.strip_prefix(kind).is_some_and(is_it);
+    is_it(block) || inside("host.") || inside("embedding.")
+}
+
+/// The block and the numbers in it that a learnable constant is.
+pub(crate) fn constant(knowledge: &KnowledgeBase, name: &str) -> Option<(String, Range<usize>)> {
+    let name = name.strip_prefix("constants.").unwrap_or(name);
+    let theory = knowledge.theory();
+    let constants = || (theory.constants.iter()).zip(&knowledge.learnable_constants);
+    let (found, _) = constants().find(|(c, width)| c.name == name && width.is_some())?;
+    let of_sort = constants().filter(|(c, width)| c.sort == found.sort && width.is_some());
+    let widths: Vec<(&str, usize)> = of_sort
+        .map(|(c, width)| (c.name.as_str(), width.unwrap_or(0)))
+        .collect();
+    let row = widths.iter().position(|(c, _)| *c == name)?;
+    // As long as the features of the sort, where it has some.
+    let vectors = &knowledge.vectors[found.sort.index()];
+    let features: usize = vectors.fields.iter().map(|field| field.width()).sum();
+    let width = match vectors.learnable.unwrap_or(features) {
+        0 => widths[0].1,
+        width => width,
+    };
+    let block = format!("constants.{}", theory[found.sort].name);
+    Some((block, row * width..(row + 1) * width))
+}
+
+impl KnowledgeBase {
+    /// What is learnt, by the names under which it can be frozen.
+    fn learnt(&self) -> Vec<String> {
+        let theory = self.theory();
+        let mut names = Vec::new();
+        let predicates = theory.predicates.iter().zip(&self.predicates);
+        let learns = |ground: &Ground| !matches!(ground, Ground::Numbers(_));
+        names.extend(
+            predicates
+                .filter(|(_, ground)| learns(ground))
+                .map(|(p, _)| p.name.clone()),
+        );
+        let functions = theory.functions.iter().zip(&self.functions);
+        names.extend(
+            functions
+                .filter(|(_, behind)| behind.is_some())
+                .map(|(f, _)| f.name.clone()),
+        );
+        names.extend(self.networks.keys().map(|name| format!("networks.{name}")));
+        let sorts = theory.sorts.iter().zip(&self.vectors);
+        names.extend(
+            sorts
+                .filter(|(_, vectors)| vectors.learnable.is_some())
+                .map(|(s, _)| s.name.clone()),
+        );
+        let constants = theory.constants.iter().zip(&self.learnable_constants);
+        names.extend(
+            constants
+                .filter(|(_, width)| width.is_some())
+                .map(|(c, _)| c.name.clone()),
+        );
+        names
+    }
+}
+
+impl Model {
+    /// Whether something that is learnt has this name: a predicate or a function with a network, `networks.NAME`, a
+    /// sort with learnable vectors, a learnable constant, or what a tensor of the stored weights is called.
+    ///
+    /// # Errors
+    /// If not.
+    pub fn check_part(&mut self, knowledge: &KnowledgeBase, name: &str) -> Result<(), Diagnostic> {
+        let learnt = knowledge.learnt();
+        let mut known = learnt.iter().any(|l| l == name) || constant(knowledge, name).is_some();
+        self.visit_parameters(&mut |block, _, _| known |= belongs(block, name));
+        if known {
+            return Ok(());
+        }
+        let names = learnt.iter().map(String::as_str);
+        let error = Diagnostic::error(
+            Code::NotLearnt,
+            format!("nothing that is learnt is called `{name}`"),
+        );
+        let all: Vec<String> = names.clone().take(20).map(|n| format!("`{n}`")).collect();
+        Err(match did_you_mean(name, names) {
+            Some(guess) => error.help(guess),
+            None if all.is_empty() => error.note("nothing is learnt here"),
+            None => error.note(format!("what is learnt: {}", all.join(", "))),
+        })
+    }
+}
+
+impl Session {
+    /// Begins with the weights of another training, instead of random ones: those named in `only`, or else all that
+    /// have the same name and shape.
+    ///
+    /// # Errors
+    /// If something in `only` is not learnt here, or is not there in that shape; without `only`, if nothing fits. The
+    /// parameters are then as they were.
+    pub fn begin_with(
+        &mut self,
+        weights: &State,
+        only: Option<&[String]>,
+    ) -> Result<Begun, Diagnostics> {
+        let mut now = self.weights();
+        let mut begun = Begun::default();
+        let mut wrong = Diagnostics::new();
+        for name in only.unwrap_or_default() {
+            if let Err(error) = self.model.check_part(&self.knowledge, name) {
+                wrong.push(error);
+            }
+        }
+        let constants: Vec<(String, Range<usize>)> = (only.unwrap_or_default().iter())
+            .filter_map(|name| constant(&self.knowledge, name))
+            .collect();
+        for (name, shape, values) in &mut now.tensors {
+            let whole = match only {
+                Some(only) => only.iter().any(|part| belongs(name, part)),
+                None => true,
+            };
+            let rows = constants.iter().filter(|(block, _)| block == name);
+            let rows: Vec<Range<usize>> = rows.map(|(_, range)| range.clone()).collect();
+            if !whole && rows.is_empty() {
+                begun.left.push(format!("`{name}`: it is not asked for"));
+                continue;
+            }
+            let reason = match weights.tensor(name) {
+                Some((stored, numbers)) if stored == shape.as_slice() => {
+                    match whole {
+                        true => values.copy_from_slice(numbers),
+                        false => (rows.into_iter())
+                            .for_each(|r| values[r.clone()].copy_from_slice(&numbers[r])),
+                    }
+                    begun.taken.push(name.clone());
+                    continue;
+                }
+                Some((stored, _)) => {
+                    format!("its shape is {stored:?} there and {shape:?} here")
+                }
+                None => "it is not there".to_string(),
+            };
+            match only {
+                Some(_) => wrong.push(Diagnostic::error(
+                    Code::WeightsDoNotFit,
+                    format!("`{name}` cannot be taken from the other run: {reason}"),
+                )),
+                None => begun.left.push(format!("`{name}`: {reason}")),
+            }
+        }
+        if only.is_none() {
+            for (name, _, _) in &weights.tensors {
+                let here = now.tensors.iter().any(|(known, _, _)| known == name);
+                // Of a checkpoint, what its optimiser remembers is not asked for.
+                if !here && !name.starts_with("optimiser.") {
+                    begun.left.push(format!("`{name}`: it is not here"));
+                }
+            }
+            if begun.taken.is_empty() {
+                let error = Diagnostic::error(
+                    Code::WeightsDoNotFit,
+                    "the other run has nothing that fits: no tensor of the same name and shape",
+                );
+                wrong.push(
+                    begun
+                        .left
+                        .iter()
+                        .take(10)
+                        .fold(error, |e, left| e.note(left)),
+                );
+            }
+        }
+        wrong.into_result(())?;
+        self.restore_weights(&now)?;
+        Ok(begun)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::belongs;
+
+    #[test]
+    fn names_of_parts() {
+        for (block, name) in [
+            ("C", "C"),
+            ("C.0.weight", "C"),
+            ("networks.trunk", "networks.trunk"),
+            ("embedding.Entity", "Entity"),
+            ("embedding.Entity", "embedding.Entity"),
+            ("host.likes.w", "likes"),
+        ] {
+            assert!(belongs(block, name), "{block} {name}");
+        }
+        for (block, name) in [("Cat", "C"), ("networks.C", "C"), ("constants.C", "C")] {
+            assert!(!belongs(block, name), "{block} {name}");
+        }
+    }
+}

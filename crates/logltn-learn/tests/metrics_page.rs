@@ -1,0 +1,25 @@
+//! The page on training lists the metrics that there are.
+
+use logltn_learn::MetricKind;
+use logltn_learn::metrics::Against;
+
+#[test]
+fn the_page_lists_all_metrics() {
+    let page = include_str!("../../../docs/training.md");
+    let start = page.find("<!-- metrics -->\n").expect("a table") + "<!-- metrics -->\n".len();
+    let end = start + page[start..].find("<!-- end -->").expect("its end");
+    let mut expected = "| metric | of a | compares with | says |\n|---|---|---|---|\n".to_string();
+    for (name, kind) in MetricKind::ALL {
+        let with = match kind.against() {
+            Against::Classes => "the right classes",
+            Against::TruthsOrClasses => "`truth`, or the right classes",
+            Against::Truths => "`truth`",
+            Against::Ranks => "true rows",
+            Against::Values => "`value`",
+            Against::Axioms => "the axioms over the table",
+        };
+        let (of, says) = (kind.subject().key(), kind.says());
+        expected += &format!("| `{name}` | `{of}` | {with} | {says} |\n");
+    }
+    assert_eq!(&page[start..end], expected);
+}
