@@ -160,17 +160,19 @@ impl Builder {
     /// last.
     ///
     /// ```
-    /// use logltn::{Output, Source};
+    /// use logltn::Output;
     /// use logltn_learn::Session;
-    /// let theory = Source::new("t", "predicate rain()  predicate wet()
-    ///     axiom rain: rain()  axiom then: rain() -> wet()");
+    /// let theory = "predicate rain()  predicate wet()
+    ///     axiom rain: rain()  axiom then: rain() -> wet()";
     /// let mut session = Session::builder(theory)
     ///     .learnable("rain", 0.0, Output::sigmoid())
     ///     .learnable("wet", 0.0, Output::sigmoid())
     ///     .steps(200)
     ///     .learning_rate(0.1)
     ///     .build()?;
-    /// session.train()?;
+    /// while !session.is_done() {
+    ///     session.step()?;
+    /// }
     /// let wet = session.predict("wet", &[])?;
     /// assert!(wet[0] > 1.0, "{wet:?}");
     /// # Ok::<(), logltn::Diagnostics>(())
