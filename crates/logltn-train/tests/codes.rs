@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use common::Folder;
 use logltn::{
-    ColumnData, Data, Diagnostics, Engine, Output, Parameters, Plan, Request, Semantics, Source, Theory,
+    ColumnData, Data, Diagnostics, Engine, Output, Parameters, Plan, Request, Semantics, Source,
+    Theory,
 };
 use logltn_diagnostics::{Code, Mistake, SURROUNDINGS};
 use logltn_learn::Grounding;
@@ -176,7 +177,7 @@ fn done(code: Code) -> Diagnostics {
             );
             let folder = folder(&[("theory.ltn", theory), ("m.toml", &text)]);
             match finished(&folder) {
-                Outcome::Finished { nothing_moved, .. } => nothing_moved.expect("a word").into(),
+                Outcome::Finished { nothing_moved, .. } => (*nothing_moved.expect("a word")).into(),
                 other => panic!("{other:?}"),
             }
         }

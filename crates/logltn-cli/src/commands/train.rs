@@ -142,7 +142,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
                 progress.first,
             ) {
                 Ok(text) => match (console::print(&text), nothing_moved) {
-                    (_, Some(error)) => console::failed(&Diagnostics::from(error), false),
+                    (_, Some(error)) => console::failed(&Diagnostics::from(*error), false),
                     (printed, None) => printed,
                 },
                 Err(errors) => {

@@ -49,7 +49,7 @@ pub enum Outcome {
         /// The last value of each metric.
         metrics: Vec<(String, f64)>,
         /// What to say if no weight has moved, because not one step had a gradient.
-        nothing_moved: Option<Diagnostic>,
+        nothing_moved: Option<Box<Diagnostic>>,
     },
     /// It had been finished before; nothing was done.
     AlreadyFinished,
@@ -229,7 +229,7 @@ fn steps(
     let satisfied = |record: &StepRecord| trainer.semantics().degree(record.sat) == 1.0;
     let nothing_moved = match last.as_ref().is_some_and(satisfied) || had_a_gradient(directory)? {
         true => None,
-        false => trainer.nothing_moved(),
+        false => trainer.nothing_moved().map(Box::new),
     };
     Ok(Outcome::Finished {
         last,
