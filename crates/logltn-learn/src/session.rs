@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{
-    Aggregator, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics,
-    Source, Span, did_you_mean,
+    Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics, Source, Span,
+    did_you_mean,
 };
 
 use crate::axioms::{self, AxiomNow};
@@ -426,10 +426,7 @@ impl Session {
         let total: f64 = norms.iter().sum();
         let theory = self.knowledge.theory();
         // Where only the least true axiom counts, the others have no gradient by design.
-        let one_counts = matches!(
-            self.training.semantics.over_axioms,
-            Aggregator::Min | Aggregator::Max
-        );
+        let one_counts = self.training.semantics.one_axiom_counts();
         let mut flat = Vec::new();
         let heavy_before = self.heavy.take();
         for ((norm, axiom), place) in

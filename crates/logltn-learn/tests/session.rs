@@ -163,7 +163,7 @@ fn frozen_parts_stay_and_unknown_ones_are_refused() {
     );
     let unknown = everything().training(|t| {
         let settings = AxiomSettings::default();
-        t.axioms.insert("pears".to_string(), settings);
+        t.axioms.insert("pair".to_string(), settings);
     });
     let errors = unknown.build().err().expect("no axiom of that name");
     assert!(

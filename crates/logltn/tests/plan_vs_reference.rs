@@ -95,7 +95,7 @@ fn named_and_conformance_cases() {
     }
 }
 
-/// `LANGUAGE.md` refuses a `forall` under a connective, `exists` or `not` by where it is written. Whether
+/// `docs/language.md` refuses a `forall` under a connective, `exists` or `not` by where it is written. Whether
 /// the data happens to leave a family or an `any` without members must not decide if a theory is accepted.
 #[test]
 fn prod_refuses_whatever_the_data() {

@@ -287,7 +287,16 @@ impl Measure {
             MetricKind::F1 => f1_of_classes(predicted, known),
             MetricKind::Precision => precision_of_classes(predicted, known),
             MetricKind::Recall => recall_of_classes(predicted, known),
-            _ => adjusted_rand_index(predicted, known),
+            MetricKind::AdjustedRandIndex => adjusted_rand_index(predicted, known),
+            // Named one by one: a metric that was forgotten here must not get another's number.
+            MetricKind::AveragePrecision
+            | MetricKind::RocAuc
+            | MetricKind::RowAccuracy
+            | MetricKind::Rmse
+            | MetricKind::Mae
+            | MetricKind::R2
+            | MetricKind::Mrr
+            | MetricKind::Hits => Err(MetricError::DoesNotFit),
         }
     }
 
@@ -307,7 +316,15 @@ impl Measure {
             MetricKind::Precision => precision(&predicted(), known),
             MetricKind::Recall => recall(&predicted(), known),
             MetricKind::AveragePrecision => average_precision(scores, known),
-            _ => roc_auc(scores, known),
+            MetricKind::RocAuc => roc_auc(scores, known),
+            MetricKind::BalancedAccuracy
+            | MetricKind::AdjustedRandIndex
+            | MetricKind::RowAccuracy
+            | MetricKind::Rmse
+            | MetricKind::Mae
+            | MetricKind::R2
+            | MetricKind::Mrr
+            | MetricKind::Hits => Err(MetricError::DoesNotFit),
         }
     }
 
@@ -315,7 +332,18 @@ impl Measure {
         match self.kind {
             MetricKind::Rmse => rmse(predicted, known),
             MetricKind::Mae => mae(predicted, known),
-            _ => r2(predicted, known),
+            MetricKind::R2 => r2(predicted, known),
+            MetricKind::Accuracy
+            | MetricKind::BalancedAccuracy
+            | MetricKind::AdjustedRandIndex
+            | MetricKind::F1
+            | MetricKind::Precision
+            | MetricKind::Recall
+            | MetricKind::AveragePrecision
+            | MetricKind::RocAuc
+            | MetricKind::RowAccuracy
+            | MetricKind::Mrr
+            | MetricKind::Hits => Err(MetricError::DoesNotFit),
         }
     }
 }

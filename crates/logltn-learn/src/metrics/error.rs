@@ -27,6 +27,8 @@ pub enum MetricError {
     NoNegatives,
     /// All known numbers are equal: there is nothing to explain.
     AllEqual,
+    /// It is not measured against what is known here.
+    DoesNotFit,
 }
 
 impl fmt::Display for MetricError {
@@ -43,6 +45,7 @@ impl fmt::Display for MetricError {
             MetricError::NoPositives => f.write_str("no row is positive"),
             MetricError::NoNegatives => f.write_str("no row is negative"),
             MetricError::AllEqual => f.write_str("all known numbers are equal"),
+            MetricError::DoesNotFit => f.write_str("it is measured against something else"),
         }
     }
 }

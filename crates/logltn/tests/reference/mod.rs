@@ -1,4 +1,4 @@
-//! A dense evaluator of theories in float64, written from `LANGUAGE.md` section 2 to be obviously right.
+//! A dense evaluator of theories in float64, written from `docs/language.md` to be obviously right.
 //!
 //! Everything is done the slow way: every binding of every quantifier is visited, guards are evaluated
 //! on the full product, every number goes onto a tape of derivatives. Nothing is shared with the

@@ -1,4 +1,4 @@
-//! Connectives and aggregators, as in the table of `LANGUAGE.md` section 2.
+//! Connectives and aggregators, as in the table of `docs/language.md`.
 
 use logltn::{Aggregator, And, Implies, Not, Or, Parameters};
 
