@@ -317,6 +317,17 @@ impl Semantics {
         Ok(())
     }
 
+    /// Whether the axioms together are as true as one of them, so that the others have no gradient.
+    ///
+    /// ```
+    /// use logltn::Semantics;
+    /// assert!(Semantics::named("godel").unwrap().one_axiom_counts());
+    /// assert!(!Semantics::default().one_axiom_counts());
+    /// ```
+    pub fn one_axiom_counts(&self) -> bool {
+        self.over_axioms.laws().picks_one
+    }
+
     /// Whether the axioms' values and their combination are logs of truth degrees.
     pub fn sat_is_log(&self) -> bool {
         self.space != Space::Truth
