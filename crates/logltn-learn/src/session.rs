@@ -435,7 +435,7 @@ impl Session {
             let counts = self.axioms[*place].weight > 0.0 && axiom.groundings > 0;
             if *norm == 0.0 && counts && (!one_counts || total == 0.0) {
                 flat.push((*place, axiom.name.clone(), axiom.span));
-            } else if norms.len() > 1 && !one_counts && *norm > 100.0 * (total - norm) {
+            } else if !one_counts && total > *norm && *norm > 100.0 * (total - norm) {
                 // At first the others may be waiting, as from an undecided start.
                 self.heavy = Some(*place);
                 if heavy_before == self.heavy && self.called_heavy.insert(*place) {

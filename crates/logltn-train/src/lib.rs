@@ -50,7 +50,8 @@
 //!
 //! // The truth of each axiom with these weights, in double precision; and the metrics.
 //! let semantics = project.manifest.semantics;
-//! let (now, _) = evaluate_run(&project, &path("run"), &semantics, &Parameters::default(), false)?;
+//! let at_the_end = Parameters { alpha: 4.0, ..Parameters::default() };
+//! let (now, _) = evaluate_run(&project, &path("run"), &semantics, &at_the_end, false)?;
 //! assert!(now.sat > first.sat);
 //! # Ok::<(), Diagnostics>(())
 //! ```
