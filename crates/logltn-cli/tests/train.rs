@@ -804,6 +804,22 @@ fn a_run_is_not_evaluated_as_something_else() {
     folder.write("other.toml", same.as_bytes());
     succeeds(&folder.run(&["eval", "other.toml", "--run", "run"]));
 
+    // Columns in another order are other inputs; columns that are only called otherwise are not.
+    let points = std::fs::read_to_string(folder.path().join("points.csv")).expect("points");
+    folder.write(
+        "points.csv",
+        points.replace("a,b,c\n", "a,c,b\n").as_bytes(),
+    );
+    let run = folder.run(&["eval", "m.toml", "--run", "run"]);
+    assert_eq!(run.status, 2, "{}", run.stdout);
+    assert!(run.stderr.contains("sorts.Point.columns"), "{}", run.stderr);
+    folder.write(
+        "points.csv",
+        points.replace("a,b,c\n", "u,v,w\n").as_bytes(),
+    );
+    succeeds(&folder.run(&["eval", "m.toml", "--run", "run"]));
+    folder.write("points.csv", points.as_bytes());
+
     // A run of an older version has no record.
     let info = std::fs::read_to_string(folder.path().join("run/run.json")).expect("run.json");
     let mut info: Value = serde_json::from_str(&info).expect("JSON");

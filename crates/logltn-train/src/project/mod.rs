@@ -13,6 +13,7 @@
 //! ```
 
 mod cells;
+mod description;
 mod evaluate;
 mod evaluation_labels;
 mod features;

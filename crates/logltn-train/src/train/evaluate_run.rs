@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use logltn::{Code, Diagnostic, Diagnostics, Parameters, Semantics};
-use logltn_learn::{Evaluated, Measures, Model, State, same_model};
+use logltn_learn::{Evaluated, Measures, Model, State};
 
 use crate::project::Project;
 use crate::run_directory::RunDirectory;
@@ -53,14 +53,13 @@ pub fn evaluate_run(
 /// With each difference.
 fn compare(project: &Project, folder: &Path) -> Result<Diagnostics, Diagnostics> {
     let learnt = RunDirectory::open(folder)?.info().map(|info| info.model);
-    let used = project.sketch().description();
     match learnt {
         Ok(learnt) if !learnt.is_empty() => {
-            same_model(&learnt, &used).map_err(|errors| with_help(errors, folder))?;
+            (project.same_model(&learnt)).map_err(|errors| with_help(errors, folder))?;
             Ok(Diagnostics::new())
         }
         // Nothing is learnt here.
-        _ if used.is_empty() => Ok(Diagnostics::new()),
+        _ if project.description().is_empty() => Ok(Diagnostics::new()),
         _ => Ok(Diagnostic::warning(
             Code::RunNotDescribed,
             format!(

@@ -151,7 +151,7 @@ fn describe(trainer: &Trainer, directory: &RunDirectory, options: &RunOptions) -
         updated: now,
         status: RunStatus::Running,
         data: data_files::fingerprints(&trainer.project().manifest, directory.path()),
-        model: trainer.knowledge().description(),
+        model: trainer.project().description(),
         start: trainer.beginning().map(|beginning| StartInfo {
             run: beginning.run.display().to_string(),
             taken: beginning.begun.taken.clone(),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use logltn::Diagnostics;
-use logltn_learn::{Begun, Model, Session, same_model};
+use logltn_learn::{Begun, Model, Session};
 
 use super::evaluate_run::weights_of;
 use crate::manifest::{Manifest, Start};
@@ -48,7 +48,7 @@ pub(super) fn begin(
         })?;
     let mut warnings = Diagnostics::new();
     if let Ok(info) = RunDirectory::open(&folder).and_then(|run| run.info())
-        && let Err(others) = same_model(&info.model, &session.knowledge().description())
+        && let Err(others) = project.same_model(&info.model)
     {
         for other in others {
             warnings.push(other.into_warning());
