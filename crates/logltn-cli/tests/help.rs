@@ -252,6 +252,19 @@ fn an_index_is_not_silently_a_feature() {
 }
 
 #[test]
+fn a_column_of_text_is_not_a_feature() {
+    let folder = folder(
+        "sort Point\npredicate P(Point)\naxiom a: forall x: Point. P(x)\n",
+        "",
+    );
+    folder.write("points.csv", b"a,species\n1,cat\n2,dog\n");
+    let run = folder.run(&["check", "m.toml"]);
+    assert_eq!(run.status, 2, "{}", run.stderr);
+    let help = "choose the columns that are, `features = { file = …, columns = [";
+    assert_eq!(run.stderr.matches(help).count(), 1, "{}", run.stderr);
+}
+
+#[test]
 fn truths_are_shown_between_0_and_1() {
     let theory = "sort Point\nsort Class = 0..2\npredicate P(Point, Class)
 axiom some: forall x: Point. P(x, 0)

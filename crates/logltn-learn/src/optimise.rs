@@ -84,6 +84,17 @@ impl Optimise {
         });
     }
 
+    /// Whether something is learnt and not held.
+    pub fn moves_something(&mut self, model: &mut Model) -> bool {
+        self.cover(model);
+        let (mut blocks, mut any) = (self.blocks.iter(), false);
+        model.visit_parameters(&mut |_, values, _| {
+            let frozen = blocks.next().into_iter().flat_map(|block| &block.frozen);
+            any |= frozen.map(|range| range.len()).sum::<usize>() < values.len();
+        });
+        any
+    }
+
     /// Moves the parameters of one predicate's network twice in each step, by the same gradient.
     pub fn move_twice(&mut self, predicate: &str) {
         self.twice = Some(predicate.to_string());

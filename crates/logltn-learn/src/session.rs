@@ -436,7 +436,8 @@ impl Session {
             if *norm == 0.0 && counts && (!one_counts || total == 0.0) {
                 flat.push((*place, axiom.name.clone(), axiom.span));
             } else if !one_counts && total > *norm && *norm > 100.0 * (total - norm) {
-                // At first the others may be waiting, as from an undecided start.
+                // Where all others are flat, that is said instead. At first they may be waiting, as from an undecided
+                // start.
                 self.heavy = Some(*place);
                 if heavy_before == self.heavy && self.called_heavy.insert(*place) {
                     let warning = Diagnostic::warning(Code::DominatingGradient, format!(
@@ -460,11 +461,10 @@ impl Session {
         out
     }
 
-    /// What to say of a training in which no step had a gradient. None if there is nothing to learn.
+    /// What to say of a training in which no step had a gradient. None if there is nothing to learn, or
+    /// all of it is frozen.
     pub fn nothing_moved(&mut self) -> Option<Diagnostic> {
-        let mut any = false;
-        self.model
-            .visit_parameters(&mut |_, values, _| any |= !values.is_empty());
+        let any = self.optimise.moves_something(&mut self.model);
         let undecided = self.knowledge.has_undecided_network();
         any.then(|| flat::nothing_moved(&self.training.semantics, self.done, undecided))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use logltn::Labels;
+use logltn::{Code, Diagnostics, Labels};
 use logltn_data::{index_column, read_individuals};
 
 use super::features::{Chosen, FeatureFile, Features};
@@ -72,7 +72,11 @@ pub(super) fn read_features(report: &mut Report<'_>, keep: &BTreeSet<String>) ->
         };
         let path = manifest.resolve(&from.file);
         let chosen = Chosen::of(from);
-        let Some(fields) = report.read(from.file.span, chosen.read(&path)) else {
+        let read = chosen.read(&path).map_err(|found| {
+            let chosen = from.columns.is_some();
+            with_help(found, (!chosen).then_some(TEXT_AMONG_FEATURES))
+        });
+        let Some(fields) = report.read(from.file.span, read) else {
             continue;
         };
         // Columns that were chosen are meant.
@@ -88,4 +92,23 @@ pub(super) fn read_features(report: &mut Report<'_>, keep: &BTreeSet<String>) ->
         found.files.insert(name.clone(), file);
     }
     found
+}
+
+const TEXT_AMONG_FEATURES: &str = "features are numbers: choose the columns that are, `features = { file = …, columns = [\"a\", \
+     \"b\"] }`; a column that names the individuals is `names`, a column of classes goes into a table or `labels`";
+
+/// With this help for a column whose first cell is no number, where nothing better is known. Further down it is a slip.
+fn with_help(found: Diagnostics, help: Option<&str>) -> Diagnostics {
+    let mut out = Diagnostics::new();
+    let mut help = help.map(str::to_string);
+    for diagnostic in found {
+        let text = diagnostic.code() == Code::MalformedNumber
+            && diagnostic.help_text().is_none()
+            && diagnostic.message().contains(", row 1 (");
+        out.push(match text {
+            true => diagnostic.maybe_help(help.take()),
+            false => diagnostic,
+        });
+    }
+    out
 }
