@@ -6,6 +6,7 @@ mod document;
 mod evaluate_run;
 mod resolved;
 mod run;
+mod run_weights;
 mod start;
 mod unchanged;
 
@@ -19,6 +20,7 @@ use crate::project::Project;
 pub use classified::Classified;
 pub use evaluate_run::evaluate_run;
 pub use run::{Outcome, RunOptions, Watch, run};
+pub use run_weights::RunWeights;
 pub use start::{Beginning, check_parts};
 
 /// What may be said on a command line instead of in the manifest.
