@@ -544,7 +544,7 @@ codes! {
         "A file is there and cannot be read.",
         Error, deed("`points.csv` is a link to itself, or nobody may read it.");
     NotAFile = "not-a-file":
-        "A folder is where a file should be.",
+        "Something else is where a file should be: a folder, a pipe, a device.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "."
             "#);
@@ -875,6 +875,12 @@ codes! {
     RunExists = "run-exists":
         "The folder for a new run holds one already.",
         Error, deed("`logltn train m.toml --out run` is given a second time, without `--resume`.");
+    FolderTaken = "folder-taken":
+        "The folder for a new run holds files that are not a run's.",
+        Error, deed("`logltn train m.toml --out .` is given in the folder of the manifest.");
+    LinkInRun = "link-in-run":
+        "A link in the folder of a run leads elsewhere, where nothing is written.",
+        Error, deed("The `metrics.csv` of a run is replaced by a link to another file, and the run is resumed.");
     RunNotFound = "run-not-found":
         "A folder holds no run.",
         Error, run!("eval m.toml --run .");

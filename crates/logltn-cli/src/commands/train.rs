@@ -103,7 +103,9 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
     };
     let run_options = RunOptions {
         title,
-        command: std::env::args().collect(),
+        command: (std::env::args_os())
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
         resume: arguments.resume,
         tensorboard: arguments.tensorboard,
     };
@@ -156,7 +158,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         }
         Err(errors) => {
             console::report(&errors);
-            if directory.file("checkpoint.safetensors").exists() {
+            if let Ok(Some(_)) = directory.checkpoint() {
                 console::complain("the last checkpoint is whole: --resume goes on from there\n");
             }
             Outcome::Failed
