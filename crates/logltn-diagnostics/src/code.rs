@@ -392,7 +392,7 @@ codes! {
             axiom all: forall n: Number. even(n)
             ");
     NoClasses = "no-classes":
-        "A predicate answers for several classes at once, but has no last argument that picks one of them.",
+        "A predicate is to answer for several classes, but has no last argument that picks one of them.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
@@ -821,6 +821,30 @@ codes! {
     NotTrained = "not-trained":
         "A value is asked for that is known only after training.",
         Error, run!("eval m.toml");
+    FeaturesNotUsed = "features-not-used":
+        "Features are given for a sort of which a predicate or function says nothing.",
+        Error, run!("predict m.toml good --features Side=points.csv", "theory.ltn": b"
+            sort Point
+            sort Side
+            predicate good(Point)
+            axiom all: forall x: Point. good(x)
+            ");
+    TooManyTuples = "too-many-tuples":
+        "A predicate or function is asked about more than ten million tuples at once.",
+        Error, run!("
+            train m.toml --out run
+            predict m.toml after --run run
+            ", "theory.ltn": b"
+            sort Number = 0..9999
+            predicate after(Number, Number)
+            axiom all: forall x: Number. after(x, x)
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [predicates]
+            after = { learnable = true }
+            [train]
+            steps = 1
+            "#);
     CannotPredict = "cannot-predict":
         "A predicate cannot be evaluated on other rows than those of the axioms.",
         Error, deed("A metric is to be measured of a predicate whose numbers come from the caller's own program.");

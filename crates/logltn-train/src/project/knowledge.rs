@@ -9,7 +9,7 @@ use logltn::theory::SortId;
 use logltn_data::Values;
 use logltn_learn::{Behind, Field, Ground, KnowledgeBase, NetworkRef, Place, Vectors};
 
-use super::Project;
+use super::{Project, new_features};
 use crate::manifest::{self, Constant, Grounding, Spanned};
 
 /// The features that the sessions of a project, and of its clones, have read so far.
@@ -118,16 +118,48 @@ impl Project {
         if let Some(fields) = read.get(&sort) {
             return Ok(Arc::clone(fields));
         }
-        let fields = self.features_of(sort)?.into_iter().map(|field| {
-            let shape = field.array.shape.iter().skip(1).copied().collect();
-            match field.array.values {
-                Values::U8(bytes) => Field::new(field.name, shape, bytes),
-                _ => Field::new(field.name, shape, field.array.to_f32()),
-            }
-        });
-        let fields: Arc<[Field]> = fields.collect();
+        let fields = self.for_networks(sort, self.features_of(sort)?)?;
         read.insert(sort, Arc::clone(&fields));
         Ok(fields)
+    }
+
+    /// Takes features that have been read already.
+    pub(super) fn keep(
+        &self,
+        read: BTreeMap<String, Vec<logltn_data::Field>>,
+    ) -> Result<(), Diagnostics> {
+        for (name, fields) in read {
+            if let Some(sort) = self.theory().sort(&name) {
+                let fields = self.for_networks(sort, fields)?;
+                let mut kept = (self.fields_read.0.lock()).unwrap_or_else(PoisonError::into_inner);
+                kept.insert(sort, fields);
+            }
+        }
+        Ok(())
+    }
+
+    fn for_networks(
+        &self,
+        sort: SortId,
+        fields: Vec<logltn_data::Field>,
+    ) -> Result<Arc<[Field]>, Diagnostics> {
+        let name = &self.theory()[sort].name;
+        Ok(
+            match (self.own_features.get(name), self.features.get(name)) {
+                (Some(own), Some(file)) => {
+                    new_features::like(fields, &file.path, own, &file.chosen)?.into()
+                }
+                _ => (fields.into_iter())
+                    .map(|field| {
+                        let shape = field.array.shape.iter().skip(1).copied().collect();
+                        match field.array.values {
+                            Values::U8(bytes) => Field::new(field.name, shape, bytes),
+                            _ => Field::new(field.name, shape, field.array.to_f32()),
+                        }
+                    })
+                    .collect(),
+            },
+        )
     }
 }
 

@@ -4,8 +4,10 @@ mod classified;
 mod data_files;
 mod document;
 mod evaluate_run;
+mod predictor;
 mod resolved;
 mod run;
+mod run_weights;
 mod start;
 mod unchanged;
 
@@ -18,7 +20,9 @@ use crate::manifest::Train;
 use crate::project::Project;
 pub use classified::Classified;
 pub use evaluate_run::evaluate_run;
+pub use predictor::{MOST_TUPLES, Predictor};
 pub use run::{Outcome, RunOptions, Watch, run};
+pub use run_weights::RunWeights;
 pub use start::{Beginning, check_parts};
 
 /// What may be said on a command line instead of in the manifest.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use logltn::Diagnostics;
 use logltn_learn::{Begun, Model, Session};
 
-use super::evaluate_run::weights_of;
+use super::run_weights::weights_of;
 use crate::manifest::{Manifest, Start};
 use crate::project::Project;
 use crate::run_directory::RunDirectory;
