@@ -385,16 +385,17 @@ impl Model {
                 .iter_mut()
                 .flat_map(|u| &mut u.feeds)
                 .for_each(|f| f.clear());
-            let rows: Vec<u32> = (tuples.chunks_exact(arity.max(1)))
-                .map(|tuple| self.units[unit].feeds[feed].row(tuple))
-                .collect();
+            // As they come: nobody else asks for rows of this feed, and to look for equal ones takes longer than a
+            // small network does.
+            let asked = &mut self.units[unit].feeds[feed];
+            asked.tuples.extend_from_slice(tuples);
+            asked.rows = tuples.len() / arity.max(1);
             self.ask_among_units();
             self.run(Purpose::Looking);
             let unit = &self.units[unit];
-            for row in rows {
-                let from = (unit.feeds[feed].start + row as usize) * unit.output_width;
-                out.extend_from_slice(&unit.outputs[from..from + unit.output_width]);
-            }
+            let feed = &unit.feeds[feed];
+            let from = feed.start * unit.output_width;
+            out.extend_from_slice(&unit.outputs[from..][..feed.rows * unit.output_width]);
         }
         out
     }
