@@ -454,7 +454,7 @@ codes! {
             "#);
     LearntArgument = "learnt-argument":
         "A function that is given by data is applied to something that is learnt.",
-        Error, run!("check m.toml", "age.csv": b"age\n30\n40\n", "theory.ltn": b"
+        Error, run!("check m.toml", "age.csv": b"age\n30\n40\n50\n", "theory.ltn": b"
             sort Point
             constant new: Point
             function age(Point): Real
