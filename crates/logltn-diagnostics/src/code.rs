@@ -449,6 +449,25 @@ codes! {
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             "#);
+    LearntArgument = "learnt-argument":
+        "A function that is given by data is applied to something that is learnt.",
+        Error, run!("check m.toml", "age.csv": b"age\n30\n40\n", "theory.ltn": b"
+            sort Point
+            constant new: Point
+            function age(Point): Real
+            predicate old(Real)
+            axiom all: old(age(new))
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [constants]
+            new = { learnable = 2 }
+            [functions]
+            age = { values = "age.csv" }
+            [predicates]
+            old = { network = { mlp = [4] }, output = "sigmoid" }
+            "#);
     NotGrounded = "not-grounded":
         "Nothing says which values a predicate, a function or a constant has.",
         Error, run!("eval m.toml", "m.toml": br#"

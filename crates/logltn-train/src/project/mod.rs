@@ -18,6 +18,7 @@ mod description;
 mod evaluate;
 mod evaluation_labels;
 mod features;
+mod functions;
 mod inputs;
 mod knowledge;
 mod metrics;
@@ -183,6 +184,7 @@ impl Project {
         tables::read(&mut report, &theory, &mut data, |sort: SortId| {
             &cells[sort.index()]
         });
+        functions::read(&mut report, &theory, &mut data, &cells, known);
         params::read_constants(&mut report, &theory, &features, &mut data, known);
         let (outputs, numbers) = read_predicates(&mut report, &theory, &data, known);
         set_features(&mut report, features.values, &distances, &theory, &mut data);

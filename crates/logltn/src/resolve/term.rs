@@ -238,7 +238,7 @@ impl Resolver<'_> {
         None
     }
 
-    fn applied(
+    pub(super) fn applied(
         &mut self,
         name: &Name,
         arguments: &[Expr],
@@ -343,7 +343,7 @@ fn number_literal(expr: &Expr) -> Option<f64> {
 }
 
 /// The type of a term that was found.
-enum Found {
+pub(super) enum Found {
     Argument(ArgumentSort),
     /// A variable of an `Int` or `Real` column.
     Number(&'static str),
