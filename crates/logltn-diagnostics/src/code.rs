@@ -849,6 +849,12 @@ codes! {
     NotTrained = "not-trained":
         "A value is asked for that is known only after training.",
         Error, run!("eval m.toml");
+    TooFewRuns = "too-few-runs":
+        "There is nothing to compare a run with.",
+        Error, run!("
+            train m.toml --out run
+            compare run
+            ");
     FeaturesNotUsed = "features-not-used":
         "Features are given for a sort of which a predicate or function says nothing.",
         Error, run!("predict m.toml good --features Side=points.csv", "theory.ltn": b"

@@ -78,6 +78,13 @@ impl Project {
         Some(project)
     }
 
+    /// The same of a manifest that has been read, or made.
+    pub fn of(manifest: Manifest, out: &mut Diagnostics) -> Option<Project> {
+        let mistakes_before = out.error_count();
+        let (project, _) = Project::ground(manifest, None, mistakes_before, out)?;
+        Some(project)
+    }
+
     /// What a predicate or a function needs, and nothing else: tables, params and axioms are not read, so they may speak
     /// of other individuals. `features` names other files for sorts with features, which then have the individuals of
     /// these; their paths are seen from where the program runs.

@@ -1,7 +1,9 @@
 //! Training a manifest: a session, with a run directory that can be interrupted at any moment.
 
 mod classified;
+mod compare;
 mod data_files;
+mod declarations;
 mod document;
 mod evaluate_run;
 mod predictor;
@@ -9,6 +11,7 @@ mod resolved;
 mod run;
 mod run_weights;
 mod start;
+mod sweep;
 mod unchanged;
 
 use std::ops::{Deref, DerefMut};
@@ -20,12 +23,14 @@ use logltn_learn::{EarlyStop, Length, Model, Phase, Session, Training};
 use crate::manifest::Train;
 use crate::project::Project;
 pub use classified::Classified;
+pub use compare::{ComparedRun, Comparison, Spread};
 pub use evaluate_run::evaluate_run;
 pub use predictor::{MOST_TUPLES, Predictor};
 pub use run::{Outcome, RunOptions, Watch, run};
 pub use run_weights::RunWeights;
 pub use start::Beginning;
 use start::check_parts;
+pub use sweep::{Setting, Sweep, WatchSweep};
 
 /// What may be said on a command line instead of in the manifest.
 #[derive(Clone, Copy, Debug, Default)]
