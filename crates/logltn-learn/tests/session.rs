@@ -367,7 +367,7 @@ fn axioms_have_weights_and_parameters_that_can_change() {
                     ..own
                 },
             ),
-            "`p_forall` must be at least 1",
+            "`p_forall` must be between 1",
         ),
     ] {
         let errors = errors.expect_err("a mistake").to_string();
