@@ -102,6 +102,8 @@ pub(super) enum Piece {
     },
     /// A number.
     Number { place: usize },
+    /// The number that an individual of an integer sort is, the least of which is `first`.
+    Integer { place: usize, first: i64 },
     /// How much of the first box lies in the second: boxes are xmin, ymin, xmax, ymax.
     Containment {
         boxes: [BoxPlace; 2],
@@ -133,14 +135,14 @@ impl Piece {
     pub fn width(&self) -> usize {
         match self {
             Piece::Vector { width, .. } | Piece::Unit { width, .. } => *width,
-            Piece::Number { .. } | Piece::Containment { .. } => 1,
+            Piece::Number { .. } | Piece::Integer { .. } | Piece::Containment { .. } => 1,
         }
     }
 
     /// Whether no gradient flows back.
     pub fn stops(&self) -> bool {
         match self {
-            Piece::Number { .. } => true,
+            Piece::Number { .. } | Piece::Integer { .. } => true,
             Piece::Vector { stop, .. }
             | Piece::Containment { stop, .. }
             | Piece::Unit { stop, .. } => *stop,

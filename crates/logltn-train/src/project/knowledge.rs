@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use logltn::Diagnostics;
-use logltn::theory::SortId;
+use logltn::theory::{ArgumentSort, SortId};
 use logltn_data::Values;
 use logltn_learn::{Behind, Field, Ground, KnowledgeBase, NetworkRef, Place, Vectors};
 
@@ -65,6 +65,7 @@ impl Project {
                         initial: *initial,
                         place: Place::new(&manifest.source, *span),
                     },
+                    Grounding::ClosedForm(form) => Ground::ClosedForm(Arc::new(form.clone())),
                     _ => Ground::Host,
                 },
                 None => Ground::Host,
@@ -118,10 +119,18 @@ impl Project {
         if let Some(fields) = read.get(&sort) {
             return Ok(Arc::clone(fields));
         }
+        let closed = |predicate: &logltn::theory::Predicate| {
+            let given = self.manifest.predicates.get(&predicate.name);
+            let closed = given.is_some_and(|g| matches!(g.grounding, Grounding::ClosedForm(_)));
+            closed && predicate.arguments.contains(&ArgumentSort::Sort(sort))
+        };
+        let exact = self.theory().predicates.iter().any(closed);
         let fields = self.features_of(sort)?.into_iter().map(|field| {
             let shape = field.array.shape.iter().skip(1).copied().collect();
             match field.array.values {
                 Values::U8(bytes) => Field::new(field.name, shape, bytes),
+                // Closed forms are evaluated in double precision.
+                Values::F64(numbers) if exact => Field::new(field.name, shape, numbers),
                 _ => Field::new(field.name, shape, field.array.to_f32()),
             }
         });

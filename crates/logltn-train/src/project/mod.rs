@@ -118,14 +118,18 @@ impl Project {
         if report.out.error_count() > mistakes_before {
             return None;
         }
-        Some(Project {
+        let project = Project {
             data,
             outputs,
             numbers,
             features: features.files,
             fields_read: FieldsRead::default(),
             manifest,
-        })
+        };
+        let wrong = project.sketch().check_closed_forms();
+        let fits = !wrong.has_errors();
+        out.extend(wrong);
+        fits.then_some(project)
     }
 
     /// The theory.

@@ -337,6 +337,11 @@ impl<T: Real> Engine<T> {
         &mut self.numbers[request]
     }
 
+    /// A request together with its numbers, to be filled in before evaluating.
+    pub fn request_and_numbers_mut(&mut self, request: usize) -> (&Request, &mut [T]) {
+        (&self.requests[request], &mut self.numbers[request])
+    }
+
     /// The derivative of the loss by each number of a request, after
     /// [`Engine::evaluate_with_gradients`].
     pub fn gradient(&self, request: usize) -> &[T] {

@@ -65,6 +65,11 @@ pub fn run(arguments: &Arguments) -> Outcome {
         found.extend(errors);
     }
     found.extend(check_parts(&project));
+    if let Ok(plan) = &plan
+        && let Err(errors) = project.check_closed_forms(plan)
+    {
+        found.extend(errors);
+    }
     let plan = match plan {
         Ok(plan) if !found.has_errors() => plan,
         Ok(_) => return console::wrong_input(&found, arguments.json),
