@@ -5,6 +5,7 @@ mod human;
 mod warnings;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use logltn::{Pass, PlanOptions};
 use logltn_train::train::check_parts;
@@ -53,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         ..PlanOptions::default()
     };
     let semantics = &project.manifest.semantics;
-    let plan = project.plan_with(semantics, &options);
+    let plan = project.plan_with(semantics, &options).map(Arc::new);
     let passes = match arguments.pass.as_deref().and_then(Pass::named) {
         Some(one) => vec![one],
         None => Pass::ALL.to_vec(),
