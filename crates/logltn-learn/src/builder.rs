@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use logltn::theory::{ArgumentSort, SortId};
 use logltn::{
-    Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, Labels, Number, Output,
-    OutputKind, Semantics, Source, Theory, did_you_mean,
+    Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, FunctionData, Labels, Number,
+    Output, OutputKind, Semantics, Source, Theory, did_you_mean,
 };
 
 use crate::closed_form::ClosedForm;
@@ -33,6 +33,7 @@ pub struct Builder {
     streamed: Vec<String>,
     predicates: Vec<(String, Output, Given)>,
     functions: Vec<(String, Behind)>,
+    function_values: Vec<(String, FunctionData)>,
     networks: Vec<(String, Network)>,
     training: Training,
 }
@@ -94,6 +95,7 @@ impl Builder {
             streamed: Vec::new(),
             predicates: Vec::new(),
             functions: Vec::new(),
+            function_values: Vec::new(),
             networks: Vec::new(),
             training: Training::default(),
         }
@@ -210,6 +212,29 @@ impl Builder {
         self
     }
 
+    /// The values of a function that is given by data, one for each tuple of individuals, the last argument changing
+    /// fastest. It may also stand in guards.
+    ///
+    /// ```
+    /// use logltn::{FunctionData, Output};
+    /// use logltn_learn::Session;
+    /// let theory = "sort Person  function age(Person): Real  function boss(Person): Person  predicate rich(Person)
+    ///     axiom bosses: forall x: Person where age(boss(x)) > 50. rich(boss(x))";
+    /// let session = Session::builder(theory)
+    ///     .sort("Person", 3)
+    ///     .function_values("age", FunctionData::Reals(vec![30.0, 62.5, 41.0]))
+    ///     .function_values("boss", FunctionData::Individuals(vec![1, 1, 0]))
+    ///     .learnable("rich", 0.0, Output::sigmoid())
+    ///     .steps(1)
+    ///     .build()?;
+    /// assert_eq!(session.requests()[0].individuals(), [1]); // asked once, though two have that boss
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    pub fn function_values(mut self, function: &str, values: FunctionData) -> Builder {
+        self.function_values.push((function.into(), values));
+        self
+    }
+
     /// Hidden layers that several symbols share, see [`Behind::shared`].
     pub fn network(mut self, name: &str, network: Network) -> Builder {
         self.networks.push((name.into(), network));
@@ -322,7 +347,15 @@ impl Builder {
             hosts.extend(grounder.predicate(name, output, given));
         }
         for (name, behind) in self.functions {
+            if self.function_values.iter().any(|(given, _)| *given == name) {
+                let what = format!("function `{name}` has both a network and values");
+                grounder.wrong(Code::ConflictingKeys, what);
+            }
             grounder.function(&name, behind);
+        }
+        for (name, values) in self.function_values {
+            let set = grounder.knowledge.data.set_function(&name, values);
+            grounder.check(set);
         }
         let (knowledge, warnings) = grounder.found.into_result(grounder.knowledge)?;
         let mut session = Session::new(knowledge, self.training)?;

@@ -1,10 +1,13 @@
 //! The commands, each in a file of its own.
 
 mod check;
+mod compare;
 mod demo;
 mod eval;
 mod gradients;
+mod predict;
 mod reproduce;
+mod sweep;
 mod train;
 
 use std::path::Path;
@@ -23,6 +26,9 @@ pub enum Command {
     Check(check::Arguments),
     Train(train::Arguments),
     Eval(eval::Arguments),
+    Predict(predict::Arguments),
+    Compare(compare::Arguments),
+    Sweep(sweep::Arguments),
     Reproduce(reproduce::Arguments),
 }
 
@@ -34,6 +40,9 @@ impl Command {
             Command::Check(arguments) => check::run(&arguments),
             Command::Train(arguments) => train::run_command(&arguments),
             Command::Eval(arguments) => eval::run(&arguments),
+            Command::Predict(arguments) => predict::run(&arguments),
+            Command::Compare(arguments) => compare::run(&arguments),
+            Command::Sweep(arguments) => sweep::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),
         }
     }

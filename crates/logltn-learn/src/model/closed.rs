@@ -149,9 +149,10 @@ impl Builder<'_> {
                     tables.into_iter().flatten().map(Target::Table).collect()
                 }
                 Piece::Unit { unit, .. } => vec![Target::Unit(*unit)],
-                Piece::Number { .. } | Piece::Integer { .. } | Piece::Containment { .. } => {
-                    Vec::new()
-                }
+                Piece::Number { .. }
+                | Piece::Integer { .. }
+                | Piece::Given { .. }
+                | Piece::Containment { .. } => Vec::new(),
             };
             learns.push(!found.is_empty());
             for target in found {
@@ -385,7 +386,10 @@ impl Closed {
                         add(&mut gradients[own][to..to + by.len()], by);
                     }
                 }
-                Piece::Number { .. } | Piece::Integer { .. } | Piece::Containment { .. } => {}
+                Piece::Number { .. }
+                | Piece::Integer { .. }
+                | Piece::Given { .. }
+                | Piece::Containment { .. } => {}
             }
         }
         for (at, by) in work.by_learnt(&self.tape) {
@@ -482,7 +486,7 @@ impl Model {
                 continue;
             };
             let mut lanes = std::mem::take(&mut self.closed[closed].feeds[feed].lanes);
-            let (request, numbers) = engine.request_and_numbers_mut(index);
+            let (request, numbers) = engine.request_and_numbers(index);
             let done = self.closed_form((closed, feed), request.into(), &mut lanes, numbers);
             self.closed[closed].feeds[feed].lanes = lanes;
             done?;
@@ -497,7 +501,7 @@ impl Model {
     ) -> Result<(), Diagnostics> {
         for index in 0..self.closed_feeds.len() {
             if let Some(closed) = self.closed_feeds[index] {
-                let (request, numbers) = engine.request_and_numbers_mut(index);
+                let (request, numbers) = engine.request_and_numbers(index);
                 self.closed_form(closed, request.into(), &mut Vec::new(), numbers)?;
             }
         }
@@ -564,9 +568,8 @@ impl Model {
             if !self.closed[closed].feeds[feed].targets.is_empty() {
                 continue;
             }
-            let (request, numbers) = engine.request_and_numbers_mut(index);
-            self.numbers.clear();
-            self.numbers.extend_from_slice(request.numbers());
+            let (request, numbers) = engine.request_and_numbers(index);
+            self.set_numbers(request.numbers());
             let lanes = &mut Vec::new();
             if let Err(errors) = self.closed_form((closed, feed), request.into(), lanes, numbers) {
                 wrong.extend(errors);
@@ -747,6 +750,10 @@ impl Model {
             ArgumentShape::Number => {
                 let number = leaves.next().and_then(|n| self.numbers.get(n as usize));
                 number.map_or(String::new(), f64::to_string)
+            }
+            ArgumentShape::Row(function) => {
+                let row = leaves.next().unwrap_or(0);
+                format!("row {row} of {}", self.theory[*function].name)
             }
             ArgumentShape::Apply(function, arguments) => {
                 let name = &self.theory[*function].name;

@@ -1,5 +1,7 @@
 //! The inputs of a unit's rows, put together from vectors, boxes and the outputs of other units.
 
+use std::sync::Arc;
+
 use logltn::vector::Real;
 use rayon::prelude::*;
 
@@ -21,6 +23,8 @@ pub(super) struct Sources<'a> {
     pub learnable: &'a [Parameters],
     /// The numbers that are arguments.
     pub numbers: &'a [f64],
+    /// What functions that are given by data say, where networks read it.
+    pub given: &'a [Arc<[f32]>],
 }
 
 impl Sources<'_> {
@@ -66,6 +70,18 @@ impl Sources<'_> {
             Piece::Number { place } => out[0] = T::from_f64(self.numbers[tuple[*place] as usize]),
             Piece::Integer { place, first } => {
                 out[0] = T::from_f64((first + i64::from(tuple[*place])) as f64);
+            }
+            Piece::Given {
+                function,
+                places,
+                sizes,
+                width,
+            } => {
+                let digits = places.iter().zip(sizes);
+                let row = digits.fold(0, |row, (&p, size)| row * size + tuple[p] as usize);
+                let given = &self.given[*function][row * width..(row + 1) * width];
+                let pairs = out.iter_mut().zip(given);
+                pairs.for_each(|(out, &x)| *out = T::from_f64(f64::from(x)));
             }
             Piece::Containment { boxes, .. } => {
                 let [a, b] = boxes.map(|place| self.corners(place, tuple));

@@ -104,6 +104,14 @@ pub(super) enum Piece {
     Number { place: usize },
     /// The number that an individual of an integer sort is, the least of which is `first`.
     Integer { place: usize, first: i64 },
+    /// The numbers that a function given by data has for some of the row's individuals.
+    Given {
+        function: usize,
+        places: Vec<usize>,
+        /// How many there are of each of these individuals.
+        sizes: Vec<usize>,
+        width: usize,
+    },
     /// How much of the first box lies in the second: boxes are xmin, ymin, xmax, ymax.
     Containment {
         boxes: [BoxPlace; 2],
@@ -134,7 +142,9 @@ pub(super) struct BoxPlace {
 impl Piece {
     pub fn width(&self) -> usize {
         match self {
-            Piece::Vector { width, .. } | Piece::Unit { width, .. } => *width,
+            Piece::Vector { width, .. }
+            | Piece::Unit { width, .. }
+            | Piece::Given { width, .. } => *width,
             Piece::Number { .. } | Piece::Integer { .. } | Piece::Containment { .. } => 1,
         }
     }
@@ -142,7 +152,7 @@ impl Piece {
     /// Whether no gradient flows back.
     pub fn stops(&self) -> bool {
         match self {
-            Piece::Number { .. } | Piece::Integer { .. } => true,
+            Piece::Number { .. } | Piece::Integer { .. } | Piece::Given { .. } => true,
             Piece::Vector { stop, .. }
             | Piece::Containment { stop, .. }
             | Piece::Unit { stop, .. } => *stop,

@@ -1,7 +1,5 @@
 //! The truth of a theory whose predicates are given by numbers, in double precision.
 
-use std::sync::Arc;
-
 use logltn::theory::{ArgumentSort, Formula, FormulaKind, PredicateId, Term, TermKind};
 use logltn::{
     ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlanOptions, Request,
@@ -11,7 +9,7 @@ use logltn_learn::{Evaluated, Model, set_axioms};
 use rustc_hash::FxHashSet;
 
 use super::{NumberTable, Project};
-use crate::manifest::Grounding;
+use crate::manifest::{self, Grounding};
 
 const BY_NUMBERS: &str = "give it by numbers: `logits`, `truth` or `log_truth`";
 
@@ -122,27 +120,6 @@ impl Project {
         Evaluated::of(&mut engine, parameters, gradients.then_some(numbers))
     }
 
-    /// Whether closed forms of data give numbers that can be, wherever a plan asks for them.
-    ///
-    /// # Errors
-    /// With a binding where they do not.
-    pub fn check_closed_forms(&self, plan: &Arc<Plan>) -> Result<(), Diagnostics> {
-        let mut predicates = (0..self.theory().predicates.len()).map(|i| PredicateId(i as u32));
-        if !predicates.any(|id| self.is_closed_form_of_data(id)) {
-            return Ok(());
-        }
-        let knowledge = self.knowledge()?;
-        let mut engine = Engine::<f64>::new(Arc::clone(plan));
-        // If the networks cannot be built, that is said elsewhere.
-        let Ok(mut model) = Model::new(&knowledge, 0) else {
-            return Ok(());
-        };
-        match model.attach(&knowledge, &engine) {
-            Ok(()) => model.check_closed_forms(&mut engine),
-            Err(_) => Ok(()),
-        }
-    }
-
     /// For each request of the engine, where its numbers are; `None` for a closed form.
     fn answers(&self, engine: &Engine<f64>) -> Result<Vec<Option<Answer<'_>>>, Diagnostics> {
         let mut answers = Vec::new();
@@ -196,12 +173,6 @@ impl Project {
 
     /// Whether a predicate is a closed form that learns nothing itself and reads no vectors that are learnt.
     pub(super) fn is_known_closed_form(&self, predicate: PredicateId) -> bool {
-        let given = (self.manifest.predicates).get(&self.theory()[predicate].name);
-        given.is_some_and(|given| !given.learns()) && self.is_closed_form_of_data(predicate)
-    }
-
-    /// Whether a predicate is a closed form that reads no vectors that are learnt.
-    fn is_closed_form_of_data(&self, predicate: PredicateId) -> bool {
         let declared = &self.theory()[predicate];
         let learnt = |argument: &ArgumentSort| match argument {
             ArgumentSort::Sort(sort) => {
@@ -211,8 +182,10 @@ impl Project {
             ArgumentSort::Vector(_) => false,
         };
         let given = self.manifest.predicates.get(&declared.name);
-        given.is_some_and(|given| matches!(given.grounding, Grounding::ClosedForm(_)))
-            && !declared.arguments.iter().any(learnt)
+        let closed = |p: &manifest::Predicate| {
+            matches!(p.grounding, Grounding::ClosedForm(_)) && !p.learns()
+        };
+        given.is_some_and(|given| closed(given)) && !declared.arguments.iter().any(learnt)
     }
 
     /// A function with a network that an argument is a value of.

@@ -2,7 +2,6 @@
 
 use logltn::theory::{ArgumentSort, Predicate};
 use logltn::{Code, Diagnostic, Diagnostics, OutputKind, Plan};
-use logltn_learn::Model;
 use logltn_train::manifest::Grounding;
 use logltn_train::project::Project;
 
@@ -59,15 +58,6 @@ fn cannot_give_in(project: &Project, predicate: &Predicate) -> bool {
         ArgumentSort::Vector(_) => false,
     };
     (form.learnt().is_empty() || frozen(&predicate.name)) && !predicate.arguments.iter().any(learnt)
-}
-
-/// Warns of networks that cannot be built. Not an error, since theory, data and plan can be looked at without them, but
-/// better known now than when training begins.
-pub fn networks(project: &Project, found: &mut Diagnostics) {
-    let problems = Model::new(&project.sketch(), 0).err();
-    for error in problems.into_iter().flatten() {
-        found.push(error.into_warning().note("`logltn train` refuses this"));
-    }
 }
 
 /// Warns of axioms, and families with members, of which no grounding is left.
