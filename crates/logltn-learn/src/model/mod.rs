@@ -13,6 +13,7 @@ mod unit;
 mod vectors;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId};
 use logltn::vector::Real;
@@ -45,14 +46,14 @@ enum Behind {
 
 /// The networks and learnable vectors behind a theory.
 pub struct Model {
-    units: Vec<Unit>,
+    pub(crate) units: Vec<Unit>,
     vectors: Vec<SortVectors>,
     learnable: Vec<Parameters>,
     behind: Vec<Behind>,
     /// The names of the predicates.
     predicates: Vec<String>,
     /// For each request of the current engine: unit and feed.
-    feeds: Vec<Option<(usize, usize)>>,
+    pub(crate) feeds: Vec<Option<(usize, usize)>>,
     /// Units so that each comes after those it reads.
     order: Vec<usize>,
     /// The units of symbols, and the shared hidden layers by name.
@@ -140,6 +141,13 @@ impl Model {
     /// Puts a network of the caller's own behind a predicate.
     pub fn ground(&mut self, predicate: PredicateId, grounding: Box<dyn Grounding>) {
         self.behind[predicate.index()] = Behind::Grounding(grounding);
+    }
+
+    /// Networks stop soon after this flag is set, with whatever they have.
+    pub(crate) fn set_stop(&mut self, flag: &Arc<AtomicBool>) {
+        for unit in &mut self.units {
+            unit.network.set_stop(Arc::clone(flag));
+        }
     }
 
     /// Prepares for the requests of an engine: every shape of arguments gets its feed. Must be called
