@@ -84,10 +84,8 @@ impl KnowledgeBase {
             }
         }
         for (constant, width) in theory.constants.iter().zip(&self.learnable_constants) {
-            if let Some(width) = width {
-                let key = format!("constants.{}.learnable", constant.name);
-                out.insert(key, width.to_string());
-            }
+            let width = width.map_or("no".to_string(), |width| width.to_string());
+            out.insert(format!("constants.{}.learnable", constant.name), width);
         }
         out
     }
@@ -155,6 +153,9 @@ fn describe_network(
         false => layers.join(", "),
     };
     out.insert(format!("{key}.layers"), layers);
+    if network.undecided {
+        out.insert(format!("{key}.undecided"), "true".to_string());
+    }
     let inputs = match &network.inputs {
         Some(inputs) => {
             let inputs = inputs.iter().map(|input| by_place(&input.text, args));

@@ -138,6 +138,7 @@ mod session;
 mod state;
 mod stream;
 mod training;
+mod work;
 
 pub use axioms::{AxiomSettings, set_axioms};
 pub use builder::{Builder, Constant, Param};
@@ -163,3 +164,4 @@ pub use schedule::{By, Curve, Moment, Schedule, Schedules};
 pub use session::{Session, Step};
 pub use state::{NamedTensor, State};
 pub use training::{EarlyStop, Length, Optimizer, Phase, Training};
+pub use work::{StepWork, duration};

@@ -1,7 +1,13 @@
 //! What a session does in memory: mistakes at once, the same bits after a restart and on any number of threads,
 //! answers, code behind predicates, and what may change between steps.
 
-use logltn::{AxiomParameters, ColumnData, Diagnostics, FunctionData, Output, Parameters, Request};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use logltn::{
+    AxiomParameters, Code, ColumnData, Diagnostics, FunctionData, Output, Parameters, Request,
+};
 use logltn_learn::{
     AxiomSettings, Behind, Builder, Constant, Grounding, Individuals, Known, Length, Metric,
     MetricKind, Network, Optimizer, Param, Phase, Schedule, Session,
@@ -95,6 +101,30 @@ fn a_restored_session_goes_on_with_the_same_bits() {
 }
 
 /// Axioms with schedules and weights of their own, stepwise schedules, and parts that do not move.
+/// Whether and when a step is stopped makes no difference to what comes of it later.
+#[test]
+fn a_step_that_was_stopped_has_not_happened() {
+    let expected = losses(&mut built(everything()));
+    let mut session = built(everything());
+    session
+        .step_work(Duration::from_millis(10))
+        .expect("a measure");
+    let stop = Arc::new(AtomicBool::new(false));
+    session.set_stop(Arc::clone(&stop));
+    let mut found = Vec::new();
+    while !session.is_done() {
+        stop.store(true, Ordering::Relaxed);
+        let stopped = session.step().expect_err("it was asked to stop");
+        assert!(
+            stopped.iter().all(|e| e.code() == Code::Interrupted),
+            "{stopped}"
+        );
+        stop.store(false, Ordering::Relaxed);
+        found.push(session.step().expect("a step").loss.to_bits());
+    }
+    assert_eq!(found, expected);
+}
+
 fn settings(builder: Builder) -> Builder {
     let own = |weight, alpha| AxiomSettings {
         weight,

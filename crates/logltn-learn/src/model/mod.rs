@@ -14,6 +14,7 @@ mod unit;
 mod vectors;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId};
 use logltn::vector::Real;
@@ -49,14 +50,14 @@ enum Behind {
 
 /// The networks and learnable vectors behind a theory.
 pub struct Model {
-    units: Vec<Unit>,
+    pub(crate) units: Vec<Unit>,
     vectors: Vec<SortVectors>,
     learnable: Vec<Parameters>,
     closed: Vec<Closed>,
     behind: Vec<Behind>,
     theory: Arc<Theory>,
     /// For each request of the current engine: unit and feed.
-    feeds: Vec<Option<(usize, usize)>>,
+    pub(crate) feeds: Vec<Option<(usize, usize)>>,
     /// Likewise: closed form and feed.
     closed_feeds: Vec<Option<(usize, usize)>>,
     /// Units so that each comes after those it reads.
@@ -150,6 +151,13 @@ impl Model {
     /// Puts a network of the caller's own behind a predicate.
     pub fn ground(&mut self, predicate: PredicateId, grounding: Box<dyn Grounding>) {
         self.behind[predicate.index()] = Behind::Grounding(grounding);
+    }
+
+    /// Networks stop soon after this flag is set, with whatever they have.
+    pub(crate) fn set_stop(&mut self, flag: &Arc<AtomicBool>) {
+        for unit in &mut self.units {
+            unit.network.set_stop(Arc::clone(flag));
+        }
     }
 
     /// Prepares for the requests of an engine: every shape of arguments gets its feed. Must be called

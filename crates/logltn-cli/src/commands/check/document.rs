@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use logltn::theory::{ColumnSort, SortId, SortKind, TableId};
 use logltn::{Diagnostics, Number, Output, OutputKind, Pass, Plan};
-use logltn_learn::ClosedForm;
+use logltn_learn::{ClosedForm, StepWork};
 use logltn_train::manifest::{Constant, Grounding};
 use logltn_train::project::Project;
 use serde::Serialize;
@@ -25,6 +25,7 @@ pub struct Document<'a> {
     predicates: Vec<Predicate<'a>>,
     axioms: Vec<Axiom<'a>>,
     memory_bytes: usize,
+    step: Step,
     /// With `--plan`.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<String>,
@@ -32,6 +33,14 @@ pub struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     passes: Option<Vec<PassInfo<'a>>>,
     warnings: Vec<Message<'a>>,
+}
+
+/// What a step of training takes, about.
+#[derive(Serialize)]
+struct Step {
+    groundings: u128,
+    seconds: f64,
+    network_bytes: u128,
 }
 
 #[derive(Serialize)]
@@ -135,6 +144,7 @@ pub fn document<'a>(
     project: &'a Project,
     plan: &'a Plan,
     passes: Option<&[Pass]>,
+    work: &StepWork,
     found: &'a Diagnostics,
 ) -> Document<'a> {
     let theory = project.theory();
@@ -150,6 +160,11 @@ pub fn document<'a>(
         predicates: predicates(project),
         axioms: axioms(project, plan),
         memory_bytes: plan.memory_bytes(),
+        step: Step {
+            groundings: work.groundings,
+            seconds: work.seconds,
+            network_bytes: work.network_bytes,
+        },
         plan: passes.map(|_| plan.to_string()),
         passes: passes.map(|all| all.iter().map(|pass| pass_info(plan, *pass)).collect()),
         warnings: messages(found),

@@ -2,7 +2,7 @@
 
 use logltn::theory::{Axiom, ParamId, SortId, SortKind, TableId};
 use logltn::{Pass, Plan, PlannedAxiom};
-use logltn_learn::ClosedForm;
+use logltn_learn::{ClosedForm, StepWork, duration};
 use logltn_train::manifest::{
     Constant, Grounding, Individuals, Layer, Network, NetworkBody, Param,
 };
@@ -12,7 +12,7 @@ use super::document::output_name;
 use crate::text::{Align, bytes, counted, percent, real, table, thousands};
 
 /// The head, the axioms, and with `passes` the plan, or what one of them made of the axioms.
-pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>) -> String {
+pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>, work: &StepWork) -> String {
     if let Some([pass]) = passes {
         return format!("after pass {pass}\n{}", plan.show_pass(*pass));
     }
@@ -26,6 +26,19 @@ pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>) -> String {
         counted(plan.axioms().len(), "axiom"),
         counted(sum(plan.axioms(), |a| a.groundings), "grounding"),
         bytes(plan.memory_bytes())
+    );
+    // Shorter times say nothing that matters, and differ from call to call.
+    let time = match work.seconds < 0.1 {
+        true => "less than 0.1 seconds".to_string(),
+        false => format!("about {}", duration(work.seconds)),
+    };
+    let networks = match usize::try_from(work.network_bytes).unwrap_or(usize::MAX) {
+        0 => String::new(),
+        kept => format!(", about {} for networks", bytes(kept)),
+    };
+    out += &format!(
+        "a step: {}, {time}{networks}\n",
+        counted(work.groundings, "grounding")
     );
     out
 }
