@@ -3,6 +3,7 @@
 mod check;
 mod demo;
 mod eval;
+mod example;
 mod gradients;
 mod reproduce;
 mod train;
@@ -23,6 +24,7 @@ pub enum Command {
     Check(check::Arguments),
     Train(train::Arguments),
     Eval(eval::Arguments),
+    Example(example::Arguments),
     Reproduce(reproduce::Arguments),
 }
 
@@ -34,6 +36,7 @@ impl Command {
             Command::Check(arguments) => check::run(&arguments),
             Command::Train(arguments) => train::run_command(&arguments),
             Command::Eval(arguments) => eval::run(&arguments),
+            Command::Example(arguments) => example::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),
         }
     }
