@@ -67,6 +67,7 @@
 
 mod data;
 mod engine;
+mod function;
 mod guard;
 mod nnf;
 mod number;
@@ -98,6 +99,7 @@ pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 #[doc(hidden)]
 pub use engine::Fusing;
 pub use engine::{AxiomValue, Engine, Evaluation, Request};
+pub use function::FunctionData;
 pub use guard::Neighbours;
 pub use logltn_diagnostics::{
     Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, nearest,

@@ -1,11 +1,14 @@
 //! The commands, each in a file of its own.
 
 mod check;
+mod compare;
 mod demo;
 mod eval;
 mod example;
 mod gradients;
+mod predict;
 mod reproduce;
+mod sweep;
 mod train;
 
 use std::path::Path;
@@ -25,6 +28,9 @@ pub enum Command {
     Train(train::Arguments),
     Eval(eval::Arguments),
     Example(example::Arguments),
+    Predict(predict::Arguments),
+    Compare(compare::Arguments),
+    Sweep(sweep::Arguments),
     Reproduce(reproduce::Arguments),
 }
 
@@ -37,6 +43,9 @@ impl Command {
             Command::Train(arguments) => train::run_command(&arguments),
             Command::Eval(arguments) => eval::run(&arguments),
             Command::Example(arguments) => example::run(&arguments),
+            Command::Predict(arguments) => predict::run(&arguments),
+            Command::Compare(arguments) => compare::run(&arguments),
+            Command::Sweep(arguments) => sweep::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),
         }
     }
