@@ -28,6 +28,14 @@ impl KnowledgeBase {
                 let of = sorts.collect::<Vec<_>>().join(" × ");
                 out.insert(format!("{key}.learnable"), of);
             }
+            if let Ground::ClosedForm(form) = ground {
+                let arity = predicate.arguments.len();
+                let learns = !form.learnt().is_empty();
+                // Weights of anything else mean the same under another form.
+                if learns || predicate.arguments.iter().any(|a| self.is_learnt(*a)) {
+                    out.insert(format!("{key}.closed_form"), form.canonical(arity));
+                }
+            }
             let (Ground::Network(_) | Ground::Learnable { .. }) = ground else {
                 continue;
             };
@@ -82,6 +90,17 @@ impl KnowledgeBase {
             }
         }
         out
+    }
+
+    /// Whether individuals that can be this argument are vectors that are learnt.
+    fn is_learnt(&self, argument: ArgumentSort) -> bool {
+        let ArgumentSort::Sort(sort) = argument else {
+            return false;
+        };
+        let constants = self.theory().constants.iter();
+        let mut constants = constants.zip(&self.learnable_constants);
+        self.vectors[sort.index()].learnable.is_some()
+            || constants.any(|(constant, width)| constant.sort == sort && width.is_some())
     }
 
     fn describe_behind(&self, key: &str, behind: &Behind, out: &mut BTreeMap<String, String>) {
@@ -147,7 +166,7 @@ fn describe_network(
 }
 
 /// An input with its arguments by their places, `#1.position`: what they are called makes no difference.
-fn by_place(text: &str, args: &[String]) -> String {
+pub(crate) fn by_place(text: &str, args: &[String]) -> String {
     let part_of_a_name = |c: char| c.is_alphanumeric() || c == '_';
     let mut out = String::new();
     let mut rest = text;

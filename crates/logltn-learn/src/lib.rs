@@ -112,6 +112,7 @@
 mod axioms;
 mod batches;
 mod builder;
+mod closed_form;
 mod description;
 mod distances;
 mod evaluate;
@@ -140,6 +141,7 @@ mod training;
 
 pub use axioms::{AxiomSettings, set_axioms};
 pub use builder::{Builder, Constant, Param};
+pub use closed_form::{ClosedForm, Learnt, Mistake};
 pub use description::same_model;
 pub use distances::{Distance, distances};
 pub use evaluate::Evaluated;

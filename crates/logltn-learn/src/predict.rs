@@ -1,7 +1,9 @@
 //! What a predicate or a function says of individuals: truth degrees, classes, values.
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
-use logltn::{Code, Diagnostic, Diagnostics, Output, OutputKind, Theory, did_you_mean};
+use logltn::{
+    Code, Diagnostic, Diagnostics, FunctionData, Output, OutputKind, Theory, did_you_mean,
+};
 
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::measure::largest;
@@ -112,7 +114,18 @@ impl Asked {
         };
         let behind = match symbol {
             Symbol::Predicate(id, _) => !matches!(knowledge.predicates[id.index()], Ground::Host),
-            Symbol::Function(id) => knowledge.functions[id.index()].is_some(),
+            Symbol::Function(id) => {
+                let given = knowledge.data.function(id);
+                if let Some(FunctionData::Individuals(_)) = given.map(AsRef::as_ref) {
+                    let what = format!(
+                        "`{name}` is given by data, and what it says are individuals, not numbers"
+                    );
+                    return Err(Diagnostic::error(Code::CannotPredict, what)
+                        .help("they stand in the file of its `values`")
+                        .into());
+                }
+                given.is_some() || knowledge.functions[id.index()].is_some()
+            }
         };
         if !behind {
             let what = format!("`{name}` cannot be asked: the manifest puts nothing behind it");
@@ -190,6 +203,7 @@ impl Asked {
     pub fn prepare(&self, knowledge: &KnowledgeBase, model: &mut Model) -> Result<(), Diagnostics> {
         match self.symbol {
             Symbol::Predicate(..) => Ok(()),
+            Symbol::Function(id) if knowledge.data.function(id).is_some() => Ok(()),
             Symbol::Function(id) => model.prepare_function(knowledge, id).map(drop),
         }
     }
@@ -223,6 +237,12 @@ impl Asked {
                     numbers.into_iter().map(f64::from).collect()
                 }
             },
+            Symbol::Function(id) if knowledge.data.function(id).is_some() => {
+                let rows = (0..count).map(|row| &rows[row * arity..(row + 1) * arity]);
+                rows.flat_map(|row| knowledge.data.function_numbers(id, row))
+                    .copied()
+                    .collect()
+            }
             Symbol::Function(id) => {
                 let values = model.values(knowledge, id, rows, arity)?;
                 values.into_iter().map(f64::from).collect()

@@ -144,8 +144,9 @@ impl Session {
         }
         // Shapes that only a later phase asks for, or an evaluation, get their networks now: the parameters never
         // change.
-        for phase in &phases {
+        for phase in &mut phases {
             model.attach(&knowledge, &phase.engine)?;
+            model.check_closed_forms(&mut phase.engine)?;
         }
         if training.phases.iter().all(|phase| phase.axioms.is_some()) {
             model.attach(&knowledge, &Engine::<f32>::new(Arc::clone(&whole)))?;
@@ -347,8 +348,8 @@ impl Session {
         phase.engine.set_batches(batches)?;
         let changed = moved || !self.batches.is_empty();
         self.model.set_step(self.done);
-        self.model.forward(&mut phase.engine, changed)?;
         let step = self.done + 1;
+        (self.model.forward(&mut phase.engine, changed)).map_err(|errors| at_step(errors, step))?;
         let value = (phase.engine.evaluate_with_gradients(&parameters))
             .map_err(|errors| at_step(errors, step))?;
         let mut axioms = vec![f64::NAN; self.axioms.len()];
@@ -539,7 +540,10 @@ impl Session {
         self.model.evaluate(&mut engine)?;
         let numbers = self.knowledge.predicates.iter().map(|ground| match ground {
             Ground::Numbers(numbers) => Some(&**numbers),
-            Ground::Network(_) | Ground::Learnable { .. } | Ground::Host => None,
+            Ground::Network(_)
+            | Ground::Learnable { .. }
+            | Ground::ClosedForm(_)
+            | Ground::Host => None,
         });
         Evaluated::of(&mut engine, parameters, Some(numbers))
     }

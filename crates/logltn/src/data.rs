@@ -146,6 +146,11 @@ impl Data {
         &self.theory
     }
 
+    /// The theory, for those who keep it.
+    pub fn shared_theory(&self) -> Arc<Theory> {
+        Arc::clone(&self.theory)
+    }
+
     /// Sets the number of individuals of a data sort.
     pub fn set_size(&mut self, sort: &str, size: usize) -> Result<(), Diagnostics> {
         let id = self.data_sort(sort)?;
@@ -335,12 +340,12 @@ impl Data {
     }
 
     /// Whether the rows of a table come with each call.
-    pub(crate) fn streams_table(&self, table: TableId) -> bool {
+    pub fn streams_table(&self, table: TableId) -> bool {
         self.streamed[table.index()]
     }
 
     /// Whether the size of a sort comes with each call.
-    pub(crate) fn streams_sort(&self, sort: SortId) -> bool {
+    pub fn streams_sort(&self, sort: SortId) -> bool {
         self.sorts[sort.index()].streamed
     }
 
@@ -566,11 +571,16 @@ impl Data {
     }
 
     /// [`Data::size`] and the learnable constants, which are numbered after the individuals.
-    pub(crate) fn extent(&self, sort: SortId) -> usize {
+    pub fn extent(&self, sort: SortId) -> usize {
         let learnable = (self.theory.constants.iter().zip(&self.constants))
             .filter(|(c, d)| c.sort == sort && **d == Some(ConstantData::Learnable))
             .count();
         self.size(sort) + learnable
+    }
+
+    /// Which individual a constant is, if set.
+    pub fn constant(&self, constant: ConstantId) -> Option<ConstantData> {
+        self.constants[constant.index()]
     }
 
     /// The index of a constant in its sort: a row, or, if it is learnable, one after the last.

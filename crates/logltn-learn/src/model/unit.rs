@@ -102,6 +102,8 @@ pub(super) enum Piece {
     },
     /// A number.
     Number { place: usize },
+    /// The number that an individual of an integer sort is, the least of which is `first`.
+    Integer { place: usize, first: i64 },
     /// The numbers that a function given by data has for some of the row's individuals.
     Given {
         function: usize,
@@ -143,14 +145,14 @@ impl Piece {
             Piece::Vector { width, .. }
             | Piece::Unit { width, .. }
             | Piece::Given { width, .. } => *width,
-            Piece::Number { .. } | Piece::Containment { .. } => 1,
+            Piece::Number { .. } | Piece::Integer { .. } | Piece::Containment { .. } => 1,
         }
     }
 
     /// Whether no gradient flows back.
     pub fn stops(&self) -> bool {
         match self {
-            Piece::Number { .. } | Piece::Given { .. } => true,
+            Piece::Number { .. } | Piece::Integer { .. } | Piece::Given { .. } => true,
             Piece::Vector { stop, .. }
             | Piece::Containment { stop, .. }
             | Piece::Unit { stop, .. } => *stop,

@@ -1,7 +1,10 @@
 //! What `check --json` prints.
 
+use std::collections::BTreeMap;
+
 use logltn::theory::{ColumnSort, SortId, SortKind, TableId};
 use logltn::{Diagnostics, Number, Output, OutputKind, Pass, Plan};
+use logltn_learn::ClosedForm;
 use logltn_train::manifest::{Constant, Grounding};
 use logltn_train::project::Project;
 use serde::Serialize;
@@ -105,6 +108,11 @@ struct Predicate<'a> {
     grounding: &'static str,
     output: &'static str,
     per_class: bool,
+    /// Its closed form, and what that learns with its first values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closed_form: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    learn: Option<BTreeMap<&'a str, &'a [f64]>>,
 }
 
 #[derive(Serialize)]
@@ -281,8 +289,22 @@ fn predicates(project: &Project) -> Vec<Predicate<'_>> {
             grounding: grounding_name(project, &predicate.name),
             output: output_name(*output),
             per_class: output.per_class,
+            closed_form: closed_form(project, &predicate.name).map(ClosedForm::text),
+            learn: closed_form(project, &predicate.name).map(|form| {
+                let learnt = form.learnt().iter();
+                learnt
+                    .map(|(name, first)| (name.as_str(), &first[..]))
+                    .collect()
+            }),
         })
         .collect()
+}
+
+fn closed_form<'p>(project: &'p Project, predicate: &str) -> Option<&'p ClosedForm> {
+    match &project.manifest.predicates.get(predicate)?.grounding {
+        Grounding::ClosedForm(form) => Some(form),
+        _ => None,
+    }
 }
 
 /// What stands behind a predicate, as the manifest calls it.
@@ -291,6 +313,7 @@ pub fn grounding_name(project: &Project, predicate: &str) -> &'static str {
     match given.map(|g| &g.grounding) {
         Some(Grounding::Network { .. }) => "network",
         Some(Grounding::Learnable { .. }) => "learnable",
+        Some(Grounding::ClosedForm(_)) => "closed_form",
         Some(Grounding::Logits { .. }) => "logits",
         Some(Grounding::Truth(_)) => "truth",
         Some(Grounding::LogTruth(_)) => "log_truth",

@@ -2,6 +2,7 @@
 
 use logltn::theory::{Axiom, ParamId, SortId, SortKind, TableId};
 use logltn::{Pass, Plan, PlannedAxiom};
+use logltn_learn::ClosedForm;
 use logltn_train::manifest::{
     Constant, Grounding, Individuals, Layer, Network, NetworkBody, Param,
 };
@@ -240,6 +241,7 @@ fn predicates(project: &Project) -> Vec<Vec<String>> {
                 Some(Grounding::Learnable { initial, .. }) => {
                     format!("{kind} of learnable logits, {initial} at first")
                 }
+                Some(Grounding::ClosedForm(form)) => closed_form(form),
                 Some(Grounding::Logits { file, .. }) => {
                     format!("{kind} of the logits in {}", file.display())
                 }
@@ -257,6 +259,20 @@ fn predicates(project: &Project) -> Vec<Vec<String>> {
             vec![head, what]
         })
         .collect()
+}
+
+/// `log truth -rate * dist(u, v), learning rate (0.05 at first)`.
+fn closed_form(form: &ClosedForm) -> String {
+    let learnt = form.learnt().iter().map(|(name, first)| match &first[..] {
+        [number] => format!("{name} ({number} at first)"),
+        vector => format!("{name} ({} numbers)", vector.len()),
+    });
+    let learnt: Vec<String> = learnt.collect();
+    let what = format!("{} {}", form.key().replace('_', " "), form.text());
+    match learnt.is_empty() {
+        true => what,
+        false => format!("{what}, learning {}", learnt.join(", ")),
+    }
 }
 
 fn describe(network: &Network) -> String {
