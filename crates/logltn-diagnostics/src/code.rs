@@ -948,6 +948,9 @@ codes! {
     UnknownConfiguration = "unknown-configuration":
         "An experiment has no configuration of that name.",
         Error, run!("reproduce clustering --configs logltn-sun");
+    UnknownExample = "unknown-example":
+        "There is no example of that name.",
+        Error, run!("example smoke");
     FlagDoesNotApply = "flag-does-not-apply":
         "A flag is given that means nothing here.",
         Error, run!("reproduce pascal-part --noise 1 --data .",

@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod demo;
 mod eval;
+mod example;
 mod gradients;
 mod predict;
 mod reproduce;
@@ -26,6 +27,7 @@ pub enum Command {
     Check(check::Arguments),
     Train(train::Arguments),
     Eval(eval::Arguments),
+    Example(example::Arguments),
     Predict(predict::Arguments),
     Compare(compare::Arguments),
     Sweep(sweep::Arguments),
@@ -40,6 +42,7 @@ impl Command {
             Command::Check(arguments) => check::run(&arguments),
             Command::Train(arguments) => train::run_command(&arguments),
             Command::Eval(arguments) => eval::run(&arguments),
+            Command::Example(arguments) => example::run(&arguments),
             Command::Predict(arguments) => predict::run(&arguments),
             Command::Compare(arguments) => compare::run(&arguments),
             Command::Sweep(arguments) => sweep::run(&arguments),

@@ -51,6 +51,9 @@ pub struct Arguments {
     /// Write TensorBoard event files to DIR/tensorboard as well
     #[arg(long)]
     tensorboard: bool,
+    /// Whether another command asked for it, which `--resume` does not go with.
+    #[arg(skip)]
+    prepared: bool,
 }
 
 /// How long a step may be measured before the first one.
@@ -137,8 +140,16 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
             }
         },
         Ok(RunOutcome::Interrupted { done }) => {
+            let go_on = match arguments.prepared {
+                false => "the same command and --resume".to_string(),
+                true => format!(
+                    "`logltn train {} --out {} --resume`",
+                    arguments.manifest.display(),
+                    arguments.out.display()
+                ),
+            };
             console::complain(&format!(
-                "stopped after step {done} of {}; go on with the same command and --resume\n",
+                "stopped after step {done} of {}; go on with {go_on}\n",
                 trainer.total()
             ));
             Outcome::Failed
@@ -396,5 +407,6 @@ pub fn prepared(manifest: PathBuf, out: PathBuf) -> Arguments {
         threads: None,
         resume: false,
         tensorboard: false,
+        prepared: true,
     }
 }
