@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod demo;
+mod entails;
 mod eval;
 mod gradients;
 mod predict;
@@ -27,6 +28,7 @@ pub enum Command {
     Train(train::Arguments),
     Eval(eval::Arguments),
     Predict(predict::Arguments),
+    Entails(entails::Arguments),
     Compare(compare::Arguments),
     Sweep(sweep::Arguments),
     Reproduce(reproduce::Arguments),
@@ -41,6 +43,7 @@ impl Command {
             Command::Train(arguments) => train::run_command(&arguments),
             Command::Eval(arguments) => eval::run(&arguments),
             Command::Predict(arguments) => predict::run(&arguments),
+            Command::Entails(arguments) => entails::run(&arguments),
             Command::Compare(arguments) => compare::run(&arguments),
             Command::Sweep(arguments) => sweep::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),
