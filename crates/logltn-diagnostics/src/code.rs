@@ -121,6 +121,9 @@ codes! {
     MalformedNumber = "malformed-number":
         "A number is wanted, and what is written is none.",
         Error, theory("sort Digit = 0..9th\n");
+    MalformedLabel = "malformed-label":
+        "A label in quotes is empty, is not closed on its line, or has a character that it cannot have.",
+        Error, theory("sort Colour = {\"dark red, blue}\n");
     NumberTooLarge = "number-too-large":
         "A number is too large to be computed with.",
         Error, theory("sort Digit = 0..99999999999999999999\n");
@@ -828,6 +831,12 @@ codes! {
     TrainingDiverged = "training-diverged":
         "The loss, a truth, a gradient or what a network says is no longer a finite number.",
         Error, deed("Training with `learning_rate = 1e30`.");
+    Interrupted = "interrupted":
+        "An evaluation was asked to stop before its end.",
+        Error, deed("Setting the flag of `Engine::set_stop`.");
+    SlowStep = "slow-step":
+        "A step of a training goes through so many groundings that it takes a minute or more.",
+        Warning, deed("Training `forall x, y, z, w: Thing. near(x, y) and near(z, w) -> near(x, w)` with 1,000 things.");
     VanishingGradient = "vanishing-gradient":
         "The gradient of an axiom stays zero, so it teaches nothing.",
         Warning, deed("Training `sure(x) or good(x)` in the semantics `lukasiewicz`, where `sure` is 1 everywhere.");

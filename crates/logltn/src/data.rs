@@ -349,12 +349,12 @@ impl Data {
     }
 
     /// Whether the rows of a table come with each call.
-    pub(crate) fn streams_table(&self, table: TableId) -> bool {
+    pub fn streams_table(&self, table: TableId) -> bool {
         self.streamed[table.index()]
     }
 
     /// Whether the size of a sort comes with each call.
-    pub(crate) fn streams_sort(&self, sort: SortId) -> bool {
+    pub fn streams_sort(&self, sort: SortId) -> bool {
         self.sorts[sort.index()].streamed
     }
 
@@ -580,11 +580,16 @@ impl Data {
     }
 
     /// [`Data::size`] and the learnable constants, which are numbered after the individuals.
-    pub(crate) fn extent(&self, sort: SortId) -> usize {
+    pub fn extent(&self, sort: SortId) -> usize {
         let learnable = (self.theory.constants.iter().zip(&self.constants))
             .filter(|(c, d)| c.sort == sort && **d == Some(ConstantData::Learnable))
             .count();
         self.size(sort) + learnable
+    }
+
+    /// Which individual a constant is, if set.
+    pub fn constant(&self, constant: ConstantId) -> Option<ConstantData> {
+        self.constants[constant.index()]
     }
 
     /// The index of a constant in its sort: a row, or, if it is learnable, one after the last.

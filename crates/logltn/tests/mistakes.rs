@@ -161,7 +161,8 @@ in_axioms! {
     foreign_less_or_equal: "axiom a: forall x: Point, d: Digit where d ≤ 3. C(x, d)";
     foreign_minus: "axiom a: forall x: Point, d: Digit where d \u{2212} 1 > 3. C(x, d)";
     foreign_prime: "axiom a: forall x, x': Point. C(x, 1) and C(x', 1)";
-    foreign_quotes: "axiom a: paint(\"red\")";
+    foreign_quotes: "axiom a: paint('red')";
+    label_that_is_misspelt: "axiom a: paint(\"dark red\") and paint(\"grean\")";
     foreign_comment: "// a remark: nothing to see\naxiom a: rains() and rians()";
     foreign_end: "axiom a: rains();\naxiom b: rians();";
     number_glued_to_a_name: "axiom a: forall x: Point, d: Digit where 2d < 5. C(x, d)";

@@ -84,9 +84,13 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         steps: arguments.steps,
         semantics: arguments.semantics,
     };
+    let mut found = project.left_to_the_host();
     let mut trainer = match Trainer::new(project, &options) {
-        Ok(trainer) => trainer,
-        Err(errors) => return console::wrong_input(&errors, false),
+        Ok(trainer) if found.is_empty() => trainer,
+        made => {
+            found.extend(made.err().unwrap_or_default());
+            return console::wrong_input(&found, false);
+        }
     };
     if let Some(beginning) = trainer.beginning() {
         console::report(&beginning.warnings);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use logltn::Diagnostics;
 use logltn::theory::SortId;
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::Values;
 use logltn_learn::{Behind, Field, Ground, KnowledgeBase, NetworkRef, Place, Vectors};
 
@@ -36,6 +36,31 @@ impl Project {
             vectors.fields = self.fields(SortId(i as u32))?;
         }
         Ok(knowledge)
+    }
+
+    /// Predicates that axioms speak of and nothing stands behind: each an error, where no program gives their numbers.
+    pub fn left_to_the_host(&self) -> Diagnostics {
+        let (theory, manifest) = (self.theory(), &self.manifest);
+        let mut out = Diagnostics::new();
+        for (predicate, occurs) in theory.predicates.iter().zip(theory.polarities()) {
+            let given = manifest.predicates.get(&predicate.name);
+            let is_host = given.is_none_or(|g| matches!(g.grounding, Grounding::Host { .. }));
+            let Some(span) = occurs.positive.or(occurs.negative).filter(|_| is_host) else {
+                continue;
+            };
+            let name = &predicate.name;
+            out.push(
+                Diagnostic::error(
+                    Code::NotGrounded,
+                    format!("nothing stands behind predicate `{name}`"),
+                )
+                .at(&theory.source, span, "needed here")
+                .help(format!(
+                    "give it a `network` and an `output` in `[predicates.{name}]`, or numbers"
+                )),
+            );
+        }
+        out
     }
 
     /// The same without any features, only their shapes: what can be said of networks before features are read.

@@ -8,6 +8,7 @@ use crate::source::Span;
 use crate::suggest::did_you_mean;
 use crate::syntax::{Expr, ExprKind, Name, Quantified};
 use crate::theory::*;
+use crate::token::quoted_label;
 
 /// One side of a comparison.
 enum Side {
@@ -60,6 +61,7 @@ impl Resolver<'_> {
                 return None;
             }
             ExprKind::Name(_)
+            | ExprKind::Label(_)
             | ExprKind::Integer(_)
             | ExprKind::Number(_)
             | ExprKind::Negative(_)
@@ -167,6 +169,12 @@ impl Resolver<'_> {
                     _ => None,
                 };
             }
+            ExprKind::Label(label) => {
+                return match self.symbols.get(label) {
+                    Some((Symbol::Label(sort, _), _)) => Some(*sort),
+                    _ => None,
+                };
+            }
             _ => return None,
         };
         if let Some(local) = self.local_unused(name) {
@@ -184,10 +192,13 @@ impl Resolver<'_> {
 
     fn side(&mut self, expr: &Expr, hint: Option<SortId>) -> Option<Side> {
         let sort = self.sort_of_name(expr).or_else(|| {
-            let ExprKind::Name(name) = &expr.kind else {
+            let (ExprKind::Name(name) | ExprKind::Label(name)) = &expr.kind else {
                 return None;
             };
-            let labels = self.data_labels.get(name)?;
+            let Some(labels) = self.data_labels.get(name) else {
+                // Of one that nobody knows, the other side says what it should be.
+                return hint.filter(|_| matches!(expr.kind, ExprKind::Label(_)));
+            };
             let fits = labels.iter().find(|(s, _)| Some(*s) == hint);
             Some(fits.unwrap_or(&labels[0]).0)
         });
@@ -359,6 +370,12 @@ impl Resolver<'_> {
             }
             ExprKind::Number(x) => ValueKind::Real(*x),
             ExprKind::Name(name) => self.named_number(name, span)?,
+            ExprKind::Label(label) => {
+                let message = format!("{} is a label, not a number", quoted_label(label));
+                let label = "expected a number";
+                self.error(Code::ExpectedNumber, message, span, label);
+                return None;
+            }
             ExprKind::Negative(inner) => ValueKind::Negative(Box::new(self.value(inner)?)),
             ExprKind::Sum(members) => {
                 let members: Vec<_> = members
@@ -559,7 +576,7 @@ impl Resolver<'_> {
     /// An argument of `dist`: an individual with features.
     fn featured(&mut self, expr: &Expr) -> Option<Term> {
         let sort = match &expr.kind {
-            ExprKind::Name(name) => self.sort_of_name(expr).or_else(|| {
+            ExprKind::Name(name) | ExprKind::Label(name) => self.sort_of_name(expr).or_else(|| {
                 let labels = self.data_labels.get(name)?;
                 Some(labels[0].0)
             }),

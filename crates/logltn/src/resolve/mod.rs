@@ -249,6 +249,14 @@ impl<'a> Resolver<'a> {
         );
     }
 
+    /// Labels as they are written; none where there are too many mistakes for suggestions.
+    fn to_suggest(&self, labels: &[String], write: fn(&str) -> String) -> Vec<String> {
+        match self.out.error_count() > MAX_SUGGESTIONS {
+            true => Vec::new(),
+            false => labels.iter().map(|label| write(label)).collect(),
+        }
+    }
+
     /// The nearest of the known names, or what it only looks like.
     fn suggestion<'n>(
         &self,
