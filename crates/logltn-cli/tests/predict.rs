@@ -366,6 +366,7 @@ fn runs_that_are_not_finished() {
     folder.remove("run/weights.safetensors");
     assert_eq!(ask(), finished);
     folder.remove("run/checkpoint.safetensors");
+    folder.remove("run/previous.safetensors");
     refused(
         &folder,
         &["mood", "--run", "run"],
