@@ -76,8 +76,11 @@ pub struct Counterexample {
     /// The truth of each axiom.
     pub axioms: Vec<(String, f64)>,
     /// The truth of each predicate of few tuples, by its individuals: none for a proposition.
-    pub predicates: Vec<(String, Vec<(Vec<String>, f64)>)>,
+    pub predicates: Vec<(String, Vec<TupleTruth>)>,
 }
+
+/// Individuals, and the truth of a predicate of them.
+pub type TupleTruth = (Vec<String>, f64);
 
 /// By how much the formula must be less true than the theory: more than rounding.
 const MARGIN: f64 = 1e-6;

@@ -143,7 +143,7 @@ pub use axioms::{AxiomSettings, set_axioms};
 pub use builder::{Builder, Constant, Param};
 pub use description::same_model;
 pub use distances::{Distance, distances};
-pub use entails::{Counterexample, Entailment, Refute, entails};
+pub use entails::{Counterexample, Entailment, Refute, TupleTruth, entails};
 pub use evaluate::Evaluated;
 pub use field::{Field, Values};
 pub use individuals::Individuals;
