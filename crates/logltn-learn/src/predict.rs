@@ -34,6 +34,8 @@ pub enum Answers {
     Classes(SortId),
     /// The numbers of a function's value.
     Values(usize),
+    /// A function's value that is an individual of this sort, by its place.
+    Individual(SortId),
 }
 
 /// What was said of some rows.
@@ -104,6 +106,9 @@ impl Asked {
             Symbol::Predicate(..) => Answers::Truth,
             Symbol::Function(id) => match theory[id].result {
                 ArgumentSort::Vector(width) => Answers::Values(width),
+                ArgumentSort::Sort(sort) if knowledge.data.function(id).is_some() => {
+                    Answers::Individual(sort)
+                }
                 ArgumentSort::Sort(sort) => {
                     let fields = knowledge.vectors[sort.index()].fields.iter();
                     let learnt = knowledge.vectors[sort.index()].learnable;
@@ -115,16 +120,7 @@ impl Asked {
         let behind = match symbol {
             Symbol::Predicate(id, _) => !matches!(knowledge.predicates[id.index()], Ground::Host),
             Symbol::Function(id) => {
-                let given = knowledge.data.function(id);
-                if let Some(FunctionData::Individuals(_)) = given.map(AsRef::as_ref) {
-                    let what = format!(
-                        "`{name}` is given by data, and what it says are individuals, not numbers"
-                    );
-                    return Err(Diagnostic::error(Code::CannotPredict, what)
-                        .help("they stand in the file of its `values`")
-                        .into());
-                }
-                given.is_some() || knowledge.functions[id.index()].is_some()
+                knowledge.functions[id.index()].is_some() || knowledge.data.function(id).is_some()
             }
         };
         if !behind {
@@ -237,19 +233,16 @@ impl Asked {
                     numbers.into_iter().map(f64::from).collect()
                 }
             },
-            Symbol::Function(id) if knowledge.data.function(id).is_some() => {
-                let rows = (0..count).map(|row| &rows[row * arity..(row + 1) * arity]);
-                rows.flat_map(|row| knowledge.data.function_numbers(id, row))
-                    .copied()
-                    .collect()
-            }
-            Symbol::Function(id) => {
-                let values = model.values(knowledge, id, rows, arity)?;
-                values.into_iter().map(f64::from).collect()
-            }
+            Symbol::Function(id) => match knowledge.data.function(id) {
+                Some(values) => self.given(knowledge, values, rows, count),
+                None => {
+                    let values = model.values(knowledge, id, rows, arity)?;
+                    values.into_iter().map(f64::from).collect()
+                }
+            },
         };
         let width = match self.answers {
-            Answers::Truth => 1,
+            Answers::Truth | Answers::Individual(_) => 1,
             Answers::Classes(sort) => knowledge.data.size(sort),
             Answers::Values(width) => width,
         };
@@ -280,6 +273,36 @@ impl Asked {
             width,
             numbers,
         })
+    }
+
+    /// The values of a function that is given by data.
+    fn given(
+        &self,
+        knowledge: &KnowledgeBase,
+        values: &FunctionData,
+        rows: &[u32],
+        count: usize,
+    ) -> Vec<f64> {
+        let arity = self.sorts.len();
+        let place = |row: usize| {
+            let tuple = self.sorts.iter().zip(&rows[row * arity..]);
+            tuple.fold(0, |place, (&sort, &i)| {
+                place * knowledge.data.size(sort) + i as usize
+            })
+        };
+        let places = (0..count).map(place);
+        match (values, self.answers) {
+            (FunctionData::Individuals(values), _) => places
+                .filter_map(|at| values.get(at))
+                .map(|&i| f64::from(i))
+                .collect(),
+            (FunctionData::Reals(values), Answers::Values(width)) => places
+                .filter_map(|at| values.get(at * width..(at + 1) * width))
+                .flatten()
+                .copied()
+                .collect(),
+            _ => Vec::new(),
+        }
     }
 
     fn check(&self, knowledge: &KnowledgeBase, rows: &[u32]) -> Result<(), Diagnostics> {

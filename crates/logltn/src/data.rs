@@ -9,6 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::function::FunctionData;
 use crate::number::Number;
 use crate::numbers::{MOST_STREAMED, NumberPool};
+use crate::source::Source;
 use crate::suggest::did_you_mean;
 use crate::theory::*;
 
@@ -126,6 +127,19 @@ impl Data {
             numbers: OnceLock::new(),
             fixed_numbers: None,
             theory: Arc::new(theory.clone()),
+        }
+    }
+
+    /// The same data with one formula instead of the axioms, which [`Theory::parse_formula`] has read from `source`.
+    pub fn with_formula(&self, source: Source, formula: Axiom) -> Data {
+        let mut theory = self.theory.without_places();
+        theory.source = source;
+        theory.axioms = vec![formula];
+        Data {
+            theory: Arc::new(theory),
+            numbers: OnceLock::new(),
+            fixed_numbers: None,
+            ..self.clone()
         }
     }
 

@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod demo;
+mod entails;
 mod eval;
 mod example;
 mod gradients;
@@ -29,6 +30,7 @@ pub enum Command {
     Eval(eval::Arguments),
     Example(example::Arguments),
     Predict(predict::Arguments),
+    Entails(entails::Arguments),
     Compare(compare::Arguments),
     Sweep(sweep::Arguments),
     Reproduce(reproduce::Arguments),
@@ -44,6 +46,7 @@ impl Command {
             Command::Eval(arguments) => eval::run(&arguments),
             Command::Example(arguments) => example::run(&arguments),
             Command::Predict(arguments) => predict::run(&arguments),
+            Command::Entails(arguments) => entails::run(&arguments),
             Command::Compare(arguments) => compare::run(&arguments),
             Command::Sweep(arguments) => sweep::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),
