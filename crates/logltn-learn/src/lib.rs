@@ -109,6 +109,7 @@
 //! # Ok::<(), Diagnostics>(())
 //! ```
 
+mod ask;
 mod axioms;
 mod batches;
 mod builder;
@@ -137,6 +138,7 @@ mod state;
 mod stream;
 mod training;
 
+pub use ask::{Ask, Explained, Queried, own_parameters};
 pub use axioms::{AxiomSettings, set_axioms};
 pub use builder::{Builder, Constant, Param};
 pub use description::same_model;

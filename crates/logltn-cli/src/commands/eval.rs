@@ -55,7 +55,8 @@ pub fn semantics(name: &str) -> Result<Semantics, String> {
     })
 }
 
-fn parameter(name: &'static str, text: &str) -> Result<f64, String> {
+/// α, p or p_forall, for a flag.
+pub fn parameter(name: &'static str, text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| "expected a number".to_string())?;
     Parameters::check(name, value).map_err(|error| error.to_string())?;
     Ok(value)

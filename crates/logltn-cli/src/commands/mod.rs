@@ -3,7 +3,10 @@
 mod check;
 mod demo;
 mod eval;
+mod explain;
 mod gradients;
+mod meaning;
+mod query;
 mod reproduce;
 mod train;
 
@@ -23,6 +26,8 @@ pub enum Command {
     Check(check::Arguments),
     Train(train::Arguments),
     Eval(eval::Arguments),
+    Query(query::Arguments),
+    Explain(explain::Arguments),
     Reproduce(reproduce::Arguments),
 }
 
@@ -34,6 +39,8 @@ impl Command {
             Command::Check(arguments) => check::run(&arguments),
             Command::Train(arguments) => train::run_command(&arguments),
             Command::Eval(arguments) => eval::run(&arguments),
+            Command::Query(arguments) => query::run(&arguments),
+            Command::Explain(arguments) => explain::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),
         }
     }

@@ -78,18 +78,23 @@ impl Project {
         gradients: bool,
     ) -> Result<Evaluated, Diagnostics> {
         self.evaluate_with(semantics, parameters, gradients, |engine| {
-            let answers = self.answers(engine)?;
-            for (request, answer) in answers.iter().enumerate() {
-                let width = answer.table.columns;
-                let rows = engine.numbers_mut(request).chunks_exact_mut(width);
-                for (row, start) in rows.zip(&answer.starts) {
-                    if let Some(start) = start {
-                        row.copy_from_slice(&answer.table.values[*start..start + width]);
-                    }
+            self.fill_in(engine)
+        })
+    }
+
+    /// Fills in the numbers of an engine's requests, all of which must be about predicates given by numbers.
+    pub(crate) fn fill_in(&self, engine: &mut Engine<f64>) -> Result<(), Diagnostics> {
+        let answers = self.answers(engine)?;
+        for (request, answer) in answers.iter().enumerate() {
+            let width = answer.table.columns;
+            let rows = engine.numbers_mut(request).chunks_exact_mut(width);
+            for (row, start) in rows.zip(&answer.starts) {
+                if let Some(start) = start {
+                    row.copy_from_slice(&answer.table.values[*start..start + width]);
                 }
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     /// The same, with the predicates' numbers filled in by the caller.

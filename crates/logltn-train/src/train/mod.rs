@@ -1,5 +1,6 @@
 //! Training a manifest: a session, with a run directory that can be interrupted at any moment.
 
+mod ask;
 mod classified;
 mod data_files;
 mod document;
@@ -17,6 +18,7 @@ use logltn_learn::{EarlyStop, Length, Phase, Session, Training};
 
 use crate::manifest::Train;
 use crate::project::Project;
+pub use ask::Questions;
 pub use classified::Classified;
 pub use evaluate_run::evaluate_run;
 pub use run::{Outcome, RunOptions, Watch, run};

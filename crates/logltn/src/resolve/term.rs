@@ -178,9 +178,16 @@ impl Resolver<'_> {
                     ArgumentSort::Vector(_) => None,
                     ArgumentSort::Sort(_) => {
                         let sort = self.argument_sort_name(wanted);
-                        Some(format!(
-                            "bind it with a quantifier, `forall {short}: {sort}. …`, or declare it: `constant {short}: {sort}`"
-                        ))
+                        Some(match self.question {
+                            Some(question) if question.may_find => format!(
+                                "ask which ones it is true of, `find {short}: {sort}. …`, or bind it with a quantifier, \
+                                 `exists {short}: {sort}. …`"
+                            ),
+                            Some(_) => format!("bind it with a quantifier, `exists {short}: {sort}. …`"),
+                            None => format!(
+                                "bind it with a quantifier, `forall {short}: {sort}. …`, or declare it: `constant {short}: {sort}`"
+                            ),
+                        })
                     }
                 }),
             ),
@@ -211,6 +218,12 @@ impl Resolver<'_> {
                 let range = format!("the integers {low} to {high}");
                 let error = Self::declared_here(error, sort.span, range);
                 self.out.push(error);
+            }
+            // Whether there are so many is known to the data.
+            (Some(value @ 0..=0xffff_ffff), Some((id, SortKind::Data)))
+                if self.question.is_some() && self.theory[id].labels.is_empty() =>
+            {
+                return Some(TermKind::Individual(id, value as u32));
             }
             (_, sort) => {
                 let help = match sort {

@@ -3,7 +3,7 @@
 
 use super::{Bound, Ground};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::guard::Cell;
+use crate::guard::{Cell, Scope};
 use crate::plan::program::*;
 use crate::source::Span;
 use crate::theory::*;
@@ -26,9 +26,74 @@ pub(in crate::plan) enum MapKey {
 
 /// An argument's individual.
 #[derive(Clone, Copy)]
-enum Leaf {
+pub(crate) enum Leaf {
     Fixed(u32),
     Bound(VarId),
+}
+
+impl Leaf {
+    /// How an argument is made of individuals and numbers, which are added to `leaves`.
+    pub fn shape(
+        scope: &Scope,
+        term: &Term,
+        leaves: &mut Vec<(Leaf, Option<SortId>)>,
+    ) -> ArgumentShape {
+        match &term.kind {
+            TermKind::Apply(function, arguments) => {
+                let arguments = arguments.iter().map(|a| Leaf::shape(scope, a, leaves));
+                ArgumentShape::Apply(*function, arguments.collect())
+            }
+            _ => {
+                let (leaf, sort) = Leaf::of(scope, term);
+                leaves.push((leaf, sort));
+                sort.map_or(ArgumentShape::Number, ArgumentShape::Individual)
+            }
+        }
+    }
+
+    /// An individual and its sort, or a number, which has none.
+    pub fn of(scope: &Scope, term: &Term) -> (Leaf, Option<SortId>) {
+        match &term.kind {
+            TermKind::Variable(id) => {
+                let sort = match scope.variables[id.index()].sort {
+                    ColumnSort::Sort(sort) => Some(sort),
+                    ColumnSort::Int | ColumnSort::Real => None,
+                };
+                (Leaf::Bound(*id), sort)
+            }
+            TermKind::Individual(sort, index) => (Leaf::Fixed(*index), Some(*sort)),
+            TermKind::Constant(id) => (
+                Leaf::Fixed(scope.data.constant_index(*id)),
+                Some(scope.theory()[*id].sort),
+            ),
+            TermKind::Number(x) => (Leaf::Fixed(scope.data.number_index(x.0)), None),
+            TermKind::Apply(function, _) => match scope.theory()[*function].result {
+                ArgumentSort::Sort(sort) => (Leaf::Fixed(0), Some(sort)),
+                ArgumentSort::Vector(_) => (Leaf::Fixed(0), None),
+            },
+        }
+    }
+
+    /// Its part of a row's code is this times the stride.
+    pub fn index(self, scope: &Scope, env: &[Cell]) -> u32 {
+        match self {
+            Leaf::Fixed(index) => index,
+            Leaf::Bound(variable) => match env[variable.index()] {
+                Cell::Individual(index) => index,
+                Cell::Int(n) => scope.data.number_index(n as f64),
+                Cell::Real(x) => scope.data.number_index(x),
+            },
+        }
+    }
+}
+
+/// What each leaf counts for in the code of a row.
+pub(crate) fn strides(extents: &[u64]) -> Vec<u64> {
+    let mut strides = vec![1_u64; extents.len()];
+    for i in (1..extents.len()).rev() {
+        strides[i - 1] = strides[i] * extents[i];
+    }
+    strides
 }
 
 impl Ground<'_> {
@@ -46,7 +111,7 @@ impl Ground<'_> {
         };
         let mut leaves = Vec::new();
         let shape: Vec<_> = (arguments.iter())
-            .map(|a| self.argument(a, &mut leaves))
+            .map(|a| Leaf::shape(&self.scope, a, &mut leaves))
             .collect();
         let request = self.request(predicate, shape, span)?;
         self.shared.requests[request].occurs[usize::from(negated)] = true;
@@ -61,43 +126,6 @@ impl Ground<'_> {
             negated,
             slot,
         })
-    }
-
-    fn argument(&self, term: &Term, leaves: &mut Vec<(Leaf, Option<SortId>)>) -> ArgumentShape {
-        match &term.kind {
-            TermKind::Apply(function, arguments) => {
-                let arguments = arguments.iter().map(|a| self.argument(a, leaves));
-                ArgumentShape::Apply(*function, arguments.collect())
-            }
-            _ => {
-                let (leaf, sort) = self.leaf(term);
-                leaves.push((leaf, sort));
-                sort.map_or(ArgumentShape::Number, ArgumentShape::Individual)
-            }
-        }
-    }
-
-    /// An individual and its sort, or a number, which has none.
-    fn leaf(&self, term: &Term) -> (Leaf, Option<SortId>) {
-        match &term.kind {
-            TermKind::Variable(id) => {
-                let sort = match self.scope.variables[id.index()].sort {
-                    ColumnSort::Sort(sort) => Some(sort),
-                    ColumnSort::Int | ColumnSort::Real => None,
-                };
-                (Leaf::Bound(*id), sort)
-            }
-            TermKind::Individual(sort, index) => (Leaf::Fixed(*index), Some(*sort)),
-            TermKind::Constant(id) => (
-                Leaf::Fixed(self.scope.data.constant_index(*id)),
-                Some(self.scope.theory()[*id].sort),
-            ),
-            TermKind::Number(x) => (Leaf::Fixed(self.scope.data.number_index(x.0)), None),
-            TermKind::Apply(function, _) => match self.scope.theory()[*function].result {
-                ArgumentSort::Sort(sort) => (Leaf::Fixed(0), Some(sort)),
-                ArgumentSort::Vector(_) => (Leaf::Fixed(0), None),
-            },
-        }
     }
 
     fn request(
@@ -179,7 +207,7 @@ impl Ground<'_> {
         if matches!(class.kind, TermKind::Apply(..)) {
             return Err(wrong("a function's value"));
         }
-        match self.leaf(class) {
+        match Leaf::of(&self.scope, class) {
             (Leaf::Fixed(index), sort) => {
                 if sort.is_some_and(|sort| index as usize >= self.scope.data.size(sort)) {
                     return Err(wrong("a learnable constant"));
@@ -212,11 +240,7 @@ impl Ground<'_> {
         leaves: &[(Leaf, Option<SortId>)],
         slot: usize,
     ) -> Result<(), Diagnostic> {
-        let extents = self.shared.requests[request].extents.clone();
-        let mut strides = vec![1_u64; extents.len()];
-        for i in (1..extents.len()).rev() {
-            strides[i - 1] = strides[i] * extents[i];
-        }
+        let strides = strides(&self.shared.requests[request].extents);
         let mut base = 0;
         let mut bound: Vec<(VarId, u64)> = Vec::new();
         for ((leaf, _), stride) in leaves.iter().zip(&strides) {
@@ -303,7 +327,7 @@ impl Ground<'_> {
         Ok(())
     }
 
-    fn account_for_places(&mut self, owner: usize) -> Result<(), Diagnostic> {
+    pub(super) fn account_for_places(&mut self, owner: usize) -> Result<(), Diagnostic> {
         let bound = &self.around[owner];
         let lists = &mut self.shared.lists;
         let places = lists.components[bound.component].len();
@@ -317,12 +341,8 @@ impl Ground<'_> {
 
     /// The part of a row's code that these variables are.
     fn code(&self, env: &[Cell], parts: &[(VarId, u64)]) -> u64 {
-        let index = |cell: Cell| match cell {
-            Cell::Individual(index) => index,
-            Cell::Int(n) => self.scope.data.number_index(n as f64),
-            Cell::Real(x) => self.scope.data.number_index(x),
-        };
-        let part = |(v, stride): &(VarId, u64)| u64::from(index(env[v.index()])) * stride;
+        let index = |v: VarId| Leaf::Bound(v).index(&self.scope, env);
+        let part = |(v, stride): &(VarId, u64)| u64::from(index(*v)) * stride;
         parts.iter().map(part).sum()
     }
 
