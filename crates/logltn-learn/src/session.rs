@@ -194,6 +194,11 @@ impl Session {
         &self.knowledge
     }
 
+    /// The plan of all axioms.
+    pub fn plan(&self) -> &Plan {
+        &self.whole
+    }
+
     /// The networks and learnable vectors as they are.
     pub fn model_mut(&mut self) -> &mut Model {
         &mut self.model

@@ -126,6 +126,11 @@ fn explain_case(
             return Ok(());
         }
         (Err(errors), Ok(_)) => return Err(format!("refused: {errors}")),
+        // Who explains axioms does not weigh them.
+        (Ok(_), Err(error)) if error.contains("weights") => {
+            counts.refused += 1;
+            return Ok(());
+        }
         (Ok(_), Err(error)) => return Err(format!("must be refused: {error}")),
         (Ok(plan), Ok(evaluated)) => (plan, evaluated),
     };
@@ -438,4 +443,212 @@ fn answers_agree_with_brute_force() {
         counts.rankings > cases / 2 && counts.closed > cases / 8,
         "{counts:?}"
     );
+}
+
+/// Sums of two numbers of 15 digits: 10³⁰ bindings of each row's `exists`, of which none is gone through.
+#[test]
+fn long_sums_are_asked_and_explained_by_elimination() {
+    const N: usize = 15;
+    let names =
+        |letter: &str| -> Vec<String> { (0..2 * N).map(|i| format!("{letter}{i}")).collect() };
+    let (images, digits) = (names("x"), names("d"));
+    let columns: Vec<String> = images.iter().map(|x| format!("{x}: Image")).collect();
+    let place = |i: usize| 10_i64.pow((N - 1 - i % N) as u32);
+    let terms: Vec<String> = (0..2 * N).map(|i| format!("{}*d{i}", place(i))).collect();
+    let atoms: Vec<String> = (0..2 * N).map(|i| format!("digit(x{i}, d{i})")).collect();
+    let exists = format!(
+        "exists {}: Digit where {} = n. {}",
+        digits.join(", "),
+        terms.join(" + "),
+        atoms.join(" and ")
+    );
+    let rows = format!("({}, n) in sums", images.join(", "));
+    let text = format!(
+        "sort Image  sort Digit = 0..9  table sums({}, n: Int)  predicate digit(Image, Digit)
+         axiom addition: forall {rows}. {exists}",
+        columns.join(", ")
+    );
+    let theory = logltn::Theory::parse(Source::new("sums.ltn", text)).expect("a theory");
+    let mut data = logltn::Data::new(&theory);
+    data.set_size("Image", 2 * N).expect("a size");
+    // The images show these digits; the second row claims a sum that is too large by one.
+    let shown: Vec<i64> = (0..2 * N as i64).map(|i| (7 * i + 3) % 10).collect();
+    let sum: i64 = (0..2 * N).map(|i| place(i) * shown[i]).sum();
+    let mut columns: Vec<logltn::ColumnData> = (0..2 * N as u32)
+        .map(|i| logltn::ColumnData::Individuals(vec![i, i]))
+        .collect();
+    columns.push(logltn::ColumnData::Int(vec![sum, sum + 1]));
+    data.set_rows("sums", columns).expect("rows");
+    let outputs = [logltn::Output::softmax()];
+    let fill = |engine: &mut Engine<f64>| {
+        let individuals = engine.requests()[0].individuals().to_vec();
+        for (row, image) in individuals.iter().enumerate() {
+            for class in 0..10 {
+                // Each picture is a little ambiguous in its own way.
+                let noise = ((image + 1) * (class + 2)).wrapping_mul(2_654_435_761) as f64 / 4.3e9;
+                let right = if i64::from(class) == shown[*image as usize] {
+                    4.0
+                } else {
+                    0.0
+                };
+                engine.numbers_mut(0)[row * 10 + class as usize] = right + noise;
+            }
+        }
+    };
+    for base in ["logltn", "logltn-lse", "logltn-max"] {
+        let semantics = Semantics::named(base).unwrap();
+        let parameters = Parameters {
+            alpha: 4.0,
+            ..Parameters::default()
+        };
+        let options = PlanOptions::default();
+        let plan = Plan::for_explaining(&data, &outputs, &semantics, &options).expect("a plan");
+        let mut engine = Engine::<f64>::new(plan);
+        fill(&mut engine);
+        let explained = engine.explain(&parameters, 0).expect("explained");
+        assert_eq!(explained[0].groundings, 2);
+        let [wrong, right] = &explained[0].worst[..] else {
+            panic!("two rows");
+        };
+        for (violation, sum) in [(wrong, sum + 1), (right, sum)] {
+            assert_eq!(violation.binding[2 * N].to, logltn::Individual::Int(sum));
+            let (binding, truth) = violation.witnesses[0].truest.as_ref().expect("a witness");
+            let found: Vec<i64> = binding
+                .iter()
+                .map(|b| i64::from(b.individual.unwrap().1))
+                .collect();
+            assert_eq!((0..2 * N).map(|i| place(i) * found[i]).sum::<i64>(), sum);
+            assert_eq!(violation.literals.len(), 2 * N);
+            // The body is the sum of its literals.
+            let literals: f64 = violation.literals.iter().map(|l| l.truth).sum();
+            assert!(near(*truth, literals, TOLERANCE), "{truth} {literals}");
+            assert!(
+                violation
+                    .literals
+                    .iter()
+                    .all(|l| (0.0..=1.0 + 1e-9).contains(&l.blame))
+            );
+        }
+        let read: Vec<i64> = (right.witnesses[0].truest.as_ref().unwrap().0.iter())
+            .map(|b| i64::from(b.individual.unwrap().1))
+            .collect();
+        assert_eq!(read, shown);
+
+        let query = theory
+            .parse_query(Source::new("query", format!("find {rows}. {exists}")))
+            .unwrap();
+        let plan = Plan::for_query(&data, &outputs, &semantics, &query, &options).expect("a plan");
+        let mut engine = Engine::<f64>::new(plan);
+        fill(&mut engine);
+        let Answers::Open { answers, .. } = engine.answers(&parameters, 0).expect("answers") else {
+            panic!("an open question");
+        };
+        assert!(near(answers[0].truth, right.truth, TOLERANCE));
+        assert!(near(answers[1].truth, wrong.truth, TOLERANCE));
+    }
+}
+
+/// Equal truths come in the order of the individuals, however the engine goes through them.
+#[test]
+fn ties_come_in_the_order_of_the_individuals() {
+    let text = "sort A = 0..40  sort B = {p, q, r}  table T(a: A, k: Int)  predicate P(B)
+        axiom a: forall b: B, x: A, y: A where x != y. P(b)
+        axiom r: forall (x, k) in T where k > 0. forall b: B. P(b)";
+    let theory = logltn::Theory::parse(Source::new("ties.ltn", text)).expect("a theory");
+    let mut data = logltn::Data::new(&theory);
+    let rows = vec![
+        logltn::ColumnData::Individuals(vec![5, 3, 5, 1]),
+        logltn::ColumnData::Int(vec![2, 0, 2, 7]),
+    ];
+    data.set_rows("T", rows).expect("rows");
+    let plan = Plan::for_explaining(
+        &data,
+        &[logltn::Output::truth()],
+        &Semantics::named("lukasiewicz").unwrap(),
+        &PlanOptions::default(),
+    );
+    let mut engine = Engine::<f64>::new(plan.expect("a plan"));
+    engine.numbers_mut(0).copy_from_slice(&[0.5, 0.25, 0.5]);
+    let explained = engine
+        .explain(&Parameters::default(), 0)
+        .expect("explained");
+    let bindings = |e: &Explanation| -> Vec<Vec<String>> {
+        e.worst.iter().map(|v| written(&v.binding)).collect()
+    };
+    let all = bindings(&explained[0]);
+    let mut expected = Vec::new();
+    for b in ["q", "p", "r"] {
+        for x in 0..=40 {
+            for y in (0..=40).filter(|y| *y != x) {
+                expected.push(vec![b.to_string(), x.to_string(), y.to_string()]);
+            }
+        }
+    }
+    assert_eq!(all, expected);
+    // Rows in the order of the table.
+    let rows: Vec<String> = bindings(&explained[1])
+        .iter()
+        .map(|b| b.join(" "))
+        .collect();
+    assert_eq!(rows[..3], ["5 2 q", "5 2 q", "1 7 q"]);
+    assert_eq!(
+        rows[3..],
+        ["5 2 p", "5 2 r", "5 2 p", "5 2 r", "1 7 p", "1 7 r"]
+    );
+}
+
+/// Functions and numbers as arguments, in questions and explanations.
+#[test]
+fn functions_are_asked() {
+    let text = "sort A = {a, b}  table T(x: A, w: Real)  function f(A): Real  predicate eq(Real, Real)  predicate P(A)
+        axiom e: forall (x, w) in T. eq(f(x), w) or P(x)";
+    let theory = logltn::Theory::parse(Source::new("functions.ltn", text)).expect("a theory");
+    let mut data = logltn::Data::new(&theory);
+    let rows = vec![
+        logltn::ColumnData::Individuals(vec![0, 1, 0]),
+        logltn::ColumnData::Real(vec![1.5, 2.5, 3.5]),
+    ];
+    data.set_rows("T", rows).expect("rows");
+    let outputs = [logltn::Output::truth(); 2];
+    let semantics = Semantics::named("lukasiewicz").unwrap();
+    // f(a) = 1, f(b) = 2, and eq is nearness.
+    let fill = |engine: &mut Engine<f64>| {
+        for index in 0..engine.requests().len() {
+            let request = engine.requests()[index].clone();
+            for row in 0..request.rows() {
+                let leaves = request.row(row);
+                engine.numbers_mut(index)[row] = match theory[request.predicate].name.as_str() {
+                    "P" => 0.1,
+                    _ => {
+                        let f = f64::from(leaves[0] + 1);
+                        1.0 / (1.0 + (f - request.number(leaves[1])).abs())
+                    }
+                };
+            }
+        }
+    };
+    let options = PlanOptions::default();
+    let plan = Plan::for_explaining(&data, &outputs, &semantics, &options).expect("a plan");
+    let mut engine = Engine::<f64>::new(plan);
+    fill(&mut engine);
+    let explained = engine
+        .explain(&Parameters::default(), 1)
+        .expect("explained");
+    let worst = &explained[0].worst[0];
+    assert_eq!(written(&worst.binding), ["a", "3.5"]);
+    let texts: Vec<&str> = worst.literals.iter().map(|l| l.text.as_str()).collect();
+    assert_eq!(texts, ["eq(f(a), 3.5)", "P(a)"]);
+    assert!(near(worst.literals[0].truth, 1.0 / 3.5, TOLERANCE));
+    let query = theory
+        .parse_query(Source::new("query", "find x: A. eq(f(x), 2.25)"))
+        .unwrap();
+    let plan = Plan::for_query(&data, &outputs, &semantics, &query, &options).expect("a plan");
+    let mut engine = Engine::<f64>::new(plan);
+    fill(&mut engine);
+    let Answers::Open { answers, .. } = engine.answers(&Parameters::default(), 1).expect("answers")
+    else {
+        panic!("an open question");
+    };
+    assert_eq!(written(&answers[0].binding), ["b"]);
+    assert!(near(answers[0].truth, 0.8, TOLERANCE));
 }

@@ -9,6 +9,7 @@ mod meaning;
 mod query;
 mod reproduce;
 mod train;
+mod violated;
 
 use std::path::Path;
 

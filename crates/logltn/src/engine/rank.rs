@@ -9,8 +9,9 @@ use super::run::Run;
 use super::share::{LaneWork, each_lane};
 use super::{Fusing, Ground};
 use crate::diagnostic::Diagnostics;
+use crate::operators::{Semiring, Space};
 use crate::parameters::Parameters;
-use crate::plan::program::{MOST_CODES, Ranking};
+use crate::plan::program::{MOST_CODES, NodeKind, Ranking};
 use crate::vector::Real;
 
 /// Which bindings come first.
@@ -80,15 +81,21 @@ impl Eq for Found {}
 struct Best {
     order: Order,
     top: usize,
+    /// Whether it pays to look at bounds first.
+    is_bounded: bool,
+    /// How far a bound may be off by rounding.
+    margin: f64,
     /// The one to go next is on top.
     kept: BinaryHeap<Found>,
 }
 
 impl Best {
-    fn new(order: Order, top: usize) -> Best {
+    fn new<T: Real>(order: Order, top: usize, is_bounded: bool) -> Best {
         Best {
             order,
             top,
+            is_bounded,
+            margin: 64.0 * T::EPSILON.to_f64(),
             kept: BinaryHeap::new(),
         }
     }
@@ -99,6 +106,11 @@ impl Best {
             Some(last) if self.kept.len() >= self.top => last.key,
             _ => f64::INFINITY,
         }
+    }
+
+    /// Whether all that a bound stands for comes after the key.
+    fn surely_after(&self, last: f64, bound: f64) -> bool {
+        key(self.order, bound) > last + self.margin * bound.abs().max(1.0)
     }
 
     fn offer(&mut self, found: Found) {
@@ -146,7 +158,11 @@ impl<T: Real> Engine<T> {
                     continue;
                 };
                 let mut run = Run::new(&shared, part.program, part.root.node, &mut work.lane);
-                let mut best = Best::new(order, top);
+                // A literal or a sum is as quickly computed as bounded.
+                let body = &exec.nodes[ranking.body].kind;
+                let is_bounded =
+                    plan.semantics.space == Space::Log && matches!(body, NodeKind::Or(_));
+                let mut best = Best::new::<T>(order, top, is_bounded);
                 let total = run.rank(ranking, item.start, item.end, &mut best);
                 let first = best.kept.into_vec();
                 own.push((part.program, Ranks { total, first }));
@@ -192,8 +208,20 @@ impl<T: Real> Run<'_, '_, T> {
     /// The blocks of the first so many levels are filled.
     fn rank_under(&mut self, ranking: &Ranking, filled: usize, best: &mut Best) -> u64 {
         let Some(&level) = ranking.levels.get(filled) else {
+            let len = self.len(ranking.body);
+            if best.is_bounded && self.bound(ranking.body, best.order) {
+                let last = best.last();
+                let values = self.values(ranking.body).iter();
+                if values
+                    .into_iter()
+                    .all(|x| best.surely_after(last, x.to_f64()))
+                {
+                    return len as u64;
+                }
+            }
             self.forward(ranking.body);
-            return self.offer(ranking, best);
+            self.offer(ranking, best);
+            return len as u64;
         };
         let parents = self.lane.blocks.block(ranking.levels[filled - 1]).len;
         let mut cursor = self.lane.blocks.take_cursor(level);
@@ -206,8 +234,53 @@ impl<T: Real> Run<'_, '_, T> {
         total
     }
 
+    /// Puts where the values of a node will stand what they are surely not below (not above, if the truest come first); no
+    /// exponentials are needed for that. False if nothing is known of them.
+    fn bound(&mut self, node: usize, order: Order) -> bool {
+        let exec = self.exec;
+        let (members, and) = match &exec.nodes[node].kind {
+            NodeKind::Literal { .. } => {
+                self.forward(node);
+                return true;
+            }
+            NodeKind::And(members) if self.shared.and.laws.adds => (members, true),
+            NodeKind::Or(members) => (members, false),
+            _ => return false,
+        };
+        let shift = match (and, self.shared.or.laws.semiring, order) {
+            (true, _, _) | (_, Some(Semiring::Greatest), _) => 0.0,
+            // A mean is not above the greatest, and not below it by more than the log of their number; a sum likewise.
+            (_, Some(Semiring::Exponentials { mean: true }), Order::TruestFirst)
+            | (_, Some(Semiring::Exponentials { mean: false }), Order::LeastTrueFirst) => 0.0,
+            (_, Some(Semiring::Exponentials { mean }), _) => {
+                let sign = if mean { -1.0 } else { 1.0 };
+                sign * (members.len() as f64).ln() / self.aggregators.alpha
+            }
+            (_, None, _) => return false,
+        };
+        if !members.iter().all(|m| self.bound(*m, order)) {
+            return false;
+        }
+        let mut out = self.take_values(node);
+        out[..self.len(node)].copy_from_slice(self.values(members[0]));
+        for &member in &members[1..] {
+            let pairs = out.iter_mut().zip(self.values(member));
+            match and {
+                true => pairs.for_each(|(out, &x)| *out += x),
+                false => pairs.for_each(|(out, &x)| *out = out.max(x)),
+            }
+        }
+        if shift != 0.0 {
+            let shift = T::from_f64(shift);
+            let len = self.len(node);
+            out[..len].iter_mut().for_each(|out| *out += shift);
+        }
+        self.put_values(node, out);
+        true
+    }
+
     /// The bindings of the innermost block.
-    fn offer(&self, ranking: &Ranking, best: &mut Best) -> u64 {
+    fn offer(&self, ranking: &Ranking, best: &mut Best) {
         let level = ranking.levels[ranking.levels.len() - 1];
         let block = self.lane.blocks.block(level);
         let values = self.values(ranking.body);
@@ -224,6 +297,5 @@ impl<T: Real> Run<'_, '_, T> {
             best.offer(Found::new(best.order, truth, codes));
             last = best.last();
         }
-        values.len() as u64
     }
 }

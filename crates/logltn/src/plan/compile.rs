@@ -102,9 +102,9 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
     let normal_forms = plan_all(&mut shared, streamed);
     lowered.sort_by_key(|l| l.axiom.axiom);
     // Whoever explains axioms does not weigh them.
-    if options.ranked != Ranked::Foralls {
-        check_weights(theory, lowered.iter().map(|l| &l.axiom), &mut found);
-    }
+    let weighed = options.ranked != Ranked::Foralls;
+    let axioms = lowered.iter().map(|l| &l.axiom);
+    check_weights(theory, axioms, weighed, &mut found);
     if found.has_errors() {
         return Err(found);
     }
@@ -262,6 +262,7 @@ pub(super) fn ground_member(
 fn check_weights<'p>(
     theory: &Theory,
     axioms: impl Iterator<Item = &'p PlannedAxiom> + Clone,
+    weighed: bool,
     found: &mut Diagnostics,
 ) {
     match axioms.clone().last() {
@@ -269,7 +270,7 @@ fn check_weights<'p>(
             Diagnostic::error(Code::NoAxioms, "there are no axioms to evaluate")
                 .help("write at least one: `axiom name: formula`"),
         ),
-        Some(last) if axioms.map(|a| a.weight).sum::<f64>() == 0.0 => found.push(
+        Some(last) if weighed && axioms.map(|a| a.weight).sum::<f64>() == 0.0 => found.push(
             Diagnostic::error(Code::ZeroWeights, "the weights of the axioms add up to 0")
                 .at(&theory.source, last.span, "")
                 .help("give at least one axiom a weight above 0"),

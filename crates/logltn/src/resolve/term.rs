@@ -178,15 +178,19 @@ impl Resolver<'_> {
                     ArgumentSort::Vector(_) => None,
                     ArgumentSort::Sort(_) => {
                         let sort = self.argument_sort_name(wanted);
-                        Some(match self.question {
-                            Some(question) if question.may_find => format!(
-                                "ask which ones it is true of, `find {short}: {sort}. …`, or bind it with a quantifier, \
-                                 `exists {short}: {sort}. …`"
-                            ),
-                            Some(_) => format!("bind it with a quantifier, `exists {short}: {sort}. …`"),
-                            None => format!(
+                        let Some(question) = self.question else {
+                            return Some(format!(
                                 "bind it with a quantifier, `forall {short}: {sort}. …`, or declare it: `constant {short}: {sort}`"
-                            ),
+                            ));
+                        };
+                        let exists = format!("bind it with a quantifier, `exists {short}: {sort}. …`");
+                        let ways = match question.may_find {
+                            true => format!("ask which ones it is true of, `find {short}: {sort}. …`, or {exists}"),
+                            false => exists,
+                        };
+                        Some(match labels.is_empty() {
+                            true => ways,
+                            false => format!("the individuals of `{sort}` are {}; {ways}", some_of(labels)),
                         })
                     }
                 }),
