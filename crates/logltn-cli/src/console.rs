@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use logltn::{Diagnostics, Severity};
+use logltn_diagnostics::{harmless, is_obeyed};
 use serde::Serialize;
 
 use crate::outcome::Outcome;
@@ -11,8 +12,12 @@ use crate::text::counted;
 /// After this many messages nobody reads on.
 const MOST_MESSAGES: usize = 50;
 
-/// Writes a result to standard output. A reader that has seen enough (`| head`) is no failure.
+/// Writes a result to standard output, what it quotes from input made [`harmless`]. A reader that has seen enough (`| head`) is no failure.
 pub fn print(text: &str) -> Outcome {
+    write(&harmless(text))
+}
+
+fn write(text: &str) -> Outcome {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Outcome::Done,
@@ -29,7 +34,8 @@ pub fn print(text: &str) -> Outcome {
 /// Writes one JSON document to standard output.
 pub fn print_json(document: &impl Serialize) -> Outcome {
     match serde_json::to_string_pretty(document) {
-        Ok(text) => print(&(text + "\n")),
+        // As JSON writes them: the document says the same.
+        Ok(text) => write(&(json_escapes(&text) + "\n")),
         Err(error) => {
             complain(&format!("error: {error}\n"));
             Outcome::Failed
@@ -37,8 +43,25 @@ pub fn print_json(document: &impl Serialize) -> Outcome {
     }
 }
 
-/// Writes to standard error. If that is closed there is nobody left to tell.
+/// The characters that [`harmless`] would change, as escapes of JSON. They stand in strings only.
+fn json_escapes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_obeyed(c) {
+            true => out += &format!("\\u{:04x}", c as u32),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+/// Writes to standard error, what it quotes from input made [`harmless`].
 pub fn complain(text: &str) {
+    to_standard_error(&harmless(text));
+}
+
+/// If standard error is closed there is nobody left to tell.
+fn to_standard_error(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
@@ -56,7 +79,8 @@ pub fn report(found: &Diagnostics) {
         }
         text.push('\n');
     }
-    complain(&text);
+    // Its colours are our own; what it quotes is harmless.
+    to_standard_error(&text);
 }
 
 /// On a terminal, unless the user does not want colours (no-color.org).

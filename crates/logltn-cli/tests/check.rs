@@ -166,6 +166,29 @@ fn warnings() {
     }
 }
 
+/// A program may give the numbers of a predicate that the manifest leaves out; no program stands behind `train`.
+#[test]
+fn predicates_that_nothing_stands_behind() {
+    for line in ["", "[predicates.q]\n"] {
+        let manifest =
+            format!("theory = 't.ltn'\npredicates.p.learnable = true\n{line}[train]\nsteps = 1\n");
+        let folder = Folder::new(&[
+            (
+                "t.ltn",
+                b"predicate p() predicate q()\naxiom a: p() -> q() axiom b: not q() or p()",
+            ),
+            ("m.toml", manifest.as_bytes()),
+        ]);
+        let check = folder.run(&["check", "m.toml"]);
+        assert_eq!(check.status, 0, "{}", check.stderr);
+        let train = folder.run(&["train", "m.toml", "--out", "run"]);
+        assert_eq!(train.status, 2, "{}", train.stderr);
+        let wrong = "error: nothing stands behind predicate `q`";
+        assert!(train.stderr.contains(wrong), "{}", train.stderr);
+        assert!(!folder.path().join("run").exists());
+    }
+}
+
 /// The percentile of a manifest and the distance of a guard are the same number to the last bit: `<` leaves
 /// out exactly the pairs at that distance.
 #[test]
@@ -276,7 +299,7 @@ fn columns_named_in_another_order() {
 
 /// What training would refuse is known before, for all predicates at once.
 #[test]
-fn networks_that_cannot_be_built_are_warned_of() {
+fn networks_that_cannot_be_built_are_refused() {
     let folder = Folder::new(&[
         (
             "t.ltn",
@@ -305,17 +328,19 @@ steps = 3
         ),
         ("pictures.csv", b"a,b\n0,1\n1,0\n"),
     ]);
-    let run = folder.run(&["check", "m.toml"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let commands = [
+        &["check", "m.toml"][..],
+        &["train", "m.toml", "--out", "run"],
+    ];
+    let [check, train] = commands.map(|command| folder.run(command));
+    assert_eq!((check.status, train.status), (2, 2), "{}", check.stderr);
     for wrong in [
-        "warning: the network of `rains` has nothing to read",
-        "warning: the network of `wet` has nothing to read",
-        "warning: the network of `cat` cannot be built",
+        "error: the network of `rains` has nothing to read",
+        "error: the network of `wet` has nothing to read",
+        "error: the network of `cat` cannot be built",
         "m.toml:7:21",
-        "`logltn train` refuses this",
     ] {
-        assert!(run.stderr.contains(wrong), "{wrong}: {}", run.stderr);
+        assert!(check.stderr.contains(wrong), "{wrong}: {}", check.stderr);
+        assert!(train.stderr.contains(wrong), "{wrong}: {}", train.stderr);
     }
-    let run = folder.run(&["train", "m.toml", "--out", "run"]);
-    assert_eq!(run.status, 2, "{}", run.stderr);
 }

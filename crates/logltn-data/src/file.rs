@@ -23,10 +23,29 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostics> {
             .maybe_help(a_file_inside(path)),
         );
     }
+    if let Some(other) = not_regular(path) {
+        return fatal(Diagnostic::error(
+            Code::NotAFile,
+            format!("{}: expected a file, found {other}", path.display()),
+        ));
+    }
     match fs::read(path) {
         Ok(bytes) => Ok(bytes),
         Err(error) => fatal(explain(path, &error)),
     }
+}
+
+/// What a path leads to, if it is there and neither a file nor a folder: from a pipe one would wait for ever, and a
+/// device may have no end.
+///
+/// ```
+/// # #[cfg(unix)]
+/// assert_eq!(logltn_data::not_regular("/dev/zero".as_ref()), Some("a pipe or device"));
+/// assert_eq!(logltn_data::not_regular("Cargo.toml".as_ref()), None);
+/// ```
+pub fn not_regular(path: &Path) -> Option<&'static str> {
+    let kind = fs::metadata(path).ok()?;
+    (!kind.is_file() && !kind.is_dir()).then_some("a pipe or device")
 }
 
 fn explain(path: &Path, error: &io::Error) -> Diagnostic {

@@ -44,7 +44,7 @@ use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
 pub use array::{Array, Field, Values};
 pub use csv::CsvFile;
-pub use file::read_bytes;
+pub use file::{not_regular, read_bytes};
 pub use idx::{parse_idx, read_idx};
 pub use index_column::index_column;
 pub use individuals::{parse_individuals, read_individuals};

@@ -121,6 +121,9 @@ codes! {
     MalformedNumber = "malformed-number":
         "A number is wanted, and what is written is none.",
         Error, theory("sort Digit = 0..9th\n");
+    MalformedLabel = "malformed-label":
+        "A label in quotes is empty, is not closed on its line, or has a character that it cannot have.",
+        Error, theory("sort Colour = {\"dark red, blue}\n");
     NumberTooLarge = "number-too-large":
         "A number is too large to be computed with.",
         Error, theory("sort Digit = 0..99999999999999999999\n");
@@ -392,7 +395,7 @@ codes! {
             axiom all: forall n: Number. even(n)
             ");
     NoClasses = "no-classes":
-        "A predicate answers for several classes at once, but has no last argument that picks one of them.",
+        "A predicate is to answer for several classes, but has no last argument that picks one of them.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
@@ -448,6 +451,25 @@ codes! {
         "Nothing says which individuals a sort has, which rows a table, or which value a param.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
+            "#);
+    LearntArgument = "learnt-argument":
+        "A function that is given by data is applied to something that is learnt.",
+        Error, run!("check m.toml", "age.csv": b"age\n30\n40\n", "theory.ltn": b"
+            sort Point
+            constant new: Point
+            function age(Point): Real
+            predicate old(Real)
+            axiom all: old(age(new))
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [constants]
+            new = { learnable = 2 }
+            [functions]
+            age = { values = "age.csv" }
+            [predicates]
+            old = { network = { mlp = [4] }, output = "sigmoid" }
             "#);
     NotGrounded = "not-grounded":
         "Nothing says which values a predicate, a function or a constant has.",
@@ -544,7 +566,7 @@ codes! {
         "A file is there and cannot be read.",
         Error, deed("`points.csv` is a link to itself, or nobody may read it.");
     NotAFile = "not-a-file":
-        "A folder is where a file should be.",
+        "Something else is where a file should be: a folder, a pipe, a device.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "."
             "#);
@@ -809,6 +831,12 @@ codes! {
     TrainingDiverged = "training-diverged":
         "The loss, a truth, a gradient or what a network says is no longer a finite number.",
         Error, deed("Training with `learning_rate = 1e30`.");
+    Interrupted = "interrupted":
+        "An evaluation was asked to stop before its end.",
+        Error, deed("Setting the flag of `Engine::set_stop`.");
+    SlowStep = "slow-step":
+        "A step of a training goes through so many groundings that it takes a minute or more.",
+        Warning, deed("Training `forall x, y, z, w: Thing. near(x, y) and near(z, w) -> near(x, w)` with 1,000 things.");
     VanishingGradient = "vanishing-gradient":
         "The gradient of an axiom stays zero, so it teaches nothing.",
         Warning, deed("Training `sure(x) or good(x)` in the semantics `lukasiewicz`, where `sure` is 1 everywhere.");
@@ -821,6 +849,36 @@ codes! {
     NotTrained = "not-trained":
         "A value is asked for that is known only after training.",
         Error, run!("eval m.toml");
+    TooFewRuns = "too-few-runs":
+        "There is nothing to compare a run with.",
+        Error, run!("
+            train m.toml --out run
+            compare run
+            ");
+    FeaturesNotUsed = "features-not-used":
+        "Features are given for a sort of which a predicate or function says nothing.",
+        Error, run!("predict m.toml good --features Side=points.csv", "theory.ltn": b"
+            sort Point
+            sort Side
+            predicate good(Point)
+            axiom all: forall x: Point. good(x)
+            ");
+    TooManyTuples = "too-many-tuples":
+        "A predicate or function is asked about more than ten million tuples at once.",
+        Error, run!("
+            train m.toml --out run
+            predict m.toml after --run run
+            ", "theory.ltn": b"
+            sort Number = 0..9999
+            predicate after(Number, Number)
+            axiom all: forall x: Number. after(x, x)
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [predicates]
+            after = { learnable = true }
+            [train]
+            steps = 1
+            "#);
     CannotPredict = "cannot-predict":
         "A predicate cannot be evaluated on other rows than those of the axioms.",
         Error, deed("A metric is to be measured of a predicate whose numbers come from the caller's own program.");
@@ -851,6 +909,12 @@ codes! {
     RunExists = "run-exists":
         "The folder for a new run holds one already.",
         Error, deed("`logltn train m.toml --out run` is given a second time, without `--resume`.");
+    FolderTaken = "folder-taken":
+        "The folder for a new run holds files that are not a run's.",
+        Error, deed("`logltn train m.toml --out .` is given in the folder of the manifest.");
+    LinkInRun = "link-in-run":
+        "A link in the folder of a run leads elsewhere, where nothing is written.",
+        Error, deed("The `metrics.csv` of a run is replaced by a link to another file, and the run is resumed.");
     RunNotFound = "run-not-found":
         "A folder holds no run.",
         Error, run!("eval m.toml --run .");

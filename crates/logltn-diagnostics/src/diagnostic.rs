@@ -8,6 +8,7 @@ use std::fmt;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use crate::code::Code;
+use crate::harmless::{harmless, harmless_in_place};
 use crate::source::{Source, Span};
 
 /// How bad it is.
@@ -197,7 +198,8 @@ impl Diagnostic {
         Some((source.name(), line, column))
     }
 
-    /// The message with the source lines it is about, in colour if asked for.
+    /// The message with the source lines it is about, in colour if asked for; [harmless](crate::harmless()) whatever
+    /// it quotes.
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour {
             Renderer::styled()
@@ -208,11 +210,11 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let mut group = Group::with_title(level.primary_title(self.message.as_str()));
+        let mut group = Group::with_title(level.primary_title(harmless(&self.message)));
         let excerpt = self.excerpt();
         if let Some((source, text, first_line, start)) = &excerpt {
-            let mut snippet = Snippet::source(*text)
-                .path(source.name())
+            let mut snippet = Snippet::source(harmless_in_place(text))
+                .path(harmless(source.name()))
                 .line_start(*first_line);
             for (i, label) in self.labels.iter().enumerate() {
                 let kind = if i == 0 {
@@ -221,15 +223,15 @@ impl Diagnostic {
                     AnnotationKind::Context
                 };
                 let range = clamp_to_characters(text, label.span, *start);
-                snippet = snippet.annotation(kind.span(range).label(label.text.as_str()));
+                snippet = snippet.annotation(kind.span(range).label(harmless(&label.text)));
             }
             group = group.element(snippet);
         }
         for note in &self.notes {
-            group = group.element(Level::NOTE.message(note.as_str()));
+            group = group.element(Level::NOTE.message(harmless(note)));
         }
         if let Some(help) = &self.help {
-            group = group.element(Level::HELP.message(help.as_str()));
+            group = group.element(Level::HELP.message(harmless(help)));
         }
         renderer.render(&[group])
     }
@@ -383,6 +385,14 @@ impl From<Diagnostic> for Diagnostics {
     fn from(diagnostic: Diagnostic) -> Diagnostics {
         let mut all = Diagnostics::new();
         all.push(diagnostic);
+        all
+    }
+}
+
+impl FromIterator<Diagnostic> for Diagnostics {
+    fn from_iter<I: IntoIterator<Item = Diagnostic>>(list: I) -> Diagnostics {
+        let mut all = Diagnostics::new();
+        list.into_iter().for_each(|one| all.push(one));
         all
     }
 }

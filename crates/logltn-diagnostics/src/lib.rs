@@ -16,11 +16,13 @@
 mod code;
 mod diagnostic;
 mod example;
+mod harmless;
 mod source;
 mod suggest;
 
 pub use code::Code;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity, shortened};
 pub use example::{Example, Mistake, SURROUNDINGS, Text};
+pub use harmless::{harmless, is_obeyed, turns_direction};
 pub use source::{Source, Span};
 pub use suggest::{did_you_mean, nearest};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use logltn::theory::{ArgumentSort, SortId};
 use logltn::{
-    Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, Labels, Number, Output,
-    OutputKind, Semantics, Source, Theory, did_you_mean,
+    Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, FunctionData, Labels, Number,
+    Output, OutputKind, Semantics, Source, Theory, did_you_mean,
 };
 
 use crate::distances::distances;
@@ -32,6 +32,7 @@ pub struct Builder {
     streamed: Vec<String>,
     predicates: Vec<(String, Output, Given)>,
     functions: Vec<(String, Behind)>,
+    function_values: Vec<(String, FunctionData)>,
     networks: Vec<(String, Network)>,
     training: Training,
 }
@@ -92,6 +93,7 @@ impl Builder {
             streamed: Vec::new(),
             predicates: Vec::new(),
             functions: Vec::new(),
+            function_values: Vec::new(),
             networks: Vec::new(),
             training: Training::default(),
         }
@@ -198,6 +200,29 @@ impl Builder {
     /// A network behind a function.
     pub fn function(mut self, function: &str, network: impl Into<Behind>) -> Builder {
         self.functions.push((function.into(), network.into()));
+        self
+    }
+
+    /// The values of a function that is given by data, one for each tuple of individuals, the last argument changing
+    /// fastest. It may also stand in guards.
+    ///
+    /// ```
+    /// use logltn::{FunctionData, Output};
+    /// use logltn_learn::Session;
+    /// let theory = "sort Person  function age(Person): Real  function boss(Person): Person  predicate rich(Person)
+    ///     axiom bosses: forall x: Person where age(boss(x)) > 50. rich(boss(x))";
+    /// let session = Session::builder(theory)
+    ///     .sort("Person", 3)
+    ///     .function_values("age", FunctionData::Reals(vec![30.0, 62.5, 41.0]))
+    ///     .function_values("boss", FunctionData::Individuals(vec![1, 1, 0]))
+    ///     .learnable("rich", 0.0, Output::sigmoid())
+    ///     .steps(1)
+    ///     .build()?;
+    /// assert_eq!(session.requests()[0].individuals(), [1]); // asked once, though two have that boss
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    pub fn function_values(mut self, function: &str, values: FunctionData) -> Builder {
+        self.function_values.push((function.into(), values));
         self
     }
 
@@ -313,7 +338,15 @@ impl Builder {
             hosts.extend(grounder.predicate(name, output, given));
         }
         for (name, behind) in self.functions {
+            if self.function_values.iter().any(|(given, _)| *given == name) {
+                let what = format!("function `{name}` has both a network and values");
+                grounder.wrong(Code::ConflictingKeys, what);
+            }
             grounder.function(&name, behind);
+        }
+        for (name, values) in self.function_values {
+            let set = grounder.knowledge.data.set_function(&name, values);
+            grounder.check(set);
         }
         let (knowledge, warnings) = grounder.found.into_result(grounder.knowledge)?;
         let mut session = Session::new(knowledge, self.training)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logltn::theory::{ArgumentSort, SortId};
+use logltn::theory::{ArgumentSort, FunctionId, SortId};
 use logltn::{Code, Diagnostic, Diagnostics, OutputKind};
 
 use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef};
@@ -48,9 +48,12 @@ impl KnowledgeBase {
                 self.describe_behind(&key, behind, &mut out);
             }
         }
-        for (function, behind) in theory.functions.iter().zip(&self.functions) {
-            if let Some(behind) = behind {
-                self.describe_behind(&format!("functions.{}", function.name), behind, &mut out);
+        for (i, (function, behind)) in theory.functions.iter().zip(&self.functions).enumerate() {
+            let key = format!("functions.{}", function.name);
+            if self.data.function(FunctionId(i as u32)).is_some() {
+                out.insert(format!("{key}.values"), "data".to_string());
+            } else if let Some(behind) = behind {
+                self.describe_behind(&key, behind, &mut out);
             }
         }
         for (name, network) in &self.networks {

@@ -58,6 +58,14 @@ impl Field {
         Field::new(name, shape, Values::F32(Vec::new()))
     }
 
+    /// Whether bytes are seen as 0..1, whatever is among them: of some pictures, what is so of all.
+    pub fn scaled(mut self, scaled: bool) -> Field {
+        if let Values::U8(_) = self.values {
+            self.scale = if scaled { 1.0 / 255.0 } else { 1.0 };
+        }
+        self
+    }
+
     /// How many numbers an individual has.
     pub fn width(&self) -> usize {
         self.shape.iter().product()

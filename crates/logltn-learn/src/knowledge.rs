@@ -14,13 +14,13 @@ use crate::place::Place;
 /// and checks it; a reader of manifests may do so itself.
 #[derive(Clone, Debug)]
 pub struct KnowledgeBase {
-    /// The theory, the sizes of its sorts, tables, params and constants.
+    /// The theory, the sizes of its sorts, tables, params, constants, and the functions that are given by data.
     pub data: Data,
     /// What the numbers of each predicate mean, in the order of the theory.
     pub outputs: Vec<Output>,
     /// What stands behind each predicate, in the order of the theory.
     pub predicates: Vec<Ground>,
-    /// The network of each function, in the order of the theory.
+    /// The network of each function that has one, in the order of the theory.
     pub functions: Vec<Option<Behind>>,
     /// Networks with names, which several symbols can share.
     pub networks: BTreeMap<String, Network>,

@@ -93,6 +93,19 @@ impl Session {
     /// # Errors
     /// If something is missing, or does not fit.
     pub fn new(knowledge: KnowledgeBase, training: Training) -> Result<Session, Diagnostics> {
+        let whole = Plan::new(&knowledge.data, &knowledge.outputs, &training.semantics);
+        Session::planned(knowledge, training, whole.map(Arc::new))
+    }
+
+    /// The same with the plan of all axioms, or what is wrong with it, at hand.
+    ///
+    /// # Errors
+    /// If something is missing, or does not fit.
+    pub fn planned(
+        knowledge: KnowledgeBase,
+        training: Training,
+        whole: Result<Arc<Plan>, Diagnostics>,
+    ) -> Result<Session, Diagnostics> {
         if training.phases.is_empty() {
             let error = Diagnostic::error(
                 Code::NoTrainingLength,
@@ -104,14 +117,12 @@ impl Session {
         let mut found = Diagnostics::new();
         let mut checked = |errors: Diagnostics| found.extend(errors);
         // One plan for all phases that have all axioms; as a rule there is one phase, and it does.
-        let whole = Plan::new(&knowledge.data, &knowledge.outputs, &training.semantics)
-            .map_err(&mut checked);
+        let whole = whole.map_err(&mut checked);
         let model = Model::new(&knowledge, training.seed).map_err(&mut checked);
         let measures = Measures::new(&knowledge, &training.metrics).map_err(&mut checked);
         let (Ok(whole), Ok(mut model), Ok(measures)) = (whole, model, measures) else {
             return Err(found);
         };
-        let whole = Arc::new(whole);
         let axioms: Vec<AxiomNow> = whole.axioms().iter().map(AxiomNow::planned).collect();
         let batches = batches::of(&knowledge.data, &training.batches, training.seed);
         let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
@@ -195,7 +206,7 @@ impl Session {
     }
 
     /// The plan of all axioms.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &Arc<Plan> {
         &self.whole
     }
 
@@ -594,8 +605,10 @@ fn plan_of(
 }
 
 fn phase(plan: Arc<Plan>, axioms: &[AxiomNow], end: u64) -> Phase {
+    // Both are in the order of the theory.
+    let mut all = axioms.iter().enumerate();
     let places = (plan.axioms().iter())
-        .filter_map(|a| axioms.iter().position(|now| now.name == a.name))
+        .filter_map(|a| Some(all.find(|(_, now)| now.name == a.name)?.0))
         .collect();
     Phase {
         engine: Engine::new(plan),

@@ -32,6 +32,7 @@ mod axis;
 mod base64;
 mod bitmap;
 mod chart;
+mod comparison;
 mod drawing;
 mod font;
 mod html;
@@ -49,6 +50,7 @@ mod violations;
 mod tests;
 
 pub use base64::base64;
+pub use comparison::comparison_png;
 pub use lines::{LinesOptions, Series, line_panels_png, lines_png};
 pub use pca::pca_2d;
 pub use scatter::{ScatterPanel, panels_png, scatter_png};

@@ -190,6 +190,16 @@ fn done(code: Code) -> Diagnostics {
             finished(&folder);
             errors(RunDirectory::create(&folder.dir.path().join("run")))
         }
+        Code::FolderTaken => errors(RunDirectory::create(folder(&[]).dir.path())),
+        #[cfg(unix)]
+        Code::LinkInRun => {
+            let folder = folder(&[]);
+            finished(&folder);
+            let path = folder.dir.path().join("run");
+            std::fs::remove_file(path.join("metrics.csv")).expect("it is there");
+            std::os::unix::fs::symlink("../points.csv", path.join("metrics.csv")).expect("a link");
+            errors(RunDirectory::resume(&path))
+        }
         Code::RunInUse => {
             let folder = folder(&[]);
             let run = folder.dir.path().join("run");

@@ -6,6 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::function::FunctionData;
 use crate::number::Number;
 use crate::numbers::{MOST_STREAMED, NumberPool};
 use crate::suggest::did_you_mean;
@@ -93,6 +94,7 @@ pub struct Data {
     pub(crate) tables: Vec<Option<TableData>>,
     pub(crate) params: Vec<Option<Number>>,
     pub(crate) constants: Vec<Option<ConstantData>>,
+    pub(crate) functions: Vec<Option<Arc<FunctionData>>>,
     /// By table: whether its rows come with the call.
     streamed: Vec<bool>,
     /// Whether they have come.
@@ -118,6 +120,7 @@ impl Data {
             tables: vec![None; theory.tables.len()],
             params: vec![None; theory.params.len()],
             constants: vec![None; theory.constants.len()],
+            functions: vec![None; theory.functions.len()],
             streamed: vec![false; theory.tables.len()],
             has_come: false,
             numbers: OnceLock::new(),
@@ -322,8 +325,13 @@ impl Data {
         self.numbers.get_or_init(|| {
             let none = NumberPool::default();
             let before = self.fixed_numbers.as_deref().unwrap_or(&none);
-            Arc::new(NumberPool::of(before, &self.theory, &self.tables))
+            Arc::new(NumberPool::of(before, self))
         })
+    }
+
+    /// What they are depends on the data.
+    pub(crate) fn forget_numbers(&mut self) {
+        self.numbers = OnceLock::new();
     }
 
     /// The numbers that stand as arguments where a `Real` is expected, each once: a leaf of an
@@ -346,12 +354,12 @@ impl Data {
     }
 
     /// Whether the rows of a table come with each call.
-    pub(crate) fn streams_table(&self, table: TableId) -> bool {
+    pub fn streams_table(&self, table: TableId) -> bool {
         self.streamed[table.index()]
     }
 
     /// Whether the size of a sort comes with each call.
-    pub(crate) fn streams_sort(&self, sort: SortId) -> bool {
+    pub fn streams_sort(&self, sort: SortId) -> bool {
         self.sorts[sort.index()].streamed
     }
 
@@ -519,6 +527,7 @@ impl Data {
         }
         if !out.has_errors() {
             self.check_indexes(&mut out);
+            self.check_functions(&mut out);
         }
         out
     }
@@ -576,11 +585,16 @@ impl Data {
     }
 
     /// [`Data::size`] and the learnable constants, which are numbered after the individuals.
-    pub(crate) fn extent(&self, sort: SortId) -> usize {
+    pub fn extent(&self, sort: SortId) -> usize {
         let learnable = (self.theory.constants.iter().zip(&self.constants))
             .filter(|(c, d)| c.sort == sort && **d == Some(ConstantData::Learnable))
             .count();
         self.size(sort) + learnable
+    }
+
+    /// Which individual a constant is, if set.
+    pub fn constant(&self, constant: ConstantId) -> Option<ConstantData> {
+        self.constants[constant.index()]
     }
 
     /// The index of a constant in its sort: a row, or, if it is learnable, one after the last.

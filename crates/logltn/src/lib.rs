@@ -67,6 +67,7 @@
 
 mod data;
 mod engine;
+mod function;
 mod guard;
 mod nnf;
 mod number;
@@ -101,6 +102,7 @@ pub use engine::{
     Answer, Answers, AxiomValue, BlamedLiteral, Bound, Engine, Evaluation, Explanation, Individual,
     Request, Violation, Witness,
 };
+pub use function::FunctionData;
 pub use guard::Neighbours;
 pub use logltn_diagnostics::{
     Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, nearest,

@@ -1,14 +1,16 @@
-//! The numbers that stand where a predicate or a function expects a `Real`: literals, and the cells of `Int` and `Real`
-//! columns.
+//! The numbers that stand where a predicate or a function expects a `Real`: literals, the cells of `Int` and `Real`
+//! columns, and the values of functions that are given by data.
 //!
 //! A request names its rows by small integers, the indexes of individuals. Numbers join in by being numbered too, each
 //! distinct one once, so that a predicate is asked about the same number once, whatever row it stands in.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::data::{ColumnData, TableData};
+use crate::data::{ColumnData, Data};
+use crate::function::FunctionData;
 use crate::recursion::deep;
 use crate::theory::*;
 
@@ -24,7 +26,8 @@ pub(crate) const MOST_STREAMED: u64 = 1 << 24;
 
 impl NumberPool {
     /// Those of `before`, and all that the axioms use.
-    pub fn of(before: &NumberPool, theory: &Theory, tables: &[Option<TableData>]) -> NumberPool {
+    pub fn of(before: &NumberPool, data: &Data) -> NumberPool {
+        let theory = data.theory();
         let mut index = before.index.clone();
         let mut values = before.values.to_vec();
         let mut add = |x: f64| {
@@ -33,12 +36,19 @@ impl NumberPool {
                 values.len() as u32 - 1
             });
         };
+        let mut functions = BTreeSet::new();
         for axiom in &theory.axioms {
             let mut used = Vec::new();
             let mut columns = Vec::new();
-            formula(&axiom.formula, &mut used, &mut columns, &mut add);
+            formula(
+                &axiom.formula,
+                &mut used,
+                &mut columns,
+                &mut functions,
+                &mut add,
+            );
             for (table, variables) in columns {
-                let Some(data) = &tables[table.index()] else {
+                let Some(data) = data.table(table) else {
                     continue;
                 };
                 for (variable, column) in variables.iter().zip(&data.columns) {
@@ -49,6 +59,14 @@ impl NumberPool {
                         ColumnData::Real(cells) => cells.iter().for_each(|&x| add(x)),
                     }
                 }
+            }
+        }
+        for function in functions {
+            if theory[function].result == ArgumentSort::Vector(1)
+                && let Some(FunctionData::Reals(values)) =
+                    data.function(function).map(AsRef::as_ref)
+            {
+                values.iter().for_each(|&x| add(x));
             }
         }
         let values = values.into();
@@ -66,21 +84,26 @@ fn bits(x: f64) -> u64 {
     (x + 0.0).to_bits()
 }
 
-/// The variables and literals that are arguments, and the variables of rows.
+/// The variables, literals and functions that are arguments, and the variables of rows.
 fn formula(
     formula: &Formula,
     used: &mut Vec<VarId>,
     columns: &mut Vec<(TableId, Vec<VarId>)>,
+    functions: &mut BTreeSet<FunctionId>,
     add: &mut dyn FnMut(f64),
 ) {
     match &formula.kind {
         FormulaKind::Atom { arguments, .. } => {
             for argument in arguments {
                 argument.visit(&mut |part| {
-                    if let crate::parts::Part::Term(term) = &part
-                        && let TermKind::Number(x) = term.kind
-                    {
-                        add(x.0);
+                    if let crate::parts::Part::Term(term) = &part {
+                        match &term.kind {
+                            TermKind::Number(x) => add(x.0),
+                            TermKind::Apply(function, _) => {
+                                functions.insert(*function);
+                            }
+                            _ => {}
+                        }
                     }
                     used.extend(part.variable());
                 });
@@ -94,7 +117,7 @@ fn formula(
     }
     deep(|| {
         for child in formula.children() {
-            self::formula(child, used, columns, add);
+            self::formula(child, used, columns, functions, add);
         }
     });
 }

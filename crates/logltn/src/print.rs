@@ -6,6 +6,7 @@ use crate::plan::normal::{Kind, Normal};
 use crate::recursion::deep;
 use crate::source::Span;
 use crate::theory::*;
+use crate::token::{quoted_label, written_label};
 
 /// Binding strengths as in the parser, loosest first; a formula is put in parentheses where its own
 /// is not above that of its place.
@@ -135,7 +136,10 @@ fn sort_line(sort: &Sort) -> String {
     match sort.kind {
         SortKind::Data => format!("sort {}", sort.name),
         SortKind::Range(low, high) => format!("sort {} = {low}..{high}", sort.name),
-        SortKind::Labels => format!("sort {} = {{{}}}", sort.name, sort.labels.join(", ")),
+        SortKind::Labels => {
+            let labels: Vec<String> = sort.labels.iter().map(|l| written_label(l)).collect();
+            format!("sort {} = {{{}}}", sort.name, labels.join(", "))
+        }
     }
 }
 
@@ -218,6 +222,11 @@ struct Printer<'a> {
 impl<'a> Printer<'a> {
     fn push(&mut self, text: &str) {
         self.out.push_str(text);
+    }
+
+    /// Whether a name means a constant, unless it stands in quotes: an individual of the data may have the same.
+    fn is_constant(&self, name: &str) -> bool {
+        self.theory.constants.iter().any(|c| c.name == name)
     }
 
     fn variable(&self, id: VarId) -> &'a str {
@@ -401,7 +410,13 @@ impl<'a> Printer<'a> {
         match &term.kind {
             TermKind::Variable(id) => self.push(self.variable(*id)),
             TermKind::Individual(sort, index) => {
-                let name = self.theory[*sort].individual_name(*index as usize);
+                let sort = &self.theory[*sort];
+                let label = sort.labels.get(*index as usize);
+                let name = match label {
+                    Some(label) if self.is_constant(label) => quoted_label(label),
+                    Some(label) => written_label(label),
+                    None => sort.individual_name(*index as usize),
+                };
                 self.push(&name);
             }
             TermKind::Constant(id) => self.push(&self.theory[*id].name.clone()),

@@ -21,6 +21,8 @@ pub(crate) struct Expr {
 #[derive(Clone, Debug)]
 pub(crate) enum ExprKind {
     Name(String),
+    /// A label that stands in quotes, without them.
+    Label(String),
     /// A magnitude; `-1` is `Negative(Integer(1))`.
     Integer(u64),
     Number(f64),
@@ -46,7 +48,7 @@ impl ExprKind {
         use ExprKind::*;
         matches!(
             self,
-            Name(_) | Integer(_) | Number(_) | Call(..) | Negative(_) | Error
+            Name(_) | Label(_) | Integer(_) | Number(_) | Call(..) | Negative(_) | Error
         )
     }
 }

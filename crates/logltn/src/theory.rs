@@ -376,7 +376,7 @@ pub enum TermKind {
     Constant(ConstantId),
     /// A number, where a `Real` is expected.
     Number(Literal),
-    /// A function's value.
+    /// A function's value. In a guard, of one that is given by data.
     Apply(FunctionId, Vec<Term>),
 }
 
@@ -454,7 +454,7 @@ pub enum ValueKind {
     Param(ParamId),
     /// A variable of an integer sort or an `Int` or `Real` column, as its number.
     Number(VarId),
-    /// An individual of a sort, in a cell of a table.
+    /// An individual of a sort, in a cell of a table or as its integer; or what a function says, which may be a number.
     Individual(Term),
     /// `-a`
     Negative(Box<Value>),
@@ -545,6 +545,11 @@ impl Theory {
     /// The predicate with that name.
     pub fn predicate(&self, name: &str) -> Option<PredicateId> {
         position(&self.predicates, |p| p.name == name).map(PredicateId)
+    }
+
+    /// The function with that name.
+    pub fn function(&self, name: &str) -> Option<FunctionId> {
+        position(&self.functions, |f| f.name == name).map(FunctionId)
     }
 
     /// The axiom (or family) with that name.

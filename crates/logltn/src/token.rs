@@ -28,6 +28,8 @@ pub(crate) enum Keyword {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Token {
     Name,
+    /// A label in double quotes; [`unquoted`] says which.
+    Label,
     Keyword(Keyword),
     /// The magnitude; a sign is the parser's business.
     Integer(u64),
@@ -82,6 +84,7 @@ impl Token {
         matches!(
             self,
             Token::Name
+                | Token::Label
                 | Token::Integer(_)
                 | Token::Number(_)
                 | Token::Open
@@ -240,7 +243,10 @@ pub(crate) fn tokenize(source: &Source, out: &mut Diagnostics) -> Vec<(Token, Sp
                 None => continue,
             }
         } else if QUOTES.contains(&c) {
-            let (token, length) = quoted(source, at, out);
+            let (token, length) = match c {
+                '"' => label(source, at, out),
+                _ => quoted(source, at, out),
+            };
             at += length;
             token
         } else {
@@ -317,7 +323,88 @@ fn primes(source: &Source, start: usize, end: usize, out: &mut Diagnostics) -> u
     length
 }
 
-/// A quotation to the end of its line: one mistake, read as the name inside.
+/// A label in double quotes, on one line.
+fn label(source: &Source, at: usize, out: &mut Diagnostics) -> (Token, usize) {
+    let text = &source.text()[at..];
+    let mut wrong = |from: usize, to: usize, message: &str, help: &str| {
+        let span = Span::new(at + from, at + to);
+        let error = Diagnostic::error(Code::MalformedLabel, message).at(source, span, "");
+        out.push(error.help(help));
+    };
+    if text.starts_with("\"\"") {
+        // A run of quotes is one mistake.
+        let length = run_length(text, |c| c == '"');
+        let help = "a label has at least one character";
+        wrong(0, length, "this label is empty", help);
+        return (Token::Bad, length);
+    }
+    // One mistake in a label is enough.
+    let (mut sound, mut end) = (true, 1);
+    while let Some(c) = text[end..].chars().next().filter(|c| !"\n\r".contains(*c)) {
+        let start = end;
+        end += c.len_utf8();
+        match c {
+            '"' if sound => return (Token::Label, end),
+            '"' => return (Token::Bad, end),
+            '\\' if text[end..].starts_with(['"', '\\']) => end += 1,
+            '\\' if sound => {
+                let help = "inside a label, a backslash is `\\\\` and a quote is `\\\"`";
+                wrong(start, end, "a backslash has no meaning here", help);
+                sound = false;
+            }
+            c if c.is_control() && sound => {
+                let message = format!("a label has no control characters: `{}`", readable(c));
+                wrong(start, end, &message, "leave it out, here and in the data");
+                sound = false;
+            }
+            _ => {}
+        }
+    }
+    let help = "a label begins and ends with `\"` on the same line";
+    wrong(0, 1, "this quote is never closed", help);
+    (Token::Bad, end)
+}
+
+/// The label that stands in quotes.
+pub(crate) fn unquoted(text: &str) -> String {
+    let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
+    let mut label = String::new();
+    let mut escaped = false;
+    for c in inner.unwrap_or(text).chars() {
+        escaped = c == '\\' && !escaped;
+        if !escaped {
+            label.push(c);
+        }
+    }
+    label
+}
+
+/// A label as a theory has it: in quotes, unless it is a name. One with control characters, which only data can have,
+/// cannot be written; it is shown with escapes.
+pub(crate) fn written_label(label: &str) -> String {
+    let is_name = label.starts_with(starts_name)
+        && run_length(label, is_xid_continue) == label.len()
+        && word(label) == Token::Name;
+    match is_name {
+        true => label.to_string(),
+        false => quoted_label(label),
+    }
+}
+
+/// The same, always in quotes: then it is a label whatever else has its name.
+pub(crate) fn quoted_label(label: &str) -> String {
+    let mut out = String::from('"');
+    for c in label.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}
+
+/// A quotation in marks of another language, to the end of its line: one mistake, read as the name inside.
 fn quoted(source: &Source, at: usize, out: &mut Diagnostics) -> (Token, usize) {
     let text = &source.text()[at..];
     let open = run_length(text, |c| QUOTES.contains(&c));
@@ -326,20 +413,21 @@ fn quoted(source: &Source, at: usize, out: &mut Diagnostics) -> (Token, usize) {
     let content = text[open..open + inner].trim_end();
     let closed = run_length(&text[open + content.len()..], |c| QUOTES.contains(&c));
     let length = open + content.len() + closed;
-    let help = if content.starts_with(starts_name)
-        && run_length(content, is_xid_continue) == content.len()
-    {
-        format!("write `{}`", shortened(content))
-    } else {
-        "a name consists of letters, digits and `_`".to_string()
+    let written = written_label(content);
+    let (message, help) = match written == content {
+        true => (
+            "names are written without quotes",
+            format!("write `{}`", shortened(content)),
+        ),
+        false => (
+            "a label that is not a name stands in plain double quotes",
+            format!("write `{}`", shortened(&written)),
+        ),
     };
     out.push(
-        Diagnostic::error(
-            Code::UnexpectedCharacter,
-            "names are written without quotes",
-        )
-        .at(source, Span::new(at, at + length), "")
-        .help(help),
+        Diagnostic::error(Code::UnexpectedCharacter, message)
+            .at(source, Span::new(at, at + length), "")
+            .help(help),
     );
     (Token::Bad, length)
 }
@@ -493,6 +581,27 @@ mod tests {
             tokens("forall exists not and or -> <-> all any"),
             tokens("∀ ∃ ¬ ∧ ∨ → ↔ ⋀ ⋁")
         );
+    }
+
+    #[test]
+    fn labels_in_quotes() {
+        use Token::*;
+        let text = r#"P("a b", "\"\\", "in")"#;
+        let expected = [Name, Open, Label, Comma, Label, Comma, Label, Close, End];
+        assert_eq!(tokens(text), expected);
+        for label in ["a b", "\"", "\\", "in", "3", "猫", "a.b", "\\\"", "'"] {
+            let written = written_label(label);
+            assert_eq!(unquoted(&written), label);
+            let token = if label == "猫" { Name } else { Label };
+            assert_eq!(tokens(&written), [token, End], "{written}");
+        }
+        for wrong in [
+            "\"\"", "\"a", "\"a\n\"", "\"\\n\"", "\"a\tb\"", "\"\\", "\"",
+        ] {
+            let mut out = Diagnostics::new();
+            tokenize(&Source::new("t", wrong), &mut out);
+            assert!(out.has_errors(), "{wrong}");
+        }
     }
 
     #[test]

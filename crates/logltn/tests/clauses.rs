@@ -341,33 +341,6 @@ fn norms_do_not_remember_evaluations() {
     }
 }
 
-/// The log of a truth of exactly 1 is a rounding error above 0, which a huge α makes a huge exponent.
-#[test]
-fn exponentials_that_are_infinite_are_left_out() {
-    let parameters = Parameters {
-        alpha: 1e9,
-        ..Parameters::default()
-    };
-    let run = |fusing| {
-        let mut engine: Engine<f32> = pairs("P(x) or Q(y)", 3, Output::truth(), fusing);
-        for i in 0..2 {
-            engine.numbers_mut(i).fill(1.0);
-        }
-        let loss = (engine.evaluate_with_gradients(&parameters))
-            .expect("a loss")
-            .loss;
-        (loss, engine.gradient(0).to_vec())
-    };
-    let (one_go, nodes) = (run(Fusing::Always), run(Fusing::Never));
-    assert!(near(one_go.0, nodes.0, 1e-6), "{one_go:?} {nodes:?}");
-    for (a, b) in one_go.1.iter().zip(&nodes.1) {
-        assert!(
-            near(f64::from(*a), f64::from(*b), 1e-5),
-            "{one_go:?} {nodes:?}"
-        );
-    }
-}
-
 /// Where nearly all exponentials are too small, node by node is quicker: then that is what is done, to the last bit, and
 /// in the step after it the clause is back.
 #[test]

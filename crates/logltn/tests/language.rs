@@ -378,6 +378,90 @@ fn labels_of_data_sorts_are_found_by_the_expected_sort() {
     assert_eq!(arguments[1].kind, Individual(SortId(1), 1));
 }
 
+#[test]
+fn labels_in_quotes() {
+    let text = r#"sort T = {"reform.n.01", "in", dog} sort D constant ann: D table t(x: T, y: D)
+        predicate isa(T, T) predicate P(D)
+        axiom a: isa(dog, "reform.n.01") and isa("in", "dog")
+        axiom b for x: T where x != "reform.n.01" and exists y: D. t(x, y) and y = "a \"b\"": isa(x, "in")
+        axiom c: P("ann") and P(ann) and P("2") and P(other)"#;
+    let labels = Labels::new().with("D", ["a \"b\"", "ann", "2", "other"]);
+    let parse = |text: &str| Theory::parse_with(Source::new("t.ltn", text), &labels);
+    let theory = parse(text).unwrap_or_else(|e| panic!("{e}"));
+    let printed = theory.to_string();
+    // A label of the data that has the name of a constant keeps its quotes.
+    for expected in [
+        r#"sort T = {"reform.n.01", "in", dog}"#,
+        r#"isa("in", dog)"#,
+        r#"y = "a \"b\"""#,
+        r#"P("ann") and P(ann) and P("2") and P(other)"#,
+    ] {
+        assert!(printed.contains(expected), "{printed}");
+    }
+    let again = parse(&printed).unwrap_or_else(|e| panic!("{e}"));
+    assert!(theory.same_as(&again), "{printed}");
+    for (axiom, expected) in [
+        (
+            r#"isa(dog, "reform.n.1")"#,
+            "sort `T` has no label \"reform.n.1\"",
+        ),
+        (
+            r#"isa(dog, "reform.n.1")"#,
+            "did you mean `\"reform.n.01\"`?",
+        ),
+        (
+            r#"isa(dog, reform.n.01)"#,
+            "a label that is not a name stands in double quotes",
+        ),
+        (r#"isa(dog, ‘reform.n.01’)"#, "write `\"reform.n.01\"`"),
+        (
+            r#"isa(dog, 3)"#,
+            "use a label: `\"reform.n.01\"`, `\"in\"`, `dog`",
+        ),
+        (r#""isa"(dog, dog)"#, "names are written without quotes"),
+        (r#""dog""#, "a label is an individual, not a formula"),
+        (
+            r#"forall x: T where "dog". isa(x, x)"#,
+            "is not a condition",
+        ),
+        (
+            r#"forall x: T where x = "cat". isa(x, x)"#,
+            "sort `T` has no label \"cat\"",
+        ),
+        (
+            r#"forall x: T where 1 < "dog". isa(x, x)"#,
+            "`\"dog\"` is an individual of sort `T`, not a number",
+        ),
+        (
+            r#"forall x: T where 1 + "dog" = 2. isa(x, x)"#,
+            "\"dog\" is a label, not a number",
+        ),
+        (r#"isa(dog, "")"#, "this label is empty"),
+        (r#"isa(dog, "dog)"#, "this quote is never closed"),
+        (r#"isa(dog, "a\nb")"#, "a backslash has no meaning here"),
+        ("isa(dog, \"a\tb\")", "a label has no control characters"),
+        (r#"P("nobody")"#, "sort `D` has no label \"nobody\""),
+        (r#"P("dog")"#, "must be of sort `D`"),
+    ] {
+        let text = format!(
+            "{}\naxiom wrong: {axiom}",
+            &text[..text.find("axiom").unwrap_or(0)]
+        );
+        let errors = parse(&text).expect_err(axiom).to_string();
+        assert!(errors.contains(expected), "{axiom}: {errors}");
+    }
+    for wrong in [
+        "sort \"S\" = 0..2",
+        "sort S = {a, \"a\"}",
+        "predicate \"P\"()",
+    ] {
+        assert!(
+            Theory::parse(Source::new("t.ltn", wrong)).is_err(),
+            "{wrong}"
+        );
+    }
+}
+
 // --- warnings ----------------------------------------------------------------------------------------
 
 #[test]

@@ -112,8 +112,8 @@ in_axioms! {
     arithmetic_as_a_guard: "axiom a: forall x: Point where dist(x, origin). C(x, 1)";
     predicate_in_a_guard: "axiom a: forall x: Point where C(x, 1). C(x, 2)";
     predicate_compared_in_a_guard: "axiom a: forall x: Point where C(x, 1) > 0.5. C(x, 2)";
-    function_in_a_guard: "axiom a: forall x: Point where f(x) = x. C(x, 2)";
-    function_in_dist: "axiom a: forall x: Point where dist(x, f(x)) < near. C(x, 2)";
+    function_that_says_no_number: "axiom a: forall x: Point where f(x) < 3. C(x, 2)";
+    function_named_like_arithmetic: "function abs(Point): Real axiom a: forall x: Point where abs(x) < 3. C(x, 2)";
     forall_in_a_guard: "axiom a: forall x: Point where forall y: Point. pairs(x, y). C(x, 2)";
     implication_in_a_guard: "axiom a: forall x, y: Point where pairs(x, y) -> pairs(y, x). C(x, 2) and C(y, 2)";
     chained_comparisons: "axiom a: forall x: Point, d: Digit where 1 < d < 5. C(x, d)";
@@ -161,7 +161,8 @@ in_axioms! {
     foreign_less_or_equal: "axiom a: forall x: Point, d: Digit where d ≤ 3. C(x, d)";
     foreign_minus: "axiom a: forall x: Point, d: Digit where d \u{2212} 1 > 3. C(x, d)";
     foreign_prime: "axiom a: forall x, x': Point. C(x, 1) and C(x', 1)";
-    foreign_quotes: "axiom a: paint(\"red\")";
+    foreign_quotes: "axiom a: paint('red')";
+    label_that_is_misspelt: "axiom a: paint(\"dark red\") and paint(\"grean\")";
     foreign_comment: "// a remark: nothing to see\naxiom a: rains() and rians()";
     foreign_end: "axiom a: rains();\naxiom b: rians();";
     number_glued_to_a_name: "axiom a: forall x: Point, d: Digit where 2d < 5. C(x, d)";

@@ -134,7 +134,9 @@ fn run(engine: &mut Engine<f64>) -> Answer {
                             VALUES[leaf as usize]
                         }
                         ArgumentShape::Individual(_) => f64::from(leaf),
-                        ArgumentShape::Apply(..) => panic!("there are no functions"),
+                        ArgumentShape::Apply(..) | ArgumentShape::Row(_) => {
+                            panic!("there are no functions")
+                        }
                     };
                     value.to_bits()
                 })

@@ -472,6 +472,8 @@ fn many_mistakes() {
     takes_linear_time(|n| repeated("", n, |_| "what is this\n".into()));
     takes_linear_time(|n| repeated("axiom a: forall ", n, |i| format!("x{i}, ")));
     takes_linear_time(|n| repeated("axiom a: ", n, |_| "\"".into()));
+    takes_linear_time(|n| repeated("axiom a: ", n, |_| "\"\t\\n\" ".into()));
+    takes_linear_time(|n| repeated("axiom a: P(\"", n, |_| "\\a ".into()));
     takes_linear_time(|n| repeated("axiom a: ", n, |_| "a' ".into()));
     // Far from the declarations that the messages show.
     takes_linear_time(|n| {

@@ -1,13 +1,16 @@
 //! The commands, each in a file of its own.
 
 mod check;
+mod compare;
 mod demo;
 mod eval;
 mod explain;
 mod gradients;
 mod meaning;
+mod predict;
 mod query;
 mod reproduce;
+mod sweep;
 mod train;
 mod violated;
 
@@ -29,6 +32,9 @@ pub enum Command {
     Eval(eval::Arguments),
     Query(query::Arguments),
     Explain(explain::Arguments),
+    Predict(predict::Arguments),
+    Compare(compare::Arguments),
+    Sweep(sweep::Arguments),
     Reproduce(reproduce::Arguments),
 }
 
@@ -42,6 +48,9 @@ impl Command {
             Command::Eval(arguments) => eval::run(&arguments),
             Command::Query(arguments) => query::run(&arguments),
             Command::Explain(arguments) => explain::run(&arguments),
+            Command::Predict(arguments) => predict::run(&arguments),
+            Command::Compare(arguments) => compare::run(&arguments),
+            Command::Sweep(arguments) => sweep::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),
         }
     }

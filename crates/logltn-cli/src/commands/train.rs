@@ -85,9 +85,13 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         steps: arguments.steps,
         semantics: arguments.semantics,
     };
+    let mut found = project.left_to_the_host();
     let mut trainer = match Trainer::new(project, &options) {
-        Ok(trainer) => trainer,
-        Err(errors) => return console::wrong_input(&errors, false),
+        Ok(trainer) if found.is_empty() => trainer,
+        made => {
+            found.extend(made.err().unwrap_or_default());
+            return console::wrong_input(&found, false);
+        }
     };
     if let Some(beginning) = trainer.beginning() {
         console::report(&beginning.warnings);
@@ -104,7 +108,9 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
     };
     let run_options = RunOptions {
         title,
-        command: std::env::args().collect(),
+        command: (std::env::args_os())
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
         resume: arguments.resume,
         tensorboard: arguments.tensorboard,
     };
@@ -157,7 +163,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         }
         Err(errors) => {
             console::report(&errors);
-            if directory.file("checkpoint.safetensors").exists() {
+            if let Ok(Some(_)) = directory.checkpoint() {
                 console::complain("the last checkpoint is whole: --resume goes on from there\n");
             }
             Outcome::Failed

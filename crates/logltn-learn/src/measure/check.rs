@@ -1,5 +1,7 @@
 //! Whether a metric fits what it is of, and its rows the arguments.
 
+use std::borrow::Cow;
+
 use logltn::theory::{ArgumentSort, PredicateId, SortKind};
 use logltn::{Code, ColumnData, Diagnostics, did_you_mean};
 
@@ -7,7 +9,15 @@ use super::Metric;
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::metrics::MetricKind;
 
-/// The predicate that is measured: one of individuals that can be asked about any of them.
+/// Rows of all arguments, row by row: individuals by their indexes, numbers by their places among `numbers`.
+#[derive(Clone, Default)]
+pub(super) struct Tuples {
+    pub arguments: Vec<u32>,
+    pub numbers: Vec<f64>,
+    pub rows: usize,
+}
+
+/// The predicate that is measured: one of individuals and numbers that can be asked about any of them.
 pub(super) fn predicate(
     knowledge: &KnowledgeBase,
     metric: &Metric,
@@ -20,10 +30,6 @@ pub(super) fn predicate(
         error.maybe_help(did_you_mean(&metric.of, names))
     })?;
     let arguments = &theory[predicate].arguments;
-    if arguments.is_empty() {
-        let what = format!("`{}` cannot be measured: it has no arguments", metric.of);
-        return Err(metric.wrong(Code::MetricDoesNotFit, what).into());
-    }
     check_individuals(metric, arguments)?;
     if matches!(knowledge.predicates[predicate.index()], Ground::Host) {
         let what = format!(
@@ -39,10 +45,10 @@ pub(super) fn predicate(
 }
 
 fn check_individuals(metric: &Metric, arguments: &[ArgumentSort]) -> Result<(), Diagnostics> {
-    let vector = |argument: &ArgumentSort| matches!(argument, ArgumentSort::Vector(_));
+    let vector = |argument: &ArgumentSort| matches!(argument, ArgumentSort::Vector(2..));
     if arguments.iter().any(vector) {
         let what = format!(
-            "`{}` cannot be measured on rows: it has an argument that is a vector",
+            "`{}` cannot be measured on rows: it has an argument that is a vector, which no column holds",
             metric.of
         );
         return Err(metric.wrong(Code::VectorArgument, what).into());
@@ -57,7 +63,7 @@ pub(super) fn tuples(
     arguments: &[ArgumentSort],
     columns: &[ColumnData],
     rows: usize,
-) -> Result<Vec<u32>, Diagnostics> {
+) -> Result<Tuples, Diagnostics> {
     check_individuals(metric, arguments)?;
     let wrong = |what: String| {
         let what = format!("the rows of `{}`: {what}", metric.label());
@@ -70,10 +76,31 @@ pub(super) fn tuples(
             metric.of
         )));
     }
-    let mut individuals = Vec::new();
+    let mut arguments_of: Vec<Cow<'_, [u32]>> = Vec::new();
+    let mut numbers = Vec::new();
     for (i, (column, argument)) in columns.iter().zip(arguments).enumerate() {
-        let (ColumnData::Individuals(cells), ArgumentSort::Sort(sort)) = (column, argument) else {
-            return Err(wrong(format!("column {i} does not hold individuals")));
+        if column.len() != rows {
+            let found = column.len();
+            return Err(wrong(format!("column {i} has {found} rows, not {rows}")));
+        }
+        let (cells, sort) = match (column, argument) {
+            (ColumnData::Individuals(cells), ArgumentSort::Sort(sort)) => (cells, sort),
+            (ColumnData::Individuals(_), _) => {
+                return Err(wrong(format!("column {i} does not hold numbers")));
+            }
+            (_, ArgumentSort::Sort(_)) => {
+                return Err(wrong(format!("column {i} does not hold individuals")));
+            }
+            (column, ArgumentSort::Vector(_)) => {
+                let first = numbers.len() as u32;
+                match column {
+                    ColumnData::Int(cells) => numbers.extend(cells.iter().map(|&n| n as f64)),
+                    ColumnData::Real(cells) => numbers.extend(cells),
+                    ColumnData::Individuals(_) => {}
+                }
+                arguments_of.push(Cow::Owned((first..numbers.len() as u32).collect()));
+                continue;
+            }
         };
         let (size, name) = (knowledge.data.size(*sort), &knowledge.theory()[*sort].name);
         if let Some(row) = cells.iter().position(|&x| x as usize >= size) {
@@ -82,14 +109,19 @@ pub(super) fn tuples(
                 cells[row]
             )));
         }
-        if cells.len() != rows {
-            let found = cells.len();
-            return Err(wrong(format!("column {i} has {found} rows, not {rows}")));
-        }
-        individuals.push(cells);
+        arguments_of.push(Cow::Borrowed(cells));
     }
-    let row = |row: usize| individuals.iter().map(move |cells| cells[row]);
-    Ok((0..rows).flat_map(row).collect())
+    if numbers.len() > u32::MAX as usize {
+        return Err(wrong(
+            "there are more numbers than can be numbered".to_string(),
+        ));
+    }
+    let row = |row: usize| arguments_of.iter().map(move |cells| cells[row]);
+    Ok(Tuples {
+        arguments: (0..rows).flat_map(row).collect(),
+        numbers,
+        rows,
+    })
 }
 
 /// The labels of a sort as rows: each of its individuals with its class.
@@ -99,7 +131,7 @@ pub(super) fn labels(
     predicate: PredicateId,
     sort: &str,
     labels: &[String],
-) -> Result<Vec<u32>, Diagnostics> {
+) -> Result<Tuples, Diagnostics> {
     let theory = knowledge.theory();
     let arguments = &theory[predicate].arguments;
     let id = theory.sort(sort).ok_or_else(|| {
@@ -157,7 +189,11 @@ pub(super) fn labels(
         };
         rows.extend([individual as u32, class as u32]);
     }
-    Ok(rows)
+    Ok(Tuples {
+        rows: labels.len(),
+        arguments: rows,
+        numbers: Vec::new(),
+    })
 }
 
 fn one_argument(metric: &Metric, sort: &str) -> logltn::Diagnostic {

@@ -6,7 +6,7 @@ mod row_check;
 mod said;
 
 use logltn::theory::{ArgumentSort, FunctionId};
-use logltn::{Code, ColumnData, Diagnostic, Diagnostics};
+use logltn::{Code, ColumnData, Diagnostic, Diagnostics, FunctionData};
 
 use crate::knowledge::KnowledgeBase;
 use crate::metrics::{
@@ -16,6 +16,7 @@ use crate::metrics::{
 };
 use crate::model::Model;
 use crate::place::Place;
+use check::Tuples;
 use ranks::Ranked;
 use row_check::RowCheck;
 use said::{Said, threshold};
@@ -132,11 +133,20 @@ impl Measures {
     /// Makes sure that a model has all that will be asked of it. Its parameters do not change after that.
     ///
     /// # Errors
-    /// If the network of a function cannot be built.
+    /// If the network of a function, or of a predicate of numbers, cannot be built.
     pub fn prepare(&self, knowledge: &KnowledgeBase, model: &mut Model) -> Result<(), Diagnostics> {
         for measure in &self.0 {
-            if let Answer::Values { function, .. } = &measure.answer {
-                model.prepare_function(knowledge, *function)?;
+            match &measure.answer {
+                Answer::Values { function, .. } => {
+                    if knowledge.data.function(*function).is_none() {
+                        model.prepare_function(knowledge, *function)?;
+                    }
+                }
+                Answer::Classes { said, .. } | Answer::Truths { said, .. } => {
+                    model.prepare_predicate(knowledge, said.predicate)?;
+                }
+                Answer::Ranks(ranked) => model.prepare_predicate(knowledge, ranked.predicate)?,
+                Answer::Rows(_) => {}
             }
         }
         Ok(())
@@ -196,7 +206,7 @@ enum Answer {
     Values {
         function: FunctionId,
         arity: usize,
-        tuples: Vec<u32>,
+        tuples: Tuples,
         known: Vec<f64>,
     },
     /// Whole rows of a table must come out right.
@@ -271,8 +281,18 @@ impl Measure {
                 tuples,
                 known,
             } => {
-                let values = model.values(knowledge, *function, tuples, *arity)?;
-                let values: Vec<f64> = values.iter().map(|&x| f64::from(x)).collect();
+                let values = match knowledge.data.function(*function).map(AsRef::as_ref) {
+                    // In its own precision.
+                    Some(FunctionData::Reals(values)) => {
+                        given(knowledge, *function, values, *arity, tuples)
+                    }
+                    _ => {
+                        let (rows, numbers) = (&tuples.arguments, &tuples.numbers);
+                        let values =
+                            model.values_of(knowledge, *function, rows, *arity, numbers)?;
+                        values.into_iter().map(f64::from).collect()
+                    }
+                };
                 self.of_values(&values, known)
             }
             Answer::Rows(_) => Err(MetricError::Empty),
@@ -358,7 +378,7 @@ fn classes_or_truths(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answe
     match &metric.known {
         Known::Truths(rows, known) if against != Against::Classes => {
             let tuples = check::tuples(knowledge, metric, arguments, rows, known.len())?;
-            let said = Said::new(predicate, output, arguments.len(), &tuples);
+            let said = Said::new(predicate, output, arguments.len(), tuples);
             let known = known.clone();
             Ok(Answer::Truths { said, known })
         }
@@ -387,9 +407,9 @@ fn classes_or_truths(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answe
                     let count = rows.first().map_or(0, ColumnData::len);
                     check::tuples(knowledge, metric, arguments, rows, count)?
                 }
-                _ => Vec::new(),
+                _ => Tuples::default(),
             };
-            let said = Said::new(predicate, output, arguments.len(), &tuples);
+            let said = Said::new(predicate, output, arguments.len(), tuples);
             let known = said.classes.iter().map(|&c| c as usize).collect();
             Ok(Answer::Classes { said, known })
         }
@@ -423,11 +443,7 @@ fn values(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answer, Diagnost
         let help = format!("`function {}(…): Real`", metric.of);
         return Err(metric.wrong(Code::MetricDoesNotFit, what).help(help).into());
     }
-    if declared.arguments.is_empty() {
-        let what = format!("`{}` cannot be measured: it has no arguments", metric.of);
-        return Err(metric.wrong(Code::MetricDoesNotFit, what).into());
-    }
-    if knowledge.functions[place].is_none() {
+    if knowledge.functions[place].is_none() && knowledge.data.function(function).is_none() {
         let what = format!(
             "`{}` cannot be measured: its values come from host code",
             metric.of
@@ -446,6 +462,22 @@ fn values(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answer, Diagnost
         tuples,
         known: known.clone(),
     })
+}
+
+/// What a function given by data says of some rows.
+fn given(
+    knowledge: &KnowledgeBase,
+    function: FunctionId,
+    values: &[f64],
+    arity: usize,
+    tuples: &Tuples,
+) -> Vec<f64> {
+    let row = |row: usize| {
+        let individuals = &tuples.arguments[row * arity..(row + 1) * arity];
+        let at = knowledge.data.function_row(function, individuals);
+        at.map_or(f64::NAN, |at| values[at])
+    };
+    (0..tuples.rows).map(row).collect()
 }
 
 /// The place of the largest number.

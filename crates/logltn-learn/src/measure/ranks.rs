@@ -4,6 +4,7 @@ use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{Code, ColumnData, Diagnostics};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::check::Tuples;
 use super::said::Said;
 use super::{Known, Metric, check};
 use crate::knowledge::KnowledgeBase;
@@ -15,7 +16,7 @@ const BLOCK: usize = 1 << 16;
 
 /// True rows, one individual of each to be found.
 pub(super) struct Ranked {
-    predicate: PredicateId,
+    pub predicate: PredicateId,
     arity: usize,
     /// Which argument is looked for, and how many individuals its sort has.
     of: usize,
@@ -25,6 +26,8 @@ pub(super) struct Ranked {
     /// The questions: a row whose place `of` does not count, with the rows that ask it and their right answers.
     questions: Vec<Question>,
     rows: usize,
+    /// Arguments that are numbers are places among these.
+    numbers: Vec<f64>,
 }
 
 struct Question {
@@ -69,9 +72,10 @@ impl Ranked {
             k: (metric.kind == MetricKind::Hits).then_some(*k),
             questions: Vec::new(),
             rows: count,
+            numbers: tuples.numbers,
         };
         let mut places: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
-        for (i, row) in tuples.chunks_exact(ranked.arity).enumerate() {
+        for (i, row) in tuples.arguments.chunks_exact(ranked.arity).enumerate() {
             let (question, answer) = ranked.question(row);
             let place = *places.entry(question.clone()).or_insert_with(|| {
                 ranked.questions.push(Question {
@@ -133,7 +137,12 @@ impl Ranked {
                     tuples[start + self.of] = candidate;
                 }
             }
-            let said = Said::new(self.predicate, output, self.arity, &tuples);
+            let rows = Tuples {
+                arguments: tuples.clone(),
+                numbers: self.numbers.clone(),
+                rows: block.len() * self.candidates,
+            };
+            let said = Said::new(self.predicate, output, self.arity, rows);
             let scores = said.scores(knowledge, model)?;
             for (question, scores) in block.iter().zip(scores.chunks_exact(self.candidates)) {
                 for &(row, answer) in &question.asked_by {

@@ -3,6 +3,7 @@
 use logltn::theory::PredicateId;
 use logltn::{Code, Diagnostic, Diagnostics, Output, OutputKind};
 
+use super::check::Tuples;
 use super::largest;
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::model::Model;
@@ -14,6 +15,8 @@ pub(super) struct Said {
     /// How many individuals its rows have: all arguments, or all but the last.
     arity: usize,
     tuples: Vec<u32>,
+    /// Those that stand in the rows.
+    numbers: Vec<f64>,
     rows: usize,
     /// The last argument of each row, if that picks a class.
     pub classes: Vec<u32>,
@@ -21,14 +24,15 @@ pub(super) struct Said {
 
 impl Said {
     /// Rows of all `arguments`.
-    pub fn new(predicate: PredicateId, output: Output, arguments: usize, rows: &[u32]) -> Said {
+    pub fn new(predicate: PredicateId, output: Output, arguments: usize, rows: Tuples) -> Said {
         let arity = arguments - usize::from(output.per_class);
-        let all = rows.chunks_exact(arguments.max(1));
+        let all = rows.arguments.chunks_exact(arguments.max(1));
         Said {
             predicate,
             output,
             arity,
-            rows: all.len(),
+            rows: rows.rows,
+            numbers: rows.numbers,
             tuples: all.clone().flat_map(|row| &row[..arity]).copied().collect(),
             classes: all.flat_map(|row| &row[arity..]).copied().collect(),
         }
@@ -78,9 +82,13 @@ impl Said {
                 places.flat_map(|at| &table.values[at]).copied().collect()
             }
             _ => {
-                let numbers = model.predict(self.predicate, &self.tuples, self.arity)?;
+                let (tuples, known) = (&self.tuples, &self.numbers);
+                let numbers =
+                    model.predict_rows(knowledge, self.predicate, tuples, self.arity, known)?;
                 per_row = self.width(knowledge);
-                numbers.into_iter().map(f64::from).collect()
+                // Without arguments there is but one row to ask about.
+                let times = if self.arity == 0 { self.rows } else { 1 };
+                numbers.repeat(times).into_iter().map(f64::from).collect()
             }
         };
         if numbers.len() != self.rows * per_row {

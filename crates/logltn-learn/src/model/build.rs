@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
-use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Source};
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, FunctionData, Source};
 use logltn_nn::{LayerSpec, NetworkSpec, Shape};
 
 use super::Model;
@@ -418,7 +418,7 @@ impl<'a> Builder<'a> {
                     let learnt = boxes.iter().any(|place| learnt(place.sort));
                     (learnt && !stop, !learnt)
                 }
-                Piece::Number { .. } => (false, true),
+                Piece::Number { .. } | Piece::Given { .. } => (false, true),
                 Piece::Unit { stop, .. } => (!stop, false),
             };
             let unit = &mut self.model.units[unit];
@@ -527,6 +527,15 @@ impl<'a> Builder<'a> {
                 }))
             }
             ArgumentShape::Number => Ok(Some(Piece::Number { place })),
+            ArgumentShape::Row(function) => {
+                let width = self.given(*function);
+                Ok(width.map(|width| Piece::Given {
+                    function: function.index(),
+                    places: vec![place],
+                    sizes: vec![0], // there is but one digit
+                    width,
+                }))
+            }
             ArgumentShape::Apply(function, arguments) => {
                 let (unit, feed) = self.feed(Symbol::Function(*function), arguments.clone())?;
                 let count: usize = arguments.iter().map(leaves).sum();
@@ -540,6 +549,66 @@ impl<'a> Builder<'a> {
                 }))
             }
         }
+    }
+
+    /// Keeps what a function given by data says for networks; how many numbers that are, if it is numbers.
+    fn given(&mut self, function: FunctionId) -> Option<usize> {
+        let ArgumentSort::Vector(width) = self.knowledge.theory()[function].result else {
+            return None;
+        };
+        let FunctionData::Reals(values) = self.knowledge.data.function(function)?.as_ref() else {
+            return None;
+        };
+        let given = &mut self.model.given[function.index()];
+        if given.is_empty() {
+            *given = values.iter().map(|&x| x as f32).collect();
+        }
+        Some(width)
+    }
+
+    /// A function given by data among the inputs of a network.
+    fn given_input(
+        &mut self,
+        function: FunctionId,
+        places: Vec<usize>,
+        arguments: &[ArgumentShape],
+        place: &Place,
+    ) -> Result<Piece, Diagnostics> {
+        let declared = &self.knowledge.theory()[function];
+        let wrong = |code, what: String| place.mark(Diagnostic::error(code, what));
+        let name = &declared.name;
+        let mut sizes = Vec::new();
+        for (argument, sort) in arguments.iter().zip(&declared.arguments) {
+            match (argument, sort) {
+                (ArgumentShape::Individual(found), ArgumentSort::Sort(sort)) if found == sort => {
+                    let learnt = &self.model.vectors[sort.index()].constants;
+                    if learnt.is_some() {
+                        let what = format!(
+                            "`{name}` is given by data, which say nothing of the learnable constants of its sort, so it \
+                             cannot be an input"
+                        );
+                        return Err(wrong(Code::LearntArgument, what).into());
+                    }
+                    sizes.push(self.knowledge.data.size(*sort));
+                }
+                _ => {
+                    let what =
+                        format!("`{name}` is given by data, which say nothing of this argument");
+                    return Err(wrong(Code::WrongSort, what).into());
+                }
+            }
+        }
+        let Some(width) = self.given(function) else {
+            let what = format!("an input is numbers, but `{name}` says an individual");
+            let help = "let a `function` with `: Real` or `: Real[k]` say its numbers";
+            return Err(wrong(Code::WrongShape, what).help(help).into());
+        };
+        Ok(Piece::Given {
+            function: function.index(),
+            places,
+            sizes,
+            width,
+        })
     }
 
     fn input(
@@ -684,6 +753,12 @@ impl<'a> Builder<'a> {
                         ));
                     }
                 };
+                if let Symbol::Function(function) = symbol
+                    && self.knowledge.data.function(function).is_some()
+                {
+                    let piece = self.given_input(function, places, &inner, place)?;
+                    return Ok(Some(piece));
+                }
                 let (unit, feed) = self.feed(symbol, inner)?;
                 Ok(Some(Piece::Unit {
                     unit,
@@ -770,7 +845,7 @@ impl<'a> Builder<'a> {
 /// How many individuals an argument is made of.
 fn leaves(shape: &ArgumentShape) -> usize {
     match shape {
-        ArgumentShape::Individual(_) | ArgumentShape::Number => 1,
+        ArgumentShape::Individual(_) | ArgumentShape::Number | ArgumentShape::Row(_) => 1,
         ArgumentShape::Apply(_, arguments) => arguments.iter().map(leaves).sum(),
     }
 }

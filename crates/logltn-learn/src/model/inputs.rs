@@ -1,5 +1,7 @@
 //! The inputs of a unit's rows, put together from vectors, boxes and the outputs of other units.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::parameters::Parameters;
@@ -20,6 +22,8 @@ pub(super) struct Sources<'a> {
     pub learnable: &'a [Parameters],
     /// The numbers that are arguments.
     pub numbers: &'a [f32],
+    /// What functions that are given by data say, where networks read it.
+    pub given: &'a [Arc<[f32]>],
 }
 
 impl Sources<'_> {
@@ -64,6 +68,16 @@ impl Sources<'_> {
                 place, sort, from, ..
             } => self.vectors[*sort].read(tuple[*place], *from, out, self.learnable),
             Piece::Number { place } => out[0] = self.numbers[tuple[*place] as usize],
+            Piece::Given {
+                function,
+                places,
+                sizes,
+                width,
+            } => {
+                let digits = places.iter().zip(sizes);
+                let row = digits.fold(0, |row, (&p, size)| row * size + tuple[p] as usize);
+                out.copy_from_slice(&self.given[*function][row * width..(row + 1) * width]);
+            }
             Piece::Containment { boxes, .. } => {
                 let [a, b] = boxes.map(|place| self.corners(place, tuple));
                 out[0] = containment(a, b);

@@ -60,6 +60,8 @@ pub struct Model {
     trunks: Vec<(String, usize)>,
     /// The numbers that are arguments, as networks see them.
     numbers: Vec<f32>,
+    /// What functions that are given by data say, where networks read it.
+    given: Vec<Arc<[f32]>>,
     /// What a host answers, on its way to the engine.
     answers: Vec<f32>,
     /// The rows, and the inputs that are data, are those of the last step.
@@ -115,6 +117,7 @@ impl Model {
             symbols: Vec::new(),
             trunks: Vec::new(),
             numbers: Vec::new(),
+            given: vec![Arc::default(); knowledge.theory().functions.len()],
             answers: Vec::new(),
             unchanged: false,
             seed: random.bits(),
@@ -382,16 +385,17 @@ impl Model {
                 .iter_mut()
                 .flat_map(|u| &mut u.feeds)
                 .for_each(|f| f.clear());
-            let rows: Vec<u32> = (tuples.chunks_exact(arity.max(1)))
-                .map(|tuple| self.units[unit].feeds[feed].row(tuple))
-                .collect();
+            // As they come: nobody else asks for rows of this feed, and to look for equal ones takes longer than a
+            // small network does.
+            let asked = &mut self.units[unit].feeds[feed];
+            asked.tuples.extend_from_slice(tuples);
+            asked.rows = tuples.len() / arity.max(1);
             self.ask_among_units();
             self.run(Purpose::Looking);
             let unit = &self.units[unit];
-            for row in rows {
-                let from = (unit.feeds[feed].start + row as usize) * unit.output_width;
-                out.extend_from_slice(&unit.outputs[from..from + unit.output_width]);
-            }
+            let feed = &unit.feeds[feed];
+            let from = feed.start * unit.output_width;
+            out.extend_from_slice(&unit.outputs[from..][..feed.rows * unit.output_width]);
         }
         out
     }
@@ -403,14 +407,7 @@ impl Model {
         function: FunctionId,
     ) -> Result<(usize, usize), Diagnostics> {
         let arguments = &knowledge.theory()[function].arguments;
-        let individual = |argument: &ArgumentSort| match argument {
-            ArgumentSort::Sort(sort) => Ok(ArgumentShape::Individual(*sort)),
-            ArgumentSort::Vector(_) => Err(Diagnostic::error(
-                Code::VectorArgument,
-                "a function of vectors cannot be asked about individuals",
-            )),
-        };
-        let shape = arguments.iter().map(individual).collect::<Result<_, _>>()?;
+        let shape = rows_shape(arguments)?;
         let found = Builder::new(knowledge, self).feed(Symbol::Function(function), shape)?;
         self.sort_units();
         Ok(found)
@@ -427,8 +424,78 @@ impl Model {
         tuples: &[u32],
         arity: usize,
     ) -> Result<Vec<f32>, Diagnostics> {
+        if knowledge.theory()[function].arguments.iter().any(is_vector) {
+            let what = "a function of numbers cannot be asked about individuals alone";
+            return Err(Diagnostic::error(Code::VectorArgument, what).into());
+        }
+        self.values_of(knowledge, function, tuples, arity, &[])
+    }
+
+    /// The same with arguments that are numbers, each by its place among `numbers`.
+    pub(crate) fn values_of(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        function: FunctionId,
+        tuples: &[u32],
+        arity: usize,
+        numbers: &[f64],
+    ) -> Result<Vec<f32>, Diagnostics> {
         let (unit, feed) = self.prepare_function(knowledge, function)?;
+        self.set_numbers(numbers);
         Ok(self.ask_about(unit, feed, tuples, arity))
+    }
+
+    /// Makes sure that a predicate with arguments that are numbers can be asked about rows.
+    pub(crate) fn prepare_predicate(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        predicate: PredicateId,
+    ) -> Result<(), Diagnostics> {
+        let arguments = &knowledge.theory()[predicate].arguments;
+        if arguments.iter().any(is_vector) {
+            self.feed_for_rows(knowledge, predicate)?;
+        }
+        Ok(())
+    }
+
+    fn feed_for_rows(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        predicate: PredicateId,
+    ) -> Result<(usize, usize), Diagnostics> {
+        let arguments = &knowledge.theory()[predicate].arguments;
+        let rows = arguments.len() - usize::from(knowledge.outputs[predicate.index()].per_class);
+        let shape = rows_shape(&arguments[..rows])?;
+        let found = Builder::new(knowledge, self).feed(Symbol::Predicate(predicate), shape)?;
+        self.sort_units();
+        Ok(found)
+    }
+
+    /// [`Model::predict`] with arguments that are numbers, each by its place among `numbers`.
+    pub(crate) fn predict_rows(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        predicate: PredicateId,
+        tuples: &[u32],
+        arity: usize,
+        numbers: &[f64],
+    ) -> Result<Vec<f32>, Diagnostics> {
+        if !knowledge.theory()[predicate]
+            .arguments
+            .iter()
+            .any(is_vector)
+        {
+            return self.predict(predicate, tuples, arity);
+        }
+        let (unit, feed) = self.feed_for_rows(knowledge, predicate)?;
+        self.set_numbers(numbers);
+        Ok(self.ask_about(unit, feed, tuples, arity))
+    }
+
+    /// The numbers that are arguments, as networks see them.
+    fn set_numbers(&mut self, numbers: &[f64]) {
+        self.numbers.clear();
+        self.numbers.extend(numbers.iter().map(|&x| x as f32));
     }
 
     /// Which rows each unit must answer for: those of the requests first, then what units want of others.
@@ -439,8 +506,7 @@ impl Model {
             .for_each(|f| f.clear());
         // All requests of an engine share them.
         let numbers = requests.first().map_or(&[][..], Request::numbers);
-        self.numbers.clear();
-        self.numbers.extend(numbers.iter().map(|&x| x as f32));
+        self.set_numbers(numbers);
         for (index, request) in requests.iter().enumerate() {
             let Some((unit, feed)) = self.feeds[index] else {
                 continue;
@@ -547,6 +613,7 @@ impl Model {
             vectors: &self.vectors,
             learnable: &self.learnable,
             numbers: &self.numbers,
+            given: &self.given,
         }
     }
 
@@ -648,6 +715,7 @@ impl Model {
             Piece::Unit { .. }
             | Piece::Vector { .. }
             | Piece::Number { .. }
+            | Piece::Given { .. }
             | Piece::Containment { .. } => {}
         }
     }
@@ -701,6 +769,19 @@ impl Model {
 
 fn is_vector(sort: &ArgumentSort) -> bool {
     matches!(sort, ArgumentSort::Vector(_))
+}
+
+/// Arguments that are given in rows: individuals and numbers.
+fn rows_shape(arguments: &[ArgumentSort]) -> Result<Vec<ArgumentShape>, Diagnostics> {
+    let shape = arguments.iter().map(|argument| match argument {
+        ArgumentSort::Sort(sort) => Ok(ArgumentShape::Individual(*sort)),
+        ArgumentSort::Vector(1) => Ok(ArgumentShape::Number),
+        ArgumentSort::Vector(_) => Err(Diagnostic::error(
+            Code::VectorArgument,
+            "what has an argument that is a vector cannot be asked about rows",
+        )),
+    });
+    Ok(shape.collect::<Result<_, Diagnostic>>()?)
 }
 
 impl Builder<'_> {

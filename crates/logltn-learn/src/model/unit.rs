@@ -102,6 +102,14 @@ pub(super) enum Piece {
     },
     /// A number.
     Number { place: usize },
+    /// The numbers that a function given by data has for some of the row's individuals.
+    Given {
+        function: usize,
+        places: Vec<usize>,
+        /// How many there are of each of these individuals.
+        sizes: Vec<usize>,
+        width: usize,
+    },
     /// How much of the first box lies in the second: boxes are xmin, ymin, xmax, ymax.
     Containment {
         boxes: [BoxPlace; 2],
@@ -132,7 +140,9 @@ pub(super) struct BoxPlace {
 impl Piece {
     pub fn width(&self) -> usize {
         match self {
-            Piece::Vector { width, .. } | Piece::Unit { width, .. } => *width,
+            Piece::Vector { width, .. }
+            | Piece::Unit { width, .. }
+            | Piece::Given { width, .. } => *width,
             Piece::Number { .. } | Piece::Containment { .. } => 1,
         }
     }
@@ -140,7 +150,7 @@ impl Piece {
     /// Whether no gradient flows back.
     pub fn stops(&self) -> bool {
         match self {
-            Piece::Number { .. } => true,
+            Piece::Number { .. } | Piece::Given { .. } => true,
             Piece::Vector { stop, .. }
             | Piece::Containment { stop, .. }
             | Piece::Unit { stop, .. } => *stop,

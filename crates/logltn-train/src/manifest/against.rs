@@ -509,7 +509,9 @@ impl<'m> Check<'m> {
                     Code::NotGrounded,
                     format!("function `{name}` is not grounded: host code must give its values"),
                 )
-                .help(format!("add `[functions.{name}]` with a `network`")),
+                .help(format!(
+                    "add `[functions.{name}]` with a `network`, or with `values` if they are known"
+                )),
             );
         }
     }

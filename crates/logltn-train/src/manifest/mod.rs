@@ -205,6 +205,12 @@ fn read_source(path: &Path) -> Result<Source, Diagnostic> {
         )
         .help("give the `.toml` file in it"));
     }
+    if let Some(other) = logltn_data::not_regular(path) {
+        return Err(Diagnostic::error(
+            Code::NotAFile,
+            format!("`{name}` is {other}, not a manifest"),
+        ));
+    }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(fail)?;
     file.take(Manifest::MAX_BYTES + 1)

@@ -84,8 +84,10 @@ const OUTPUTS: [(&str, Output); 2] = [("softmax", Output::Softmax), ("sigmoid", 
 pub struct Function {
     /// Names for the arguments, to be used in `inputs`.
     pub args: Option<Spanned<Vec<Spanned<String>>>>,
-    /// Its network; `None` is host code.
+    /// Its network.
     pub network: Option<Spanned<NetworkRef>>,
+    /// `values = "age.csv"`: it is given by data. Without this and a network it is host code.
+    pub values: Option<Spanned<PathBuf>>,
 }
 
 /// How a constant is grounded.
@@ -245,21 +247,35 @@ impl Predicate {
 
 impl Function {
     pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Function> {
-        let mut table = item.table(problems, "a table with `network`")?;
+        let mut table = item.table(problems, "a table with `network` or `values`")?;
         let args = table.take("args").map(|item| read_args(&item, problems));
-        let network = table
-            .take("network")
-            .map(|item| NetworkRef::read(&item, problems).map(|n| Spanned::new(n, item.span)));
+        let (network, values) = (table.take("network"), table.take("values"));
+        at_most_one(problems, &item.path, &[&network, &values]);
         if let Some(output) = table.take("output") {
             output.one_of(problems, &[("linear", ())]);
+            if let Some(values) = &values {
+                let what = format!(
+                    "`{}` cannot be given: nothing is learnt of `{}`",
+                    output.path, values.path
+                );
+                let error = Diagnostic::error(Code::ConflictingKeys, what);
+                problems.push(output.key, "not needed", error.help("remove `output`"));
+            }
         }
         table.finish(problems);
-        let (args, network) = (flatten(args), flatten(network));
-        let (args, network) = (args?, network?);
+        let network = network
+            .map(|item| NetworkRef::read(&item, problems).map(|n| Spanned::new(n, item.span)));
+        let values = values.map(|item| item.file(problems));
+        let (args, network, values) = (flatten(args), flatten(network), flatten(values));
+        let (args, network, values) = (args?, network?, values?);
         if let Some(NetworkRef::Own(network)) = network.as_ref().map(|n| &n.value) {
             check_inputs(network, &item.path, args.as_ref(), None, problems);
         }
-        Some(Function { args, network })
+        Some(Function {
+            args,
+            network,
+            values,
+        })
     }
 }
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use logltn::Diagnostics;
 use logltn::theory::SortId;
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::Values;
 use logltn_learn::{Behind, Field, Ground, KnowledgeBase, NetworkRef, Place, Vectors};
 
-use super::Project;
+use super::{Project, new_features};
 use crate::manifest::{self, Constant, Grounding, Spanned};
 
 /// The features that the sessions of a project, and of its clones, have read so far.
@@ -36,6 +36,31 @@ impl Project {
             vectors.fields = self.fields(SortId(i as u32))?;
         }
         Ok(knowledge)
+    }
+
+    /// Predicates that axioms speak of and nothing stands behind: each an error, where no program gives their numbers.
+    pub fn left_to_the_host(&self) -> Diagnostics {
+        let (theory, manifest) = (self.theory(), &self.manifest);
+        let mut out = Diagnostics::new();
+        for (predicate, occurs) in theory.predicates.iter().zip(theory.polarities()) {
+            let given = manifest.predicates.get(&predicate.name);
+            let is_host = given.is_none_or(|g| matches!(g.grounding, Grounding::Host { .. }));
+            let Some(span) = occurs.positive.or(occurs.negative).filter(|_| is_host) else {
+                continue;
+            };
+            let name = &predicate.name;
+            out.push(
+                Diagnostic::error(
+                    Code::NotGrounded,
+                    format!("nothing stands behind predicate `{name}`"),
+                )
+                .at(&theory.source, span, "needed here")
+                .help(format!(
+                    "give it a `network` and an `output` in `[predicates.{name}]`, or numbers"
+                )),
+            );
+        }
+        out
     }
 
     /// The same without any features, only their shapes: what can be said of networks before features are read.
@@ -118,16 +143,48 @@ impl Project {
         if let Some(fields) = read.get(&sort) {
             return Ok(Arc::clone(fields));
         }
-        let fields = self.features_of(sort)?.into_iter().map(|field| {
-            let shape = field.array.shape.iter().skip(1).copied().collect();
-            match field.array.values {
-                Values::U8(bytes) => Field::new(field.name, shape, bytes),
-                _ => Field::new(field.name, shape, field.array.to_f32()),
-            }
-        });
-        let fields: Arc<[Field]> = fields.collect();
+        let fields = self.for_networks(sort, self.features_of(sort)?)?;
         read.insert(sort, Arc::clone(&fields));
         Ok(fields)
+    }
+
+    /// Takes features that have been read already.
+    pub(super) fn keep(
+        &self,
+        read: BTreeMap<String, Vec<logltn_data::Field>>,
+    ) -> Result<(), Diagnostics> {
+        for (name, fields) in read {
+            if let Some(sort) = self.theory().sort(&name) {
+                let fields = self.for_networks(sort, fields)?;
+                let mut kept = (self.fields_read.0.lock()).unwrap_or_else(PoisonError::into_inner);
+                kept.insert(sort, fields);
+            }
+        }
+        Ok(())
+    }
+
+    fn for_networks(
+        &self,
+        sort: SortId,
+        fields: Vec<logltn_data::Field>,
+    ) -> Result<Arc<[Field]>, Diagnostics> {
+        let name = &self.theory()[sort].name;
+        Ok(
+            match (self.own_features.get(name), self.features.get(name)) {
+                (Some(own), Some(file)) => {
+                    new_features::like(fields, &file.path, own, &file.chosen)?.into()
+                }
+                _ => (fields.into_iter())
+                    .map(|field| {
+                        let shape = field.array.shape.iter().skip(1).copied().collect();
+                        match field.array.values {
+                            Values::U8(bytes) => Field::new(field.name, shape, bytes),
+                            _ => Field::new(field.name, shape, field.array.to_f32()),
+                        }
+                    })
+                    .collect(),
+            },
+        )
     }
 }
 

@@ -221,13 +221,10 @@ impl Project {
         let Some(file) = CsvFile::read_as_far_as_possible(&path, &mut problems) else {
             return problems.finish(nothing);
         };
-        let mut sorts = Vec::new();
-        for argument in arguments {
-            match argument {
-                ArgumentSort::Sort(sort) => sorts.push(*sort),
-                // Said where the metric is looked at.
-                ArgumentSort::Vector(_) => return Ok(nothing),
-            }
+        // Said where the metric is looked at.
+        let vector = |argument: &ArgumentSort| matches!(argument, ArgumentSort::Vector(2..));
+        if arguments.iter().any(vector) {
+            return Ok(nothing);
         }
         let has = |column: &str| file.columns().iter().any(|c| c == column);
         let free = |column: &str| !names.iter().any(|name| name == column);
@@ -283,12 +280,15 @@ impl Project {
             }
         };
         let cells = self.all_cells();
-        let columns = (sorts.iter().zip(&positions)).map(|(sort, &position)| {
-            let cells = &cells[sort.index()];
-            ColumnData::Individuals(read_column(&file, position, cells, &mut problems))
+        let answers = positions.get(arguments.len()).copied();
+        let columns = (arguments.iter().zip(&positions)).map(|(sort, &position)| match sort {
+            ArgumentSort::Sort(sort) => {
+                let cells = &cells[sort.index()];
+                ColumnData::Individuals(read_column(&file, position, cells, &mut problems))
+            }
+            ArgumentSort::Vector(_) => ColumnData::Real(file.reals_into(position, &mut problems)),
         });
         let arguments = columns.collect();
-        let answers = positions.get(sorts.len()).copied();
         let (mut truth, mut values) = (None, None);
         match (answer, answers) {
             (Some(TRUTH), Some(column)) => truth = Some(truths(&file, column, &mut problems)),

@@ -1,7 +1,7 @@
 //! From the path of a manifest to a theory with its data: all that there is to know before anything runs.
 //!
 //! ```no_run
-//! use std::path::Path;
+//! use std::path::{Path, PathBuf};
 //! use logltn::Diagnostics;
 //! use logltn_train::project::Project;
 //!
@@ -12,14 +12,18 @@
 //! }
 //! ```
 
+mod asked_rows;
 mod cells;
 mod description;
 mod evaluate;
 mod evaluation_labels;
 mod features;
+mod functions;
 mod inputs;
 mod knowledge;
 mod metrics;
+mod needed;
+mod new_features;
 mod numbers;
 mod outputs;
 mod params;
@@ -29,13 +33,13 @@ mod tables;
 mod theory_file;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use logltn::theory::{ColumnSort, SortId, SortKind};
 use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, Output, Theory};
 use logltn_data::problems::Problems;
 use logltn_data::{CsvFile, Field};
-use logltn_learn::{Distance, distances};
+use logltn_learn::{Asked, Distance, distances};
 
 use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
 
@@ -44,6 +48,7 @@ pub use numbers::NumberTable;
 
 use cells::Cells;
 use knowledge::FieldsRead;
+use needed::Needed;
 use report::Report;
 
 /// A theory, grounded: what a manifest and the files it names say, checked against each other.
@@ -58,6 +63,8 @@ pub struct Project {
     /// The numbers of each predicate that is given by a file of numbers, in the order of the theory.
     pub numbers: Vec<Option<NumberTable>>,
     features: BTreeMap<String, FeatureFile>,
+    /// The manifest's own files, where others stand in their place.
+    own_features: BTreeMap<String, PathBuf>,
     fields_read: FieldsRead,
 }
 
@@ -67,6 +74,71 @@ impl Project {
     pub fn load(path: &Path, out: &mut Diagnostics) -> Option<Project> {
         let mistakes_before = out.error_count();
         let manifest = Manifest::read_as_far_as_possible(path, out)?;
+        let (project, _) = Project::ground(manifest, None, mistakes_before, out)?;
+        Some(project)
+    }
+
+    /// The same of a manifest that has been read, or made.
+    pub fn of(manifest: Manifest, out: &mut Diagnostics) -> Option<Project> {
+        let mistakes_before = out.error_count();
+        let (project, _) = Project::ground(manifest, None, mistakes_before, out)?;
+        Some(project)
+    }
+
+    /// What a predicate or a function needs, and nothing else: tables, params and axioms are not read, so they may speak
+    /// of other individuals. `features` names other files for sorts with features, which then have the individuals of
+    /// these; their paths are seen from where the program runs.
+    pub fn load_symbol(
+        path: &Path,
+        symbol: &str,
+        features: &[(String, PathBuf)],
+        out: &mut Diagnostics,
+    ) -> Option<Project> {
+        let mistakes_before = out.error_count();
+        let mut manifest = Manifest::read_as_far_as_possible(path, out)?;
+        let source = theory_file::read(&manifest, out)?;
+        let theory = Theory::parse_symbols(source, &logltn::Labels::new(), out);
+        if out.error_count() > mistakes_before {
+            return None;
+        }
+        let Some(needed) = Needed::by(&manifest, &theory, symbol) else {
+            out.push(Asked::unknown(&theory, symbol));
+            return None;
+        };
+        let own: BTreeMap<String, PathBuf> = (features.iter())
+            .filter_map(|(sort, _)| {
+                let individuals = manifest.sorts.get(sort)?.individuals.as_ref();
+                match individuals? {
+                    Individuals::Features(from) => {
+                        Some((sort.clone(), manifest.resolve(&from.file)))
+                    }
+                    Individuals::LabelFile(_) | Individuals::Names(_) => None,
+                }
+            })
+            .collect();
+        if let Err(errors) = needed.replace(&mut manifest, &theory, symbol, features) {
+            out.extend(errors);
+            return None;
+        }
+        needed.cut(&mut manifest, &theory);
+        let (mut project, read) = Project::ground(manifest, Some(&needed), mistakes_before, out)?;
+        project.own_features = own;
+        match project.keep(read) {
+            Ok(()) => Some(project),
+            Err(errors) => {
+                out.extend(errors);
+                None
+            }
+        }
+    }
+
+    /// With `needed`, the features come too: what is asked about a million individuals should be read once.
+    fn ground(
+        manifest: Manifest,
+        needed: Option<&Needed>,
+        mistakes_before: usize,
+        out: &mut Diagnostics,
+    ) -> Option<(Project, BTreeMap<String, Vec<Field>>)> {
         let mut report = Report {
             manifest: &manifest,
             out,
@@ -74,10 +146,10 @@ impl Project {
         let labels = sorts::read_labels(&mut report);
         let Some(source) = theory_file::read(&manifest, report.out) else {
             // There is still something to say about the features.
-            sorts::read_features(&mut report, &BTreeSet::new());
+            sorts::read_features(&mut report, &BTreeSet::new(), false);
             return None;
         };
-        let mut theory = read_theory(&mut report, source, &labels);
+        let mut theory = read_theory(&mut report, source, &labels, needed);
         give_weights(&manifest, &mut theory);
         let distances = distances(&theory);
         let mut measured: BTreeSet<String> = (distances.iter())
@@ -89,7 +161,7 @@ impl Project {
                 measured.extend(sorts.iter().map(|sort| sort.value.clone()));
             }
         }
-        let features = sorts::read_features(&mut report, &measured);
+        let features = sorts::read_features(&mut report, &measured, needed.is_some());
         let mut data = Data::new(&theory);
         set_sizes(&mut report, &theory, &features, &mut data);
         inputs::check(&mut report, &theory, &features.files);
@@ -112,20 +184,23 @@ impl Project {
         tables::read(&mut report, &theory, &mut data, |sort: SortId| {
             &cells[sort.index()]
         });
+        functions::read(&mut report, &theory, &mut data, &cells, known);
         params::read_constants(&mut report, &theory, &features, &mut data, known);
         let (outputs, numbers) = read_predicates(&mut report, &theory, &data, known);
         set_features(&mut report, features.values, &distances, &theory, &mut data);
         if report.out.error_count() > mistakes_before {
             return None;
         }
-        Some(Project {
+        let project = Project {
             data,
             outputs,
             numbers,
             features: features.files,
+            own_features: BTreeMap::new(),
             fields_read: FieldsRead::default(),
             manifest,
-        })
+        };
+        Some((project, features.fields))
     }
 
     /// The theory.
@@ -208,10 +283,24 @@ fn is_read(manifest: &Manifest, theory: &Theory, name: &str) -> bool {
     }
 }
 
-fn read_theory(report: &mut Report<'_>, source: logltn::Source, labels: &logltn::Labels) -> Theory {
+fn read_theory(
+    report: &mut Report<'_>,
+    source: logltn::Source,
+    labels: &logltn::Labels,
+    needed: Option<&Needed>,
+) -> Theory {
     let before = report.out.error_count();
-    let theory = Theory::parse_as_far_as_possible(source, labels, report.out);
+    let mut theory = match needed {
+        None => Theory::parse_as_far_as_possible(source, labels, report.out),
+        Some(_) => Theory::parse_symbols(source, labels, report.out),
+    };
+    if let Some(needed) = needed {
+        needed.cut_theory(&mut theory, report.manifest);
+    }
     let mut names = TheoryNames::from(&theory);
+    if let Some(needed) = needed {
+        needed.cut_names(&mut names);
+    }
     if report.out.error_count() > before {
         let declared = theory_file::declared_names(theory.source.text());
         names.broken = declared.map(str::to_owned).collect();

@@ -29,21 +29,23 @@ impl Deref for NumberTable {
 }
 
 /// What a file holds, before it is known whether it fits the predicate.
-struct Numbers {
+pub(super) struct Numbers {
+    pub name: String,
     header: Option<Vec<String>>,
-    rows: usize,
-    columns: usize,
-    values: Vec<f64>,
-    csv: Option<CsvFile>,
+    pub rows: usize,
+    pub columns: usize,
+    pub values: Vec<f64>,
+    pub csv: Option<CsvFile>,
 }
 
 impl Numbers {
-    fn read(path: &Path) -> Result<Numbers, Diagnostics> {
+    pub fn read(path: &Path) -> Result<Numbers, Diagnostics> {
         let name = path.display().to_string();
         if name.to_lowercase().ends_with(".csv") {
             let (csv, array) = CsvFile::parse_matrix(&read_bytes(path)?, &name)?;
             let values = array.to_f64();
             return Ok(Numbers {
+                name,
                 header: Some(csv.columns().to_vec()),
                 rows: csv.rows(),
                 columns: csv.columns().len(),
@@ -59,7 +61,7 @@ impl Numbers {
             return Err(Diagnostic::error(
                 Code::AmbiguousColumn,
                 format!(
-                    "{name}: the numbers of a predicate are one array, but the file holds {}: {}",
+                    "{name}: one array is expected, but the file holds {}: {}",
                     fields.len(),
                     names.join(", ")
                 ),
@@ -76,6 +78,7 @@ impl Numbers {
         };
         let values = field.array.to_f64();
         Ok(Numbers {
+            name,
             header: None,
             rows: values.len() / columns.max(1),
             columns,
@@ -325,15 +328,7 @@ impl Shape<'_> {
 
     fn reason(&self, row_sorts: usize, per_class: bool) -> String {
         let sort = |i: usize| format!("{} of `{}`", self.sizes[i], self.theory[self.sorts[i]].name);
-        let tuples: Vec<String> = (0..row_sorts).map(sort).collect();
-        let rows = match tuples.len() {
-            0 => "one row".to_string(),
-            1 => format!("one row for each individual ({})", tuples[0]),
-            _ => format!(
-                "one row for each tuple of individuals ({}), the last changing fastest",
-                tuples.join(" × ")
-            ),
-        };
+        let rows = tuples(self.theory, &self.sorts[..row_sorts], self.sizes);
         if per_class && row_sorts < self.sorts.len() {
             let why = if self.softmax {
                 " (a softmax always has this form)"
@@ -350,11 +345,26 @@ impl Shape<'_> {
     }
 }
 
-fn product(sizes: &[usize]) -> Option<usize> {
+/// What there is a row for.
+pub(super) fn tuples(theory: &Theory, sorts: &[SortId], sizes: &[usize]) -> String {
+    let tuples: Vec<String> = (sorts.iter().zip(sizes))
+        .map(|(&sort, size)| format!("{size} of `{}`", theory[sort].name))
+        .collect();
+    match tuples.as_slice() {
+        [] => "one row".to_string(),
+        [one] => format!("one row for each individual ({one})"),
+        several => format!(
+            "one row for each tuple of individuals ({}), the last changing fastest",
+            several.join(" × ")
+        ),
+    }
+}
+
+pub(super) fn product(sizes: &[usize]) -> Option<usize> {
     sizes.iter().try_fold(1_usize, |p, &n| p.checked_mul(n))
 }
 
-fn counted_or_many(count: Option<usize>, noun: &str) -> String {
+pub(super) fn counted_or_many(count: Option<usize>, noun: &str) -> String {
     match count {
         Some(count) => counted(count, noun),
         None => format!("more {noun}s than any file can hold"),

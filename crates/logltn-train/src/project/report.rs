@@ -11,10 +11,12 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Reports at a place of the manifest.
+    /// Reports at a place of the manifest; what a flag says has none.
     pub(super) fn push(&mut self, span: Span, label: &str, diagnostic: Diagnostic) {
-        self.out
-            .push(diagnostic.at(&self.manifest.source, span, label));
+        self.out.push(match span == Span::default() {
+            true => diagnostic,
+            false => diagnostic.at(&self.manifest.source, span, label),
+        });
     }
 
     /// Reports what is wrong with a file. The first message shows the line of the manifest that asks for

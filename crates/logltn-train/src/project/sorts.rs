@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use logltn::{Code, Diagnostics, Labels};
-use logltn_data::{index_column, read_individuals};
+use logltn_data::{Field, index_column, read_individuals};
 
 use super::features::{Chosen, FeatureFile, Features};
 use super::report::Report;
@@ -59,11 +59,17 @@ pub(super) struct FeatureSorts {
     pub(super) files: BTreeMap<String, FeatureFile>,
     /// The numbers of the sorts that were asked for.
     pub(super) values: BTreeMap<String, Features>,
+    /// All that was read, if that was asked for.
+    pub(super) fields: BTreeMap<String, Vec<Field>>,
 }
 
 /// Reads the files of features, keeping the numbers of the sorts in `keep` only: those of the others are for
-/// networks, which read them when they train.
-pub(super) fn read_features(report: &mut Report<'_>, keep: &BTreeSet<String>) -> FeatureSorts {
+/// networks, which read them when they train, unless all are kept for them.
+pub(super) fn read_features(
+    report: &mut Report<'_>,
+    keep: &BTreeSet<String>,
+    keep_all: bool,
+) -> FeatureSorts {
     let manifest = report.manifest;
     let mut found = FeatureSorts::default();
     for (name, sort) in &manifest.sorts {
@@ -90,6 +96,9 @@ pub(super) fn read_features(report: &mut Report<'_>, keep: &BTreeSet<String>) ->
         }
         let file = FeatureFile::of(path, chosen, &fields);
         found.files.insert(name.clone(), file);
+        if keep_all {
+            found.fields.insert(name.clone(), fields);
+        }
     }
     found
 }

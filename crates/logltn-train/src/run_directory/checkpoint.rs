@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use flate2::Crc;
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::parse_safetensors;
 use logltn_learn::{NamedTensor, State};
@@ -11,7 +12,8 @@ use serde_json::{Map, Value, json};
 /// The bytes of a file with the state of a training, or its final weights. They depend on nothing else, and not on the
 /// order of the tensors.
 ///
-/// It is a safetensors file, the facts in the header's `__metadata__`, so that other programs can read it:
+/// It is a safetensors file, the facts in the header's `__metadata__`, so that other programs can read it. A fact of its
+/// own is a checksum of all the rest, so that [`decode`] sees every flipped bit:
 ///
 /// ```
 /// use logltn_learn::State;
@@ -22,6 +24,9 @@ use serde_json::{Map, Value, json};
 /// };
 /// let bytes = encode(&state)?;
 /// assert_eq!(decode(&bytes, "a.safetensors")?, state);
+/// let mut damaged = bytes.clone();
+/// damaged[100] ^= 1;
+/// assert!(decode(&damaged, "a.safetensors").is_err());
 /// # Ok::<(), logltn::Diagnostics>(())
 /// ```
 ///
@@ -36,13 +41,35 @@ pub fn encode(state: &State) -> Result<Vec<u8>, Diagnostics> {
     tensors.sort_by(|a, b| a.0.cmp(&b.0));
     check(&tensors)?;
 
+    let numbers: Vec<u8> = (tensors.iter())
+        .flat_map(|(_, _, values)| values.iter().flat_map(|value| value.to_le_bytes()))
+        .collect();
+    let mut facts = state.facts.clone();
+    let mut sum = Crc::new();
+    sum.update(header(&tensors, &facts).as_bytes());
+    sum.update(&numbers);
+    facts.insert(CHECKSUM.to_string(), format!("CRC-32 {:08x}", sum.sum()));
+    let header = header(&tensors, &facts);
+
+    let mut bytes = Vec::with_capacity(8 + header.len() + numbers.len());
+    bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(header.as_bytes());
+    bytes.extend_from_slice(&numbers);
+    Ok(bytes)
+}
+
+/// The fact that says whether all others are as they were written.
+const CHECKSUM: &str = "checksum";
+
+/// Names, shapes, places and facts, as safetensors writes them.
+fn header(tensors: &[&NamedTensor], facts: &BTreeMap<String, String>) -> String {
     // `serde_json::Map` keeps its keys sorted.
     let mut header = Map::new();
-    if !state.facts.is_empty() {
-        header.insert("__metadata__".into(), json!(state.facts));
+    if !facts.is_empty() {
+        header.insert("__metadata__".into(), json!(facts));
     }
     let mut end = 0;
-    for (name, shape, values) in &tensors {
+    for (name, shape, values) in tensors {
         let begin = end;
         end += size_of_val(values.as_slice());
         header.insert(
@@ -53,20 +80,13 @@ pub fn encode(state: &State) -> Result<Vec<u8>, Diagnostics> {
     let mut header = Value::Object(header).to_string();
     // The numbers start at a multiple of eight bytes, for readers that map the file into memory.
     header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
-
-    let mut bytes = Vec::with_capacity(8 + header.len() + end);
-    bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(header.as_bytes());
-    for (_, _, values) in &tensors {
-        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-    }
-    Ok(bytes)
+    header
 }
 
 /// Reads the bytes of a file; `name` stands for it in messages. The tensors come in the order of their names.
 ///
 /// # Errors
-/// If they are not those of a whole safetensors file.
+/// If they are not, to the last bit, what [`encode`] wrote.
 pub fn decode(bytes: &[u8], name: &str) -> Result<State, Diagnostics> {
     let tensors = parse_safetensors(bytes, name)?
         .into_iter()
@@ -75,11 +95,21 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<State, Diagnostics> {
             (field.name.unwrap_or_default(), field.array.shape, values)
         })
         .collect();
-    Ok(State {
-        tensors,
-        facts: metadata(bytes, name)?,
-    })
+    let mut facts = metadata(bytes, name)?;
+    facts.remove(CHECKSUM);
+    let state = State { tensors, facts };
+    // What is whole is written the same again: the sum speaks for the numbers, the comparison for the header.
+    match encode(&state) {
+        Ok(again) if again == bytes => Ok(state),
+        _ => Err(Diagnostic::error(
+            Code::RunDamaged,
+            format!("{name}: the file is damaged: its checksum does not fit its contents"),
+        )
+        .help("bring it back from a copy, or train again")
+        .into()),
+    }
 }
+
 fn check(sorted: &[&NamedTensor]) -> Result<(), Diagnostics> {
     let mut problems = Diagnostics::new();
     let mut wrong = |text: String| problems.push(Diagnostic::error(Code::RunDamaged, text));

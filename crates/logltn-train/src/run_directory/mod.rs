@@ -8,6 +8,7 @@
 //!   metrics.csv              one line per recorded step
 //!   metrics.jsonl            the same, as JSON
 //!   checkpoint.safetensors   the newest checkpoint
+//!   previous.safetensors     the one before it, should the newest be damaged
 //!   weights.safetensors      the final weights, when the run is finished
 //!   report.html, plots/      made from the above by `logltn-report`
 //!   run.lock                 held by the process that writes
@@ -15,11 +16,13 @@
 //!
 //! Files that are replaced are replaced whole ([`write_atomically`]); files that grow are cut back to the checkpoint when
 //! a run is resumed ([`RunDirectory::metrics_log`]). So whenever the process dies, what is there can be continued.
+//! Nothing but a run's own files is ever written over: its folder is new, empty or a run's ([`ours`]).
 
 mod atomic;
 mod checkpoint;
 mod lock;
 mod metrics_log;
+mod ours;
 mod record;
 mod run_info;
 
@@ -101,7 +104,9 @@ impl RunDirectory {
     /// If `dir` is not a folder, cannot be made, or another process writes a run there.
     pub fn resume(dir: &Path) -> Result<RunDirectory, Diagnostics> {
         let run = RunDirectory::locked(dir)?;
-        atomic::remove_leftovers(dir);
+        for folder in ["", "plots", "pictures"] {
+            atomic::remove_leftovers(&dir.join(folder));
+        }
         Ok(run)
     }
 
@@ -151,6 +156,7 @@ impl RunDirectory {
             .into());
         }
         fs::create_dir_all(dir).map_err(|error| atomic::explain(dir, "cannot be made", &error))?;
+        ours::check(dir)?;
         let lock = Lock::take(&dir.join("run.lock"), dir)?;
         Ok(RunDirectory {
             dir: dir.to_path_buf(),
@@ -211,13 +217,45 @@ impl RunDirectory {
     ) -> Result<(), Diagnostics> {
         let bytes = encode(checkpoint)?;
         log.sync()?;
-        write_atomically(&self.file("checkpoint.safetensors"), &bytes)?;
+        let [newest, previous] = [NEWEST, PREVIOUS].map(|name| self.file(name));
+        if newest.exists() {
+            // A second name for the same file costs nothing, and there is one under the first at every moment.
+            let _ = fs::remove_file(&previous);
+            if fs::hard_link(&newest, &previous).is_err() {
+                fs::copy(&newest, &previous)
+                    .map_err(|error| atomic::explain(&previous, "cannot be written", &error))?;
+            }
+        }
+        write_atomically(&newest, &bytes)?;
         Ok(())
     }
 
-    /// The newest checkpoint, if one was written.
+    /// The newest checkpoint, if one was written; if it was taken away, the one before it.
+    ///
+    /// # Errors
+    /// If it is damaged; the error says whether the one before it is whole.
     pub fn checkpoint(&self) -> Result<Option<State>, Diagnostics> {
-        read_if_there(&self.file("checkpoint.safetensors"))
+        let newest = read_if_there(&self.file(NEWEST));
+        let previous = || read_if_there(&self.file(PREVIOUS));
+        match newest {
+            Ok(Some(state)) => Ok(Some(state)),
+            Ok(None) => previous(),
+            Err(errors) => match previous() {
+                Ok(Some(state)) => Err((errors.into_iter())
+                    .map(|error| error.help(self.offer(&state)))
+                    .collect()),
+                _ => Err(errors),
+            },
+        }
+    }
+
+    /// How to go on from the checkpoint before the newest.
+    fn offer(&self, previous: &State) -> String {
+        let step = previous.facts.get("step").map_or("?", String::as_str);
+        format!(
+            "remove it and `--resume`: the checkpoint before it, of step {step}, is whole (`{}`)",
+            self.file(PREVIOUS).display()
+        )
     }
 
     /// Writes the final weights. The file's bytes depend on `weights` only, so its `meta` should hold nothing of the
@@ -248,6 +286,9 @@ impl RunDirectory {
         RecordReader::open(&self.file("metrics.jsonl"))
     }
 }
+
+const NEWEST: &str = "checkpoint.safetensors";
+const PREVIOUS: &str = "previous.safetensors";
 
 fn read_if_there(path: &Path) -> Result<Option<State>, Diagnostics> {
     if !path.exists() {

@@ -73,9 +73,77 @@ fn a_folder_with_a_run_is_refused() {
 }
 
 #[test]
-fn an_empty_or_foreign_folder_is_taken() {
+fn what_is_not_a_runs_is_not_written_into() {
     let folder = folder();
-    fs::write(folder.path().join("notes.txt"), "mine").unwrap();
+    let mine = folder.path().join("manifest.toml");
+    fs::write(&mine, "mine").unwrap();
+    for refused in [
+        RunDirectory::create(folder.path()).unwrap_err(),
+        RunDirectory::resume(folder.path()).unwrap_err(),
+    ] {
+        assert!(
+            refused.to_string().contains("`manifest.toml` is there"),
+            "{refused}"
+        );
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_not_followed() {
+    let folder = folder();
+    let [dir, mine] = ["run", "mine"].map(|name| folder.path().join(name));
+    drop(RunDirectory::create(&dir).unwrap());
+    fs::create_dir_all(dir.join("plots")).unwrap();
+    fs::write(&mine, "mine").unwrap();
+    for name in ["metrics.csv", "plots/loss.png"] {
+        std::os::unix::fs::symlink(&mine, dir.join(name)).unwrap();
+        let refused = RunDirectory::resume(&dir).unwrap_err().to_string();
+        assert!(refused.contains("it is a link"), "{refused}");
+        fs::remove_file(dir.join(name)).unwrap();
+    }
+    RunDirectory::resume(&dir).unwrap();
+}
+
+/// Every single bit: the header's, its length's, the numbers'.
+#[test]
+fn a_flipped_bit_is_seen() {
+    let bytes = encode(&checkpoint(3)).unwrap();
+    for bit in 0..8 * bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        assert!(
+            decode(&damaged, "c").is_err(),
+            "bit {bit} of {}",
+            8 * bytes.len()
+        );
+    }
+}
+
+#[test]
+fn a_damaged_checkpoint_is_not_the_end() {
+    let folder = folder();
+    let run = RunDirectory::create(folder.path()).unwrap();
+    let mut log = run.metrics_log(&[], &[], None).unwrap();
+    run.write_checkpoint(&mut log, &checkpoint(3)).unwrap();
+    run.write_checkpoint(&mut log, &checkpoint(4)).unwrap();
+    let step = || run.checkpoint().unwrap().unwrap().facts["step"].clone();
+    assert_eq!(step(), "4");
+    let newest = run.file("checkpoint.safetensors");
+    let mut bytes = fs::read(&newest).unwrap();
+    *bytes.last_mut().unwrap() ^= 4;
+    fs::write(&newest, bytes).unwrap();
+    let offer = run.checkpoint().unwrap_err().to_string();
+    assert!(offer.contains("of step 3, is whole"), "{offer}");
+    fs::remove_file(&newest).unwrap();
+    assert_eq!(step(), "3");
+}
+
+#[test]
+fn an_empty_folder_is_taken() {
+    let folder = folder();
+    fs::write(folder.path().join(".hidden"), "").unwrap();
     RunDirectory::create(folder.path()).unwrap();
     // Nothing was written, so it can still be created.
     RunDirectory::create(folder.path()).unwrap();
@@ -170,8 +238,10 @@ fn other_programs_can_read_a_checkpoint() {
     assert_eq!(a.shape(), [2, 3]);
     assert_eq!(a.data()[4..8], 1.0f32.to_le_bytes());
     let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
-    let expected: HashMap<String, String> = checkpoint(3).facts.into_iter().collect();
-    assert_eq!(header.metadata(), &Some(expected));
+    let mut expected: HashMap<String, String> = checkpoint(3).facts.into_iter().collect();
+    let facts = header.metadata().clone().unwrap();
+    expected.insert("checksum".to_string(), facts["checksum"].clone());
+    assert_eq!(facts, expected);
 }
 
 #[test]
@@ -311,6 +381,7 @@ fn a_resumed_log_forgets_later_steps_and_torn_lines() {
         )
         .unwrap();
         fs::write(folder.path().join("metrics.jsonl"), &jsonl[..cut_jsonl]).unwrap();
+        fs::write(folder.path().join("run.lock"), "").unwrap();
         let run = RunDirectory::resume(folder.path()).unwrap();
         let mut log = run.metrics_log(&axioms, &metrics, Some(10)).unwrap();
         log.append(&record(11)).unwrap();
@@ -322,6 +393,7 @@ fn a_resumed_log_forgets_later_steps_and_torn_lines() {
     // Without a checkpoint everything starts again.
     let folder = folder();
     fs::write(folder.path().join("metrics.csv"), &csv).unwrap();
+    fs::write(folder.path().join("run.lock"), "").unwrap();
     let run = RunDirectory::resume(folder.path()).unwrap();
     drop(run.metrics_log(&axioms, &metrics, None).unwrap());
     assert_eq!(fs::read(run.file("metrics.csv")).unwrap(), whole(1..1).0);

@@ -32,6 +32,7 @@ pub(super) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
             Grounding::Network { .. } | Grounding::Learnable { .. } | Grounding::Host { .. } => {}
         }
     }
+    files.extend((manifest.functions.values()).filter_map(|f| f.values.as_ref()));
     files.extend(start::of(manifest).map(|start| &start.run));
     files
 }

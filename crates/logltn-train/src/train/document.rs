@@ -128,7 +128,7 @@ impl Node {
     }
 
     /// The value in one line.
-    fn inline(&self) -> String {
+    pub fn inline(&self) -> String {
         match self {
             Node::Leaf(text) => text.clone(),
             Node::List(members) => {

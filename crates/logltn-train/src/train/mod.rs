@@ -2,28 +2,37 @@
 
 mod ask;
 mod classified;
+mod compare;
 mod data_files;
+mod declarations;
 mod document;
 mod evaluate_run;
+mod predictor;
 mod resolved;
 mod run;
 mod run_weights;
 mod start;
+mod sweep;
 mod unchanged;
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
-use logltn::{Code, Diagnostic, Diagnostics, Semantics};
-use logltn_learn::{EarlyStop, Length, Phase, Session, Training};
+use logltn::{Code, Diagnostic, Diagnostics, PlanOptions, Semantics};
+use logltn_learn::{EarlyStop, Length, Model, Phase, Session, Training};
 
 use crate::manifest::Train;
 use crate::project::Project;
 pub use ask::Questions;
 pub use classified::Classified;
+pub use compare::{ComparedRun, Comparison, Spread};
 pub use evaluate_run::evaluate_run;
+pub use predictor::{MOST_TUPLES, Predictor};
 pub use run::{Outcome, RunOptions, Watch, run};
 pub use run_weights::RunWeights;
-pub use start::{Beginning, check_parts};
+pub use start::Beginning;
+use start::check_parts;
+pub use sweep::{Setting, Sweep, WatchSweep};
 
 /// What may be said on a command line instead of in the manifest.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,13 +72,37 @@ pub struct Trainer {
 
 impl Trainer {
     /// Plans a project's training and draws the initial weights.
+    ///
+    /// # Errors
+    /// With all that can be known to be wrong before the first step.
     pub fn new(project: Project, options: &TrainOptions) -> Result<Trainer, Diagnostics> {
-        let training = training(&project, options)?;
-        check_parts(&project).into_result(())?;
-        let mut session = Session::new(project.knowledge()?, training)?;
-        let axioms = session.axioms();
-        let unknown = project.unknown_axioms(axioms.iter().map(|(name, _)| name.as_str()));
-        unknown.into_result(())?;
+        Trainer::new_with(project, options, &PlanOptions::default())
+    }
+
+    /// The same with options for the planner.
+    ///
+    /// # Errors
+    /// As those of [`Trainer::new`].
+    pub fn new_with(
+        project: Project,
+        options: &TrainOptions,
+        plan: &PlanOptions,
+    ) -> Result<Trainer, Diagnostics> {
+        // All mistakes at once.
+        let mut found = check_parts(&project);
+        let semantics = options.semantics.unwrap_or(project.manifest.semantics);
+        let plan = project.plan_with(&semantics, plan).map(Arc::new);
+        let training = match (training(&project, options), found.has_errors()) {
+            (Ok(training), false) => training,
+            (training, _) => {
+                found.extend(training.err().unwrap_or_default());
+                found.extend(plan.err().unwrap_or_default());
+                let networks = Model::new(&project.sketch(), 0);
+                found.extend(networks.err().unwrap_or_default());
+                return Err(found);
+            }
+        };
+        let mut session = Session::planned(project.knowledge()?, training, plan)?;
         let beginning = start::begin(&project, &mut session)?;
         Ok(Trainer {
             project,

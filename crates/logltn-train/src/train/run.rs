@@ -180,6 +180,7 @@ fn steps(
     while !trainer.is_done() {
         if stop.load(Ordering::Relaxed) {
             let checkpoint = trainer.state();
+            sync(&mut events)?;
             directory.write_checkpoint(log, &checkpoint)?;
             return Ok(Outcome::Interrupted {
                 done: trainer.done(),
@@ -216,14 +217,12 @@ fn steps(
         watch.step(&record, trainer.total());
         if trainer.done().is_multiple_of(every) || trainer.is_done() {
             let checkpoint = trainer.state();
+            sync(&mut events)?;
             directory.write_checkpoint(log, &checkpoint)?;
         }
         last = Some(record);
     }
     log.sync()?;
-    if let Some(events) = events {
-        events.sync()?;
-    }
     directory.write_weights(&trainer.weights())?;
     // A theory that is wholly true has nothing to teach either.
     let satisfied = |record: &StepRecord| trainer.semantics().degree(record.sat) == 1.0;
@@ -236,6 +235,11 @@ fn steps(
         metrics,
         nothing_moved,
     })
+}
+
+/// Like the records, events go to disk before the checkpoint that knows of their steps.
+fn sync(events: &mut Option<&mut EventWriter>) -> Result<(), Diagnostic> {
+    events.as_mut().map_or(Ok(()), |events| events.sync())
 }
 
 /// Whether some step of the run had one; as a rule the first.

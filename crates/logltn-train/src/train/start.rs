@@ -62,7 +62,7 @@ pub(super) fn begin(
 }
 
 /// Whether what a manifest wants to begin with and to freeze is there: what can be known before training.
-pub fn check_parts(project: &Project) -> Diagnostics {
+pub(super) fn check_parts(project: &Project) -> Diagnostics {
     let mut out = Diagnostics::new();
     let manifest = &project.manifest;
     let Some(train) = &manifest.train else {

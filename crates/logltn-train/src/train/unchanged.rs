@@ -8,7 +8,8 @@ use super::document::Node;
 use super::{Trainer, data_files};
 use crate::run_directory::RunDirectory;
 
-/// What may change between the parts of a run: it is measured, but nothing is learnt from it.
+/// What may change between the parts of a run: it is measured, but nothing is learnt from it, unless
+/// `train.early_stop` looks at it.
 const FREE: &str = "evaluate";
 
 /// What to do with a run of something else.
@@ -16,46 +17,76 @@ pub(super) const HELP: &str = "resume with the manifest, theory, data and flags 
     all that flags decided, and the theory); or start anew in another folder, from these weights if you like: \
     `start = { run = \"…\" }` under `[train]`";
 
-/// Compares what a run began with and what is to go on with it. A copy that is gone is no reason to lose the run.
+/// Compares what a run began with and what is to go on with it.
 ///
 /// # Errors
 /// With each difference. The learning rate of one half of a run and that of the other would make a result that no
-/// manifest stands for.
+/// manifest stands for. For the same reason a run that has lost what it began with cannot go on.
 pub(super) fn check(trainer: &Trainer, directory: &RunDirectory) -> Result<(), Diagnostics> {
     let mut errors = Diagnostics::new();
-    let read = |name: &str| std::fs::read_to_string(directory.file(name)).ok();
-    if let Some(before) = read("manifest.toml") {
-        let now = trainer.resolved_manifest(directory.path());
-        errors.extend(manifest(&before, &now));
-    }
-    if let Some(before) = read("theory.ltn") {
-        errors.extend(theory(&before, trainer.project().theory().source.text()));
-    }
-    if let Ok(before) = directory.info() {
-        let now = data_files::fingerprints(&trainer.project().manifest, directory.path());
-        errors.extend(data_files::unchanged(&before.data, &now));
-    }
+    let read = |name: &str| {
+        let path = directory.file(name);
+        let bytes = logltn_data::read_bytes(&path).map_err(lost)?;
+        String::from_utf8(bytes).map_err(|_| lost(damaged(&path.display().to_string()).into()))
+    };
+    let info = directory.info().map_err(lost)?;
+    let data = data_files::fingerprints(&trainer.project().manifest, directory.path());
+    errors.extend(data_files::unchanged(&info.data, &data));
+    let before = flat(&read("manifest.toml")?).ok_or_else(|| {
+        lost(damaged(&directory.file("manifest.toml").display().to_string()).into())
+    })?;
+    // It has just been written, so it is TOML.
+    let now = flat(&trainer.resolved_manifest(directory.path())).unwrap_or_default();
+    errors.extend(manifest([&before, &now], [&info.data, &data]));
+    errors.extend(theory(
+        &read("theory.ltn")?,
+        trainer.project().theory().source.text(),
+    ));
     match errors.has_errors() {
         true => Err(errors),
         false => Ok(()),
     }
 }
 
-/// Each key that has another value is an error.
-fn manifest(before: &str, now: &str) -> Diagnostics {
+fn damaged(file: &str) -> Diagnostic {
+    Diagnostic::error(
+        Code::RunDamaged,
+        format!("{file}: it is not as `logltn train` wrote it"),
+    )
+}
+
+/// Why a run without its records is not gone on with.
+fn lost(errors: Diagnostics) -> Diagnostics {
+    let why = "what the run began with is not known any more, so it cannot be gone on with: bring the file back, or \
+        start anew in another folder, from these weights if you like: `start = { run = \"…\" }` under `[train]`";
+    errors.into_iter().map(|error| error.help(why)).collect()
+}
+
+/// `train.seed` → `3`, if it is TOML.
+fn flat(text: &str) -> Option<BTreeMap<String, String>> {
+    Some(Node::parse(text, &BTreeMap::new())?.flat())
+}
+
+/// Each key that has another value is an error. A path may be another if the file holds the same: `data` has what the
+/// files of either side hold.
+fn manifest(
+    [before, now]: [&BTreeMap<String, String>; 2],
+    data: [&BTreeMap<String, String>; 2],
+) -> Diagnostics {
     let mut errors = Diagnostics::new();
-    let read = |text: &str| Node::parse(text, &BTreeMap::new()).map(|document| document.flat());
-    let (Some(before), Some(now)) = (read(before), read(now)) else {
-        // Someone has edited the run directory's copy, which is theirs to do; the manifest itself has been read.
-        return errors;
+    let stops_early = before.keys().any(|key| key.starts_with("train.early_stop"));
+    let free = |key: &str| !stops_early && (key == FREE || key.starts_with(&format!("{FREE}.")));
+    let holds = |data: &BTreeMap<String, String>, value: &Option<String>| {
+        data.get(value.as_deref()?.trim_matches('"')).cloned()
     };
     let mut keys: Vec<&String> = before.keys().chain(now.keys()).collect();
     keys.sort_unstable();
     keys.dedup();
     let nothing = || "left out".to_string();
     for key in keys {
-        let [was, is] = [&before, &now].map(|side| side.get(key).cloned());
-        if was != is && key != FREE && !key.starts_with(&format!("{FREE}.")) {
+        let [was, is] = [before, now].map(|side| side.get(key).cloned());
+        let moved = holds(data[0], &was).is_some_and(|held| Some(held) == holds(data[1], &is));
+        if was != is && !free(key) && !moved {
             let [was, is] = [was, is].map(|value| value.unwrap_or_else(nothing));
             errors.push(other(format!("`{key}` was {was} there and is {is} now")));
         }
@@ -84,7 +115,31 @@ fn other(what: String) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::{manifest, theory};
+    use super::{flat, theory};
+    use logltn::Diagnostics;
+    use std::collections::BTreeMap;
+
+    fn manifest(before: &str, now: &str) -> Diagnostics {
+        let [before, now] = [before, now].map(|text| flat(text).expect("TOML"));
+        let data = |path: &str, held: &str| BTreeMap::from([(path.to_string(), held.to_string())]);
+        let data = [data("/a/x.csv", "8 bytes"), data("../x.csv", "8 bytes")];
+        super::manifest([&before, &now], [&data[0], &data[1]])
+    }
+
+    #[test]
+    fn a_file_that_was_moved_is_the_same_if_it_holds_the_same() {
+        let sort = |file: &str| format!("[sorts.P]\nfeatures = \"{file}\"\n");
+        assert!(manifest(&sort("/a/x.csv"), &sort("../x.csv")).is_empty());
+        assert!(manifest(&sort("/a/x.csv"), &sort("../y.csv")).has_errors());
+    }
+
+    #[test]
+    fn with_an_early_stop_evaluation_is_part_of_training() {
+        let text = |every| {
+            format!("[train]\nearly_stop = {{ patience = 3 }}\n[evaluate]\nevery = {every}\n")
+        };
+        assert!(manifest(&text(1), &text(2)).has_errors());
+    }
 
     #[test]
     fn what_is_written_differently_but_means_the_same_is_the_same() {

@@ -207,8 +207,12 @@ impl Active {
             let levels = exec.levels[..exec.quantifier_levels].iter();
             for (level, exec_level) in levels.enumerate() {
                 for resolve in &exec_level.resolves {
-                    let ResolveTable::Request(request) = resolve.table else {
+                    let Some(request) = resolve.table.request() else {
                         continue;
+                    };
+                    let applied = match resolve.table {
+                        ResolveTable::Applied { functions, .. } => Some(&exec.applied[functions]),
+                        _ => None,
                     };
                     if !concerned(request) {
                         continue;
@@ -216,7 +220,13 @@ impl Active {
                     let mut blocks = Blocks::for_collecting(exec);
                     let mut found = std::mem::take(&mut self.numbering[request].codes);
                     blocks.visit(self, plan, program, exec, level, &mut |block| {
-                        found.extend_from_slice(block.wide_array(resolve.wide));
+                        let codes = block.wide_array(resolve.wide);
+                        match applied {
+                            Some(functions) => {
+                                found.extend(codes.iter().map(|c| functions.code(*c)))
+                            }
+                            None => found.extend_from_slice(codes),
+                        }
                         // Many bindings ask for the same few rows: do not let the list grow with them.
                         if found.len() > 1 << 20 {
                             found.sort_unstable();

@@ -370,6 +370,16 @@ fn resolve(block: &mut Block, level: &Level, active: &Active, plan: &Plan, progr
                     *place += numbering.number(*code) * width;
                 }
             }
+            ResolveTable::Applied { functions, request } => {
+                let functions = &plan.programs[program].applied[functions];
+                for (place, code) in places.iter_mut().zip(codes) {
+                    let code = functions.code(*code);
+                    *place += match request {
+                        Some(r) => active.numbering[r].number(code) * plan.requests[r].width as u32,
+                        None => code as u32,
+                    };
+                }
+            }
             ResolveTable::Key(table) => {
                 let table = &plan.programs[program].key_tables[table];
                 for (place, code) in places.iter_mut().zip(codes) {

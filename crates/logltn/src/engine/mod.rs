@@ -72,9 +72,20 @@ pub struct Engine<T: Real> {
     /// For a root that is an extreme: the first lane that attains it, by part.
     attained_by: Vec<usize>,
     over_axioms: OverAxioms,
-    /// Of the loss, by axiom.
+    /// Of the loss, by axiom, unless others are given.
     derivatives: Vec<f64>,
+    other_derivatives: Vec<f64>,
     evaluation: Evaluation,
+    /// Where several lanes run, if not in rayon's own threads.
+    pool: Option<Arc<rayon::ThreadPool>>,
+}
+
+/// Which gradient is wanted.
+#[derive(Clone, Copy)]
+enum Wanted<'a> {
+    OfLoss,
+    /// Of something with these derivatives by the axioms' truths.
+    Of(&'a [f64]),
 }
 
 /// What the lanes read.
@@ -194,6 +205,8 @@ impl<T: Real> Engine<T> {
             parts: Vec::new(),
             over_axioms,
             derivatives: vec![0.0; axioms],
+            other_derivatives: vec![0.0; axioms],
+            pool: None,
             evaluation: Evaluation {
                 axioms: vec![AxiomValue::default(); axioms],
                 ..Evaluation::default()
@@ -344,6 +357,11 @@ impl<T: Real> Engine<T> {
         &mut self.numbers[request]
     }
 
+    /// A request together with its numbers, for whoever fills them in by its rows.
+    pub fn request_and_numbers(&mut self, request: usize) -> (&Request, &mut [T]) {
+        (&self.requests[request], &mut self.numbers[request])
+    }
+
     /// The derivative of the loss by each number of a request, after
     /// [`Engine::evaluate_with_gradients`].
     pub fn gradient(&self, request: usize) -> &[T] {
@@ -352,7 +370,7 @@ impl<T: Real> Engine<T> {
 
     /// The truth of the axioms and the loss.
     pub fn evaluate(&mut self, parameters: &Parameters) -> Result<&Evaluation, Diagnostics> {
-        self.run(parameters, false)
+        self.run(parameters, None)
     }
 
     /// The truth of the axioms, the loss, and its gradient by every number.
@@ -360,7 +378,27 @@ impl<T: Real> Engine<T> {
         &mut self,
         parameters: &Parameters,
     ) -> Result<&Evaluation, Diagnostics> {
-        self.run(parameters, true)
+        self.run(parameters, Some(Wanted::OfLoss))
+    }
+
+    /// The truth of the axioms and, as [`Engine::gradient`], the gradient of a function of them whose derivative by each
+    /// truth is given, in the order of [`Plan::axioms`](crate::Plan::axioms): for whoever weighs axioms in another way
+    /// than the loss does. Derivatives that are not finite count as 0.
+    ///
+    /// # Panics
+    /// If there is not one for each axiom.
+    pub fn evaluate_with_derivatives(
+        &mut self,
+        parameters: &Parameters,
+        by_axiom: &[f64],
+    ) -> Result<&Evaluation, Diagnostics> {
+        assert_eq!(by_axiom.len(), self.derivatives.len(), "one for each axiom");
+        self.run(parameters, Some(Wanted::Of(by_axiom)))
+    }
+
+    /// Runs in these threads from now on instead of rayon's own. Their number changes no bit of a result.
+    pub fn run_in(&mut self, pool: Arc<rayon::ThreadPool>) {
+        self.pool = Some(pool);
     }
 
     /// Lists the rows of the requests, of which the first so many change with the batch only.
@@ -402,17 +440,30 @@ impl<T: Real> Engine<T> {
     fn run(
         &mut self,
         parameters: &Parameters,
-        gradients: bool,
+        wanted: Option<Wanted>,
     ) -> Result<&Evaluation, Diagnostics> {
         self.prepare(parameters)?;
+        let gradients = wanted.is_some();
         let semantics = self.ground.plan.semantics;
         let settings = Settings::new(parameters, semantics.stable_eps);
         // Of an aggregation over axioms that is linear the derivatives are known before the truths are.
-        let known = gradients
-            && (self.over_axioms).derive_linear(&semantics, &settings, &mut self.derivatives);
+        let known = match wanted {
+            None => false,
+            Some(Wanted::OfLoss) => {
+                (self.over_axioms).derive_linear(&semantics, &settings, &mut self.derivatives)
+            }
+            Some(Wanted::Of(by_axiom)) => {
+                self.derivatives.copy_from_slice(by_axiom);
+                (self.derivatives.iter_mut())
+                    .filter(|d| !d.is_finite())
+                    .for_each(|d| *d = 0.0);
+                true
+            }
+        };
         if gradients {
             self.clear_derivatives();
         }
+        let pool = self.pool.as_deref();
         let shared = self.ground.shared(&self.settings);
         let (parts, derivatives, tables) = (&self.parts, &self.derivatives, &self.ground.tables);
         let forward = |_: usize, work: &mut LaneWork<T>| {
@@ -434,7 +485,7 @@ impl<T: Real> Engine<T> {
                 work.found.push((partial, work.lane.empty_exists));
             }
         };
-        each_lane(&mut self.lanes, forward);
+        each_lane(pool, &mut self.lanes, forward);
         merge(
             &shared,
             &self.parts,
@@ -443,7 +494,11 @@ impl<T: Real> Engine<T> {
             &mut self.evaluation,
         );
         find_attaining_lanes(&self.lanes, &self.totals, &mut self.attained_by);
-        let derivatives = &mut self.derivatives;
+        // Where they were given, they are not those of the loss.
+        let derivatives = match wanted {
+            Some(Wanted::Of(_)) => &mut self.other_derivatives,
+            _ => &mut self.derivatives,
+        };
         (self.over_axioms).finish(&semantics, &settings, &mut self.evaluation, derivatives);
         if gradients {
             let (totals, derivatives) = (&self.totals, &self.derivatives);
@@ -468,7 +523,7 @@ impl<T: Real> Engine<T> {
                 part.fused.is_some() || known && linear && root_is_quantifier(&shared, part)
             };
             if !self.parts.iter().all(gone_along) {
-                each_lane(&mut self.lanes, backward);
+                each_lane(pool, &mut self.lanes, backward);
             }
             self.backward_literals(None);
         }

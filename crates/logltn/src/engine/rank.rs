@@ -149,7 +149,8 @@ impl<T: Real> Engine<T> {
         // By lane and item.
         let found: Vec<std::sync::Mutex<Vec<(usize, Ranks)>>> =
             self.lanes.iter().map(|_| Default::default()).collect();
-        each_lane(&mut self.lanes, |lane, work: &mut LaneWork<T>| {
+        let pool = self.pool.as_deref();
+        each_lane(pool, &mut self.lanes, |lane, work: &mut LaneWork<T>| {
             let mut own = Vec::new();
             for item in &work.items {
                 let part = &parts[item.part];

@@ -1,5 +1,6 @@
 //! How the work is shared among lanes: which parts of the axioms there are, how much work each is, and who does what.
 
+use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::Engine;
@@ -220,14 +221,25 @@ impl<T: Real> Engine<T> {
 }
 
 pub(super) fn each_lane<T: Real>(
+    pool: Option<&ThreadPool>,
     lanes: &mut [LaneWork<T>],
     run: impl Fn(usize, &mut LaneWork<T>) + Sync + Send,
 ) {
-    match lanes {
-        [only] => run(0, only),
-        _ => {
-            let lanes = lanes.par_iter_mut().enumerate();
-            lanes.for_each(|(i, lane)| run(i, lane));
+    match pool {
+        _ if lanes.len() <= 1 => lanes.iter_mut().for_each(|lane| run(0, lane)),
+        // Another thread would only be waited for.
+        Some(pool) if pool.current_num_threads() == 1 => {
+            (lanes.iter_mut().enumerate()).for_each(|(i, lane)| run(i, lane));
         }
+        Some(pool) => pool.install(|| in_parallel(lanes, run)),
+        None => in_parallel(lanes, run),
     }
+}
+
+fn in_parallel<T: Real>(
+    lanes: &mut [LaneWork<T>],
+    run: impl Fn(usize, &mut LaneWork<T>) + Sync + Send,
+) {
+    let lanes = lanes.par_iter_mut().enumerate();
+    lanes.for_each(|(i, lane)| run(i, lane));
 }

@@ -4,6 +4,7 @@
 
 use super::evaluate::Scope;
 use crate::data::{ColumnData, Data};
+use crate::function::FunctionData;
 use crate::number::Number;
 use crate::theory::*;
 
@@ -78,6 +79,9 @@ impl Scope<'_> {
                     SortKind::Range(low, high) => Some(Bounds::Int(low, high)),
                     _ => Some(Bounds::Int(0, i64::from(u32::MAX))),
                 },
+                TermKind::Apply(function, _) => {
+                    Some(self.indexes.function_bounds(self.data, *function))
+                }
                 _ => Some(Bounds::Int(0, i64::from(u32::MAX))),
             },
             ValueKind::Negative(inner) => match self.bounds(inner)? {
@@ -154,6 +158,30 @@ pub(super) fn of_columns(data: &Data) -> (Bounds, Bounds) {
         }
     }
     (Bounds::Int(ints.0, ints.1), Bounds::Real(reals.0, reals.1))
+}
+
+/// The bounds of what a function that is given by data says.
+pub(super) fn of_function(data: &Data, function: FunctionId) -> Bounds {
+    match data.function(function).map(AsRef::as_ref) {
+        Some(FunctionData::Reals(values)) => {
+            let ends = |(a, b): (f64, f64), &x: &f64| (x.min(a), x.max(b));
+            let (low, high) = values.iter().fold((f64::MAX, f64::MIN), ends);
+            Bounds::Real(low.min(high), high.max(low))
+        }
+        Some(FunctionData::Individuals(values)) => {
+            let first = match data.theory()[function].result {
+                ArgumentSort::Sort(sort) => match data.theory()[sort].kind {
+                    SortKind::Range(low, _) => low,
+                    _ => 0,
+                },
+                ArgumentSort::Vector(_) => 0,
+            };
+            let (low, high) = (values.iter().min(), values.iter().max());
+            let value = |v: Option<&u32>| first + v.map_or(0, |&v| i64::from(v));
+            Bounds::Int(value(low), value(high))
+        }
+        None => Bounds::Int(0, 0),
+    }
 }
 
 fn real(a: f64, b: f64) -> Option<Bounds> {

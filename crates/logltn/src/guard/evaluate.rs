@@ -6,6 +6,7 @@ use super::join::Join;
 use super::table_index::TableIndexes;
 use crate::data::{ColumnData, Data};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::function::FunctionData;
 use crate::number::{ArithmeticError, Number};
 use crate::source::Span;
 use crate::theory::*;
@@ -154,7 +155,9 @@ impl<'a> Scope<'a> {
         column: ColumnSort,
         env: &mut Vec<Cell>,
     ) -> Result<Option<u64>, GuardError> {
-        if let (ColumnSort::Sort(_), ValueKind::Individual(term)) = (column, &value.kind) {
+        if let (ColumnSort::Sort(sort), ValueKind::Individual(term)) = (column, &value.kind)
+            && self.sort_of(term) == Some(sort)
+        {
             return Ok(Some(u64::from(self.individual(term, env))));
         }
         let number = self.number(value, env)?;
@@ -179,9 +182,29 @@ impl<'a> Scope<'a> {
             },
             TermKind::Individual(_, index) => *index,
             TermKind::Constant(id) => self.data.constant_index(*id),
-            // The resolver lets neither into a guard.
-            TermKind::Number(_) | TermKind::Apply(..) => u32::MAX,
+            TermKind::Apply(function, arguments) => {
+                let row = self.function_row(*function, arguments, env);
+                match self.data.function(*function).map(AsRef::as_ref) {
+                    Some(FunctionData::Individuals(values)) => values[row],
+                    _ => u32::MAX,
+                }
+            }
+            // The resolver does not let it into a guard.
+            TermKind::Number(_) => u32::MAX,
         }
+    }
+
+    /// Which value of a function that is given by data is meant. The planner has checked that there is one for all
+    /// individuals that its arguments can be.
+    pub fn function_row(&self, function: FunctionId, arguments: &[Term], env: &[Cell]) -> usize {
+        let sorts = self.theory()[function].arguments.iter();
+        sorts.zip(arguments).fold(0, |row, (sort, argument)| {
+            let size = match sort {
+                ArgumentSort::Sort(sort) => self.data.size(*sort),
+                ArgumentSort::Vector(_) => 1,
+            };
+            row * size + self.individual(argument, env) as usize
+        })
     }
 
     pub fn sort_of(&self, term: &Term) -> Option<SortId> {
@@ -192,7 +215,11 @@ impl<'a> Scope<'a> {
             },
             TermKind::Individual(sort, _) => Some(*sort),
             TermKind::Constant(id) => Some(self.theory()[*id].sort),
-            TermKind::Number(_) | TermKind::Apply(..) => None,
+            TermKind::Apply(function, _) => match self.theory()[*function].result {
+                ArgumentSort::Sort(sort) => Some(sort),
+                ArgumentSort::Vector(_) => None,
+            },
+            TermKind::Number(_) => None,
         }
     }
 
@@ -224,6 +251,13 @@ impl<'a> Scope<'a> {
                 Cell::Real(x) => Number::Real(x),
             }),
             ValueKind::Individual(term) => {
+                if let TermKind::Apply(function, arguments) = &term.kind
+                    && let Some(FunctionData::Reals(values)) =
+                        self.data.function(*function).map(AsRef::as_ref)
+                {
+                    let row = self.function_row(*function, arguments, env);
+                    return Ok(Number::Real(values[row]));
+                }
                 let sort = self.sort_of(term).map_or(ColumnSort::Int, ColumnSort::Sort);
                 Ok(Number::Int(
                     self.integer_of(sort, self.individual(term, env)),

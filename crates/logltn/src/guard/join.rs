@@ -6,11 +6,12 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::conjuncts;
-use super::evaluate::{Cell, GuardError, Scope};
+use super::evaluate::{Cell, GuardError, Scope, real_code};
 use super::linear::Linear;
 use super::near_pairs::NearPoints;
 use super::planner::Planner;
-use super::table_index::{RowsByKey, cell_code};
+use super::table_index::{ByValue, RowsByKey, cell_code};
+use crate::parts::{Part, PartMut};
 use crate::theory::*;
 
 /// How to list the bindings of one quantifier (or of the part of it that its guard holds together).
@@ -48,6 +49,12 @@ pub(super) enum Step<'a> {
     },
     /// What an `exists` of the guard leaves possible for some variables, each combination once: a semi-join.
     Exists { binds: Vec<VarId>, join: Join<'a> },
+    /// The individuals of which an expression says the same as a known one; a check of the condition itself follows.
+    LookUp {
+        id: VarId,
+        index: Rc<ByValue>,
+        key: Known<'a>,
+    },
     /// The points that can be within a distance of a known one; a check of the condition itself follows.
     Near {
         id: VarId,
@@ -66,6 +73,34 @@ pub(super) enum Step<'a> {
 pub(super) enum Known<'a> {
     Value(&'a Value),
     Individual(&'a Term),
+}
+
+impl Known<'_> {
+    /// The variables that it reads, in their order.
+    pub fn variables(self) -> Vec<VarId> {
+        let mut found = Vec::new();
+        match self {
+            Known::Value(value) => super::value_variables(value, &mut found),
+            Known::Individual(term) => super::term_variables(term, &mut found),
+        }
+        found.sort_unstable();
+        found
+    }
+
+    /// Whether a function stands in it.
+    pub fn applies(self) -> bool {
+        let mut applies = false;
+        let mut look = |part: Part| {
+            if let Part::Term(term) = part {
+                applies |= matches!(term.kind, TermKind::Apply(..));
+            }
+        };
+        match self {
+            Known::Value(value) => value.visit(&mut look),
+            Known::Individual(term) => term.visit(&mut look),
+        }
+        applies
+    }
 }
 
 /// Called with each binding that passes, and with the row if the quantifier ranges over rows. Returns
@@ -241,6 +276,15 @@ impl<'a> Join<'a> {
                     }
                 }
             }
+            Step::LookUp { id, index, key } => {
+                let code = scope.value_code(*key, env)?;
+                for &individual in index.get(&code).map_or(&[][..], Vec::as_slice) {
+                    env[id.index()] = Cell::Individual(individual);
+                    if !self.step(at + 1, env, row, visit)? {
+                        return Ok(false);
+                    }
+                }
+            }
             Step::Near {
                 id,
                 index,
@@ -355,6 +399,7 @@ impl<'a> Join<'a> {
                     let bound: Vec<_> = binds.iter().map(|(_, v)| name(v).to_string()).collect();
                     format!("join {} for {}", table(id), bound.join(", "))
                 }
+                Step::LookUp { id, .. } => format!("look up {} by value", name(id)),
                 Step::Near { id, .. } => format!("find {} nearby", name(id)),
                 Step::Exists { binds, .. } => {
                     let bound: Vec<_> = binds.iter().map(|v| name(v).to_string()).collect();
@@ -416,12 +461,7 @@ fn key_column<'a>(
         _ => None,
     };
     let is_known = |known: Known| {
-        let mut found = Vec::new();
-        match known {
-            Known::Value(value) => super::value_variables(value, &mut found),
-            Known::Individual(term) => super::term_variables(term, &mut found),
-        }
-        (found.iter()).all(|v| !variables.contains(v) && !unknown.contains(v))
+        (known.variables().iter()).all(|v| !variables.contains(v) && !unknown.contains(v))
     };
     match (column(a), column(b)) {
         (Some(column), None) if is_known(b) => Some((column, b)),
@@ -431,6 +471,57 @@ fn key_column<'a>(
 }
 
 impl Scope<'_> {
+    /// What is known, as 64 bits that are the same for equals.
+    fn value_code(&self, known: Known, env: &mut Vec<Cell>) -> Result<u64, GuardError> {
+        Ok(match known {
+            Known::Value(value) => real_code(self.number(value, env)?.to_f64()),
+            Known::Individual(term) => u64::from(self.individual(term, env)),
+        })
+    }
+
+    /// The individuals of a variable's sort by what an expression, which reads no other variable, says of them.
+    pub(super) fn by_value(&self, id: VarId, of: Known) -> Rc<ByValue> {
+        let mut name = match of {
+            Known::Value(value) => value.clone(),
+            Known::Individual(term) => Value {
+                kind: ValueKind::Individual(term.clone()),
+                span: term.span,
+            },
+        };
+        name.visit_mut(&mut |mut part| {
+            part.forget_place();
+            match part {
+                PartMut::Value(Value {
+                    kind: ValueKind::Number(id),
+                    ..
+                })
+                | PartMut::Term(Term {
+                    kind: TermKind::Variable(id),
+                    ..
+                }) => *id = VarId(0),
+                _ => {}
+            }
+        });
+        // The same function as an individual and as a number have different codes.
+        let name = (
+            matches!(of, Known::Value(_)),
+            self.variables[id.index()].sort,
+            name,
+        );
+        self.indexes.by_value(name, || {
+            let mut index = ByValue::default();
+            let mut env = self.environment();
+            for individual in 0..self.size_of(id) {
+                env[id.index()] = Cell::Individual(individual);
+                // The planner looks up only what cannot fail.
+                if let Ok(code) = self.value_code(of, &mut env) {
+                    index.entry(code).or_default().push(individual);
+                }
+            }
+            index
+        })
+    }
+
     /// The individual of an integer sort that is this integer.
     fn index_of_integer(&self, id: VarId, value: i64) -> Option<u32> {
         match self.variables[id.index()].sort {

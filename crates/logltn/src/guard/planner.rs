@@ -6,6 +6,9 @@ use super::linear::Linear;
 use super::{conjuncts, free_variables};
 use crate::theory::*;
 
+/// Sorts of more individuals than this are not indexed by what functions say of them.
+const MOST_LOOKED_UP: u32 = 1 << 22;
+
 /// Chooses the steps.
 pub(super) struct Planner<'a> {
     scope: Scope<'a>,
@@ -56,6 +59,7 @@ impl<'a> Planner<'a> {
             if !self.assign()
                 && !self.solve()
                 && !self.join_table()
+                && !self.look_up()
                 && !self.near()
                 && !self.semi_join()
             {
@@ -105,7 +109,9 @@ impl<'a> Planner<'a> {
                 continue;
             }
             for (from, to) in [(left, right), (right, left)] {
-                if from.kind == TermKind::Variable(missing[0]) && to.kind != from.kind {
+                let mut read = Vec::new();
+                super::term_variables(to, &mut read);
+                if from.kind == TermKind::Variable(missing[0]) && !read.contains(&missing[0]) {
                     self.done[i] = true;
                     self.steps.push(Step::Assign(missing[0], to));
                     self.bind(missing[0]);
@@ -195,6 +201,39 @@ impl<'a> Planner<'a> {
             bound.into_iter().for_each(|id| self.bind(id));
         }
         true
+    }
+
+    /// An equation of which one side is what functions say of the unknown individual, the other side known: a hash join
+    /// by that, as in `color(x) = color(y)`.
+    fn look_up(&mut self) -> bool {
+        for i in 0..self.conditions.len() {
+            let missing = self.missing(i);
+            let [id] = missing[..] else { continue };
+            if self.done[i] || self.scope.size_of(id) > MOST_LOOKED_UP {
+                continue;
+            }
+            let sides = match &self.conditions[i].kind {
+                GuardKind::Same {
+                    negated: false,
+                    left,
+                    right,
+                } => [left, right].map(Known::Individual),
+                GuardKind::Compare(Comparison::Equal, a, b) => [a, b].map(Known::Value),
+                _ => continue,
+            };
+            for (of, key) in [(sides[0], sides[1]), (sides[1], sides[0])] {
+                let mut reads = of.variables();
+                reads.dedup();
+                if reads == [id] && of.applies() && !key.variables().contains(&id) {
+                    let index = self.scope.by_value(id, of);
+                    self.steps.push(Step::LookUp { id, index, key });
+                    // The condition stays open: equal numbers may be of different kinds.
+                    self.bind(id);
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// A point within some distance of one that is known.

@@ -10,10 +10,13 @@ use super::evaluate::real_code;
 use super::near_pairs::NearPoints;
 use super::neighbours::Neighbours;
 use crate::data::{ColumnData, Data};
-use crate::theory::{SortId, TableId};
+use crate::theory::{ColumnSort, FunctionId, SortId, TableId, Value};
 
 /// The rows of a table by the cells of some of its columns.
 pub(crate) type RowsByKey = FxHashMap<Box<[u64]>, Vec<u32>>;
+
+/// The individuals of a sort by what an expression says of each: an index, an integer, or the bits of a real.
+pub(crate) type ByValue = FxHashMap<u64, Vec<u32>>;
 
 /// The table, the columns that are given, and whether equal rows are listed once.
 type ByColumns = (TableId, Vec<usize>, bool);
@@ -26,6 +29,9 @@ pub(crate) struct TableIndexes {
     by_columns: RefCell<FxHashMap<ByColumns, Rc<RowsByKey>>>,
     members: RefCell<FxHashMap<TableId, Rc<Members>>>,
     bounds: OnceCell<(Bounds, Bounds)>,
+    function_bounds: RefCell<FxHashMap<FunctionId, Bounds>>,
+    /// Individuals by what an expression says of them.
+    by_value: RefCell<FxHashMap<(bool, ColumnSort, Value), Rc<ByValue>>>,
     neighbours: RefCell<FxHashMap<SortId, Option<Rc<NearPoints>>>>,
 }
 
@@ -57,6 +63,31 @@ impl TableIndexes {
     /// The bounds of the numbers in all `Int` and in all `Real` columns.
     pub(super) fn column_bounds(&self, data: &Data) -> (Bounds, Bounds) {
         *self.bounds.get_or_init(|| bounds::of_columns(data))
+    }
+
+    /// The bounds of what a function that is given by data says.
+    pub(super) fn function_bounds(&self, data: &Data, function: FunctionId) -> Bounds {
+        let known = self.function_bounds.borrow().get(&function).copied();
+        known.unwrap_or_else(|| {
+            let bounds = bounds::of_function(data, function);
+            self.function_bounds.borrow_mut().insert(function, bounds);
+            bounds
+        })
+    }
+
+    /// The individuals of a sort by what an expression says of them; `name` is it, whatever its variable is called and
+    /// wherever it stands.
+    pub(super) fn by_value(
+        &self,
+        name: (bool, ColumnSort, Value),
+        make: impl FnOnce() -> ByValue,
+    ) -> Rc<ByValue> {
+        if let Some(known) = self.by_value.borrow().get(&name) {
+            return known.clone();
+        }
+        let index = Rc::new(make());
+        self.by_value.borrow_mut().insert(name, index.clone());
+        index
     }
 
     /// The points of a sort by where they are; `None` if it has no features that can be indexed.

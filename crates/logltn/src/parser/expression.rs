@@ -420,6 +420,18 @@ impl Parser<'_> {
                 })
             }
             Token::Name => self.name_or_call(),
+            Token::Label => {
+                let next = self.tokens.get(self.at + 1);
+                if next.is_some_and(|t| t.0 == Token::Open) {
+                    self.name_in_quotes();
+                    return self.name_or_call();
+                }
+                self.advance();
+                Ok(Expr {
+                    kind: ExprKind::Label(self.text(start)),
+                    span: start,
+                })
+            }
             Token::Bad => {
                 // Reported by the lexer; the rest of the formula can still be read.
                 self.advance();
@@ -483,7 +495,11 @@ impl Parser<'_> {
                 (Code::UnexpectedToken, message)
             };
             let place = self.place();
-            let error = Diagnostic::error(code, message);
+            let mut error = Diagnostic::error(code, message);
+            // `isa(x, reform.n.01)`
+            if after == "an argument" && matches!(self.peek(), Token::Dot | Token::Number(_)) {
+                error = error.help("a label that is not a name stands in double quotes");
+            }
             self.out.push(if ended {
                 error
                     .at(self.source, open, "opened here")

@@ -9,7 +9,7 @@ mod expression;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, shortened};
 use crate::source::{Source, Span};
 use crate::syntax::*;
-use crate::token::{Keyword, Token, tokenize};
+use crate::token::{Keyword, Token, tokenize, unquoted};
 
 /// The deepest nesting that is accepted. Deeper text is a mistake or an attack.
 pub(crate) const MAX_NESTING: usize = 1000;
@@ -147,8 +147,13 @@ impl<'a> Parser<'a> {
         found
     }
 
+    /// A name, or what stands in quotes.
     fn text(&self, span: Span) -> String {
-        self.source.slice(span).to_string()
+        let text = self.source.slice(span);
+        match text.starts_with('"') {
+            true => unquoted(text),
+            false => text.to_string(),
+        }
     }
 
     /// The current token as a short quotation.
@@ -249,6 +254,12 @@ impl<'a> Parser<'a> {
                 span,
             });
         }
+        if self.peek() == Token::Label {
+            self.name_in_quotes();
+            let span = self.advance();
+            let text = self.text(span);
+            return Ok(Name { text, span });
+        }
         let message = format!("expected {what}, found {}", self.found());
         if !is_word || self.at_declaration() || self.peek() == Token::Bad {
             return Err(self.error(message, &format!("expected {what}")));
@@ -258,6 +269,24 @@ impl<'a> Parser<'a> {
         self.report(Code::ReservedName, message, &label, Some(help));
         self.misused.push(self.peek());
         Err(Bail)
+    }
+
+    /// Only labels may stand in quotes.
+    fn name_in_quotes(&mut self) {
+        let help = format!("write `{}`", shortened(&self.text(self.span())));
+        let message = "names are written without quotes".to_string();
+        self.report(Code::UnexpectedToken, message, "", Some(help));
+    }
+
+    fn label(&mut self) -> Parsed<Name> {
+        match self.peek() {
+            Token::Label => {
+                let span = self.advance();
+                let text = self.text(span);
+                Ok(Name { text, span })
+            }
+            _ => self.name("a label", false),
+        }
     }
 
     /// Skips to the next declaration, whether or not it starts on a line of its own.
@@ -373,7 +402,7 @@ impl<'a> Parser<'a> {
         let definition = if self.eat(Token::OpenBrace) {
             let mut labels = Vec::new();
             while self.peek() != Token::CloseBrace {
-                match self.name("a label", false) {
+                match self.label() {
                     Ok(label) => labels.push(label),
                     // The other labels are known all the same.
                     Err(Bail) if matches!(self.peek(), Token::Name | Token::Bad) => {
@@ -393,13 +422,11 @@ impl<'a> Parser<'a> {
                 Ok(close) => close,
                 Err(Bail) => {
                     // Labels that only lack a comma or the brace are meant as labels.
-                    while matches!(self.peek(), Token::Name | Token::Comma)
+                    while matches!(self.peek(), Token::Name | Token::Label | Token::Comma)
                         && !self.at_declaration()
                     {
-                        if self.peek() == Token::Name {
-                            labels.push(self.name("a label", false)?);
-                        } else {
-                            self.advance();
+                        if !self.eat(Token::Comma) {
+                            labels.push(self.label()?);
                         }
                     }
                     self.eat(Token::CloseBrace);

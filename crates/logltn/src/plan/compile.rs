@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::eliminate::Eliminate;
+use super::functions::check_functions;
 use super::ground::{self, Grounder, Shared};
 use super::lower::{Lower, places_in_complete_tables};
 use super::memory::Account;
@@ -281,6 +282,7 @@ fn check_weights<'p>(
 
 pub(super) fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagnostics) {
     let theory = data.theory();
+    check_functions(data, out);
     if let Err(error) = semantics.validate() {
         out.push(Diagnostic::error(error.code(), error.to_string()).maybe_help(error.help()));
     }

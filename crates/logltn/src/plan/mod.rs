@@ -1,9 +1,11 @@
 //! The plan: a theory, its data and a semantics, compiled to programs for the engine.
 
+mod applied;
 mod compile;
 mod cost;
 mod distances;
 mod eliminate;
+mod functions;
 mod ground;
 mod laws;
 mod lower;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::Rewrite;
+use super::applied::Applied;
 use super::ground::Bound;
 use super::program::{Elimination, NodeKind, Ranking, ResolveTable, SlotBase, Ungrounded};
 use crate::operators::{Additive, Bilinear, Summand};
@@ -30,6 +31,8 @@ pub(crate) struct Physical {
     pub wide_slots: Vec<u64>,
     /// Look-ups of guards' keys that several components determine.
     pub key_tables: Vec<FxHashMap<u64, u32>>,
+    /// Functions between variables and what they name together.
+    pub applied: Vec<Applied>,
     pub eliminations: Vec<Elimination>,
     /// What the passes have rewritten, for people.
     pub rewrites: Vec<Rewrite>,

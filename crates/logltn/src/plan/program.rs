@@ -12,6 +12,7 @@
 use std::sync::Arc;
 
 use super::Rewrite;
+use super::applied::Applied;
 use super::ground::{Bound, KeyIds};
 use super::normal::Normal;
 use crate::source::Span;
@@ -120,7 +121,10 @@ pub enum ArgumentShape {
     /// A number, by its place among [`Data::numbers`](crate::Data::numbers); [`Request::number`](crate::Request::number)
     /// tells its value.
     Number,
-    /// A function's value at some arguments.
+    /// A vector that a function given by data has for a tuple of individuals, by the number of the tuple:
+    /// [`Data::function`](crate::Data::function) has the numbers.
+    Row(FunctionId),
+    /// A learnt function's value at some arguments.
     Apply(FunctionId, Vec<ArgumentShape>),
 }
 
@@ -136,6 +140,8 @@ pub(crate) struct Program {
     pub wide_slots: Vec<u64>,
     /// Look-ups of guards' keys that several components determine.
     pub key_tables: Vec<rustc_hash::FxHashMap<u64, u32>>,
+    /// Functions between variables and what they name together.
+    pub applied: Vec<Applied>,
     pub eliminations: Vec<Elimination>,
     /// The outer variables of each elimination, and the numbers of its keys.
     pub elimination_keys: Vec<(Vec<VarId>, KeyIds)>,
@@ -365,6 +371,22 @@ pub(crate) enum ResolveTable {
     Request(usize),
     /// A key table of the program.
     Key(usize),
+    /// What functions of the program make of the code: the row of a request, or else a class as it is.
+    Applied {
+        functions: usize,
+        request: Option<usize>,
+    },
+}
+
+impl ResolveTable {
+    /// The request whose rows are looked up.
+    pub fn request(self) -> Option<usize> {
+        match self {
+            ResolveTable::Request(request) => Some(request),
+            ResolveTable::Applied { request, .. } => request,
+            ResolveTable::Key(_) => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

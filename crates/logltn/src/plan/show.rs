@@ -243,7 +243,7 @@ impl Plan {
         codes.sort_unstable();
         codes.dedup();
         let looked_up = self.programs.iter().flat_map(|p| &p.levels).any(|level| {
-            let is_it = |r: &Lookup| matches!(r.table, ResolveTable::Request(q) if q == request);
+            let is_it = |r: &Lookup| r.table.request() == Some(request);
             level.resolves.iter().any(is_it)
         });
         if looked_up {
@@ -257,6 +257,7 @@ impl Plan {
         match shape {
             ArgumentShape::Individual(sort) => theory[*sort].name.clone(),
             ArgumentShape::Number => "Real".to_string(),
+            ArgumentShape::Row(function) => theory[*function].name.clone(),
             ArgumentShape::Apply(function, arguments) => {
                 let arguments: Vec<_> = arguments.iter().map(|a| self.shape_text(a)).collect();
                 format!("{}({})", theory[*function].name, arguments.join(", "))

@@ -36,6 +36,15 @@ impl Resolver<'_> {
                 self.comparison_as_formula(*operator, a, b, expr.span);
                 return None;
             }
+            ExprKind::Label(_) => {
+                self.error(
+                    Code::ExpectedFormula,
+                    "a label is an individual, not a formula".to_string(),
+                    expr.span,
+                    "expected a formula",
+                );
+                return None;
+            }
             ExprKind::Integer(_)
             | ExprKind::Number(_)
             | ExprKind::Negative(_)
@@ -152,6 +161,7 @@ impl Resolver<'_> {
     fn class_beside(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name(name) => !matches!(self.symbols.get(name), Some((Symbol::Param(_), _))),
+            ExprKind::Label(_) => true,
             _ => false,
         }
     }

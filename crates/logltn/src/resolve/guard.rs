@@ -8,6 +8,7 @@ use crate::source::Span;
 use crate::suggest::did_you_mean;
 use crate::syntax::{Expr, ExprKind, Name, Quantified};
 use crate::theory::*;
+use crate::token::quoted_label;
 
 /// One side of a comparison.
 enum Side {
@@ -60,6 +61,7 @@ impl Resolver<'_> {
                 return None;
             }
             ExprKind::Name(_)
+            | ExprKind::Label(_)
             | ExprKind::Integer(_)
             | ExprKind::Number(_)
             | ExprKind::Negative(_)
@@ -154,10 +156,26 @@ impl Resolver<'_> {
         }
     }
 
-    /// The non-integer sort of a name, if it is clear.
+    /// The sort of a name or of a function's value, if it is clear.
     fn sort_of_name(&self, expr: &Expr) -> Option<SortId> {
-        let ExprKind::Name(name) = &expr.kind else {
-            return None;
+        let name = match &expr.kind {
+            ExprKind::Name(name) => name,
+            ExprKind::Call(name, _) => {
+                return match self.symbols.get(&name.text) {
+                    Some((Symbol::Function(id), _)) => match self.theory[*id].result {
+                        ArgumentSort::Sort(sort) => Some(sort),
+                        ArgumentSort::Vector(_) => None,
+                    },
+                    _ => None,
+                };
+            }
+            ExprKind::Label(label) => {
+                return match self.symbols.get(label) {
+                    Some((Symbol::Label(sort, _), _)) => Some(*sort),
+                    _ => None,
+                };
+            }
+            _ => return None,
         };
         if let Some(local) = self.local_unused(name) {
             return match local.sort {
@@ -173,19 +191,23 @@ impl Resolver<'_> {
     }
 
     fn side(&mut self, expr: &Expr, hint: Option<SortId>) -> Option<Side> {
-        if let ExprKind::Name(name) = &expr.kind {
-            let sort = self.sort_of_name(expr).or_else(|| {
-                let labels = self.data_labels.get(name)?;
-                let fits = labels.iter().find(|(s, _)| Some(*s) == hint);
-                Some(fits.unwrap_or(&labels[0]).0)
-            });
-            if let Some(sort) = sort
-                && !matches!(self.theory[sort].kind, SortKind::Range(..))
-            {
-                let wanted = ArgumentSort::Sort(sort);
-                let term = self.term(expr, wanted, "this side", Span::default())?;
-                return Some(Side::Individual(term, sort));
-            }
+        let sort = self.sort_of_name(expr).or_else(|| {
+            let (ExprKind::Name(name) | ExprKind::Label(name)) = &expr.kind else {
+                return None;
+            };
+            let Some(labels) = self.data_labels.get(name) else {
+                // Of one that nobody knows, the other side says what it should be.
+                return hint.filter(|_| matches!(expr.kind, ExprKind::Label(_)));
+            };
+            let fits = labels.iter().find(|(s, _)| Some(*s) == hint);
+            Some(fits.unwrap_or(&labels[0]).0)
+        });
+        if let Some(sort) = sort
+            && !matches!(self.theory[sort].kind, SortKind::Range(..))
+        {
+            let wanted = ArgumentSort::Sort(sort);
+            let term = self.term(expr, wanted, "this side", Span::default())?;
+            return Some(Side::Individual(term, sort));
         }
         self.value(expr).map(Side::Number)
     }
@@ -273,18 +295,30 @@ impl Resolver<'_> {
             .push(Self::declared_here(error, declared, "declared here"));
     }
 
-    fn function_in_guard(&mut self, name: &Name, declared: Span) {
-        let error = Diagnostic::error(
-            Code::LearntInGuard,
-            format!(
-                "function `{}` in a guard: a guard is crisp and may not depend on what is learnt",
-                name.text
-            ),
-        )
-        .at(&self.theory.source, name.span, "not crisp")
-        .help("use a table with a `Real` column for numbers that are known beforehand");
-        self.out
-            .push(Self::declared_here(error, declared, "declared here"));
+    /// A number that a function says. Whether it is given by data is known when there are data.
+    fn function_number(
+        &mut self,
+        id: FunctionId,
+        name: &Name,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Option<ValueKind> {
+        let (term, _) = self.applied(name, arguments, span)?;
+        match self.theory[id].result {
+            ArgumentSort::Vector(1) => {}
+            ArgumentSort::Sort(sort) if matches!(self.theory[sort].kind, SortKind::Range(..)) => {}
+            ArgumentSort::Sort(sort) => {
+                let text = shortened(self.theory.source.slice(span));
+                self.not_a_number(&text, sort, span);
+                return None;
+            }
+            ArgumentSort::Vector(width) => {
+                let message = format!("`{}` is {width} numbers, where one is expected", name.text);
+                self.error(Code::ExpectedNumber, message, span, "expected a number");
+                return None;
+            }
+        }
+        Some(ValueKind::Individual(Term { kind: term, span }))
     }
 
     /// An argument of a table: an individual of the column's sort, or a number.
@@ -336,6 +370,12 @@ impl Resolver<'_> {
             }
             ExprKind::Number(x) => ValueKind::Real(*x),
             ExprKind::Name(name) => self.named_number(name, span)?,
+            ExprKind::Label(label) => {
+                let message = format!("{} is a label, not a number", quoted_label(label));
+                let label = "expected a number";
+                self.error(Code::ExpectedNumber, message, span, label);
+                return None;
+            }
             ExprKind::Negative(inner) => ValueKind::Negative(Box::new(self.value(inner)?)),
             ExprKind::Sum(members) => {
                 let members: Vec<_> = members
@@ -450,12 +490,29 @@ impl Resolver<'_> {
     }
 
     fn arithmetic(&mut self, name: &Name, arguments: &[Expr], span: Span) -> Option<ValueKind> {
+        if is_arithmetic(&name.text)
+            && let Some(&(Symbol::Function(_), declared)) = self.symbols.get(&name.text)
+        {
+            let message = format!(
+                "in a guard `{}` is arithmetic, and it is a function of the theory",
+                name.text
+            );
+            let error = Diagnostic::error(Code::WrongKindOfName, message)
+                .at(&self.theory.source, name.span, "which of the two?")
+                .help("give the function another name");
+            self.out
+                .push(Self::declared_here(error, declared, "declared here"));
+            return None;
+        }
         let takes = |n: usize| arguments.len() == n;
         let right = match name.text.as_str() {
             "abs" => takes(1),
             "min" | "max" => arguments.len() >= 2,
             "dist" => takes(2),
-            _ => {
+            function => {
+                if let Some(&(Symbol::Function(id), _)) = self.symbols.get(function) {
+                    return self.function_number(id, name, arguments, span);
+                }
                 self.unknown_arithmetic(name);
                 return None;
             }
@@ -489,7 +546,6 @@ impl Resolver<'_> {
         match self.symbols.get(&name.text).copied() {
             Some((Symbol::Broken, _)) => {}
             Some((Symbol::Predicate(_), declared)) => self.predicate_in_guard(name, declared),
-            Some((Symbol::Function(_), declared)) => self.function_in_guard(name, declared),
             Some(_) if self.declared_twice.contains(&name.text) => {}
             Some((symbol, _)) => {
                 let help = (symbol.kind() == "table").then(|| {
@@ -520,11 +576,11 @@ impl Resolver<'_> {
     /// An argument of `dist`: an individual with features.
     fn featured(&mut self, expr: &Expr) -> Option<Term> {
         let sort = match &expr.kind {
-            ExprKind::Name(name) => self.sort_of_name(expr).or_else(|| {
+            ExprKind::Name(name) | ExprKind::Label(name) => self.sort_of_name(expr).or_else(|| {
                 let labels = self.data_labels.get(name)?;
                 Some(labels[0].0)
             }),
-            _ => None,
+            _ => self.sort_of_name(expr),
         };
         let Some(sort) = sort else {
             if let ExprKind::Name(name) = &expr.kind
@@ -539,12 +595,6 @@ impl Resolver<'_> {
                 });
                 let message = format!("unbound variable `{short}`");
                 self.error_with_help(Code::UnknownVariable, message, expr.span, "", Some(help));
-                return None;
-            }
-            if let ExprKind::Call(name, _) = &expr.kind
-                && let Some(&(Symbol::Function(_), declared)) = self.symbols.get(&name.text)
-            {
-                self.function_in_guard(name, declared);
                 return None;
             }
             self.error(

@@ -86,6 +86,16 @@ impl Theory {
         labels: &Labels,
         out: &mut Diagnostics,
     ) -> Theory {
+        Theory::read(source, labels, out, true)
+    }
+
+    /// The same without the axioms: what they say of individuals is not looked at, so these may be others. The notation
+    /// of the whole text is.
+    pub fn parse_symbols(source: Source, labels: &Labels, out: &mut Diagnostics) -> Theory {
+        Theory::read(source, labels, out, false)
+    }
+
+    fn read(source: Source, labels: &Labels, out: &mut Diagnostics, axioms: bool) -> Theory {
         if source.text().len() > Source::MAX_BYTES {
             out.push(Diagnostic::error(
                 Code::FileTooLarge,
@@ -94,8 +104,11 @@ impl Theory {
             return Theory::empty(source);
         }
         let mut found = Diagnostics::new();
-        let declarations = crate::parser::parse(&source, &mut found);
-        let theory = Resolver::new(source, &mut found).run(declarations, labels);
+        let mut declarations = crate::parser::parse(&source, &mut found);
+        if !axioms {
+            declarations.retain(|declared| !matches!(declared, Declaration::Axiom(_)));
+        }
+        let theory = Resolver::new(source, &mut found).run(declarations, labels, axioms);
         // A user works through a file from top to bottom, not stage by stage.
         found.sort_by_place();
         out.extend(found);
@@ -286,6 +299,14 @@ impl<'a> Resolver<'a> {
         );
     }
 
+    /// Labels as they are written; none where there are too many mistakes for suggestions.
+    fn to_suggest(&self, labels: &[String], write: fn(&str) -> String) -> Vec<String> {
+        match self.out.error_count() > MAX_SUGGESTIONS {
+            true => Vec::new(),
+            false => labels.iter().map(|label| write(label)).collect(),
+        }
+    }
+
     /// The nearest of the known names, or what it only looks like.
     fn suggestion<'n>(
         &self,
@@ -311,7 +332,7 @@ impl<'a> Resolver<'a> {
 
     // --- declarations ---------------------------------------------------------------------------
 
-    fn run(mut self, declarations: Vec<Declaration>, labels: &Labels) -> Theory {
+    fn run(mut self, declarations: Vec<Declaration>, labels: &Labels, axioms: bool) -> Theory {
         // Sorts first, then what mentions them, then the axioms: the order of the text is free.
         for declaration in &declarations {
             self.declare_sort(declaration, labels);
@@ -343,7 +364,7 @@ impl<'a> Resolver<'a> {
                 None => defective = true,
             }
         }
-        if !defective && !self.out.has_errors() {
+        if axioms && !defective && !self.out.has_errors() {
             self.warn_about_unused();
         }
         self.theory

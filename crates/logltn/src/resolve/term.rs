@@ -6,6 +6,7 @@ use crate::recursion::deep;
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Name};
 use crate::theory::*;
+use crate::token::{quoted_label, written_label};
 
 impl Resolver<'_> {
     /// A term of the sort `wanted`. `place` says what it is for, `declared` where that was declared.
@@ -30,6 +31,7 @@ impl Resolver<'_> {
         let (kind, found) = match &expr.kind {
             ExprKind::Error => return None,
             ExprKind::Name(name) => self.named_term(name, wanted, span)?,
+            ExprKind::Label(label) => self.labelled_term(label, wanted, span)?,
             ExprKind::Integer(_) | ExprKind::Number(_) | ExprKind::Negative(_)
                 if wanted == REAL && number_literal(expr).is_some() =>
             {
@@ -131,15 +133,8 @@ impl Resolver<'_> {
             }
             _ => {}
         }
-        if let Some(candidates) = self.data_labels.get(name) {
-            let fitting = candidates
-                .iter()
-                .find(|(sort, _)| wanted == ArgumentSort::Sort(*sort))
-                .unwrap_or(&candidates[0]);
-            return Some((
-                TermKind::Individual(fitting.0, fitting.1),
-                sorted(fitting.0),
-            ));
+        if let Some(individual) = self.data_label(name, wanted) {
+            return Some(individual);
         }
         let may_be_label = |sort: &SortId| wanted == ArgumentSort::Sort(*sort);
         if self.symbols.contains_key(name) || !self.unreadable.iter().any(may_be_label) {
@@ -148,11 +143,60 @@ impl Resolver<'_> {
         None
     }
 
+    /// A name that the data has given to an individual, of the wanted sort if there is one.
+    fn data_label(&self, name: &str, wanted: ArgumentSort) -> Option<(TermKind, Option<Found>)> {
+        let candidates = self.data_labels.get(name)?;
+        let (sort, index) = candidates
+            .iter()
+            .find(|(sort, _)| wanted == ArgumentSort::Sort(*sort))
+            .unwrap_or(&candidates[0]);
+        let found = Found::Argument(ArgumentSort::Sort(*sort));
+        Some((TermKind::Individual(*sort, *index), Some(found)))
+    }
+
+    /// What stands in quotes is a label, whatever else has its name.
+    fn labelled_term(
+        &mut self,
+        label: &str,
+        wanted: ArgumentSort,
+        span: Span,
+    ) -> Option<(TermKind, Option<Found>)> {
+        if let Some(&(Symbol::Label(sort, index), _)) = self.symbols.get(label) {
+            let found = Found::Argument(ArgumentSort::Sort(sort));
+            return Some((TermKind::Individual(sort, index), Some(found)));
+        }
+        if let Some(individual) = self.data_label(label, wanted) {
+            return Some(individual);
+        }
+        let may_be_label = |sort: &SortId| wanted == ArgumentSort::Sort(*sort);
+        if self.unreadable.iter().any(may_be_label) {
+            return None;
+        }
+        let written = quoted_label(label);
+        let (of, known) = match wanted {
+            ArgumentSort::Sort(id) => (
+                format!("sort `{}`", self.theory[id].name),
+                self.theory[id].labels.as_slice(),
+            ),
+            ArgumentSort::Vector(_) => ("no sort".to_string(), &[][..]),
+        };
+        let as_written = self.to_suggest(known, quoted_label);
+        let near = self.suggestion(&written, as_written.iter().map(String::as_str));
+        let help = near.or_else(|| match known {
+            [] => None,
+            known => Some(format!("its labels are {}", some_of(known))),
+        });
+        let message = format!("{of} has no label {}", shortened(&written));
+        self.error_with_help(Code::UnknownIndividual, message, span, "", help);
+        None
+    }
+
     fn unknown_individual(&mut self, name: &str, wanted: ArgumentSort, span: Span) {
         let labels: &[String] = match wanted {
             ArgumentSort::Sort(id) => &self.theory[id].labels,
             ArgumentSort::Vector(_) => &[],
         };
+        let labels = self.to_suggest(labels, written_label);
         let known = (self.local_names())
             .chain(self.theory.constants.iter().map(|c| c.name.as_str()))
             .chain(labels.iter().map(String::as_str));
@@ -176,8 +220,9 @@ impl Resolver<'_> {
                 format!("unbound variable `{short}`"),
                 near.or_else(|| match wanted {
                     ArgumentSort::Vector(_) => None,
-                    ArgumentSort::Sort(_) => {
+                    ArgumentSort::Sort(id) => {
                         let sort = self.argument_sort_name(wanted);
+                        let labels = &self.theory[id].labels;
                         let Some(question) = self.question else {
                             return Some(format!(
                                 "bind it with a quantifier, `forall {short}: {sort}. …`, or declare it: `constant {short}: {sort}`"
@@ -255,7 +300,7 @@ impl Resolver<'_> {
         None
     }
 
-    fn applied(
+    pub(super) fn applied(
         &mut self,
         name: &Name,
         arguments: &[Expr],
@@ -360,7 +405,7 @@ fn number_literal(expr: &Expr) -> Option<f64> {
 }
 
 /// The type of a term that was found.
-enum Found {
+pub(super) enum Found {
     Argument(ArgumentSort),
     /// A variable of an `Int` or `Real` column.
     Number(&'static str),
@@ -380,7 +425,9 @@ pub(super) fn integer_literal(expr: &Expr) -> Option<i64> {
 
 /// The first few names of a list.
 pub(super) fn some_of(names: &[String]) -> String {
-    let shown: Vec<_> = names.iter().take(6).map(|n| format!("`{n}`")).collect();
+    let shown: Vec<_> = (names.iter().take(6))
+        .map(|n| format!("`{}`", written_label(n)))
+        .collect();
     let more = if names.len() > 6 { ", …" } else { "" };
     format!("{}{more}", shown.join(", "))
 }

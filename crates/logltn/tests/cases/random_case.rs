@@ -4,7 +4,8 @@
 
 use logltn::theory::{ColumnSort, PredicateId, SortKind};
 use logltn::{
-    ColumnData, ConstantData, Data, Output, OutputKind, Parameters, Semantics, Source, Theory,
+    ColumnData, ConstantData, Data, FunctionData, Output, OutputKind, Parameters, Semantics,
+    Source, Theory,
 };
 
 use super::random_formula::{Signature, axioms};
@@ -76,6 +77,17 @@ fn signature(rng: &mut Rng) -> Signature {
             .collect();
         signature.predicates.push((format!("P{index}"), arguments));
     }
+    for index in 0..rng.below(4) {
+        let arguments = (0..*rng.pick(&[0, 1, 1, 1, 1, 2, 2, 3]))
+            .map(|_| signature.any_sort(rng))
+            .collect();
+        let result = match rng.below(4) {
+            0 => ColumnSort::Real,
+            _ => ColumnSort::Sort(signature.any_sort(rng)),
+        };
+        let name = format!("f{index}");
+        signature.functions.push((name, arguments, result));
+    }
     signature
 }
 
@@ -111,6 +123,15 @@ fn ground(rng: &mut Rng, theory: Theory, signature: &Signature) -> Case {
     for (name, sort) in &signature.constants {
         let row = rng.below(signature.size(*sort)) as u32;
         data.set_constant(name, ConstantData::Row(row)).unwrap();
+    }
+    for (name, arguments, result) in &signature.functions {
+        let tuples = arguments.iter().map(|s| signature.size(*s)).product();
+        let values = match random_column(rng, signature, *result, tuples) {
+            ColumnData::Individuals(values) => FunctionData::Individuals(values),
+            ColumnData::Real(values) => FunctionData::Reals(values),
+            ColumnData::Int(_) => panic!("no function says that"),
+        };
+        data.set_function(name, values).unwrap();
     }
     let mut case = Case {
         params: signature.params.iter().map(|(_, value)| *value).collect(),

@@ -15,6 +15,8 @@ pub struct Signature {
     pub params: Vec<(String, Num)>,
     pub constants: Vec<(String, SortId)>,
     pub predicates: Vec<(String, Vec<SortId>)>,
+    /// Given by data: name, arguments and what they say.
+    pub functions: Vec<(String, Vec<SortId>, ColumnSort)>,
 }
 
 impl Signature {
@@ -73,6 +75,14 @@ impl Signature {
         }
         for (name, sort) in &self.constants {
             text += &format!("constant {name}: {}\n", self.name(*sort));
+        }
+        for (name, arguments, result) in &self.functions {
+            let arguments: Vec<&str> = arguments.iter().map(|s| self.name(*s)).collect();
+            let result = match result {
+                ColumnSort::Sort(sort) => self.name(*sort),
+                _ => "Real",
+            };
+            text += &format!("function {name}({}): {result}\n", arguments.join(", "));
         }
         for (name, arguments) in &self.predicates {
             let arguments: Vec<&str> = arguments.iter().map(|s| self.name(*s)).collect();
@@ -329,6 +339,38 @@ pub fn terms(scope: &Scope, sort: SortId) -> Vec<String> {
     variables.chain(constants).chain(written).collect()
 }
 
+/// One of them, or what a function says of some.
+pub fn term(rng: &mut Rng, scope: &Scope, sort: SortId, depth: usize) -> Option<String> {
+    if depth > 0 && rng.chance(0.4) {
+        let found = application(rng, scope, |result| result == ColumnSort::Sort(sort), depth);
+        if found.is_some() {
+            return found;
+        }
+    }
+    let terms = terms(scope, sort);
+    (!terms.is_empty()).then(|| rng.pick(&terms).clone())
+}
+
+/// What a function of some kind says, if there is one and it finds arguments.
+pub fn application(
+    rng: &mut Rng,
+    scope: &Scope,
+    fits: impl Fn(ColumnSort) -> bool,
+    depth: usize,
+) -> Option<String> {
+    let functions: Vec<_> = (scope.signature.functions.iter())
+        .filter(|(_, _, result)| fits(*result))
+        .collect();
+    if functions.is_empty() {
+        return None;
+    }
+    let (name, sorts, _) = rng.pick(&functions);
+    let arguments: Option<Vec<String>> = (sorts.iter())
+        .map(|&sort| term(rng, scope, sort, depth - 1))
+        .collect();
+    Some(format!("{name}({})", arguments?.join(", ")))
+}
+
 /// An atom in brackets if need be; what it needs and is not in scope is quantified on the spot.
 fn atom(rng: &mut Rng, scope: &mut Scope) -> String {
     let signature = scope.signature;
@@ -342,7 +384,7 @@ fn atom(rng: &mut Rng, scope: &mut Scope) -> String {
             missing.push(format!("{}: {}", variable.name, signature.name(sort)));
             scope.locals.push(variable);
         }
-        chosen.push(rng.pick(&terms(scope, sort)).clone());
+        chosen.push(term(rng, scope, sort, 2).expect("one is in scope"));
     }
     scope.locals.truncate(outer);
     let atom = format!("{name}({})", chosen.join(", "));

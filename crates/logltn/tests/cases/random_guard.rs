@@ -2,7 +2,7 @@
 
 use logltn::theory::{ColumnSort, SortKind};
 
-use super::random_formula::{Local, Scope, terms};
+use super::random_formula::{Local, Scope, application, term};
 use super::rng::Rng;
 use crate::reference::Num;
 
@@ -46,7 +46,7 @@ fn condition(rng: &mut Rng, scope: &mut Scope, depth: usize, written_out: bool) 
 }
 
 /// The numbers in scope, by name.
-fn number_names(scope: &Scope) -> Vec<String> {
+fn number_names(rng: &mut Rng, scope: &Scope) -> Vec<String> {
     let is_number = |local: &&Local| match local.sort {
         ColumnSort::Int | ColumnSort::Real => true,
         ColumnSort::Sort(sort) => matches!(scope.signature.kind(sort), SortKind::Range(..)),
@@ -60,11 +60,16 @@ fn number_names(scope: &Scope) -> Vec<String> {
         .iter()
         .filter(is_number)
         .map(|l| l.name.clone());
-    locals.chain(constants).chain(params).collect()
+    let says_number = |result: ColumnSort| match result {
+        ColumnSort::Sort(sort) => matches!(scope.signature.kind(sort), SortKind::Range(..)),
+        _ => true,
+    };
+    let applied = application(rng, scope, says_number, 2);
+    (locals.chain(constants).chain(params).chain(applied)).collect()
 }
 
 fn number(rng: &mut Rng, scope: &Scope, depth: usize) -> String {
-    let names = number_names(scope);
+    let names = number_names(rng, scope);
     if names.is_empty() || rng.chance(0.2) {
         return rng.between(-2, 4).to_string();
     }
@@ -87,7 +92,7 @@ fn number(rng: &mut Rng, scope: &Scope, depth: usize) -> String {
 }
 
 fn comparison(rng: &mut Rng, scope: &Scope) -> Option<String> {
-    if number_names(scope).is_empty() {
+    if number_names(rng, scope).is_empty() {
         return None;
     }
     let (a, b) = (number(rng, scope, 2), number(rng, scope, 1));
@@ -97,7 +102,7 @@ fn comparison(rng: &mut Rng, scope: &Scope) -> Option<String> {
 
 /// `2*v1 + v2 - v3 = v4`: the guards that are worth an index.
 fn equation(rng: &mut Rng, scope: &Scope) -> Option<String> {
-    let names = number_names(scope);
+    let names = number_names(rng, scope);
     if names.len() < 2 {
         return None;
     }
@@ -130,9 +135,9 @@ fn identity(rng: &mut Rng, scope: &Scope) -> Option<String> {
     if individuals.is_empty() {
         return None;
     }
-    let (name, sort) = *rng.pick(&individuals);
-    let other = rng.pick(&terms(scope, sort)).clone();
-    Some(format!("{name} {} {other}", rng.pick(&["=", "!="])))
+    let (_, sort) = *rng.pick(&individuals);
+    let (one, other) = (term(rng, scope, sort, 2)?, term(rng, scope, sort, 2)?);
+    Some(format!("{one} {} {other}", rng.pick(&["=", "!="])))
 }
 
 fn membership(rng: &mut Rng, scope: &Scope) -> Option<String> {
@@ -144,13 +149,7 @@ fn membership(rng: &mut Rng, scope: &Scope) -> Option<String> {
     for column in columns {
         cells.push(match column {
             ColumnSort::Int | ColumnSort::Real => number(rng, scope, 1),
-            ColumnSort::Sort(sort) => {
-                let terms = terms(scope, *sort);
-                if terms.is_empty() {
-                    return None;
-                }
-                rng.pick(&terms).clone()
-            }
+            ColumnSort::Sort(sort) => term(rng, scope, *sort, 2)?,
         });
     }
     Some(format!("{table}({})", cells.join(", ")))
@@ -166,6 +165,12 @@ fn distance(rng: &mut Rng, scope: &Scope) -> Option<String> {
         })
         .map(|(name, _)| name)
         .collect();
+    let has_features = |result: ColumnSort| match result {
+        ColumnSort::Sort(sort) => scope.signature.kind(sort) == SortKind::Data,
+        _ => false,
+    };
+    let applied = application(rng, scope, has_features, 1);
+    let featured: Vec<String> = featured.into_iter().chain(applied).collect();
     if featured.is_empty() {
         return None;
     }

@@ -163,7 +163,7 @@ impl Writer {
             }
             _ => {
                 let n = 1 + self.rng.below(4);
-                SortKind::Labels((0..n).map(|k| format!("label_{i}_{k}")).collect())
+                SortKind::Labels((0..n).map(|k| self.label(i, k)).collect())
             }
         };
         self.line(match &kind {
@@ -447,6 +447,29 @@ impl Writer {
             self.functions[function].name,
             arguments.join(", ")
         )
+    }
+
+    /// A label as it is written: a name, or anything else in quotes.
+    fn label(&mut self, sort: usize, place: usize) -> String {
+        const ODD: [&str; 10] = [
+            "",
+            " ",
+            ".n.01",
+            "\\\"",
+            "\\\\",
+            "#",
+            "猫",
+            "'x'",
+            "{,}: ",
+            "“\u{202e}\u{a0}",
+        ];
+        match self.rng.one_in(2) {
+            true => format!("label_{sort}_{place}"),
+            false => {
+                let [before, after] = [self.rng.pick(&ODD), self.rng.pick(&ODD)];
+                format!("\"{before}{sort}{after}{place}\"")
+            }
+        }
     }
 
     /// A variable, a constant, a label or an integer of a sort.

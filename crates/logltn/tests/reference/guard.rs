@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use logltn::FunctionData;
 use logltn::theory::*;
 
 use super::Case;
@@ -127,7 +128,8 @@ fn holds(case: &Case, environment: &mut Environment, guard: &Guard) -> Result<bo
         GuardKind::Member(table, cells) => {
             let wanted: Result<Vec<Cell>, String> = (cells.iter())
                 .map(|cell| match &cell.kind {
-                    ValueKind::Individual(term) => {
+                    // A function may say a number where a number is expected.
+                    ValueKind::Individual(term) if !says_number(case, term) => {
                         let (sort, index) = individual(case, environment, term);
                         Ok(Cell::Individual(sort, index))
                     }
@@ -179,8 +181,37 @@ pub fn individual(case: &Case, environment: &Environment, term: &Term) -> (SortI
             case.theory[*constant].sort,
             case.data.constant_index(*constant),
         ),
-        TermKind::Number(_) | TermKind::Apply(..) => panic!("the reference knows no functions"),
+        TermKind::Apply(function, arguments) => {
+            let ArgumentSort::Sort(sort) = case.theory[*function].result else {
+                panic!("a number is no individual");
+            };
+            match said(case, environment, *function, arguments) {
+                (FunctionData::Individuals(values), at) => (sort, values[at]),
+                _ => panic!("individuals are given as such"),
+            }
+        }
+        TermKind::Number(_) => panic!("a number is no individual"),
     }
+}
+
+fn says_number(case: &Case, term: &Term) -> bool {
+    matches!(&term.kind, TermKind::Apply(function, _)
+        if matches!(case.theory[*function].result, ArgumentSort::Vector(_)))
+}
+
+/// The values of a function, and which of them it has at these arguments.
+fn said<'c>(
+    case: &'c Case,
+    environment: &Environment,
+    function: FunctionId,
+    arguments: &[Term],
+) -> (&'c FunctionData, usize) {
+    let values = case.data.function(function).expect("no function is learnt");
+    let at = arguments.iter().fold(0, |at, argument| {
+        let (sort, index) = individual(case, environment, argument);
+        at * case.data.size(sort) + index as usize
+    });
+    (values, at)
 }
 
 /// The number of a cell: an individual of an integer sort is its integer.
@@ -214,6 +245,15 @@ fn number(case: &Case, environment: &Environment, value: &Value) -> Result<Num, 
         ValueKind::Real(x) => Ok(Num::Real(*x)),
         ValueKind::Param(param) => Ok(case.params[param.index()]),
         ValueKind::Number(variable) => Ok(number_of(environment.get(*variable))),
+        ValueKind::Individual(Term {
+            kind: TermKind::Apply(function, arguments),
+            ..
+        }) if case.theory[*function].result == ArgumentSort::Vector(1) => {
+            match said(case, environment, *function, arguments) {
+                (FunctionData::Reals(values), at) => Ok(Num::Real(values[at])),
+                _ => panic!("numbers are given as such"),
+            }
+        }
         ValueKind::Individual(term) => {
             let (sort, index) = individual(case, environment, term);
             Ok(number_of(Cell::Individual(sort, index)))

@@ -252,14 +252,18 @@ fn functions(project: &Project) -> Vec<Function<'_>> {
     functions
         .map(|function| {
             let given = project.manifest.functions.get(&function.name);
-            let has_network = given.is_some_and(|f| f.network.is_some());
+            let grounding = match given {
+                Some(given) if given.values.is_some() => "data",
+                Some(given) if given.network.is_some() => "network",
+                _ => "host",
+            };
             Function {
                 name: &function.name,
                 arguments: (function.arguments.iter())
                     .map(|sort| theory.argument_sort_name(sort))
                     .collect(),
                 result: theory.argument_sort_name(&function.result),
-                grounding: if has_network { "network" } else { "host" },
+                grounding,
             }
         })
         .collect()

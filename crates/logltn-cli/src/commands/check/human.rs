@@ -199,9 +199,14 @@ fn functions(project: &Project) -> Vec<Vec<String>> {
         .map(|function| {
             let given = project.manifest.functions.get(&function.name);
             let network = given.and_then(|f| f.network.as_ref());
-            let what = match network.and_then(|n| project.manifest.network(&n.value)) {
-                Some(network) => format!("network, {}", describe(network)),
-                None => "host code".to_string(),
+            let values = given.and_then(|f| f.values.as_ref());
+            let what = match (
+                values,
+                network.and_then(|n| project.manifest.network(&n.value)),
+            ) {
+                (Some(file), _) => format!("values of {}", file.value.display()),
+                (None, Some(network)) => format!("network, {}", describe(network)),
+                (None, None) => "host code".to_string(),
             };
             let result = project.theory().argument_sort_name(&function.result);
             let head = format!(

@@ -7,7 +7,7 @@ mod warnings;
 use std::path::PathBuf;
 
 use logltn::{Pass, PlanOptions};
-use logltn_train::train::check_parts;
+use logltn_train::train::{TrainOptions, Trainer};
 
 use crate::commands::load;
 use crate::console;
@@ -52,36 +52,34 @@ pub fn run(arguments: &Arguments) -> Outcome {
         keep_forms: arguments.plan,
         ..PlanOptions::default()
     };
-    let semantics = &project.manifest.semantics;
-    let plan = project.plan_with(semantics, &options);
     let passes = match arguments.pass.as_deref().and_then(Pass::named) {
         Some(one) => vec![one],
         None => Pass::ALL.to_vec(),
     };
     let passes = arguments.plan.then_some(passes.as_slice());
-    // What is measured is looked at when it is due, which may be after hours of training: whether that will work is
-    // better known now.
-    if let Err(errors) = project.metrics() {
-        found.extend(errors);
-    }
-    found.extend(check_parts(&project));
-    let plan = match plan {
-        Ok(plan) if !found.has_errors() => plan,
+    // Whatever training would refuse is better known now. One that is not described may yet get a length.
+    let train = project.manifest.train.as_ref();
+    let training = TrainOptions {
+        steps: (train.is_none_or(|train| train.phases.is_empty())).then_some(1),
+        ..TrainOptions::default()
+    };
+    let trainer = match Trainer::new_with(project, &training, &options) {
+        Ok(trainer) if !found.has_errors() => trainer,
         Ok(_) => return console::wrong_input(&found, arguments.json),
         Err(errors) => {
             found.extend(errors);
             return console::wrong_input(&found, arguments.json);
         }
     };
+    let (project, plan) = (trainer.project(), trainer.plan());
     found.extend(plan.warnings().clone());
-    warnings::nothing_left(&project, &plan, &mut found);
-    warnings::one_sided(&project, &mut found);
-    warnings::networks(&project, &mut found);
+    warnings::nothing_left(project, plan, &mut found);
+    warnings::one_sided(project, &mut found);
     if arguments.json {
-        let document = document::document(&project, &plan, passes, &found);
+        let document = document::document(project, plan, passes, &found);
         return console::print_json(&document);
     }
-    let outcome = console::print(&human::text(&project, &plan, passes));
+    let outcome = console::print(&human::text(project, plan, passes));
     console::report(&found);
     outcome
 }

@@ -1,7 +1,6 @@
 //! Warnings about theories that are more easily satisfied than was meant.
 
 use logltn::{Code, Diagnostic, Diagnostics, OutputKind, Plan};
-use logltn_learn::Model;
 use logltn_train::project::Project;
 
 /// Warns of predicates that can satisfy all axioms by being true (or false) of everything. Not of a softmax,
@@ -33,15 +32,6 @@ pub fn one_sided(project: &Project, found: &mut Diagnostics) {
             .at(&theory.source, predicate.span, "")
             .help(format!("add an axiom that says where `{name}` is {other}")),
         );
-    }
-}
-
-/// Warns of networks that cannot be built. Not an error, since theory, data and plan can be looked at without them, but
-/// better known now than when training begins.
-pub fn networks(project: &Project, found: &mut Diagnostics) {
-    let problems = Model::new(&project.sketch(), 0).err();
-    for error in problems.into_iter().flatten() {
-        found.push(error.into_warning().note("`logltn train` refuses this"));
     }
 }
 

@@ -8,6 +8,7 @@ use crate::guard::Cell;
 use crate::recursion::deep;
 use crate::source::Span;
 use crate::theory::*;
+use crate::token::written_label;
 use crate::vector::Real;
 
 /// What is shown, as it is met.
@@ -191,17 +192,8 @@ impl<T: Real> Look<'_, T> {
 
 /// As in a theory: a label that is not a name stands in double quotes.
 fn written(individual: &Individual) -> String {
-    let is_name = |text: &str| {
-        let mut letters = text.chars();
-        letters
-            .next()
-            .is_some_and(|c| c.is_alphabetic() || c == '_')
-            && letters.all(|c| c.is_alphanumeric() || c == '_')
-    };
     match individual {
-        Individual::Name(name) if !is_name(name) => {
-            format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
-        }
+        Individual::Name(name) => written_label(name),
         other => other.to_string(),
     }
 }

@@ -71,9 +71,10 @@ impl Literal<'_> {
     pub fn code(&self, scope: &Scope, env: &[Cell]) -> (u64, usize) {
         let parts = self.leaves.iter();
         let code = parts
-            .map(|(leaf, stride)| u64::from(leaf.index(scope, env)) * stride)
+            .map(|(leaf, stride)| u64::from(scope.leaf_index(leaf, env)) * stride)
             .sum();
-        let class = self.class.map_or(0, |leaf| leaf.index(scope, env) as usize);
+        let class = self.class.as_ref();
+        let class = class.map_or(0, |leaf| scope.leaf_index(leaf, env) as usize);
         (code, class)
     }
 
@@ -212,17 +213,17 @@ impl<'a> Planter<'a> {
         let scope = &self.scope;
         let per_class = self.plan.output(predicate).per_class;
         let (class, rest) = match (per_class, arguments.split_last()) {
-            (true, Some((class, rest))) => (Some(Leaf::of(scope, class).0), rest),
+            (true, Some((class, rest))) => (Some(scope.leaf(class).0), rest),
             _ => (None, arguments),
         };
         let mut leaves = Vec::new();
         let shape: Vec<_> = (rest.iter())
-            .map(|a| Leaf::shape(scope, a, &mut leaves))
+            .map(|a| scope.argument(a, &mut leaves))
             .collect();
         let requests = &self.plan.requests;
         let is_it = |r: &RequestPlan| r.predicate == predicate && r.shape == shape;
         let request = requests.iter().position(is_it).unwrap_or(0);
-        let strides = strides(&requests[request].extents);
+        let strides = strides(&requests[request].extents).unwrap_or_default();
         Literal {
             predicate,
             arguments,

@@ -1,9 +1,14 @@
 //! Atoms to literals: which request they belong to, and how each component in scope adds to their place
 //! in its table.
 
+use std::sync::Arc;
+
 use super::{Bound, Ground};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::guard::{Cell, Scope};
+use crate::function::FunctionData;
+use crate::guard::{Cell, Scope, term_variables};
+use crate::parts::PartMut;
+use crate::plan::applied::{Applied, Tree, Values};
 use crate::plan::program::*;
 use crate::source::Span;
 use crate::theory::*;
@@ -11,89 +16,137 @@ use crate::theory::*;
 /// What makes two maps the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::plan) enum MapKey {
-    /// Parts of a request's code: strides and places in the tuple, and the constant part.
+    /// Parts of a request's code: strides and what counts, and the constant part.
     Rows {
         component: usize,
         request: usize,
-        form: Vec<(u64, usize)>,
+        form: Vec<(u64, Form)>,
         base: u64,
     },
-    /// The class that a place in the tuple picks.
-    Class { component: usize, place: usize },
+    /// The class that something in the tuple picks.
+    Class { component: usize, form: Form },
     /// The key of a component inside.
     Key { component: usize, keyed: usize },
 }
 
-/// An argument's individual.
-#[derive(Clone, Copy)]
+/// An argument that is not fixed, how many things it can be, and by how much each counts in the row's code.
+#[derive(Clone)]
+struct RowPart {
+    leaf: Leaf,
+    extent: u64,
+    stride: u64,
+}
+
+/// What a tuple has for an argument, whatever its variables are called.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(in crate::plan) enum Form {
+    /// What stands at a place.
+    Place(usize),
+    /// What functions given by data say of that, variables being places.
+    Computed(Term),
+}
+
+/// An argument's individual, number or vector.
+#[derive(Clone)]
 pub(crate) enum Leaf {
     Fixed(u32),
     Bound(VarId),
+    /// What functions given by data say of the variables.
+    Computed(Term),
 }
 
 impl Leaf {
-    /// How an argument is made of individuals and numbers, which are added to `leaves`.
-    pub fn shape(
-        scope: &Scope,
-        term: &Term,
-        leaves: &mut Vec<(Leaf, Option<SortId>)>,
-    ) -> ArgumentShape {
-        match &term.kind {
-            TermKind::Apply(function, arguments) => {
-                let arguments = arguments.iter().map(|a| Leaf::shape(scope, a, leaves));
-                ArgumentShape::Apply(*function, arguments.collect())
-            }
-            _ => {
-                let (leaf, sort) = Leaf::of(scope, term);
-                leaves.push((leaf, sort));
-                sort.map_or(ArgumentShape::Number, ArgumentShape::Individual)
-            }
-        }
-    }
-
-    /// An individual and its sort, or a number, which has none.
-    pub fn of(scope: &Scope, term: &Term) -> (Leaf, Option<SortId>) {
-        match &term.kind {
-            TermKind::Variable(id) => {
-                let sort = match scope.variables[id.index()].sort {
-                    ColumnSort::Sort(sort) => Some(sort),
-                    ColumnSort::Int | ColumnSort::Real => None,
-                };
-                (Leaf::Bound(*id), sort)
-            }
-            TermKind::Individual(sort, index) => (Leaf::Fixed(*index), Some(*sort)),
-            TermKind::Constant(id) => (
-                Leaf::Fixed(scope.data.constant_index(*id)),
-                Some(scope.theory()[*id].sort),
-            ),
-            TermKind::Number(x) => (Leaf::Fixed(scope.data.number_index(x.0)), None),
-            TermKind::Apply(function, _) => match scope.theory()[*function].result {
-                ArgumentSort::Sort(sort) => (Leaf::Fixed(0), Some(sort)),
-                ArgumentSort::Vector(_) => (Leaf::Fixed(0), None),
-            },
-        }
-    }
-
-    /// Its part of a row's code is this times the stride.
-    pub fn index(self, scope: &Scope, env: &[Cell]) -> u32 {
+    fn variables(&self) -> Vec<VarId> {
         match self {
-            Leaf::Fixed(index) => index,
-            Leaf::Bound(variable) => match env[variable.index()] {
-                Cell::Individual(index) => index,
-                Cell::Int(n) => scope.data.number_index(n as f64),
-                Cell::Real(x) => scope.data.number_index(x),
-            },
+            Leaf::Fixed(_) => Vec::new(),
+            Leaf::Bound(variable) => vec![*variable],
+            Leaf::Computed(term) => {
+                let mut found = Vec::new();
+                term_variables(term, &mut found);
+                found.sort_unstable();
+                found.dedup();
+                found
+            }
         }
     }
 }
 
-/// What each leaf counts for in the code of a row.
-pub(crate) fn strides(extents: &[u64]) -> Vec<u64> {
-    let mut strides = vec![1_u64; extents.len()];
-    for i in (1..extents.len()).rev() {
-        strides[i - 1] = strides[i] * extents[i];
+impl Scope<'_> {
+    /// How an argument is made of what is neither learnt nor made of something that is, which is added to `leaves`.
+    pub fn argument(&self, term: &Term, leaves: &mut Vec<(Leaf, ArgumentShape)>) -> ArgumentShape {
+        match &term.kind {
+            TermKind::Apply(function, arguments) if self.data.function(*function).is_none() => {
+                let arguments = arguments.iter().map(|a| self.argument(a, leaves));
+                ArgumentShape::Apply(*function, arguments.collect())
+            }
+            _ => {
+                let (leaf, shape) = self.leaf(term);
+                leaves.push((leaf, shape.clone()));
+                shape
+            }
+        }
     }
-    strides
+
+    /// What is neither learnt nor made of something that is.
+    pub fn leaf(&self, term: &Term) -> (Leaf, ArgumentShape) {
+        let sorted =
+            |sort: Option<SortId>| sort.map_or(ArgumentShape::Number, ArgumentShape::Individual);
+        let shape = match &term.kind {
+            TermKind::Apply(function, _) => match self.theory()[*function].result {
+                ArgumentSort::Vector(width) if width != 1 => ArgumentShape::Row(*function),
+                _ => sorted(self.sort_of(term)),
+            },
+            _ => sorted(self.sort_of(term)),
+        };
+        let leaf = match &term.kind {
+            TermKind::Variable(id) => Leaf::Bound(*id),
+            TermKind::Apply(..) => Leaf::Computed(term.clone()),
+            _ => Leaf::Fixed(0),
+        };
+        match leaf.variables().is_empty() {
+            true => (Leaf::Fixed(self.index_named(term, &[])), shape),
+            false => (leaf, shape),
+        }
+    }
+
+    /// The individual, the number or the vector that a term names, by its place among its like.
+    fn index_named(&self, term: &Term, env: &[Cell]) -> u32 {
+        let data = self.data;
+        match &term.kind {
+            TermKind::Variable(id) => self.index_of(env[id.index()]),
+            TermKind::Number(x) => data.number_index(x.0),
+            TermKind::Apply(function, arguments) => {
+                let row = self.function_row(*function, arguments, env);
+                match data.function(*function).map(AsRef::as_ref) {
+                    Some(FunctionData::Individuals(values)) => values[row],
+                    Some(FunctionData::Reals(values))
+                        if self.theory()[*function].result == ArgumentSort::Vector(1) =>
+                    {
+                        data.number_index(values[row])
+                    }
+                    _ => row as u32,
+                }
+            }
+            _ => self.individual(term, env),
+        }
+    }
+
+    fn index_of(&self, cell: Cell) -> u32 {
+        match cell {
+            Cell::Individual(index) => index,
+            Cell::Int(n) => self.data.number_index(n as f64),
+            Cell::Real(x) => self.data.number_index(x),
+        }
+    }
+
+    /// What it names under a binding, by its place among its like.
+    pub fn leaf_index(&self, leaf: &Leaf, env: &[Cell]) -> u32 {
+        match leaf {
+            Leaf::Fixed(index) => *index,
+            Leaf::Bound(variable) => self.index_of(env[variable.index()]),
+            Leaf::Computed(term) => self.index_named(term, env),
+        }
+    }
 }
 
 impl Ground<'_> {
@@ -111,7 +164,7 @@ impl Ground<'_> {
         };
         let mut leaves = Vec::new();
         let shape: Vec<_> = (arguments.iter())
-            .map(|a| Leaf::shape(&self.scope, a, &mut leaves))
+            .map(|a| self.scope.argument(a, &mut leaves))
             .collect();
         let request = self.request(predicate, shape, span)?;
         self.shared.requests[request].occurs[usize::from(negated)] = true;
@@ -120,7 +173,7 @@ impl Ground<'_> {
         if let Some(class) = class {
             self.class(predicate, class, slot)?;
         }
-        self.row(request, &leaves, slot)?;
+        self.row(request, &leaves, slot, span)?;
         Ok(NodeKind::Literal {
             request,
             negated,
@@ -181,6 +234,10 @@ impl Ground<'_> {
                 extents.push(self.scope.data.extent(*sort).max(1) as u64)
             }
             ArgumentShape::Number => extents.push(self.scope.data.number_extent().max(1)),
+            ArgumentShape::Row(function) => {
+                let rows = self.scope.data.function_rows(*function);
+                extents.push(rows.unwrap_or(0).max(1) as u64);
+            }
             ArgumentShape::Apply(_, arguments) => {
                 arguments.iter().for_each(|a| self.extents(a, extents));
             }
@@ -204,30 +261,39 @@ impl Ground<'_> {
             )
             .at(&self.scope.theory().source, class.span, "")
         };
-        if matches!(class.kind, TermKind::Apply(..)) {
-            return Err(wrong("a function's value"));
+        if let TermKind::Apply(function, _) = &class.kind
+            && self.scope.data.function(*function).is_none()
+        {
+            return Err(wrong("a learnt function's value"));
         }
-        match Leaf::of(&self.scope, class) {
-            (Leaf::Fixed(index), sort) => {
-                if sort.is_some_and(|sort| index as usize >= self.scope.data.size(sort)) {
+        let (leaf, shape) = self.scope.leaf(class);
+        let variables = leaf.variables();
+        let owners = self.owners(&variables);
+        match (leaf, owners.as_slice()) {
+            (Leaf::Fixed(index), _) => {
+                if matches!(shape, ArgumentShape::Individual(sort) if index as usize >= self.scope.data.size(sort))
+                {
                     return Err(wrong("a learnable constant"));
                 }
                 self.program.slots[slot].plain = index;
             }
-            (Leaf::Bound(variable), _) => {
-                let Some(owner) = self.owners(&[variable]).first().copied() else {
-                    return Ok(());
-                };
-                let bound = &self.around[owner];
-                let place = (bound.variables.iter()).position(|v| *v == variable);
+            (leaf, [owner]) => {
+                let bound = &self.around[*owner];
                 let key = MapKey::Class {
                     component: bound.component,
-                    place: place.unwrap_or(0),
+                    form: form(bound, &leaf),
                 };
-                self.map(slot, owner, key, |this, owner| {
-                    let class = |env: &[Cell]| env[variable.index()].individual();
-                    MapValues::Plain(this.per_tuple(owner, class))
+                self.map(slot, *owner, key, |this, owner| {
+                    MapValues::Plain(this.per_tuple(owner, |env| this.scope.leaf_index(&leaf, env)))
                 })?;
+            }
+            (leaf, _) => {
+                let part = RowPart {
+                    leaf,
+                    extent: 0,
+                    stride: 1,
+                };
+                self.apply_across(None, vec![part], slot, class.span)?;
             }
         }
         Ok(())
@@ -237,19 +303,25 @@ impl Ground<'_> {
     fn row(
         &mut self,
         request: usize,
-        leaves: &[(Leaf, Option<SortId>)],
+        leaves: &[(Leaf, ArgumentShape)],
         slot: usize,
+        span: Span,
     ) -> Result<(), Diagnostic> {
-        let strides = strides(&self.shared.requests[request].extents);
+        let extents = self.shared.requests[request].extents.clone();
         let mut base = 0;
-        let mut bound: Vec<(VarId, u64)> = Vec::new();
-        for ((leaf, _), stride) in leaves.iter().zip(&strides) {
+        let mut parts: Vec<RowPart> = Vec::new();
+        let strides = strides(&extents).unwrap_or_default();
+        for (((leaf, _), &stride), &extent) in leaves.iter().zip(&strides).zip(&extents) {
             match leaf {
                 Leaf::Fixed(index) => base += u64::from(*index) * stride,
-                Leaf::Bound(variable) => bound.push((*variable, *stride)),
+                _ => parts.push(RowPart {
+                    leaf: leaf.clone(),
+                    extent,
+                    stride,
+                }),
             }
         }
-        let variables: Vec<VarId> = bound.iter().map(|(v, _)| *v).collect();
+        let variables: Vec<VarId> = parts.iter().flat_map(|p| p.leaf.variables()).collect();
         let owners = self.owners(&variables);
         if owners.iter().any(|&o| self.component(o).batched.is_some()) {
             self.shared.requests[request].dynamic = true;
@@ -266,23 +338,41 @@ impl Ground<'_> {
                 self.shared.requests[request].constant_codes.push(base);
             }
             [owner] => {
+                let bound = &self.around[*owner];
+                let form = parts.iter().map(|p| (p.stride, form(bound, &p.leaf)));
                 let key = MapKey::Rows {
-                    component: self.around[*owner].component,
+                    component: bound.component,
                     request,
-                    form: form(&self.around[*owner], &bound),
+                    form: form.collect(),
                     base,
                 };
                 self.map(slot, *owner, key, |this, owner| {
-                    let codes = this.per_tuple(owner, |env| base + this.code(env, &bound));
+                    let codes = this.per_tuple(owner, |env| base + this.code(env, &parts));
                     MapValues::Rows { request, codes }
                 })?;
             }
             several => {
+                let across = |p: &RowPart| self.owners(&p.leaf.variables()).len() > 1;
+                if parts.iter().any(across) {
+                    parts.extend(
+                        leaves
+                            .iter()
+                            .zip(&strides)
+                            .filter_map(|((leaf, _), &stride)| {
+                                let fixed = matches!(leaf, Leaf::Fixed(_));
+                                fixed.then(|| RowPart {
+                                    leaf: leaf.clone(),
+                                    extent: 1,
+                                    stride,
+                                })
+                            }),
+                    );
+                    return self.apply_across(Some(request), parts, slot, span);
+                }
                 let wide = self.new_wide_slot(base);
                 for &owner in several {
-                    let own: Vec<_> = (bound.iter().copied())
-                        .filter(|(v, _)| self.around[owner].variables.contains(v))
-                        .collect();
+                    let is_own = |p: &&RowPart| self.owners(&p.leaf.variables()) == [owner];
+                    let own: Vec<_> = parts.iter().filter(is_own).cloned().collect();
                     self.account_for_places(owner)?;
                     let values = self.per_tuple(owner, |env| self.code(env, &own));
                     self.use_wide_map(wide, owner, values);
@@ -294,14 +384,126 @@ impl Ground<'_> {
         Ok(())
     }
 
+    /// Arguments of which some are what functions say of variables of several components: the components add up a code
+    /// of the variables, of which the functions make that of the arguments.
+    fn apply_across(
+        &mut self,
+        request: Option<usize>,
+        parts: Vec<RowPart>,
+        slot: usize,
+        span: Span,
+    ) -> Result<(), Diagnostic> {
+        // What the components know: arguments that one of them knows alone, and the variables of the others.
+        let mut digits: Vec<(Leaf, u64)> = Vec::new();
+        for part in &parts {
+            let variables = part.leaf.variables();
+            match self.owners(&variables).len() {
+                0 => {}
+                1 => digits.push((part.leaf.clone(), part.extent)),
+                _ => {
+                    for variable in variables {
+                        let extent = u64::from(self.scope.size_of(variable)).max(1);
+                        digits.push((Leaf::Bound(variable), extent));
+                    }
+                }
+            }
+        }
+        let extents: Vec<u64> = digits.iter().map(|d| d.1).collect();
+        let Some(strides) = strides(&extents) else {
+            let what = "the arguments of this function have more combinations than can be numbered";
+            return Err(Diagnostic::error(Code::TooManyBindings, what).at(
+                &self.scope.theory().source,
+                span,
+                "",
+            ));
+        };
+        let mut places = strides
+            .iter()
+            .zip(&extents)
+            .map(|(&stride, &extent)| Tree::Digit { stride, extent });
+        let mut arguments = Vec::with_capacity(parts.len());
+        for part in &parts {
+            let variables = part.leaf.variables();
+            let tree = match (&part.leaf, self.owners(&variables).len()) {
+                (Leaf::Fixed(index), _) => Tree::Fixed(*index),
+                (Leaf::Computed(term), 2..) => {
+                    let own: Vec<(VarId, Tree)> =
+                        variables.into_iter().zip(places.by_ref()).collect();
+                    self.tree(term, &own)
+                }
+                _ => places.next().unwrap_or(Tree::Fixed(0)),
+            };
+            arguments.push((tree, part.stride));
+        }
+        let digits: Vec<RowPart> = (digits.into_iter().zip(strides))
+            .map(|((leaf, extent), stride)| RowPart {
+                leaf,
+                extent,
+                stride,
+            })
+            .collect();
+        let variables: Vec<VarId> = digits.iter().flat_map(|d| d.leaf.variables()).collect();
+        let owners = self.owners(&variables);
+        let wide = self.new_wide_slot(0);
+        for &owner in &owners {
+            let is_own = |d: &&RowPart| self.owners(&d.leaf.variables()) == [owner];
+            let own: Vec<_> = digits.iter().filter(is_own).cloned().collect();
+            self.account_for_places(owner)?;
+            let values = self.per_tuple(owner, |env| self.code(env, &own));
+            self.use_wide_map(wide, owner, values);
+        }
+        self.program.applied.push(Applied { arguments });
+        let functions = self.program.applied.len() - 1;
+        let table = ResolveTable::Applied { functions, request };
+        self.resolve(&owners, Resolve { wide, slot, table });
+        Ok(())
+    }
+
+    /// A term over variables that are digits of a code.
+    fn tree(&self, term: &Term, digits: &[(VarId, Tree)]) -> Tree {
+        match &term.kind {
+            TermKind::Variable(id) => {
+                let digit = digits.iter().find(|(v, _)| v == id);
+                digit.map_or(Tree::Fixed(0), |(_, digit)| digit.clone())
+            }
+            TermKind::Apply(function, arguments) => {
+                let data = self.scope.data;
+                let sorts = self.scope.theory()[*function].arguments.iter();
+                let sizes = sorts.map(|sort| match sort {
+                    ArgumentSort::Sort(sort) => data.size(*sort) as u64,
+                    ArgumentSort::Vector(_) => 1,
+                });
+                let arguments = arguments.iter().map(|a| self.tree(a, digits)).zip(sizes);
+                let values = match (
+                    data.function(*function),
+                    self.scope.theory()[*function].result,
+                ) {
+                    (Some(values), ArgumentSort::Sort(_)) => Values::Given(Arc::clone(values)),
+                    (Some(values), ArgumentSort::Vector(1)) => match values.as_ref() {
+                        FunctionData::Reals(values) => {
+                            Values::Numbered(values.iter().map(|&x| data.number_index(x)).collect())
+                        }
+                        FunctionData::Individuals(_) => Values::Row,
+                    },
+                    _ => Values::Row,
+                };
+                Tree::Function {
+                    values,
+                    arguments: arguments.collect(),
+                }
+            }
+            _ => Tree::Fixed(self.scope.index_named(term, &[])),
+        }
+    }
+
     /// Whether the literal runs over every row that the predicate could be asked about: each argument a
     /// variable of its own, over all individuals of its sort.
-    fn needs_every_row(&self, leaves: &[(Leaf, Option<SortId>)], owners: &[usize]) -> bool {
+    fn needs_every_row(&self, leaves: &[(Leaf, ArgumentShape)], owners: &[usize]) -> bool {
         let unguarded = |&o: &usize| matches!(self.component(o).source, ComponentSource::Sort(_));
         owners.len() == leaves.len()
             && owners.iter().all(unguarded)
-            && (leaves.iter()).all(|(leaf, sort)| {
-                matches!((leaf, sort), (Leaf::Bound(_), Some(sort))
+            && (leaves.iter()).all(|(leaf, shape)| {
+                matches!((leaf, shape), (Leaf::Bound(_), ArgumentShape::Individual(sort))
                     if self.scope.data.extent(*sort) == self.scope.data.size(*sort))
             })
     }
@@ -339,10 +541,9 @@ impl Ground<'_> {
         &self.shared.lists.components[self.around[owner].component]
     }
 
-    /// The part of a row's code that these variables are.
-    fn code(&self, env: &[Cell], parts: &[(VarId, u64)]) -> u64 {
-        let index = |v: VarId| Leaf::Bound(v).index(&self.scope, env);
-        let part = |(v, stride): &(VarId, u64)| u64::from(index(*v)) * stride;
+    /// What these parts add to a row's code.
+    fn code(&self, env: &[Cell], parts: &[RowPart]) -> u64 {
+        let part = |p: &RowPart| u64::from(self.scope.leaf_index(&p.leaf, env)) * p.stride;
         parts.iter().map(part).sum()
     }
 
@@ -352,11 +553,37 @@ impl Ground<'_> {
     }
 }
 
-/// Strides and places in the owner's tuple: the same for every axiom that asks in the same way.
-fn form(owner: &Bound, bound: &[(VarId, u64)]) -> Vec<(u64, usize)> {
+/// What the owner's tuple has for an argument: the same for every axiom that asks in the same way.
+fn form(owner: &Bound, leaf: &Leaf) -> Form {
     let place = |v: VarId| owner.variables.iter().position(|o| *o == v).unwrap_or(0);
-    bound
-        .iter()
-        .map(|&(v, stride)| (stride, place(v)))
-        .collect()
+    match leaf {
+        Leaf::Fixed(_) => Form::Place(0), // which has no owner
+        Leaf::Bound(variable) => Form::Place(place(*variable)),
+        Leaf::Computed(term) => {
+            let mut term = term.clone();
+            term.visit_mut(&mut |mut part| {
+                part.forget_place();
+                if let PartMut::Term(Term {
+                    kind: TermKind::Variable(id),
+                    ..
+                }) = part
+                {
+                    *id = VarId(place(*id) as u32);
+                }
+            });
+            Form::Computed(term)
+        }
+    }
+}
+
+/// By how much each digit of a mixed-radix number counts; `None` if there are more numbers than 64 bits can tell apart.
+pub(crate) fn strides(extents: &[u64]) -> Option<Vec<u64>> {
+    let mut strides = vec![1_u64; extents.len()];
+    for i in (1..extents.len()).rev() {
+        strides[i - 1] = strides[i].checked_mul(extents[i])?;
+    }
+    let first = extents.first().zip(strides.first());
+    first
+        .is_none_or(|(e, s)| e.checked_mul(*s).is_some())
+        .then_some(strides)
 }

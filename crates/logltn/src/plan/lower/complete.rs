@@ -14,7 +14,7 @@ pub(in crate::plan) fn places_in_complete_tables(
         for at in 0..program.levels.len() {
             let resolves = std::mem::take(&mut program.levels[at].resolves);
             let (direct, looked_up) = resolves.into_iter().partition(|r| match r.table {
-                ResolveTable::Key(_) => false,
+                ResolveTable::Key(_) | ResolveTable::Applied { .. } => false,
                 ResolveTable::Request(request) => requests[request].complete,
             });
             program.levels[at].resolves = looked_up;

@@ -68,6 +68,7 @@ impl Lower<'_> {
             slots: program.slots,
             wide_slots: program.wide_slots,
             key_tables: program.key_tables,
+            applied: program.applied,
             eliminations: program.eliminations,
             rewrites: program.rewrites,
             ranking,

@@ -1,0 +1,379 @@
+//! `logltn predict`: what a predicate or a function says.
+
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use logltn::theory::{Sort, SortKind};
+use logltn::{Code, Diagnostic, Diagnostics, Semantics};
+use logltn_learn::{Answers, Predictions};
+use logltn_train::train::Predictor;
+use tempfile::NamedTempFile;
+
+use crate::commands::eval;
+use crate::console;
+use crate::outcome::Outcome;
+
+/// Print what a predicate or a function says of its individuals, as CSV.
+///
+/// Of all tuples of them, of the rows of a file, or of new individuals. Only what the predicate needs is read: the tables,
+/// params and axioms of the manifest may speak of others. A predicate with classes gives the truest one.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The manifest, a `.toml` file
+    #[arg(value_name = "MANIFEST")]
+    manifest: PathBuf,
+    /// The predicate or function
+    #[arg(value_name = "PREDICATE")]
+    symbol: String,
+    /// The folder of a run, finished or not; may be left out where nothing is learnt
+    #[arg(long, value_name = "DIR")]
+    run: Option<PathBuf>,
+    /// Take the individuals of a sort from this file, with their features
+    #[arg(long, value_name = "SORT=FILE", value_parser = sort_and_file)]
+    features: Vec<(String, PathBuf)>,
+    /// Ask about the rows of this CSV, whose columns are named as the arguments
+    #[arg(long, value_name = "FILE")]
+    rows: Option<PathBuf>,
+    /// The truth of every class beside that of the truest one
+    #[arg(long)]
+    classes: bool,
+    /// Write to this file instead
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    // As all commands that ask have them. What a predicate says does not depend on what connectives mean.
+    #[arg(long, value_parser = eval::semantics, hide = true)]
+    semantics: Option<Semantics>,
+    #[arg(long, value_parser = |s: &str| eval::parameter("alpha", s), allow_negative_numbers = true, hide = true)]
+    alpha: Option<f64>,
+    #[arg(long, value_parser = |s: &str| eval::parameter("p", s), allow_negative_numbers = true, hide = true)]
+    p: Option<f64>,
+    #[arg(long, value_parser = |s: &str| eval::parameter("p_forall", s), allow_negative_numbers = true, hide = true)]
+    p_forall: Option<f64>,
+}
+
+fn sort_and_file(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((sort, file)) if !sort.is_empty() && !file.is_empty() => {
+            Ok((sort.trim().to_string(), PathBuf::from(file)))
+        }
+        _ => Err("expected a sort and a file, `Point=points.csv`".to_string()),
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let Arguments { manifest, run, .. } = arguments;
+    let loaded = Predictor::load(
+        manifest,
+        run.as_deref(),
+        &arguments.symbol,
+        &arguments.features,
+    );
+    let asked = loaded.and_then(|predictor| {
+        if arguments.classes && !matches!(predictor.asked().answers(), Answers::Classes(_)) {
+            let what = format!("`--classes`: `{}` has no classes", arguments.symbol);
+            return Err(Diagnostic::error(Code::NoClasses, what)
+                .help("a predicate has classes if it is a softmax, or has a number for each individual of its last argument")
+                .into());
+        }
+        let rows = arguments.rows.as_deref().map(|path| predictor.rows(path));
+        let rows = rows.transpose()?;
+        let count = predictor.count(rows.as_deref())?;
+        Ok((predictor, rows, count))
+    });
+    let (mut predictor, rows, count) = match asked {
+        Ok(asked) => asked,
+        Err(errors) => return console::wrong_input(&errors, arguments.json),
+    };
+    console::report(predictor.warnings());
+    let bar = progress(count, arguments.out.is_none());
+    let written = write(&mut predictor, rows.as_deref(), arguments, &bar);
+    bar.finish_and_clear();
+    match written {
+        Ok(()) => Outcome::Done,
+        Err(errors) => {
+            console::report(&errors);
+            Outcome::Failed
+        }
+    }
+}
+
+/// A bar, unless it would stand among the rows.
+fn progress(count: u64, to_stdout: bool) -> ProgressBar {
+    if !io::stderr().is_terminal() || (to_stdout && io::stdout().is_terminal()) {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(count);
+    let style = "{bar:30} {human_pos}/{human_len} rows  {per_sec}  {elapsed} gone, {eta} left";
+    bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
+    bar
+}
+
+fn write(
+    predictor: &mut Predictor,
+    rows: Option<&[u32]>,
+    arguments: &Arguments,
+    bar: &ProgressBar,
+) -> Result<(), Diagnostics> {
+    let Some(path) = &arguments.out else {
+        let out = BufWriter::new(io::stdout().lock());
+        return write_to(
+            predictor,
+            rows,
+            arguments,
+            bar,
+            out,
+            Path::new("standard output"),
+        )
+        .map(drop);
+    };
+    // Whole or not at all.
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let cannot = |error: &dyn std::fmt::Display| {
+        let what = format!("{}: cannot be written: {error}", path.display());
+        Diagnostics::from(Diagnostic::error(Code::CannotWrite, what))
+    };
+    let file = NamedTempFile::new_in(folder).map_err(|error| cannot(&error))?;
+    let out = BufWriter::new(file);
+    let out = write_to(predictor, rows, arguments, bar, out, path)?;
+    let file = out.into_inner().map_err(|error| cannot(&error))?;
+    file.persist(path).map_err(|error| cannot(&error.error))?;
+    Ok(())
+}
+
+fn write_to<W: Write>(
+    predictor: &mut Predictor,
+    rows: Option<&[u32]>,
+    arguments: &Arguments,
+    bar: &ProgressBar,
+    mut out: W,
+    name: &Path,
+) -> Result<W, Diagnostics> {
+    let page = Page::new(predictor, arguments.classes);
+    let mut failed = None;
+    let mut text = match arguments.json {
+        true => page.json_head(),
+        false => page.csv_head(),
+    };
+    let mut first = true;
+    predictor.each_block(rows, |block, said| {
+        for (row, numbers) in said.rows().enumerate() {
+            let individuals = &block[row * page.columns.len()..][..page.columns.len()];
+            match arguments.json {
+                true => page.json_row(&mut text, individuals, said, numbers, first),
+                false => page.csv_row(&mut text, individuals, said, numbers),
+            }
+            first = false;
+        }
+        if let Err(error) = out.write_all(text.as_bytes()) {
+            failed = Some(error);
+            return ControlFlow::Break(());
+        }
+        text.clear();
+        bar.inc(said.rows().count() as u64);
+        ControlFlow::Continue(())
+    })?;
+    if arguments.json {
+        text += if first { "]\n}\n" } else { "\n  ]\n}\n" };
+    }
+    let result = match failed {
+        Some(error) => Err(error),
+        None => out.write_all(text.as_bytes()).and_then(|()| out.flush()),
+    };
+    match result {
+        // A reader that has seen enough (`| head`) is no failure.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let what = format!("{}: cannot be written: {error}", name.display());
+            Err(Diagnostic::error(Code::CannotWrite, what).into())
+        }
+        _ => Ok(out),
+    }
+}
+
+/// How rows are written.
+struct Page {
+    symbol: String,
+    is_function: bool,
+    columns: Vec<String>,
+    sorts: Vec<Sort>,
+    /// The names of the classes, if there are classes.
+    class_names: Option<Vec<String>>,
+    class_sort: Option<Sort>,
+    all_classes: bool,
+    values: usize,
+}
+
+impl Page {
+    fn new(predictor: &Predictor, all_classes: bool) -> Page {
+        let (asked, project) = (predictor.asked(), predictor.project());
+        let theory = project.theory();
+        let class_sort = match asked.answers() {
+            Answers::Classes(sort) => Some(sort),
+            Answers::Truth | Answers::Values(_) => None,
+        };
+        Page {
+            symbol: asked.name().to_string(),
+            is_function: asked.is_function(),
+            columns: predictor.columns(),
+            sorts: (asked.sorts().iter().map(|&sort| theory[sort].clone())).collect(),
+            class_names: class_sort.map(|sort| {
+                let size = project.data.size(sort);
+                (0..size).map(|i| individual(&theory[sort], i)).collect()
+            }),
+            class_sort: class_sort.map(|sort| theory[sort].clone()),
+            all_classes,
+            values: match asked.answers() {
+                Answers::Values(width) => width,
+                Answers::Truth | Answers::Classes(_) => 0,
+            },
+        }
+    }
+
+    fn csv_head(&self) -> String {
+        let mut head: Vec<String> = self.columns.iter().map(|c| quoted(c)).collect();
+        match (&self.class_names, self.is_function) {
+            (_, true) if self.values == 1 => head.push("value".to_string()),
+            (_, true) => head.extend((1..=self.values).map(|i| format!("value{i}"))),
+            (Some(classes), false) => {
+                head.extend(["prediction", "truth"].map(String::from));
+                if self.all_classes {
+                    head.extend(classes.iter().map(|c| quoted(c)));
+                }
+            }
+            (None, false) => head.push("truth".to_string()),
+        }
+        head.join(",") + "\n"
+    }
+
+    fn csv_row(&self, text: &mut String, row: &[u32], said: &Predictions, numbers: &[f64]) {
+        for (sort, &i) in self.sorts.iter().zip(row) {
+            *text += &quoted(&individual(sort, i as usize));
+            text.push(',');
+        }
+        match (said.answers, &self.class_names) {
+            (Answers::Classes(_), Some(names)) => {
+                let class = logltn_learn::largest(numbers);
+                *text += &quoted(&names[class]);
+                text.push(',');
+                *text += &exact(numbers[class]);
+                if self.all_classes {
+                    for &number in numbers {
+                        text.push(',');
+                        *text += &exact(number);
+                    }
+                }
+            }
+            _ => {
+                for (i, &number) in numbers.iter().enumerate() {
+                    *text += if i == 0 { "" } else { "," };
+                    *text += &exact(number);
+                }
+            }
+        }
+        text.push('\n');
+    }
+
+    fn json_head(&self) -> String {
+        let what = match self.is_function {
+            true => "function",
+            false => "predicate",
+        };
+        format!("{{\n  \"{what}\": {},\n  \"rows\": [", string(&self.symbol))
+    }
+
+    fn json_row(
+        &self,
+        text: &mut String,
+        row: &[u32],
+        said: &Predictions,
+        numbers: &[f64],
+        first: bool,
+    ) {
+        *text += if first { "\n    " } else { ",\n    " };
+        *text += "{\"arguments\": {";
+        for (k, ((name, sort), &i)) in self.columns.iter().zip(&self.sorts).zip(row).enumerate() {
+            *text += if k == 0 { "" } else { ", " };
+            let _ = write!(
+                text,
+                "{}: {}",
+                string(name),
+                json_individual(sort, i as usize)
+            );
+        }
+        text.push_str("}, ");
+        match (said.answers, &self.class_names, &self.class_sort) {
+            (Answers::Classes(_), Some(names), Some(sort)) => {
+                let class = logltn_learn::largest(numbers);
+                let (truth, prediction) = (exact(numbers[class]), json_individual(sort, class));
+                let _ = write!(text, "\"truth\": {truth}, \"prediction\": {prediction}");
+                if self.all_classes {
+                    *text += ", \"classes\": {";
+                    for (k, (name, &number)) in names.iter().zip(numbers).enumerate() {
+                        *text += if k == 0 { "" } else { ", " };
+                        let _ = write!(text, "{}: {}", string(name), exact(number));
+                    }
+                    text.push('}');
+                }
+            }
+            (Answers::Values(_), ..) if numbers.len() != 1 => {
+                let values: Vec<String> = numbers.iter().map(|&x| exact(x)).collect();
+                let _ = write!(text, "\"value\": [{}]", values.join(", "));
+            }
+            (answers, ..) => {
+                let key = match answers {
+                    Answers::Values(_) => "value",
+                    Answers::Truth | Answers::Classes(_) => "truth",
+                };
+                let number = numbers.first().copied().unwrap_or_default();
+                let _ = write!(text, "\"{key}\": {}", exact(number));
+            }
+        }
+        text.push('}');
+    }
+}
+
+/// An individual by its name if it has one, otherwise by its number.
+fn individual(sort: &Sort, index: usize) -> String {
+    match sort.kind == SortKind::Data && sort.labels.is_empty() {
+        true => index.to_string(),
+        false => sort.individual_name(index),
+    }
+}
+
+fn json_individual(sort: &Sort, index: usize) -> String {
+    match sort.labels.is_empty() {
+        true => individual(sort, index),
+        false => string(&individual(sort, index)),
+    }
+}
+
+/// The shortest number that is read back as the same.
+fn exact(number: f64) -> String {
+    let text = format!("{number:?}");
+    match text.strip_suffix(".0") {
+        Some(whole) => whole.to_string(),
+        None => text,
+    }
+}
+
+/// A cell of a CSV.
+fn quoted(cell: &str) -> String {
+    let plain = |c: char| !matches!(c, ',' | '"' | '\n' | '\r');
+    match cell.chars().all(plain) && cell.trim() == cell && !cell.is_empty() {
+        true => cell.to_string(),
+        false => format!("\"{}\"", cell.replace('"', "\"\"")),
+    }
+}
+
+fn string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,161 @@
+//! `logltn sweep`: a run for each combination of values and each seed, then the comparison.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use logltn::{Code, Diagnostics};
+use logltn_report::from_run_directory;
+use logltn_train::train::{Comparison, Outcome as RunOutcome, Setting, Sweep, WatchSweep};
+
+use crate::commands::{compare, train};
+use crate::console;
+use crate::outcome::Outcome;
+use crate::text::counted;
+
+/// Train a manifest with several values of its keys and several seeds, in parallel, and compare the runs.
+///
+/// Each run has a folder in DIR. The same command goes on where it was stopped.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The manifest, a `.toml` file
+    #[arg(value_name = "MANIFEST")]
+    manifest: PathBuf,
+    /// A key of the manifest and its values, `train.learning_rate=0.001,0.01`; several times for all combinations
+    #[arg(long, value_name = "KEY=V,V")]
+    set: Vec<String>,
+    /// So many seeds for each combination, from the manifest's on
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    seeds: Option<u64>,
+    /// The folder for the runs
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Print the comparison as one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let mut wrong = Diagnostics::new();
+    let mut settings = Vec::new();
+    for text in &arguments.set {
+        match Setting::parse(text) {
+            Ok(setting) => settings.push(setting),
+            Err(error) => wrong.push(error),
+        }
+    }
+    let planned = wrong
+        .into_result(settings)
+        .and_then(|(settings, _)| Sweep::plan(&arguments.manifest, &settings, arguments.seeds));
+    let sweep = match planned {
+        Ok(sweep) => sweep,
+        Err(errors) => return console::wrong_input(&errors, arguments.json),
+    };
+    console::report(sweep.warnings());
+    let folders = sweep.folders(&arguments.out);
+    console::complain(&format!(
+        "{} in {}\n",
+        counted(folders.len(), "run"),
+        arguments.out.display()
+    ));
+    let watch = Bar::new(sweep.steps());
+    let command: Vec<String> = std::env::args().collect();
+    let stop = train::stop_on_ctrl_c();
+    let whole = sweep.run(&arguments.out, &command, &stop, &watch);
+    watch.bar.finish_and_clear();
+    match whole {
+        Err(errors) => return console::failed(&errors, arguments.json),
+        Ok(false) => {
+            console::complain("stopped; the same command goes on\n");
+            return Outcome::Failed;
+        }
+        Ok(true) => {}
+    }
+    let failed = watch.failed.into_inner().unwrap_or_default();
+    if let Some(outcome) = failed {
+        return outcome;
+    }
+    finish(&folders, &arguments.out, arguments.json)
+}
+
+/// The comparison, if there is anything to compare.
+fn finish(folders: &[PathBuf], out: &Path, json: bool) -> Outcome {
+    if let [only] = folders {
+        return console::print(&format!("one run, in {}\n", only.display()));
+    }
+    let shown = Comparison::new(folders).and_then(|comparison| {
+        let failed = (comparison.runs.iter())
+            .any(|run| run.status == logltn_train::run_directory::RunStatus::Failed);
+        let shown = compare::show(&comparison, Some(&out.join("comparison.png")), json)?;
+        Ok(if failed { Outcome::Failed } else { shown })
+    });
+    shown.unwrap_or_else(|errors| console::failed(&errors, json))
+}
+
+/// All steps of all runs.
+struct Bar {
+    bar: ProgressBar,
+    /// How the command ends, if a run could not even begin.
+    failed: Mutex<Option<Outcome>>,
+}
+
+impl Bar {
+    fn new(steps: u64) -> Bar {
+        let bar = match std::io::stderr().is_terminal() {
+            false => ProgressBar::hidden(),
+            true => {
+                let bar = ProgressBar::new(steps);
+                let style = "{bar:30} {human_pos}/{human_len} steps  {elapsed} gone, {eta} left";
+                let style = ProgressStyle::with_template(style);
+                bar.set_style(style.unwrap_or(ProgressStyle::default_bar()));
+                bar.enable_steady_tick(Duration::from_millis(250));
+                bar
+            }
+        };
+        Bar {
+            bar,
+            failed: Mutex::new(None),
+        }
+    }
+
+    fn say(&self, errors: &Diagnostics) {
+        self.bar.suspend(|| console::report(errors));
+    }
+}
+
+impl WatchSweep for Bar {
+    fn step(&self) {
+        self.bar.inc(1);
+    }
+
+    fn finished(&self, run: &Path, outcome: &Result<RunOutcome, Diagnostics>) {
+        let said = match outcome {
+            Ok(RunOutcome::Interrupted { .. }) => return,
+            Ok(RunOutcome::AlreadyFinished) => "was finished already",
+            Ok(RunOutcome::Finished { .. }) => "is finished",
+            Err(errors) => {
+                self.say(errors);
+                // The others can be compared with a training that ran away, but not with a run of something else.
+                let input = errors.iter().any(|e| e.code() == Code::RunDiffers);
+                let ran = errors.iter().any(|e| e.code() == Code::TrainingDiverged);
+                if let (false, Ok(mut failed)) = (ran, self.failed.lock()) {
+                    *failed = Some(if input {
+                        Outcome::WrongInput
+                    } else {
+                        Outcome::Failed
+                    });
+                }
+                "has failed"
+            }
+        };
+        let page = from_run_directory(run).and_then(|report| report.write(run));
+        if let (Err(errors), Ok(_)) = (page, outcome) {
+            self.say(&errors);
+        }
+        self.bar
+            .suspend(|| console::complain(&format!("{} {said}\n", run.display())));
+    }
+}

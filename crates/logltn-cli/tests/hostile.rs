@@ -1,0 +1,198 @@
+//! Files that are not what they seem: pipes, devices, links, odd names, flipped bits, somebody else's folder.
+#![cfg(unix)]
+
+mod common;
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::Folder;
+
+const MANIFEST: &str = "theory = 't.ltn'
+[sorts.Point]
+features = 'points.csv'
+[predicates.good]
+network = { mlp = [4], activation = 'elu' }
+output = 'sigmoid'
+[train]
+steps = 6
+checkpoint_every = 2
+";
+
+fn project() -> Folder {
+    Folder::new(&[
+        (
+            "t.ltn",
+            b"sort Point\npredicate good(Point)\naxiom all_good: forall x: Point. good(x)\n",
+        ),
+        ("points.csv", b"a,b\n0,1\n1,0\n2,2\n"),
+        ("m.toml", MANIFEST.as_bytes()),
+    ])
+}
+
+#[test]
+fn pipes_and_devices_are_refused_at_once() {
+    for name in ["t.ltn", "points.csv", "m.toml"] {
+        let folder = project();
+        let path = folder.path().join(name);
+        fs::remove_file(&path).expect("it is there");
+        let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+        assert!(made.success());
+        let begun = Instant::now();
+        let run = folder.run(&["check", "m.toml"]);
+        assert_eq!(run.status, 2, "{}", run.stderr);
+        assert!(run.stderr.contains("a pipe or device"), "{}", run.stderr);
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    }
+    let folder = project();
+    folder.write(
+        "m.toml",
+        MANIFEST.replace("points.csv", "/dev/zero").as_bytes(),
+    );
+    assert_eq!(folder.run(&["check", "m.toml"]).status, 2);
+}
+
+#[test]
+fn ones_own_files_are_not_a_run() {
+    let folder = project();
+    let run = folder.run(&["train", "m.toml", "--out", "."]);
+    assert_eq!(run.status, 2, "{}", run.stderr);
+    assert!(run.stderr.contains("holds no run"), "{}", run.stderr);
+    let text = fs::read_to_string(folder.path().join("m.toml")).expect("still there");
+    assert_eq!(text, MANIFEST);
+}
+
+#[test]
+fn a_path_that_is_not_utf_8_is_a_path() {
+    let folder = project();
+    let odd = OsString::from_vec(b"r\xffun".to_vec());
+    let status = Command::new(env!("CARGO_BIN_EXE_logltn"))
+        .args(["train", "m.toml", "--out"])
+        .arg(&odd)
+        .current_dir(folder.path())
+        .stderr(Stdio::null())
+        .status()
+        .expect("it runs");
+    assert_eq!(status.code(), Some(0));
+    assert!(
+        folder
+            .path()
+            .join(&odd)
+            .join("weights.safetensors")
+            .exists()
+    );
+}
+
+#[test]
+fn a_damaged_run_is_not_evaluated_or_resumed() {
+    let folder = project();
+    assert_eq!(folder.run(&["train", "m.toml", "--out", "run"]).status, 0);
+    let weights = folder.path().join("run/weights.safetensors");
+    let whole = fs::read(&weights).expect("weights");
+    for bit in (0..8 * whole.len()).step_by(97) {
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&weights, bytes).expect("written");
+        let run = folder.run(&["eval", "m.toml", "--run", "run"]);
+        assert_ne!(run.status, 0, "bit {bit}: {}", run.stdout);
+    }
+    fs::write(&weights, &whole).expect("written");
+    assert_eq!(folder.run(&["eval", "m.toml", "--run", "run"]).status, 0);
+    // What it began with is not known any more.
+    for name in ["run.json", "manifest.toml", "theory.ltn"] {
+        let path = folder.path().join("run").join(name);
+        let text = fs::read(&path).expect("it is there");
+        for garbage in [None, Some("{{{")] {
+            match garbage {
+                Some(garbage) => fs::write(&path, garbage).expect("written"),
+                None => fs::remove_file(&path).expect("it is there"),
+            }
+            let run = folder.run(&["train", "m.toml", "--out", "run", "--resume"]);
+            assert_ne!(run.status, 0, "{name} {garbage:?}: {}", run.stdout);
+        }
+        fs::write(&path, text).expect("written");
+    }
+    assert_eq!(
+        folder
+            .run(&["train", "m.toml", "--out", "run", "--resume"])
+            .status,
+        0
+    );
+}
+
+#[test]
+fn a_project_that_was_moved_is_resumed() {
+    let (folder, elsewhere) = (project(), Folder::new(&[]));
+    let run = elsewhere.path().join("run").display().to_string();
+    assert_eq!(folder.run(&["train", "m.toml", "--out", &run]).status, 0);
+    let moved = Folder::new(&[]);
+    for name in ["t.ltn", "points.csv", "m.toml"] {
+        fs::rename(folder.path().join(name), moved.path().join(name)).expect("moved");
+    }
+    let again = moved.run(&["train", "m.toml", "--out", &run, "--resume"]);
+    assert_eq!(again.status, 0, "{}", again.stderr);
+    moved.write("points.csv", b"a,b\n0,1\n1,0\n2,3\n");
+    let other = moved.run(&["train", "m.toml", "--out", &run, "--resume"]);
+    assert_eq!(other.status, 2, "{}", other.stderr);
+}
+
+#[test]
+fn names_are_shown_and_not_obeyed() {
+    let folder = project();
+    let names = "\u{1b}]0;owned\u{7}ann\nb\u{9b}2Job\nc\u{202e}lara\n";
+    folder.write("names.txt", names.as_bytes());
+    folder.write("good.csv", b"logit\n1\n2\n3\n");
+    folder.write(
+        "t.ltn",
+        b"sort Point\npredicate good(Point)\naxiom one for x: Point: good(x)\n",
+    );
+    folder.write(
+        "m.toml",
+        b"theory = 't.ltn'\n[sorts.Point]\nindividuals = 'names.txt'\n[predicates.good]\nlogits = 'good.csv'\noutput = 'sigmoid'\n",
+    );
+    for arguments in [
+        &["eval", "m.toml"][..],
+        &["check", "m.toml"],
+        &["eval", "m.toml", "--json"],
+    ] {
+        let run = folder.run(arguments);
+        let said = run.stdout + &run.stderr;
+        let raw = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!said.contains(raw), "{arguments:?}: {said:?}");
+    }
+}
+
+/// As schedulers stop a job.
+#[test]
+fn sigterm_is_heard_like_ctrl_c() {
+    let folder = project();
+    folder.write(
+        "m.toml",
+        MANIFEST
+            .replace("steps = 6", "steps = 100000000")
+            .as_bytes(),
+    );
+    let child = Command::new(env!("CARGO_BIN_EXE_logltn"))
+        .args(["train", "m.toml", "--out", "run"])
+        .current_dir(folder.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let begun = Instant::now();
+    while !folder.path().join("run/checkpoint.safetensors").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let killed = Command::new("kill").arg(child.id().to_string()).status();
+    assert!(killed.expect("kill").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("go on with the same command and --resume"),
+        "{said}"
+    );
+}

@@ -1,0 +1,441 @@
+//! `logltn predict`: what predicates and functions say, of known and of new individuals.
+
+mod common;
+
+use common::{Folder, Run, sound};
+use serde_json::Value;
+
+fn ok(run: Run) -> String {
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{}", run.stdout);
+    run.stdout
+}
+
+/// That `logltn predict m.toml` refuses this, with a code and words.
+fn refused(folder: &Folder, arguments: &[&str], code: &str, words: &[&str]) {
+    let run = folder.run(&[&["predict", "m.toml"], arguments, &["--json"]].concat());
+    assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
+    let found: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let codes = found["errors"].as_array().expect("errors").iter();
+    let codes: Vec<&Value> = codes.map(|e| &e["code"]).collect();
+    assert!(
+        codes.iter().any(|c| *c == code),
+        "{codes:?}: {}",
+        run.stderr
+    );
+    for word in words {
+        assert!(run.stderr.contains(word), "{word}:\n{}", run.stderr);
+    }
+}
+
+/// The numbers of a column of a CSV.
+fn column(csv: &str, name: &str) -> Vec<f64> {
+    let mut lines = csv.lines();
+    let head = lines.next().expect("a header").split(',');
+    let at = head.enumerate().find(|(_, c)| *c == name);
+    let at = at.unwrap_or_else(|| panic!("{name}: {csv}")).0;
+    let cell = |line: &str| line.split(',').nth(at).expect("a cell").parse();
+    lines.map(|line| cell(line).expect("a number")).collect()
+}
+
+/// Networks of points, of which the axioms, tables, params and constants speak by name and number.
+fn trained(steps: u32) -> Folder {
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort Person
+sort Mood = {glad, sad}
+param near
+table known(x: Person, m: Mood)
+constant first: Person
+predicate mood(Person, Mood)
+predicate like(Person, Person)
+predicate tall(Person)
+function height(Person): Real
+predicate same(Real, Real)
+axiom known: forall (x, m) in known. mood(x, m)
+axiom ann:   like(ann, bob) and like(first, bob) and not tall(ann)
+axiom near:  forall x, y: Person where dist(x, y) < near. like(x, y) and same(height(x), height(y))
+",
+        ),
+        (
+            "m.toml",
+            b"theory = \"t.ltn\"
+[sorts.Person]
+features = { file = \"people.csv\", columns = [\"age\", \"size\"], names = \"name\" }
+[params]
+near = { percentile = 50, of = \"dist(Person, Person)\" }
+[tables]
+known = { rows = \"known.csv\" }
+[constants]
+first = { row = \"cid\" }
+[predicates.mood]
+args = [\"who\", \"how\"]
+network = { mlp = [4] }
+output = \"softmax\"
+[predicates.like]
+args = [\"x\", \"y\"]
+network = { mlp = [3], inputs = [\"stop(mood(x))\", \"y\"] }
+output = \"sigmoid\"
+[predicates.tall]
+learnable = true
+[functions.height]
+network = { mlp = [3] }
+[predicates.same]
+network = { mlp = [3] }
+output = \"sigmoid\"
+[train]
+steps = 20
+learning_rate = 0.05
+checkpoint_every = 5
+",
+        ),
+        (
+            "people.csv",
+            b"name,size,age\nann,0.5,1\nbob,0.25,-1\ncid,1,1\n",
+        ),
+        ("known.csv", b"x,m\nann,glad\nbob,sad\n"),
+    ]);
+    let steps = steps.to_string();
+    let run = folder.run(&["train", "m.toml", "--out", "run", "--steps", &steps]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    folder
+}
+
+#[test]
+fn numbers_are_said_as_truth_degrees_to_the_last_digit() {
+    let folder = sound();
+    let said = ok(folder.run(&["predict", "m.toml", "type"]));
+    let cat = [2.0_f64, 0.0, -0.5].map(f64::exp);
+    let dog = [-1.0_f64, 0.0, 1.0].map(f64::exp);
+    let first = cat[0] / (cat[0] + dog[0]);
+    let mut lines = said.lines();
+    assert_eq!(lines.next(), Some("a1,prediction,truth"));
+    assert!(
+        lines.next().is_some_and(|l| l.starts_with("0,cat,0.95")),
+        "{said}"
+    );
+    assert!((column(&said, "truth")[0] - first).abs() < 1e-15);
+    // Of equal ones the first.
+    assert_eq!(lines.next(), Some("1,cat,0.5"));
+    let classes = ok(folder.run(&["predict", "m.toml", "type", "--classes"]));
+    assert!(
+        classes.starts_with("a1,prediction,truth,cat,dog\n"),
+        "{classes}"
+    );
+    let sums = column(&classes, "cat")
+        .into_iter()
+        .zip(column(&classes, "dog"));
+    assert!(sums.into_iter().all(|(a, b)| (a + b - 1.0).abs() < 1e-15));
+    // A sigmoid for each class, truth degrees, logs of them.
+    let shows = ok(folder.run(&["predict", "m.toml", "shows", "--classes"]));
+    assert_eq!(shows.lines().nth(2), Some("1,red,0.5,0.5,0.5,0.5"));
+    let close = ok(folder.run(&["predict", "m.toml", "close"]));
+    assert_eq!(close.lines().nth(6), Some("1,2,0.25"));
+    let bright = ok(folder.run(&["predict", "m.toml", "bright"]));
+    let expected = format!(
+        "a1,truth\n0,1\n1,{:?}\n2,{:?}\n",
+        (-1.0_f64).exp(),
+        (-0.5_f64).exp()
+    );
+    assert_eq!(bright, expected);
+}
+
+#[test]
+fn json_has_the_same() {
+    let folder = sound();
+    let said = ok(folder.run(&["predict", "m.toml", "type", "--json", "--classes"]));
+    let said: Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(said["predicate"], "type");
+    assert_eq!(said["rows"].as_array().map(Vec::len), Some(3));
+    let row = &said["rows"][1];
+    let expected = serde_json::json!({
+        "arguments": {"a1": 1}, "truth": 0.5, "prediction": "cat", "classes": {"cat": 0.5, "dog": 0.5}
+    });
+    assert_eq!(*row, expected);
+    folder.write("rows.csv", b"a2,a1\n2,1\n");
+    let close = ["predict", "m.toml", "close", "--json", "--rows", "rows.csv"];
+    let said: Value = serde_json::from_str(&ok(folder.run(&close))).expect("JSON");
+    let expected = serde_json::json!({
+        "predicate": "close", "rows": [{"arguments": {"a1": 1, "a2": 2}, "truth": 0.25}]
+    });
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn rows_of_a_file() {
+    let folder = sound();
+    folder.write("rows.csv", b"a1\n2\n0\n2\n");
+    let said = ok(folder.run(&["predict", "m.toml", "type", "--rows", "rows.csv"]));
+    let all = ok(folder.run(&["predict", "m.toml", "type"]));
+    let all: Vec<&str> = all.lines().collect();
+    let rows: Vec<&str> = said.lines().collect();
+    assert_eq!(rows, [all[0], all[3], all[1], all[3]]);
+    folder.write("rows.csv", b"a1\n");
+    let none = ok(folder.run(&["predict", "m.toml", "type", "--rows", "rows.csv"]));
+    assert_eq!(none, format!("{}\n", all[0]));
+    let none = folder.run(&["predict", "m.toml", "type", "--rows", "rows.csv", "--json"]);
+    let none: Value = serde_json::from_str(&ok(none)).expect("JSON");
+    assert_eq!(none["rows"], serde_json::json!([]));
+    // The right classes may be there too.
+    folder.write("rows.csv", b"a2,a1\ncat,2\ndog,0\n");
+    let said = ok(folder.run(&["predict", "m.toml", "type", "--rows", "rows.csv"]));
+    let rows: Vec<&str> = said.lines().collect();
+    assert_eq!(rows, [all[0], all[3], all[1]]);
+    for (rows, words) in [
+        (&b"x\n1\n"[..], ["missing-column", "`a1`"]),
+        (b"a1,a3\n1,2\n", ["unknown-column", "`a3`"]),
+        (b"a1\n1\n3\n", ["unknown-individual", "individual 3"]),
+        (b"a1\n1\ncat\n", ["malformed-number", "`cat`"]),
+    ] {
+        folder.write("rows.csv", rows);
+        let asked = ["type", "--rows", "rows.csv"];
+        refused(&folder, &asked, words[0], &words[1..]);
+    }
+}
+
+#[test]
+fn symbols_and_flags_that_do_not_fit() {
+    let folder = sound();
+    let refused = |arguments: &[&str], code: &str, words: &[&str]| {
+        refused(&folder, arguments, code, words);
+    };
+    refused(&["tpye"], "unknown-predicate", &["did you mean `type`?"]);
+    refused(&["close", "--classes"], "no-classes", &[]);
+    let other = ["close", "--features", "Type=points.csv"];
+    refused(&other, "features-not-used", &["`Point`"]);
+    let other = ["type", "--features", "Type=points.csv"];
+    refused(&other, "no-features", &[]);
+    let other = ["type", "--features", "Pont=points.csv"];
+    refused(&other, "unknown-sort", &["did you mean `Point`?"]);
+    let twice = [
+        "type",
+        "--features",
+        "Point=points.csv",
+        "--features",
+        "Point=points.csv",
+    ];
+    refused(&twice, "duplicate-key", &[]);
+    // A file of numbers knows its individuals.
+    folder.write("more.csv", b"x,y\n0,0\n1,1\n2,2\n3,3\n");
+    let other = ["bright", "--features", "Point=more.csv"];
+    refused(&other, "wrong-shape", &["4 rows"]);
+    let other = ["bright", "--features", "Point=nowhere.csv"];
+    refused(&other, "file-not-found", &["nowhere.csv"]);
+    let usage = folder.run(&["predict", "m.toml", "type", "--features", "Point"]);
+    assert_eq!(usage.status, 2);
+    assert!(
+        usage.stderr.contains("`Point=points.csv`"),
+        "{}",
+        usage.stderr
+    );
+}
+
+#[test]
+fn what_is_learnt_needs_a_run_that_fits() {
+    let folder = trained(20);
+    refused(&folder, &["mood"], "not-trained", &["--run DIR"]);
+    refused(
+        &folder,
+        &["mood", "--run", "nowhere"],
+        "file-not-found",
+        &[],
+    );
+    refused(&folder, &["same", "--run", "run"], "vector-argument", &[]);
+    let manifest = std::fs::read_to_string(folder.path().join("m.toml")).expect("it is there");
+    folder.write(
+        "m.toml",
+        manifest.replace("mlp = [4]", "mlp = [5]").as_bytes(),
+    );
+    let other = ["mood", "--run", "run"];
+    refused(
+        &folder,
+        &other,
+        "weights-do-not-fit",
+        &["predicates.mood.layers"],
+    );
+    // What `mood` does not need may be different.
+    folder.write(
+        "other.toml",
+        manifest.replace("mlp = [3]", "mlp = [5]").as_bytes(),
+    );
+    ok(folder.run(&["predict", "other.toml", "mood", "--run", "run"]));
+}
+
+#[test]
+fn new_individuals() {
+    let folder = trained(20);
+    let ask = |symbol: &str, more: &[&str]| {
+        folder.run(&[&["predict", "m.toml", symbol, "--run", "run"], more].concat())
+    };
+    let known = ok(ask("mood", &["--classes"]));
+    assert!(
+        known.starts_with("who,prediction,truth,glad,sad\nann,glad,"),
+        "{known}"
+    );
+    // The tables, axioms and constants speak of `ann`, `bob` and `cid`, of whom one is here; and nobody reads them.
+    folder.write(
+        "new/people.csv",
+        b"age,x,name,size\n1,9,cid,1\n-1,9,\"d, e\",0.25\n",
+    );
+    let file = ["--features", "Person=new/people.csv"];
+    folder.remove("known.csv");
+    let new = ok(ask("mood", &[&file[..], &["--classes"]].concat()));
+    assert_eq!(column(&new.replace("\"d, e\"", "d"), "glad"), {
+        let glad = column(&known, "glad");
+        vec![glad[2], glad[1]]
+    });
+    assert!(new.contains("\n\"d, e\",sad,"), "{new}");
+    // Through the inputs of another network; pairs by name.
+    folder.write("pairs.csv", b"y,x\n\"d, e\",cid\n");
+    let pairs = [&file[..], &["--rows", "pairs.csv"]].concat();
+    let like = ok(ask("like", &pairs));
+    let all = ok(ask("like", &[]));
+    let old = all
+        .lines()
+        .find(|line| line.starts_with("cid,bob,"))
+        .expect("a row");
+    assert_eq!(
+        like,
+        format!("x,y,truth\n{}\n", old.replace("bob", "\"d, e\""))
+    );
+    // A function.
+    let heights = ok(ask("height", &file));
+    let old = ok(ask("height", &[]));
+    assert_eq!(heights.lines().next(), Some("a1,value"));
+    assert_eq!(heights.lines().nth(1), old.lines().nth(3));
+    let json: Value = serde_json::from_str(&ok(ask("height", &["--json"]))).expect("JSON");
+    assert_eq!(json["function"], "height");
+    assert_eq!(
+        json["rows"][2]["value"].as_f64(),
+        Some(column(&old, "value")[2])
+    );
+    // Numbers of one's own are nobody else's.
+    let tall = [&["tall", "--run", "run"], &file[..]].concat();
+    refused(
+        &folder,
+        &tall,
+        "weights-do-not-fit",
+        &["predicates.tall.learnable"],
+    );
+    // Something else than what was trained with.
+    folder.write("new/people.csv", b"name,size\nann,1\n");
+    let mood = [&["mood", "--run", "run"], &file[..]].concat();
+    refused(&folder, &mood, "unknown-column", &["`age`"]);
+    let plain = std::fs::read_to_string(folder.path().join("m.toml")).expect("it is there");
+    let plain = plain.replace(", columns = [\"age\", \"size\"]", "");
+    folder.write("m.toml", plain.as_bytes());
+    folder.write("new/people.csv", b"name,size,age,x\nann,1,1,1\n");
+    refused(
+        &folder,
+        &mood,
+        "wrong-shape",
+        &["people.csv", "`[3]`", "`[2]`"],
+    );
+}
+
+#[test]
+fn propositions_and_learnt_numbers() {
+    let folder = Folder::new(&[
+        ("t.ltn", b"predicate A()\naxiom a: not A()\n"),
+        (
+            "m.toml",
+            b"theory = \"t.ltn\"\n[predicates.A]\nlearnable = true\n[train]\nsteps = 5\nlearning_rate = 0.5\n",
+        ),
+    ]);
+    assert_eq!(folder.run(&["train", "m.toml", "--out", "run"]).status, 0);
+    let said = ok(folder.run(&["predict", "m.toml", "A", "--run", "run"]));
+    let truth = column(&said, "truth");
+    assert!(
+        said.starts_with("truth\n") && truth.len() == 1 && truth[0] < 0.4,
+        "{said}"
+    );
+    let json = ok(folder.run(&["predict", "m.toml", "A", "--run", "run", "--json"]));
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(
+        json["rows"][0],
+        serde_json::json!({"arguments": {}, "truth": truth[0]})
+    );
+}
+
+#[test]
+fn runs_that_are_not_finished() {
+    let folder = trained(20);
+    let ask = || ok(folder.run(&["predict", "m.toml", "mood", "--run", "run"]));
+    let finished = ask();
+    // The last checkpoint has the same weights.
+    folder.remove("run/weights.safetensors");
+    assert_eq!(ask(), finished);
+    folder.remove("run/checkpoint.safetensors");
+    refused(
+        &folder,
+        &["mood", "--run", "run"],
+        "not-trained",
+        &["no weights yet"],
+    );
+}
+
+/// An IDX file of pictures, 2 by 2.
+fn pictures(bytes: &[u8]) -> Vec<u8> {
+    let count = (bytes.len() / 4) as u8;
+    [&[0, 0, 8, 3, 0, 0, 0, count, 0, 0, 0, 2, 0, 0, 0, 2], bytes].concat()
+}
+
+#[test]
+fn new_pictures_are_seen_as_those_of_training() {
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort Image\nsort Digit = 0..1\npredicate digit(Image, Digit)
+axiom a: exists x: Image. digit(x, 0)\naxiom b: exists x: Image. digit(x, 1)\n",
+        ),
+        (
+            "m.toml",
+            b"theory = \"t.ltn\"\n[sorts.Image]\nfeatures = \"train.idx\"\n[predicates.digit]
+network = { mlp = [4] }\noutput = \"softmax\"\n[train]\nsteps = 5\n",
+        ),
+    ]);
+    folder.write(
+        "train.idx",
+        &pictures(&[0, 9, 200, 255, 1, 0, 1, 0, 7, 7, 7, 7]),
+    );
+    assert_eq!(folder.run(&["train", "m.toml", "--out", "run"]).status, 0);
+    let ask = |more: &[&str]| {
+        folder.run(&[&["predict", "m.toml", "digit", "--run", "run"], more].concat())
+    };
+    let known = ok(ask(&[]));
+    // Dark, but a picture all the same: 1 is 1/255.
+    folder.write("new.idx", &pictures(&[1, 0, 1, 0]));
+    let new = ok(ask(&["--features", "Image=new.idx"]));
+    let second = known.lines().nth(2).expect("a row").replacen('1', "0", 1);
+    assert_eq!(new.lines().nth(1), Some(second.as_str()));
+    // Without the pictures of training that cannot be told.
+    folder.remove("train.idx");
+    let run = ["digit", "--run", "run", "--features", "Image=new.idx"];
+    refused(
+        &folder,
+        &run,
+        "unsupported-elements",
+        &["pictures or truth values"],
+    );
+    folder.write("new.idx", &pictures(&[7, 7, 7, 7]));
+    let new = ok(ask(&["--features", "Image=new.idx"]));
+    let third = known.lines().nth(3).expect("a row").replacen('2', "0", 1);
+    assert_eq!(new.lines().nth(1), Some(third.as_str()));
+}
+
+#[test]
+fn into_a_file() {
+    let folder = sound();
+    let said = ok(folder.run(&["predict", "m.toml", "close"]));
+    let quiet = ok(folder.run(&["predict", "m.toml", "close", "--out", "close_said.csv"]));
+    assert_eq!(quiet, "");
+    let file = std::fs::read_to_string(folder.path().join("close_said.csv")).expect("a file");
+    assert_eq!(file, said);
+    let nowhere = folder.run(&["predict", "m.toml", "close", "--out", "no/where.csv"]);
+    assert_eq!(nowhere.status, 1);
+    assert!(
+        nowhere.stderr.contains("no/where.csv: cannot be written"),
+        "{}",
+        nowhere.stderr
+    );
+}

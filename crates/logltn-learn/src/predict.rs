@@ -1,0 +1,363 @@
+//! What a predicate or a function says of individuals: truth degrees, classes, values.
+
+use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
+use logltn::{Code, Diagnostic, Diagnostics, Output, OutputKind, Theory, did_you_mean};
+
+use crate::knowledge::{Ground, KnowledgeBase};
+use crate::measure::largest;
+use crate::model::Model;
+use crate::session::Session;
+
+/// A predicate or a function that can be asked about any of its individuals.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    symbol: Symbol,
+    name: String,
+    sorts: Vec<SortId>,
+    answers: Answers,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Symbol {
+    Predicate(PredicateId, Output),
+    Function(FunctionId),
+}
+
+/// What there is to know of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// A truth degree.
+    Truth,
+    /// A truth degree for each individual of the last argument's sort, which the rows leave out.
+    Classes(SortId),
+    /// The numbers of a function's value.
+    Values(usize),
+}
+
+/// What was said of some rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predictions {
+    /// What there is of each row.
+    pub answers: Answers,
+    /// How many numbers a row has.
+    pub width: usize,
+    /// All numbers, row by row. Truth degrees are between 0 and 1.
+    pub numbers: Vec<f64>,
+}
+
+impl Predictions {
+    /// The numbers of each row.
+    pub fn rows(&self) -> impl Iterator<Item = &[f64]> {
+        self.numbers.chunks_exact(self.width.max(1))
+    }
+
+    /// The class of each row, the first of the truest ones, and its truth; for a predicate with classes.
+    pub fn classes(&self) -> impl Iterator<Item = (usize, f64)> {
+        self.rows().map(|row| {
+            let class = largest(row);
+            (class, row[class])
+        })
+    }
+}
+
+impl Asked {
+    /// A predicate or a function by its name.
+    ///
+    /// # Errors
+    /// If there is none of that name, or it can be asked about the rows of the axioms only.
+    pub fn new(knowledge: &KnowledgeBase, name: &str) -> Result<Asked, Diagnostics> {
+        let theory = knowledge.theory();
+        let predicate = theory.predicate(name);
+        let function = theory.functions.iter().position(|f| f.name == name);
+        let (symbol, arguments) = match (predicate, function) {
+            (Some(id), _) => {
+                let symbol = Symbol::Predicate(id, knowledge.outputs[id.index()]);
+                (symbol, &theory[id].arguments)
+            }
+            (None, Some(at)) => {
+                let symbol = Symbol::Function(FunctionId(at as u32));
+                (symbol, &theory.functions[at].arguments)
+            }
+            (None, None) => return Err(Asked::unknown(theory, name).into()),
+        };
+        let mut sorts = Vec::new();
+        for argument in arguments {
+            match argument {
+                ArgumentSort::Sort(sort) => sorts.push(*sort),
+                ArgumentSort::Vector(_) => {
+                    let what = format!(
+                        "`{name}` has an argument that is a number or a vector: there are no individuals to ask about"
+                    );
+                    return Err(Diagnostic::error(Code::VectorArgument, what)
+                        .help("ask a predicate or a function of individuals")
+                        .into());
+                }
+            }
+        }
+        let answers = match symbol {
+            Symbol::Predicate(_, output) if output.per_class => match sorts.pop() {
+                Some(classes) => Answers::Classes(classes),
+                None => Answers::Truth,
+            },
+            Symbol::Predicate(..) => Answers::Truth,
+            Symbol::Function(id) => match theory[id].result {
+                ArgumentSort::Vector(width) => Answers::Values(width),
+                ArgumentSort::Sort(sort) => {
+                    let fields = knowledge.vectors[sort.index()].fields.iter();
+                    let learnt = knowledge.vectors[sort.index()].learnable;
+                    let width = learnt.unwrap_or_else(|| fields.map(|f| f.width()).sum());
+                    Answers::Values(width)
+                }
+            },
+        };
+        let behind = match symbol {
+            Symbol::Predicate(id, _) => !matches!(knowledge.predicates[id.index()], Ground::Host),
+            Symbol::Function(id) => knowledge.functions[id.index()].is_some(),
+        };
+        if !behind {
+            let what = format!("`{name}` cannot be asked: the manifest puts nothing behind it");
+            return Err(Diagnostic::error(Code::CannotPredict, what)
+                .help("only what has a network or numbers can be asked about other rows than those of the axioms")
+                .into());
+        }
+        Ok(Asked {
+            symbol,
+            name: name.to_string(),
+            sorts,
+            answers,
+        })
+    }
+
+    /// That a theory has no such symbol, and which one may be meant.
+    pub fn unknown(theory: &Theory, name: &str) -> Diagnostic {
+        let predicates = theory.predicates.iter().map(|p| p.name.as_str());
+        let names = predicates.chain(theory.functions.iter().map(|f| f.name.as_str()));
+        let names: Vec<&str> = names.collect();
+        let what = format!("the theory has no predicate or function `{name}`");
+        let error = Diagnostic::error(Code::UnknownPredicate, what);
+        match did_you_mean(name, names.iter().copied()) {
+            Some(guess) => error.help(guess),
+            None => error.note(format!("it has {}", names.join(", "))),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it is a function.
+    pub fn is_function(&self) -> bool {
+        matches!(self.symbol, Symbol::Function(_))
+    }
+
+    /// The sorts of a row's individuals: those of its arguments, without the one that picks a class.
+    pub fn sorts(&self) -> &[SortId] {
+        &self.sorts
+    }
+
+    /// What there is to know of a row.
+    pub fn answers(&self) -> Answers {
+        self.answers
+    }
+
+    /// How many rows there are: every tuple of individuals.
+    pub fn tuples(&self, knowledge: &KnowledgeBase) -> u128 {
+        let sizes = self.sorts.iter().map(|&sort| knowledge.data.size(sort));
+        sizes.fold(1_u128, |n, size| n.saturating_mul(size as u128))
+    }
+
+    /// Rows `from..to` of all tuples, the last argument changing fastest.
+    pub fn some_tuples(&self, knowledge: &KnowledgeBase, from: u64, to: u64) -> Vec<u32> {
+        let sizes: Vec<u64> = (self.sorts.iter())
+            .map(|&sort| knowledge.data.size(sort) as u64)
+            .collect();
+        let mut tuples = vec![0; (to - from) as usize * sizes.len()];
+        for (row, tuple) in (from..to).zip(tuples.chunks_exact_mut(sizes.len().max(1))) {
+            let mut rest = row;
+            for (individual, size) in tuple.iter_mut().zip(&sizes).rev() {
+                *individual = (rest % size) as u32;
+                rest /= size;
+            }
+        }
+        tuples
+    }
+
+    /// Makes sure that a model can be asked. Its parameters do not change after that.
+    ///
+    /// # Errors
+    /// If the network of a function cannot be built.
+    pub fn prepare(&self, knowledge: &KnowledgeBase, model: &mut Model) -> Result<(), Diagnostics> {
+        match self.symbol {
+            Symbol::Predicate(..) => Ok(()),
+            Symbol::Function(id) => model.prepare_function(knowledge, id).map(drop),
+        }
+    }
+
+    /// What a model says of rows of individuals. Without arguments there is one row.
+    ///
+    /// # Errors
+    /// If there is no such individual, or a number is not finite.
+    pub fn predict(
+        &self,
+        knowledge: &KnowledgeBase,
+        model: &mut Model,
+        rows: &[u32],
+    ) -> Result<Predictions, Diagnostics> {
+        let arity = self.sorts.len();
+        self.check(knowledge, rows)?;
+        let count = match arity {
+            0 => 1,
+            _ => rows.len() / arity,
+        };
+        let mut numbers: Vec<f64> = match self.symbol {
+            Symbol::Predicate(id, _) => match &knowledge.predicates[id.index()] {
+                // In their own precision.
+                Ground::Numbers(table) => (0..count)
+                    .filter_map(|row| table.row(&rows[row * arity..(row + 1) * arity]))
+                    .flat_map(|at| &table.values[at])
+                    .copied()
+                    .collect(),
+                _ => {
+                    let numbers = model.predict(id, rows, arity)?;
+                    numbers.into_iter().map(f64::from).collect()
+                }
+            },
+            Symbol::Function(id) => {
+                let values = model.values(knowledge, id, rows, arity)?;
+                values.into_iter().map(f64::from).collect()
+            }
+        };
+        let width = match self.answers {
+            Answers::Truth => 1,
+            Answers::Classes(sort) => knowledge.data.size(sort),
+            Answers::Values(width) => width,
+        };
+        if numbers.len() != count * width {
+            let found = numbers.len();
+            let what = format!("`{}` has {found} numbers for {count} rows", self.name);
+            return Err(Diagnostic::error(Code::CannotPredict, what).into());
+        }
+        if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
+            let row = at / width.max(1);
+            let theory = knowledge.theory();
+            let tuple = self.sorts.iter().zip(&rows[row * arity..]);
+            let tuple: Vec<String> = tuple
+                .map(|(&sort, &i)| theory[sort].individual_name(i as usize))
+                .collect();
+            let said = format!("{}({})", self.name, tuple.join(", "));
+            let what = format!("{said} is {}", numbers[at]);
+            return Err(Diagnostic::error(Code::NotFinite, what)
+                .help("the features are very large, or the networks have run away in training")
+                .into());
+        }
+        if let Symbol::Predicate(_, output) = self.symbol {
+            let rows = numbers.chunks_exact_mut(width.max(1));
+            rows.for_each(|row| degrees(output.kind, row));
+        }
+        Ok(Predictions {
+            answers: self.answers,
+            width,
+            numbers,
+        })
+    }
+
+    fn check(&self, knowledge: &KnowledgeBase, rows: &[u32]) -> Result<(), Diagnostics> {
+        let arity = self.sorts.len();
+        if arity == 0 || !rows.len().is_multiple_of(arity) {
+            return match rows.is_empty() {
+                true => Ok(()),
+                false => Err(Diagnostic::error(
+                    Code::WrongShape,
+                    format!(
+                        "`{}` takes {arity} individuals to a row, which {} individuals do not make",
+                        self.name,
+                        rows.len()
+                    ),
+                )
+                .into()),
+            };
+        }
+        let sizes: Vec<usize> = (self.sorts.iter())
+            .map(|&sort| knowledge.data.size(sort))
+            .collect();
+        for (i, row) in rows.chunks_exact(arity).enumerate() {
+            let none = (0..arity).find(|&k| row[k] as usize >= sizes[k]);
+            if let Some(k) = none {
+                let sort = &knowledge.theory()[self.sorts[k]].name;
+                let what = format!("row {i}: sort `{sort}` has no individual {}", row[k]);
+                return Err(Diagnostic::error(Code::UnknownIndividual, what).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// From the numbers of a row to truth degrees.
+fn degrees(kind: OutputKind, row: &mut [f64]) {
+    match kind {
+        OutputKind::Truth => {}
+        OutputKind::LogTruth => row.iter_mut().for_each(|x| *x = x.exp().min(1.0)),
+        OutputKind::Sigmoid => row.iter_mut().for_each(|x| {
+            let small = (-x.abs()).exp();
+            *x = if *x < 0.0 { small } else { 1.0 } / (1.0 + small);
+        }),
+        OutputKind::Softmax => {
+            let most = row[largest(row)];
+            row.iter_mut().for_each(|x| *x = (*x - most).exp());
+            let sum: f64 = row.iter().sum();
+            row.iter_mut().for_each(|x| *x /= sum);
+        }
+    }
+}
+
+impl Session {
+    /// What a predicate or a function says of some rows of individuals, as truth degrees, classes or values; without
+    /// arguments there is one row. The argument that picks the class is left out.
+    ///
+    /// ```
+    /// use logltn::Output;
+    /// use logltn_learn::{Answers, Session};
+    ///
+    /// let mut session = Session::builder("sort P  sort C = {a, b}  predicate is(P, C)  axiom x: forall p: P. is(p, a)")
+    ///     .sort("P", 2)
+    ///     .numbers("is", vec![3.0, 1.0, -1.0, 1.0], Output::softmax())
+    ///     .steps(1)
+    ///     .build()?;
+    /// let said = session.predictions("is", &[0, 1])?;
+    /// let classes: Vec<usize> = said.classes().map(|(class, _)| class).collect();
+    /// assert_eq!(classes, [0, 1]);
+    /// assert!((said.numbers[0] - 1.0 / (1.0 + (-2.0_f64).exp())).abs() < 1e-12);
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no such symbol or individual, or if it can be asked about the rows of the axioms only.
+    pub fn predictions(&mut self, symbol: &str, rows: &[u32]) -> Result<Predictions, Diagnostics> {
+        let asked = Asked::new(&self.knowledge, symbol)?;
+        // The model's rows are those of the question now.
+        self.attached = None;
+        asked.predict(&self.knowledge, &mut self.model, rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::degrees;
+    use logltn::OutputKind;
+
+    #[test]
+    fn degrees_lie_between_0_and_1() {
+        let of = |kind, row: &[f64]| {
+            let mut row = row.to_vec();
+            degrees(kind, &mut row);
+            row
+        };
+        assert_eq!(of(OutputKind::Sigmoid, &[0.0, 1e4, -1e4]), [0.5, 1.0, 0.0]);
+        let small = of(OutputKind::Sigmoid, &[-40.0])[0];
+        assert!((small / (-40.0_f64).exp() - 1.0).abs() < 1e-12);
+        assert_eq!(of(OutputKind::Softmax, &[1e4, 1e4, -1e4]), [0.5, 0.5, 0.0]);
+        assert_eq!(of(OutputKind::LogTruth, &[0.0, -1e5]), [1.0, 0.0]);
+        assert_eq!(of(OutputKind::Truth, &[0.25]), [0.25]);
+    }
+}

@@ -1,0 +1,64 @@
+"""What is wrong with text, data or arguments."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One mistake, or something that is probably not meant.
+
+    ``code`` is a short stable name such as ``"unknown-predicate"``; docs/diagnostics.md lists them all.
+    """
+
+    severity: str
+    code: str
+    message: str
+    file: str | None
+    line: int | None
+    column: int | None
+    help: str | None
+
+
+class InputError(ValueError):
+    """Text, data or arguments are wrong. Its text is what the command line prints.
+
+    >>> import logltn
+    >>> try:
+    ...     logltn.Theory("sort Point  predicate P(Pont)")
+    ... except logltn.InputError as error:
+    ...     print(error.diagnostics[0].code)
+    unknown-sort
+    """
+
+    diagnostics: list[Diagnostic]
+
+    def __init__(self, text: str, diagnostics: list[Diagnostic] | None = None) -> None:
+        super().__init__(text)
+        self.diagnostics = diagnostics or []
+
+    def __reduce__(self):
+        return type(self), (str(self), self.diagnostics)
+
+
+class InputWarning(UserWarning):
+    """Something can be run, but is probably not what was meant. ``diagnostic`` says what."""
+
+    diagnostic: Diagnostic | None
+
+    def __init__(self, text: str, diagnostic: Diagnostic | None = None) -> None:
+        super().__init__(text)
+        self.diagnostic = diagnostic
+
+
+def input_error(text: str, diagnostics: list[tuple]) -> InputError:
+    """What the native part raises."""
+    return InputError(text, [Diagnostic(*d) for d in diagnostics])
+
+
+def warn(texts: list[str], diagnostics: list[tuple]) -> None:
+    """What the native part warns of."""
+    for text, diagnostic in zip(texts, diagnostics):
+        warnings.warn(InputWarning(text, Diagnostic(*diagnostic)), stacklevel=4)

@@ -1,0 +1,320 @@
+"""What users give, as what the native part takes: names, numbers and arrays.
+
+Mistakes are collected, so that all of them are reported in one go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from . import _native
+
+Problems = list[tuple[str, str, "str | None"]]
+
+
+@dataclass(frozen=True)
+class Percentile:
+    """See :func:`percentile`."""
+
+    percent: float
+    of: str
+
+
+def percentile(percent: float, of: str) -> Percentile:
+    """A param that is a percentile of distances: over all ordered pairs, self included, with linear interpolation.
+
+    >>> percentile(97.5, "dist(Point, Point)")
+    Percentile(percent=97.5, of='dist(Point, Point)')
+    """
+    return Percentile(percent, of)
+
+
+class AtRows:
+    """The values of a predicate on the rows that it is asked about, ``kb.rows(name)``: a number, or a row of numbers with
+    one for each class, for each of them."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def __repr__(self) -> str:
+        return f"AtRows({self.values!r})"
+
+
+def kind(value: object) -> str:
+    """What something is, for a message."""
+    return type(value).__name__
+
+
+def array(value: Any) -> np.ndarray:
+    """An array of what has ``__array__`` or ``__dlpack__``, without a copy where that can be."""
+    if isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "detach"):  # a tensor that learns has no `__array__` to speak of
+        value = value.detach()
+        if getattr(value, "device", None) is not None and value.device.type != "cpu":
+            raise TypeError(f"it is on {value.device}, not on the CPU")
+    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        return np.from_dlpack(value)
+    return np.asarray(value)
+
+
+def names(mapping: Any, what: str, problems: Problems) -> Mapping[str, Any]:
+    """A dict by name, or a problem."""
+    if mapping is None:
+        return {}
+    if isinstance(mapping, Mapping) and all(isinstance(k, str) for k in mapping):
+        return mapping
+    problems.append(("wrong-type", f"`{what}` must be a dict by name, not {kind(mapping)}", None))
+    return {}
+
+
+def list_of_names(given: Any, what: str, problems: Problems) -> list[str]:
+    """Names of tables, or a problem."""
+    if given is None:
+        return []
+    if not isinstance(given, str) and isinstance(given, Iterable):
+        given = list(given)
+        if all(isinstance(name, str) for name in given):
+            return given
+    help = f"write [{given!r}]" if isinstance(given, str) else None
+    problems.append(("wrong-type", f"`{what}` must be a list of names of tables, not {given!r}", help))
+    return []
+
+
+def size(given: Any, name: str, problems: Problems) -> int | None:
+    """How many individuals a sort has."""
+    if isinstance(given, Integral) and not isinstance(given, bool):
+        if given < 0:
+            problems.append(("value-out-of-range", f"sort `{name}` cannot have {given} individuals", None))
+            return None
+        return int(given)
+    return None
+
+
+def sort(given: Any, name: str, needed: bool, problems: Problems) -> Any:
+    """The individuals of a sort: a number of them, labels, or features and their width where they are needed."""
+    before = len(problems)
+    count = size(given, name, problems)
+    if count is not None or len(problems) > before:
+        return count
+    if isinstance(given, Mapping):
+        fields = {}
+        for field, values in given.items():
+            values = features(values, f"sort `{name}`, field `{field}`", problems)
+            if values is not None:
+                fields[field] = values
+        lengths = {len(values) for values in fields.values()}
+        if len(lengths) > 1:
+            shown = ", ".join(f"{len(v)} in `{f}`" for f, v in fields.items())
+            problems.append(("sizes-disagree", f"sort `{name}` has different numbers of individuals: {shown}", None))
+        if len(lengths) != 1 or len(problems) > before:
+            if not given:
+                problems.append(("wrong-type", f"sort `{name}` has no fields", None))
+            return None
+        count = lengths.pop()
+        if not needed:
+            return count
+        flat = np.concatenate([v.reshape(count, -1).astype(np.float64) for v in fields.values()], axis=1)
+        return np.ascontiguousarray(flat), flat.shape[1]
+    labels = strings(given)
+    if labels is not None:
+        twice = next((label for i, label in enumerate(labels) if label in labels[:i]), None) if len(set(labels)) < len(labels) else None
+        if twice is not None:
+            problems.append(("duplicate-name", f"sort `{name}` has two individuals called `{twice}`", None))
+            return None
+        return labels
+    values = features(given, f"sort `{name}`", problems)
+    if values is None:
+        return None
+    if not needed:
+        return len(values)
+    flat = np.ascontiguousarray(values.reshape(len(values), -1), dtype=np.float64)
+    return flat, flat.shape[1]
+
+
+def strings(given: Any) -> list[str] | None:
+    """A list of strings, if it is one."""
+    if isinstance(given, (str, bytes, Mapping)) or isinstance(given, Integral):
+        return None
+    if isinstance(given, np.ndarray) and given.dtype.kind not in "UO":
+        return None
+    try:
+        given = list(given)
+    except TypeError:
+        return None
+    if given and all(isinstance(item, str) for item in given):
+        return [str(item) for item in given]
+    return None
+
+
+def features(given: Any, what: str, problems: Problems) -> np.ndarray | None:
+    """Features: numbers, first axis individuals."""
+    try:
+        values = array(given)
+    except Exception as error:  # noqa: BLE001  whatever conversion the object has may raise whatever it likes
+        problems.append(("wrong-type", f"{what} cannot be read as an array: {error}", None))
+        return None
+    if values.ndim == 0 or values.dtype.kind not in "fiub":
+        expected = "a number of individuals, an array of features, a dict of such arrays, or a list of labels"
+        problems.append(("wrong-type", f"{what}: expected {expected}, not {kind(given)}", None))
+        return None
+    return values
+
+
+def columns(given: Any, name: str, declared: Sequence[tuple[str, str]], problems: Problems) -> list[Any] | None:
+    """The columns of a table in the order of their declaration."""
+    expected = [column for column, _ in declared]
+    what = f"table `{name}`"
+    found = named_columns(given)
+    if found is None:
+        try:
+            values = array(given)
+        except Exception as error:  # noqa: BLE001
+            problems.append(("wrong-type", f"{what} cannot be read: {error}", None))
+            return None
+        if values.dtype.names:
+            found = {field: values[field] for field in values.dtype.names}
+        elif values.ndim == 2 and values.shape[1] == len(expected):
+            found = dict(zip(expected, values.T))
+        elif values.size == 0 and values.ndim <= 2:
+            found = {column: np.empty(0, np.int64) for column in expected}
+        else:
+            shape = f"must be a dict of columns, a data frame, or an array of shape (rows, {len(expected)})"
+            problems.append(("wrong-shape", f"{what} {shape}, not {kind(given)} of shape {values.shape}", None))
+            return None
+    before = len(problems)
+    for column in found:
+        if column not in expected:
+            problems.append(("unknown-column", f"{what} has no column `{column}`", _native.did_you_mean(str(column), expected)))
+    for column in expected:
+        if column not in found:
+            problems.append(("missing-column", f"{what}: column `{column}` is missing", None))
+    if len(problems) > before:
+        return None
+    read = [cells(found[column], f"{what}, column `{column}`", sort, problems) for column, sort in declared]
+    if len(problems) > before:
+        return None
+    lengths = {len(column) for column in read}
+    if len(lengths) > 1:
+        shown = ", ".join(f"{len(cells)} in `{column}`" for column, cells in zip(expected, read))
+        problems.append(("wrong-shape", f"{what} has columns of different lengths: {shown}", None))
+        return None
+    return read
+
+
+def named_columns(given: Any) -> dict[str, Any] | None:
+    """The columns of a dict or a data frame by name; none if it is neither."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    named = getattr(given, "column_names", None)  # pyarrow
+    if named is None:
+        named = getattr(given, "columns", None)  # pandas, polars
+    if named is None or callable(named):
+        return None
+    return {str(name): given[name] for name in named}
+
+
+def cells(given: Any, what: str, sort: str, problems: Problems) -> Any:
+    """One column: integers, reals or strings."""
+    try:
+        if isinstance(given, np.ndarray):
+            values = given
+        elif hasattr(given, "detach"):
+            values = given.detach().cpu().numpy()
+        elif hasattr(given, "to_numpy"):
+            values = np.asarray(given.to_numpy())
+        else:
+            values = array(given)
+    except Exception as error:  # noqa: BLE001
+        problems.append(("wrong-type", f"{what} cannot be read: {error}", None))
+        return ()
+    if values.ndim != 1:
+        problems.append(("wrong-shape", f"{what} must have one axis, not {values.ndim}", None))
+        return ()
+    if values.size == 0:
+        return np.empty(0, np.float64 if sort == "Real" else np.int64)
+    if values.dtype.kind == "i":
+        return values if values.dtype == np.int64 and values.flags.aligned else values.astype(np.int64)
+    if values.dtype.kind == "u":
+        if values.dtype.itemsize == 8 and values.max() > np.iinfo(np.int64).max:
+            problems.append(("number-too-large", f"{what}: {values.max()} is too large", None))
+        return values.astype(np.int64)
+    if values.dtype.kind == "f":
+        values = values.astype(np.float64, copy=not values.flags.aligned)
+        whole = sort != "Real" and np.all(np.isfinite(values)) and np.all(values == np.floor(values)) and np.all(np.abs(values) < 2**53)
+        return values.astype(np.int64) if whole else values
+    if values.dtype.kind in "UO" or values.dtype.kind == "T":
+        names = values.tolist()
+        wrong = next((i for i, name in enumerate(names) if not isinstance(name, str)), None)
+        if wrong is None:
+            return names
+        problems.append(("wrong-type", f"{what}: row {wrong} is {names[wrong]!r}, neither text nor a number", None))
+        return ()
+    problems.append(("wrong-type", f"{what} has elements of type {values.dtype}, neither numbers nor text", None))
+    return ()
+
+
+def param(given: Any, name: str, problems: Problems) -> Any:
+    """A number, or a percentile."""
+    if isinstance(given, Percentile):
+        return float(given.percent), given.of
+    if hasattr(given, "item") and not isinstance(given, (int, float)) and getattr(given, "ndim", 0) == 0:
+        given = given.item()
+    if isinstance(given, bool) or not isinstance(given, Real):
+        problems.append(("wrong-type", f"param `{name}` must be a number or a percentile, not {kind(given)}", None))
+        return None
+    return int(given) if isinstance(given, Integral) else float(given)
+
+
+def number(given: Any, what: str, problems: Problems) -> float:
+    """A number."""
+    if hasattr(given, "item") and getattr(given, "ndim", 0) == 0:
+        given = given.item()
+    if isinstance(given, bool) or not isinstance(given, Real):
+        problems.append(("wrong-type", f"{what} must be a number, not {kind(given)}", None))
+        return 1.0
+    return float(given)
+
+
+def coming(theory: Any, batch: Any, sorts: Any, tables: Any) -> dict[str, Any] | None:
+    """What comes with a call."""
+    if batch is None and sorts is None and tables is None:
+        return None
+    problems: Problems = []
+    batches = []
+    for name, rows in names(batch, "batch", problems).items():
+        rows = cells(rows, f"the batch of table `{name}`", "Int", problems)
+        if isinstance(rows, np.ndarray) and rows.dtype == np.int64:
+            batches.append((name, rows))
+        elif not problems:
+            problems.append(("wrong-type", f"the batch of table `{name}` must be numbers of rows", None))
+    sizes = []
+    for name, given in names(sorts, "sorts", problems).items():
+        before = len(problems)
+        count = size(given, name, problems)
+        if count is None and hasattr(given, "shape") and len(given.shape) > 0:
+            count = int(given.shape[0])
+        if count is not None:
+            sizes.append((name, count))
+        elif len(problems) == before:
+            problems.append(("wrong-type", f"sort `{name}`: how many individuals come with the call is a number, not {kind(given)}", None))
+    declared = dict(theory._native.tables) if tables else {}
+    read = []
+    for name, given in names(tables, "tables", problems).items():
+        if name not in declared:
+            help = _native.did_you_mean(name, list(declared))
+            problems.append(("unknown-table", f"the theory has no table `{name}`", help))
+            continue
+        table = columns(given, name, declared[name], problems)
+        if table is not None:
+            read.append((name, table))
+    if problems:
+        _native.raise_problems(problems)
+    return {"batch": batches, "sorts": sizes, "tables": read}

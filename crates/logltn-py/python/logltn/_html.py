@@ -1,0 +1,78 @@
+"""What a notebook shows."""
+
+from __future__ import annotations
+
+import math
+import re
+from html import escape
+from typing import Any
+
+_KEYWORDS = (
+    "sort table predicate function constant param axiom for forall exists where in and or not all any weight min max dist "
+    "Int Real"
+).split()
+_TOKEN = re.compile(r"#[^\n]*|[A-Za-z_]\w*|<->|->|\d+(?:\.\d+)?|\s+|.", re.S)
+_STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums"
+
+
+def theory(text: str) -> str:
+    """A theory with its words in colour."""
+    out = []
+    for token in _TOKEN.findall(text.strip("\n")):
+        shown = escape(token)
+        if token.startswith("#"):
+            shown = f'<span style="color:#777">{shown}</span>'
+        elif token in _KEYWORDS:
+            shown = f'<span style="color:#0550ae;font-weight:600">{shown}</span>'
+        elif token in ("->", "<->"):
+            shown = f'<span style="color:#0550ae">{shown}</span>'
+        elif token[0].isdigit():
+            shown = f'<span style="color:#953800">{shown}</span>'
+        out.append(shown)
+    return f'<pre style="line-height:1.35">{"".join(out)}</pre>'
+
+
+def table(head: list[str], rows: list[list[str]], most: int = 200) -> str:
+    """A table; cells are HTML."""
+    cells = "".join(f'<th style="text-align:left">{escape(h)}</th>' for h in head)
+    body = "".join("<tr>" + "".join(f'<td style="text-align:left">{c}</td>' for c in row) + "</tr>" for row in rows[:most])
+    more = f"<p>… and {len(rows) - most} more</p>" if len(rows) > most else ""
+    return f'<table style="{_STYLE}"><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>{more}'
+
+
+def knowledge_base(document: dict[str, Any]) -> str:
+    """What there is, and how much work the axioms are."""
+    sorts = ", ".join(f"{escape(s['name'])} ({s['size']:,})" for s in document["sorts"])
+    tables = ", ".join(f"{escape(t['name'])} ({t['rows']:,} rows)" for t in document["tables"])
+    rows = [
+        [escape(a["name"]), f"{a['weight']:g}", f"<code>{escape(a['formula'])}</code>", f"{a['groundings']:,}"]
+        for a in document["axioms"]
+    ]
+    about = f"<p>{escape(document['semantics'])} · {sorts}{' · ' + tables if tables else ''}</p>"
+    return about + table(["axiom", "weight", "formula", "groundings"], rows)
+
+
+def bar(degree: float) -> str:
+    """A truth from 0 to 1."""
+    width = max(0.0, min(1.0, degree)) * 100
+    colour = "#1a7f37" if degree >= 0.75 else "#bf8700" if degree >= 0.25 else "#cf222e"
+    inner = f'<div style="width:{width:.0f}%;height:100%;background:{colour}"></div>'
+    return f'<div style="width:8em;height:.8em;background:#8883">{inner}</div>'
+
+
+def degree(truth: float) -> float:
+    """A truth degree of what may be its log."""
+    return math.exp(truth) if truth <= 0 else truth
+
+
+def evaluation(result: Any) -> str:
+    """The truth of each axiom."""
+    native = result._native
+    empty = result.empty_exists
+    # In the log semantics all truths are logs; a degree of 0 and a log of 0 cannot be told apart, but by the others.
+    logs = native.sat < 0 or any(t < 0 for t in native.truths().values())
+    rows = []
+    for name, truth in native.truths().items():
+        shown = degree(truth) if logs else truth
+        rows.append([escape(name), f"{truth:.4g}", bar(shown), f"{empty[name]:,}" if empty[name] else ""])
+    return f"<p>loss {native.loss:.6g} · sat {native.sat:.6g}</p>" + table(["axiom", "truth", "", "empty exists"], rows)

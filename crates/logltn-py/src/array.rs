@@ -1,0 +1,244 @@
+//! Arrays that Python owns, read and written in place.
+
+use logltn::vector::Real;
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+
+/// An array of either precision, with any strides. The buffer keeps it where it is.
+pub enum Array {
+    F32(PyBuffer<f32>),
+    F64(PyBuffer<f64>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Array {
+    type Error = PyErr;
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Array> {
+        match PyBuffer::<f32>::get(&object) {
+            Ok(buffer) => Ok(Array::F32(buffer)),
+            Err(_) => Ok(Array::F64(PyBuffer::<f64>::get(&object)?)),
+        }
+    }
+}
+
+impl Array {
+    /// Where its numbers are.
+    pub fn view(&self) -> View {
+        fn of<T: pyo3::buffer::Element>(buffer: &PyBuffer<T>, single: bool) -> View {
+            View {
+                start: buffer.buf_ptr().cast(),
+                shape: buffer.shape().to_vec(),
+                strides: buffer.strides().to_vec(),
+                single,
+                dense: buffer.is_c_contiguous()
+                    && buffer.buf_ptr().cast::<T>().is_aligned()
+                    && !buffer.buf_ptr().is_null(),
+                writable: !buffer.readonly(),
+            }
+        }
+        match self {
+            Array::F32(buffer) => of(buffer, true),
+            Array::F64(buffer) => of(buffer, false),
+        }
+    }
+}
+
+/// The numbers of an [`Array`], which must outlive it.
+pub struct View {
+    start: *mut u8,
+    pub shape: Vec<usize>,
+    /// In bytes.
+    strides: Vec<isize>,
+    single: bool,
+    /// One number after the other, in order and where the processor wants them.
+    dense: bool,
+    pub writable: bool,
+}
+
+// SAFETY: the buffer that it was made of keeps the memory alive and in place, and the interpreter's lock is not needed to
+// read it. As with any library for arrays, whoever writes to an array while it is computed with gets what they get.
+unsafe impl Send for View {}
+
+/// Where the rows of a request stand in an array.
+pub struct Rows<'a> {
+    /// By row of the request, the row in a dense array; none if they are the same.
+    pub places: Option<&'a [usize]>,
+    /// The indexes of each row, `arity` after each other, if the array has an axis for each.
+    pub indexes: Option<(&'a [u32], usize)>,
+    /// How many numbers stand in a row.
+    pub width: usize,
+}
+
+impl View {
+    /// The same one number, without its axis.
+    pub fn without_axes(self) -> View {
+        match self.shape[..] {
+            [1] => View {
+                shape: Vec::new(),
+                strides: Vec::new(),
+                ..self
+            },
+            _ => self,
+        }
+    }
+
+    /// How far apart the last axis' numbers are, if that has the `width` numbers of a row.
+    fn step(&self, width: usize, leading: usize) -> isize {
+        match self.strides.get(leading) {
+            Some(step) if width > 1 || self.shape.len() > leading => *step,
+            _ => 0,
+        }
+    }
+
+    /// The start of each row, in bytes from the start of the array.
+    fn offsets<'a>(&'a self, rows: &'a Rows, count: usize) -> impl Iterator<Item = isize> + 'a {
+        let size = if self.single { 4 } else { 8 };
+        let dense = (rows.width * size) as isize;
+        (0..count).map(move |row| match rows.indexes {
+            Some((indexes, arity)) if !self.dense => {
+                let own = &indexes[row * arity..(row + 1) * arity];
+                let parts = own.iter().zip(&self.strides);
+                parts.map(|(&i, stride)| i as isize * stride).sum()
+            }
+            _ => {
+                let place = rows.places.map_or(row, |places| places[row]);
+                match self.dense {
+                    true => place as isize * dense,
+                    false => place as isize * self.strides.first().copied().unwrap_or(0),
+                }
+            }
+        })
+    }
+
+    /// How many axes stand before that of a row's numbers.
+    fn leading(&self, rows: &Rows) -> usize {
+        rows.indexes.map_or(1, |(_, arity)| arity)
+    }
+
+    /// Copies the rows of a request into its numbers.
+    ///
+    /// # Safety
+    /// All places are inside the array, and it is still there.
+    pub unsafe fn gather<T: Real>(&self, rows: &Rows, numbers: &mut [T]) {
+        // SAFETY: as promised by the caller; the elements are what the buffer said they are.
+        unsafe {
+            match self.single {
+                true => self.gather_from::<f32, T>(rows, numbers),
+                false => self.gather_from::<f64, T>(rows, numbers),
+            }
+        }
+    }
+
+    unsafe fn gather_from<A: Real, T: Real>(&self, rows: &Rows, numbers: &mut [T]) {
+        if numbers.is_empty() {
+            return;
+        }
+        if self.dense && rows.places.is_none() {
+            // SAFETY: the rows are the array's first.
+            let values =
+                unsafe { std::slice::from_raw_parts(self.start.cast::<A>(), numbers.len()) };
+            copy(values, numbers);
+            return;
+        }
+        let step = self.step(rows.width, self.leading(rows));
+        let count = numbers.len() / rows.width.max(1);
+        let targets = numbers.chunks_exact_mut(rows.width);
+        for (offset, target) in self.offsets(rows, count).zip(targets) {
+            for (k, number) in target.iter_mut().enumerate() {
+                // SAFETY: inside the array.
+                let value = unsafe { self.start.offset(offset + k as isize * step).cast::<A>() };
+                // SAFETY: likewise; nobody promised that it is aligned.
+                *number = T::from_f64(unsafe { value.read_unaligned() }.to_f64());
+            }
+        }
+    }
+
+    /// Adds to the rows of a request in the array.
+    ///
+    /// # Safety
+    /// All places are inside the array, it is still there, writable, and nobody else looks at it.
+    pub unsafe fn scatter<T: Real>(&self, rows: &Rows, numbers: &[T], first: bool) {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            match self.single {
+                true => self.scatter_to::<f32, T>(rows, numbers, first),
+                false => self.scatter_to::<f64, T>(rows, numbers, first),
+            }
+        }
+    }
+
+    unsafe fn scatter_to<A: Real, T: Real>(&self, rows: &Rows, numbers: &[T], first: bool) {
+        if first && self.dense && rows.places.is_none() && self.len() == numbers.len() {
+            // SAFETY: the rows are all of the array's.
+            let values =
+                unsafe { std::slice::from_raw_parts_mut(self.start.cast::<A>(), numbers.len()) };
+            copy(numbers, values);
+            return;
+        }
+        if first {
+            // SAFETY: the caller's promise.
+            unsafe { self.clear::<A>() };
+        }
+        let step = self.step(rows.width, self.leading(rows));
+        let count = numbers.len() / rows.width.max(1);
+        let sources = numbers.chunks_exact(rows.width);
+        for (offset, source) in self.offsets(rows, count).zip(sources) {
+            for (k, number) in source.iter().enumerate() {
+                // SAFETY: inside the array.
+                let value = unsafe { self.start.offset(offset + k as isize * step).cast::<A>() };
+                // SAFETY: likewise.
+                let sum = unsafe { value.read_unaligned() } + A::from_f64(number.to_f64());
+                // SAFETY: likewise.
+                unsafe { value.write_unaligned(sum) };
+            }
+        }
+    }
+
+    /// Zeros everywhere, in an array that nobody asks about.
+    ///
+    /// # Safety
+    /// As for [`View::scatter`].
+    pub unsafe fn zero(&self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.single {
+                true => self.clear::<f32>(),
+                false => self.clear::<f64>(),
+            }
+        }
+    }
+
+    /// Gradients are made dense by Python.
+    unsafe fn clear<A: Real>(&self) {
+        if self.len() == 0 {
+            return;
+        }
+        assert!(self.dense, "gradients are dense");
+        // SAFETY: the caller's promise.
+        let all = unsafe { std::slice::from_raw_parts_mut(self.start.cast::<A>(), self.len()) };
+        all.fill(A::ZERO);
+    }
+
+    fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// The indexes of a number, given as row and column of a request's answer.
+    pub fn index_of(&self, rows: &Rows, row: usize, column: usize) -> Vec<usize> {
+        let mut index: Vec<usize> = match rows.indexes {
+            Some((indexes, arity)) => (indexes[row * arity..(row + 1) * arity].iter())
+                .map(|&i| i as usize)
+                .collect(),
+            None => vec![rows.places.map_or(row, |places| places[row])],
+        };
+        if self.shape.len() > index.len() {
+            index.push(column);
+        }
+        index
+    }
+}
+
+fn copy<A: Real, B: Real>(from: &[A], to: &mut [B]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = B::from_f64(from.to_f64());
+    }
+}

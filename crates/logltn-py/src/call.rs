@@ -1,0 +1,524 @@
+//! One evaluation: values from Python's arrays into the requests, and gradients back.
+
+use std::collections::HashMap;
+
+use logltn::theory::{ArgumentSort, PredicateId, SortId, TableId};
+use logltn::vector::Real;
+use logltn::{
+    ArgumentShape, Code, ColumnData, Diagnostic, Diagnostics, Engine, Evaluation, OutputKind,
+    Parameters, Request,
+};
+
+use crate::array::{Rows, View};
+
+/// What a call is about, apart from values.
+#[derive(Default)]
+pub struct Setting {
+    /// Of batched tables, the rows to look at; all of them if nothing is said.
+    pub batch: Vec<(TableId, Vec<u32>)>,
+    pub sizes: Vec<(SortId, usize)>,
+    pub rows: Vec<(TableId, Vec<ColumnData>)>,
+    /// Whether there is something that comes with each call.
+    pub streams: bool,
+}
+
+/// Which numbers an array has.
+#[derive(Clone, Copy)]
+pub enum Target {
+    /// One for each tuple of individuals.
+    Grid(PredicateId),
+    /// One for each row that a predicate is asked about.
+    AtRows(PredicateId),
+    /// One for each row of a request.
+    Request(usize),
+}
+
+pub struct Value {
+    pub target: Target,
+    pub values: View,
+    pub gradient: Option<View>,
+}
+
+/// Which gradient is wanted, if any.
+pub enum Gradient {
+    None,
+    OfLoss,
+    /// Of something with these derivatives by the axioms.
+    Of(Vec<f64>),
+}
+
+/// An engine, and where the numbers of its requests come from.
+pub struct State<T: Real> {
+    engine: Engine<T>,
+    layout: Layout,
+    /// What the numbers of each predicate mean.
+    kinds: Vec<OutputKind>,
+    /// What tables are restricted to.
+    batch: Vec<(TableId, Vec<u32>)>,
+}
+
+/// Where the rows of requests stand in arrays.
+#[derive(Default)]
+struct Layout {
+    /// By predicate.
+    predicates: Vec<Asked>,
+    /// By request: the row in a dense array, none if they are the same.
+    places: Vec<Option<Vec<usize>>>,
+}
+
+#[derive(Default)]
+struct Asked {
+    requests: Vec<usize>,
+    /// The shape of an array with a number for each tuple, if there can be one.
+    shape: Option<Vec<usize>>,
+    /// How many different rows all requests have together.
+    rows: usize,
+    /// By request, where its rows are among all of them; none if there is only one.
+    among: Option<Vec<Vec<usize>>>,
+}
+
+/// Truths a little beyond their range are rounding, and are taken as the end of it.
+const ROUNDING: f64 = 1e-6;
+
+impl<T: Real> State<T> {
+    pub fn new(engine: Engine<T>) -> State<T> {
+        let predicates = 0..engine.plan().data().theory().predicates.len() as u32;
+        let kind = |p| engine.plan().output(PredicateId(p)).kind;
+        let mut state = State {
+            kinds: predicates.map(kind).collect(),
+            engine,
+            layout: Layout::default(),
+            batch: Vec::new(),
+        };
+        state.lay_out();
+        state
+    }
+
+    pub fn engine(&self) -> &Engine<T> {
+        &self.engine
+    }
+
+    /// Takes over batches, and what comes with the call.
+    pub fn set(&mut self, setting: Setting) -> Result<(), Diagnostics> {
+        let mut changed = false;
+        if setting.streams {
+            // Until it is done, nothing is known about the requests.
+            self.batch.clear();
+            let done = self.engine.stream(&setting.sizes, setting.rows);
+            changed = true;
+            if done.is_err() {
+                self.lay_out();
+                return done;
+            }
+        }
+        if setting.batch != self.batch {
+            let data = self.engine.plan().data();
+            // Tables of which nothing is said now, but was before, have all their rows again.
+            let mut batches = setting.batch.clone();
+            for (table, _) in &self.batch {
+                if !batches.iter().any(|(t, _)| t == table) {
+                    let rows = data.table(*table).map_or(0, |t| t.rows);
+                    batches.push((*table, (0..rows as u32).collect()));
+                }
+            }
+            self.batch.clear();
+            let all = batches.iter().map(|(table, rows)| (*table, &rows[..]));
+            let done = self.engine.set_batches(all);
+            changed = true;
+            match done {
+                Ok(()) => self.batch = setting.batch,
+                Err(errors) => {
+                    // Some may have been restricted: all of them are to be set again.
+                    self.batch = batches;
+                    self.lay_out();
+                    return Err(errors);
+                }
+            }
+        }
+        if changed {
+            self.lay_out();
+        }
+        Ok(())
+    }
+
+    fn lay_out(&mut self) {
+        let plan = self.engine.plan();
+        let (theory, requests) = (plan.data().theory(), self.engine.requests());
+        let mut predicates: Vec<Asked> = (theory.predicates.iter())
+            .map(|p| Asked {
+                shape: shape(plan.data(), &p.arguments),
+                ..Asked::default()
+            })
+            .collect();
+        let mut places = Vec::with_capacity(requests.len());
+        for (i, request) in requests.iter().enumerate() {
+            let asked = &mut predicates[request.predicate.index()];
+            if request.rows() > 0 {
+                asked.requests.push(i);
+            }
+            places.push(
+                asked
+                    .shape
+                    .as_deref()
+                    .and_then(|s| dense_places(request, s)),
+            );
+        }
+        for asked in &mut predicates {
+            asked.count(requests);
+        }
+        self.layout = Layout { predicates, places };
+    }
+
+    /// The rows that a predicate is asked about.
+    pub fn rows(&self, predicate: PredicateId) -> Result<(Vec<u32>, usize), Diagnostics> {
+        let asked = &self.layout.predicates[predicate.index()];
+        let requests = self.engine.requests();
+        let own = asked.requests.iter().map(|&r| &requests[r]);
+        if own.clone().any(applies) {
+            return Err(self.applied(predicate));
+        }
+        let Some(first) = own.clone().next() else {
+            let plan = self.engine.plan();
+            let arguments = plan.data().theory()[predicate].arguments.len();
+            let per_class = usize::from(plan.output(predicate).per_class);
+            return Ok((Vec::new(), arguments.saturating_sub(per_class)));
+        };
+        let mut rows = vec![0; asked.rows * first.arity];
+        for (at, request) in own.enumerate() {
+            for row in 0..request.rows() {
+                let among = asked.among.as_ref().map_or(row, |a| a[at][row]);
+                rows[among * first.arity..(among + 1) * first.arity]
+                    .copy_from_slice(request.row(row));
+            }
+        }
+        Ok((rows, first.arity))
+    }
+
+    fn applied(&self, predicate: PredicateId) -> Diagnostics {
+        let name = &self.engine.plan().data().theory()[predicate].name;
+        let message = format!(
+            "predicate `{name}` is asked about values of functions, of which there is no list"
+        );
+        Diagnostic::error(Code::CannotPredict, message)
+            .help("let the knowledge base run the networks: `logltn.torch.KnowledgeBase(…, predicates=…, functions=…)`")
+            .into()
+    }
+
+    /// Evaluates, and writes gradients into the arrays that were given for them.
+    pub fn evaluate(
+        &mut self,
+        parameters: &Parameters,
+        values: &[Value],
+        gradient: &Gradient,
+    ) -> Result<Evaluation, Diagnostics> {
+        self.check(values)?;
+        for value in values {
+            self.gather(value)?;
+        }
+        let evaluation = match gradient {
+            Gradient::None => self.engine.evaluate(parameters)?,
+            Gradient::OfLoss => self.engine.evaluate_with_gradients(parameters)?,
+            Gradient::Of(by_axiom) => {
+                (self.engine).evaluate_with_derivatives(parameters, by_axiom)?
+            }
+        };
+        let evaluation = evaluation.clone();
+        for value in values {
+            let Some(to) = &value.gradient else { continue };
+            let own = self.layout.requests(&value.target);
+            for (at, &request) in own.iter().enumerate() {
+                let of = &self.engine.requests()[request];
+                let rows = self.layout.rows(value.target, at, request, of);
+                // SAFETY: the gradient has the shape of the values, whose places were checked; it is Python's own and new.
+                unsafe { to.scatter(&rows, self.engine.gradient(request), at == 0) };
+            }
+            if own.is_empty() {
+                // SAFETY: likewise.
+                unsafe { to.zero() };
+            }
+        }
+        Ok(evaluation)
+    }
+
+    /// Whether the values are there and have the right shape.
+    fn check(&self, values: &[Value]) -> Result<(), Diagnostics> {
+        let plan = self.engine.plan();
+        let theory = plan.data().theory();
+        let requests = self.engine.requests();
+        let mut found = Diagnostics::new();
+        let mut given = vec![false; theory.predicates.len()];
+        for value in values {
+            let (predicate, expected) = match value.target {
+                Target::Grid(predicate) => {
+                    let asked = &self.layout.predicates[predicate.index()];
+                    let own = asked.requests.iter().map(|&r| &requests[r]);
+                    if own.into_iter().any(applies) {
+                        found.extend(self.applied(predicate));
+                        continue;
+                    }
+                    let Some(shape) = &asked.shape else {
+                        let name = &theory[predicate].name;
+                        let message = format!(
+                            "predicate `{name}` takes numbers, so that there is no array of its values"
+                        );
+                        let help = format!("give `logltn.AtRows(…)` on `kb.rows(\"{name}\")`");
+                        found.push(Diagnostic::error(Code::VectorArgument, message).help(help));
+                        continue;
+                    };
+                    (predicate, shape.clone())
+                }
+                Target::AtRows(predicate) => {
+                    let asked = &self.layout.predicates[predicate.index()];
+                    if (asked.requests.iter()).any(|&r| applies(&requests[r])) {
+                        found.extend(self.applied(predicate));
+                        continue;
+                    }
+                    let mut shape = vec![asked.rows];
+                    if plan.output(predicate).per_class {
+                        let classes = asked.shape.as_ref().and_then(|s| s.last().copied());
+                        shape.push(classes.unwrap_or(0));
+                    }
+                    (predicate, shape)
+                }
+                Target::Request(request) => {
+                    let request = &requests[request];
+                    let mut shape = vec![request.rows()];
+                    if plan.output(request.predicate).per_class {
+                        shape.push(request.width);
+                    }
+                    (request.predicate, shape)
+                }
+            };
+            given[predicate.index()] = true;
+            if value.values.shape != expected {
+                found.push(self.wrong_shape(predicate, value, &expected));
+            }
+            let writable = |g: &View| g.writable && g.shape == expected;
+            if !value.gradient.as_ref().is_none_or(writable) && !found.has_errors() {
+                let message = "the array for a gradient does not fit";
+                found.push(Diagnostic::error(Code::Internal, message));
+            }
+        }
+        for (i, predicate) in theory.predicates.iter().enumerate() {
+            if !given[i] && !self.layout.predicates[i].requests.is_empty() {
+                let message = format!("predicate `{}` has no values", predicate.name);
+                let shape = self.layout.predicates[i].shape.as_deref();
+                let help = shape.map(|s| format!("give an array of shape {}", tuple(s)));
+                found.push(
+                    Diagnostic::error(Code::NotGrounded, message)
+                        .at(&theory.source, predicate.span, "")
+                        .maybe_help(help),
+                );
+            }
+        }
+        match found.has_errors() {
+            true => Err(found),
+            false => Ok(()),
+        }
+    }
+
+    fn wrong_shape(&self, predicate: PredicateId, value: &Value, expected: &[usize]) -> Diagnostic {
+        let plan = self.engine.plan();
+        let theory = plan.data().theory();
+        let declared = &theory[predicate];
+        let per_class = plan.output(predicate).per_class;
+        let why = match value.target {
+            Target::Grid(_) => {
+                let last = declared.arguments.len().saturating_sub(1);
+                let axes = declared.arguments.iter().zip(expected).enumerate();
+                let axes = axes.map(|(i, (sort, size))| {
+                    let classes = if per_class && i == last {
+                        ", the classes"
+                    } else {
+                        ""
+                    };
+                    format!("{size} of `{}`{classes}", theory.argument_sort_name(sort))
+                });
+                match declared.arguments.len() {
+                    0 => "a proposition is one number".to_string(),
+                    _ => format!(
+                        "an axis for each argument: {}",
+                        axes.collect::<Vec<_>>().join(" × ")
+                    ),
+                }
+            }
+            _ if per_class => {
+                "a row for each row that it is asked about, with a number for each class".into()
+            }
+            _ => "a number for each row that it is asked about".to_string(),
+        };
+        let message = format!(
+            "the values of predicate `{}` have shape {}, but must have {}: {why}",
+            declared.name,
+            tuple(&value.values.shape),
+            tuple(expected),
+        );
+        Diagnostic::error(Code::WrongShape, message).at(&theory.source, declared.span, "")
+    }
+
+    /// Copies the numbers that are asked for, and looks whether they can be what they are said to be.
+    fn gather(&mut self, value: &Value) -> Result<(), Diagnostics> {
+        for (at, &request) in self.layout.requests(&value.target).iter().enumerate() {
+            let (of, numbers) = self.engine.request_and_numbers(request);
+            let rows = self.layout.rows(value.target, at, request, of);
+            // SAFETY: the shape was checked, and rows are within it.
+            unsafe { value.values.gather(&rows, numbers) };
+            let predicate = of.predicate;
+            let width = rows.width;
+            let kind = self.kinds[predicate.index()];
+            let wrong = wrong_number(kind, numbers);
+            let wrong = wrong.map(|at| {
+                let index = value.values.index_of(&rows, at / width, at % width);
+                (index, numbers[at].to_f64())
+            });
+            if let Some((index, number)) = wrong {
+                let name = &self.engine.plan().data().theory()[predicate].name;
+                return Err(wrong_value(name, kind, &index, number).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn wrong_value(name: &str, kind: OutputKind, index: &[usize], number: f64) -> Diagnostic {
+    let place = match index {
+        [] => String::new(),
+        index => format!(" at [{}]", join(index)),
+    };
+    let message = format!("predicate `{name}`: the value{place} is {number}");
+    if !number.is_finite() {
+        return Diagnostic::error(Code::NotFinite, message);
+    }
+    let help = match kind {
+        OutputKind::Truth => {
+            "a truth is between 0 and 1; the output of logits is \"sigmoid\" or \"softmax\""
+        }
+        _ => "the log of a truth is at most 0",
+    };
+    Diagnostic::error(Code::ValueOutOfRange, message).help(help)
+}
+
+impl Layout {
+    /// The requests that an array has the numbers of.
+    fn requests<'a>(&'a self, target: &'a Target) -> &'a [usize] {
+        match target {
+            Target::Grid(p) | Target::AtRows(p) => &self.predicates[p.index()].requests,
+            Target::Request(request) => std::slice::from_ref(request),
+        }
+    }
+
+    /// Where the rows of one of them stand in the array.
+    fn rows<'a>(&'a self, target: Target, at: usize, request: usize, of: &'a Request) -> Rows<'a> {
+        let among = |p: PredicateId| self.predicates[p.index()].among.as_ref();
+        let (places, indexes) = match target {
+            Target::Grid(_) => {
+                let indexes = Some((of.individuals(), of.arity));
+                (self.places[request].as_deref(), indexes)
+            }
+            Target::AtRows(p) => (among(p).map(|among| &among[at][..]), None),
+            Target::Request(_) => (None, None),
+        };
+        Rows {
+            places,
+            indexes,
+            width: of.width,
+        }
+    }
+}
+
+impl Asked {
+    /// Finds the different rows of all requests.
+    fn count(&mut self, requests: &[Request]) {
+        match &self.requests[..] {
+            [] => self.rows = 0,
+            [only] => self.rows = requests[*only].rows(),
+            several => {
+                let mut known: HashMap<&[u32], usize> = HashMap::new();
+                let mut among = Vec::with_capacity(several.len());
+                for &request in several {
+                    let request = &requests[request];
+                    let rows = (0..request.rows()).map(|row| {
+                        let next = known.len();
+                        *known.entry(request.row(row)).or_insert(next)
+                    });
+                    among.push(rows.collect());
+                }
+                self.rows = known.len();
+                self.among = Some(among);
+            }
+        }
+    }
+}
+
+fn applies(request: &Request) -> bool {
+    let applied = |s: &ArgumentShape| matches!(s, ArgumentShape::Apply(..));
+    request.shape.iter().any(applied)
+}
+
+/// The shape of an array with a number for each tuple of arguments.
+fn shape(data: &logltn::Data, arguments: &[ArgumentSort]) -> Option<Vec<usize>> {
+    let axes = arguments.iter().map(|sort| match sort {
+        ArgumentSort::Sort(sort) => Some(data.extent(*sort)),
+        ArgumentSort::Vector(_) => None,
+    });
+    axes.collect()
+}
+
+/// Where a request's rows are in a dense array; none if they are just its rows.
+fn dense_places(request: &Request, shape: &[usize]) -> Option<Vec<usize>> {
+    if applies(request) || shape.len() < request.arity {
+        return None;
+    }
+    let axes = &shape[..request.arity];
+    let place = |row: usize| {
+        let indexes = request.row(row).iter().zip(axes);
+        indexes.fold(0, |place, (&i, &size)| place * size + i as usize)
+    };
+    let rows = request.rows();
+    // As many rows as there are, in their order.
+    let all = axes.iter().product::<usize>() == rows && (0..rows).all(|row| place(row) == row);
+    (!all).then(|| (0..rows).map(place).collect())
+}
+
+/// The first number that cannot be what it is said to be. Rounding is forgiven.
+fn wrong_number<T: Real>(kind: OutputKind, numbers: &mut [T]) -> Option<usize> {
+    // The sum of finite numbers may overflow, but that of a NaN or an infinity is never finite.
+    if !T::kernels().sum(numbers).is_finite()
+        && let Some(at) = numbers.iter().position(|x| !x.is_finite())
+    {
+        return Some(at);
+    }
+    let (low, high) = match kind {
+        OutputKind::Softmax | OutputKind::Sigmoid => return None,
+        OutputKind::Truth => (T::ZERO, T::ONE),
+        OutputKind::LogTruth => (T::MIN_VALUE, T::ZERO),
+    };
+    let slack = T::from_f64(ROUNDING);
+    for (at, x) in numbers.iter_mut().enumerate() {
+        if *x < low {
+            if low - *x > slack {
+                return Some(at);
+            }
+            *x = low;
+        } else if *x > high {
+            if *x - high > slack {
+                return Some(at);
+            }
+            *x = high;
+        }
+    }
+    None
+}
+
+fn join(numbers: &[usize]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    numbers.join(", ")
+}
+
+/// As Python writes it.
+fn tuple(shape: &[usize]) -> String {
+    match shape {
+        [one] => format!("({one},)"),
+        _ => format!("({})", join(shape)),
+    }
+}

@@ -1,0 +1,518 @@
+//! What Python gives, as data of a theory.
+
+use std::collections::BTreeMap;
+
+use logltn::theory::{ColumnSort, SortKind, TableId};
+use logltn::{
+    Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, Labels, Number, Output,
+    Semantics, Theory, did_you_mean,
+};
+use logltn_learn::{AxiomSettings, Points, Schedule, parse_distance, percentile};
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+
+/// Who the individuals of a sort are.
+#[derive(FromPyObject)]
+pub enum Sort {
+    /// So many.
+    Size(usize),
+    /// With names.
+    Labels(Vec<String>),
+    /// With features, of which there are as many rows: one after the other, and how many numbers each has.
+    Features(PyBuffer<f64>, usize),
+}
+
+/// A column of a table.
+#[derive(FromPyObject)]
+pub enum Column {
+    Int(PyBuffer<i64>),
+    Real(PyBuffer<f64>),
+    Names(Vec<String>),
+}
+
+/// The value of a param.
+#[derive(FromPyObject)]
+pub enum Param {
+    Int(i64),
+    Real(f64),
+    Percentile(f64, String),
+}
+
+/// Which individual a constant is, if it is no vector of its own.
+#[derive(FromPyObject)]
+pub enum Constant {
+    Index(i64),
+    Name(String),
+}
+
+/// All that there is to know before the first call.
+#[derive(FromPyObject)]
+pub struct Given {
+    #[pyo3(item)]
+    pub sorts: Vec<(String, Sort)>,
+    #[pyo3(item)]
+    pub tables: Vec<(String, Vec<Column>)>,
+    #[pyo3(item)]
+    pub params: Vec<(String, Param)>,
+    #[pyo3(item)]
+    pub constants: Vec<(String, Option<Constant>)>,
+    #[pyo3(item)]
+    pub outputs: Vec<(String, String)>,
+    #[pyo3(item)]
+    pub semantics: (String, Vec<(String, String)>, Option<f64>),
+    #[pyo3(item)]
+    pub weights: Vec<(String, f64)>,
+    #[pyo3(item)]
+    pub parameters: Vec<(String, Vec<(String, f64)>)>,
+    #[pyo3(item)]
+    pub batched: Vec<String>,
+    #[pyo3(item)]
+    pub streamed: Vec<String>,
+}
+
+fn wrong(found: &mut Diagnostics, code: Code, message: String) {
+    found.push(Diagnostic::error(code, message));
+}
+
+fn no_such<'n>(
+    found: &mut Diagnostics,
+    (code, kind): (Code, &str),
+    name: &str,
+    known: impl IntoIterator<Item = &'n str>,
+) {
+    let error = Diagnostic::error(code, format!("the theory has no {kind} `{name}`"));
+    found.push(error.maybe_help(did_you_mean(name, known)));
+}
+
+fn check(found: &mut Diagnostics, set: Result<(), Diagnostics>) {
+    if let Err(errors) = set {
+        found.extend(errors);
+    }
+}
+
+fn numbers<T: pyo3::buffer::Element>(py: Python<'_>, buffer: &PyBuffer<T>) -> PyResult<Vec<T>> {
+    buffer.to_vec(py)
+}
+
+impl Given {
+    /// The labels that are needed to read the theory.
+    pub fn labels(&self) -> Labels {
+        let mut labels = Labels::new();
+        for (name, sort) in &self.sorts {
+            if let Sort::Labels(names) = sort {
+                labels.insert(name, names.clone());
+            }
+        }
+        labels
+    }
+
+    /// The data of the theory, which was read with these labels.
+    pub fn data(
+        &self,
+        py: Python<'_>,
+        pool: &rayon::ThreadPool,
+        theory: &Theory,
+        found: &mut Diagnostics,
+    ) -> PyResult<Data> {
+        let mut data = Data::new(theory);
+        self.set_sorts(py, theory, &mut data, found)?;
+        self.set_params(py, pool, &mut data, found)?;
+        for (name, constant) in &self.constants {
+            set_constant(name, constant.as_ref(), theory, &mut data, found);
+        }
+        for (name, columns) in &self.tables {
+            let Some(id) = theory.table(name) else {
+                let known = theory.tables.iter().map(|t| t.name.as_str());
+                no_such(found, (Code::UnknownTable, "table"), name, known);
+                continue;
+            };
+            if self.streamed.contains(name) {
+                let what = format!("table `{name}` is given, but is said to come with each call");
+                wrong(found, Code::ConflictingKeys, what);
+                continue;
+            }
+            if let Some(columns) = read_columns(py, theory, id, columns, found)? {
+                check(found, data.set_rows(name, columns));
+            }
+        }
+        for name in &self.streamed {
+            match theory.table(name) {
+                Some(_) => check(found, data.set_streamed(name)),
+                None => {
+                    let known = theory.tables.iter().map(|t| t.name.as_str());
+                    no_such(found, (Code::UnknownTable, "table"), name, known);
+                }
+            }
+        }
+        for name in &self.batched {
+            let known = theory.table(name);
+            if known.is_none() {
+                let names = theory.tables.iter().map(|t| t.name.as_str());
+                no_such(found, (Code::UnknownTable, "table"), name, names);
+            } else if self.streamed.contains(name) {
+                let what = format!(
+                    "table `{name}` cannot both come with each call (`streamed`) and have some of its rows chosen (`batched`)"
+                );
+                wrong(found, Code::ConflictingKeys, what);
+            } else if known.is_some_and(|id| data.table(id).is_some()) {
+                check(found, data.set_batched(name));
+            }
+        }
+        Ok(data)
+    }
+
+    fn set_sorts(
+        &self,
+        py: Python<'_>,
+        theory: &Theory,
+        data: &mut Data,
+        found: &mut Diagnostics,
+    ) -> PyResult<()> {
+        let measured: Vec<_> = (logltn_learn::distances(theory).iter())
+            .flat_map(|d| d.sorts)
+            .collect();
+        for (name, sort) in &self.sorts {
+            let set = match sort {
+                Sort::Size(size) => data.set_size(name, *size),
+                Sort::Labels(names) => data.set_size(name, names.len()),
+                Sort::Features(values, width) => match theory.sort(name) {
+                    // Guards read them; a percentile may be all that they are for.
+                    Some(id) if measured.contains(&id) => {
+                        data.set_features(name, *width, numbers(py, values)?)
+                    }
+                    _ => data.set_size(name, values.item_count() / (*width).max(1)),
+                },
+            };
+            check(found, set);
+        }
+        // What is not given comes with each call.
+        for sort in theory.sorts.iter().filter(|s| s.kind == SortKind::Data) {
+            if !self.sorts.iter().any(|(name, _)| *name == sort.name) {
+                check(found, data.set_streamed_size(&sort.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn set_params(
+        &self,
+        py: Python<'_>,
+        pool: &rayon::ThreadPool,
+        data: &mut Data,
+        found: &mut Diagnostics,
+    ) -> PyResult<()> {
+        for (name, param) in &self.params {
+            let value = match param {
+                Param::Int(value) => Number::from(*value),
+                Param::Real(value) => Number::from(*value),
+                Param::Percentile(percent, of) => match self.percentile(py, pool, *percent, of)? {
+                    Ok(value) => Number::from(value),
+                    Err((code, what)) => {
+                        wrong(found, code, format!("param `{name}`: {what}"));
+                        continue;
+                    }
+                },
+            };
+            check(found, data.set_param(name, value));
+        }
+        Ok(())
+    }
+
+    fn percentile(
+        &self,
+        py: Python<'_>,
+        pool: &rayon::ThreadPool,
+        percent: f64,
+        of: &str,
+    ) -> PyResult<Result<f64, (Code, String)>> {
+        if !(0.0..=100.0).contains(&percent) {
+            let what = format!("a percentile is between 0 and 100, not {percent}");
+            return Ok(Err((Code::ValueOutOfRange, what)));
+        }
+        let sorts = match parse_distance(of) {
+            Ok(sorts) => sorts,
+            Err(unexpected) => return Ok(Err((Code::MalformedExpression, unexpected.message))),
+        };
+        let mut points = Vec::new();
+        for sort in &sorts {
+            let given = self.sorts.iter().find(|(name, _)| *name == sort.value);
+            match given.map(|(_, given)| given) {
+                Some(Sort::Features(values, width)) => {
+                    points.push((*width, numbers(py, values)?));
+                }
+                Some(_) => {
+                    let what = format!("sort `{}` has no features to measure in", sort.value);
+                    return Ok(Err((Code::NoFeatures, what)));
+                }
+                None => {
+                    let known = self.sorts.iter().map(|(name, _)| name.as_str());
+                    let help = did_you_mean(&sort.value, known).unwrap_or_default();
+                    let what = format!("nothing is given for a sort `{}` {help}", sort.value);
+                    return Ok(Err((Code::UnknownSort, what.trim_end().to_string())));
+                }
+            }
+        }
+        let [a, b] = &points[..] else {
+            return Ok(Err((Code::Internal, "two sorts".into())));
+        };
+        if a.0 != b.0 {
+            let what = format!(
+                "features of {} and of {} numbers have no distance",
+                a.0, b.0
+            );
+            return Ok(Err((Code::SizesDisagree, what)));
+        }
+        let [a, b] = [a, b].map(|(width, values)| Points {
+            width: *width,
+            values,
+        });
+        let b = (sorts[0].value != sorts[1].value).then_some(b);
+        let found = py.detach(|| pool.install(|| percentile(a, b, percent)));
+        Ok(found.ok_or((
+            Code::NotEnoughData,
+            "there are no distances to measure".into(),
+        )))
+    }
+
+    /// What the numbers of each predicate mean, in the order of the theory.
+    pub fn outputs(&self, theory: &Theory, found: &mut Diagnostics) -> Vec<Output> {
+        let mut outputs = vec![Output::sigmoid(); theory.predicates.len()];
+        for (name, output) in &self.outputs {
+            let Some(id) = theory.predicate(name) else {
+                let known = theory.predicates.iter().map(|p| p.name.as_str());
+                no_such(found, (Code::UnknownPredicate, "predicate"), name, known);
+                continue;
+            };
+            outputs[id.index()] = match output.as_str() {
+                "softmax" => Output::softmax(),
+                "sigmoid" => Output::sigmoid(),
+                "truth" => Output::truth(),
+                "log_truth" => Output::log_truth(),
+                other => {
+                    let kinds = ["softmax", "sigmoid", "truth", "log_truth"];
+                    let what = format!(
+                        "the output of predicate `{name}` is one of softmax, sigmoid, truth and log_truth, not `{other}`"
+                    );
+                    let error = Diagnostic::error(Code::UnknownChoice, what);
+                    found.push(error.maybe_help(did_you_mean(other, kinds)));
+                    continue;
+                }
+            };
+        }
+        outputs
+    }
+
+    pub fn semantics(&self, found: &mut Diagnostics) -> Semantics {
+        let (base, operators, eps) = &self.semantics;
+        let Some(mut semantics) = Semantics::named(base) else {
+            let error = Diagnostic::error(
+                Code::UnknownSemantics,
+                format!("there is no semantics `{base}`"),
+            );
+            let known = format!("one of: {}", Semantics::NAMES.join(", "));
+            let help = did_you_mean(base, Semantics::NAMES).unwrap_or(known);
+            found.push(error.help(help));
+            return Semantics::default();
+        };
+        for (key, operator) in operators {
+            match semantics.with(key, operator) {
+                Ok(changed) => semantics = changed,
+                Err(error) => found.push(
+                    Diagnostic::error(error.code(), error.to_string()).maybe_help(error.help()),
+                ),
+            }
+        }
+        if let Some(eps) = eps {
+            match semantics.with_stable_eps(*eps) {
+                Ok(changed) => semantics = changed,
+                Err(error) => found.push(
+                    Diagnostic::error(error.code(), error.to_string()).maybe_help(error.help()),
+                ),
+            }
+        }
+        semantics
+    }
+
+    /// What single axioms have of their own.
+    pub fn axioms(&self, found: &mut Diagnostics) -> BTreeMap<String, AxiomSettings> {
+        let mut settings: BTreeMap<String, AxiomSettings> = BTreeMap::new();
+        for (name, weight) in &self.weights {
+            settings.entry(name.clone()).or_default().weight = Some(*weight);
+        }
+        for (name, parameters) in &self.parameters {
+            let own = settings.entry(name.clone()).or_default();
+            for (parameter, value) in parameters {
+                let slot = match parameter.as_str() {
+                    "alpha" => &mut own.alpha,
+                    "p" => &mut own.p,
+                    "p_forall" => &mut own.p_forall,
+                    other => {
+                        let what = format!(
+                            "axiom `{name}` has no parameter `{other}`: there are alpha, p and p_forall"
+                        );
+                        wrong(found, Code::UnknownKey, what);
+                        continue;
+                    }
+                };
+                *slot = Some(Schedule::constant(*value));
+            }
+        }
+        settings
+    }
+}
+
+fn set_constant(
+    name: &str,
+    constant: Option<&Constant>,
+    theory: &Theory,
+    data: &mut Data,
+    found: &mut Diagnostics,
+) {
+    let Some(at) = theory.constants.iter().find(|c| c.name == name) else {
+        let known = theory.constants.iter().map(|c| c.name.as_str());
+        return no_such(found, (Code::UnknownConstant, "constant"), name, known);
+    };
+    let sort = &theory[at.sort];
+    let is = match constant {
+        None => ConstantData::Learnable,
+        Some(Constant::Index(index)) => match place(sort, *index) {
+            Some(row) => ConstantData::Row(row),
+            None => {
+                let what = format!("constant `{name}`: {}", not_in(sort, &index.to_string()));
+                return wrong(found, Code::UnknownIndividual, what);
+            }
+        },
+        Some(Constant::Name(label)) => match sort.labels.iter().position(|l| l == label) {
+            Some(row) => ConstantData::Row(row as u32),
+            None => {
+                let known = sort.labels.iter().map(String::as_str);
+                let what = format!("constant `{name}`: {}", not_in(sort, &format!("`{label}`")));
+                let error = Diagnostic::error(Code::UnknownIndividual, what);
+                return found.push(error.maybe_help(did_you_mean(label, known)));
+            }
+        },
+    };
+    check(found, data.set_constant(name, is));
+}
+
+fn not_in(sort: &logltn::theory::Sort, what: &str) -> String {
+    let help = match sort.kind {
+        SortKind::Range(low, high) => format!(", which is {low}..{high}"),
+        _ => String::new(),
+    };
+    format!("{what} is not an individual of sort `{}`{help}", sort.name)
+}
+
+/// The place of an individual that is written as a number: an integer of an integer sort is itself, others count from 0.
+fn place(sort: &logltn::theory::Sort, number: i64) -> Option<u32> {
+    let index = match sort.kind {
+        SortKind::Range(low, high) if (low..=high).contains(&number) => number - low,
+        SortKind::Range(..) => return None,
+        _ => number,
+    };
+    let index = u32::try_from(index).ok()?;
+    let named = !sort.labels.is_empty();
+    (!named || (index as usize) < sort.labels.len()).then_some(index)
+}
+
+/// The columns of a table in the theory's terms; none if something is wrong.
+pub fn read_columns(
+    py: Python<'_>,
+    theory: &Theory,
+    id: TableId,
+    columns: &[Column],
+    found: &mut Diagnostics,
+) -> PyResult<Option<Vec<ColumnData>>> {
+    let table = &theory[id];
+    let before = found.error_count();
+    let mut read = Vec::with_capacity(columns.len());
+    for (given, column) in columns.iter().zip(&table.columns) {
+        let what = || format!("table `{}`, column `{}`", table.name, column.name);
+        let data = match (given, column.sort) {
+            (Column::Int(cells), ColumnSort::Int) => ColumnData::Int(numbers(py, cells)?),
+            (Column::Real(cells), ColumnSort::Real) => {
+                let cells = numbers(py, cells)?;
+                if let Some(row) = cells.iter().position(|x| !x.is_finite()) {
+                    let what = format!("{}: row {row} is {}", what(), cells[row]);
+                    wrong(found, Code::NotFinite, what);
+                }
+                ColumnData::Real(cells)
+            }
+            (Column::Int(cells), ColumnSort::Real) => {
+                let cells = numbers(py, cells)?.into_iter();
+                ColumnData::Real(cells.map(|n| n as f64).collect())
+            }
+            (Column::Int(cells), ColumnSort::Sort(sort)) => {
+                let sort = &theory[sort];
+                let cells = numbers(py, cells)?;
+                if sort.labels.iter().any(|l| l.parse::<i64>().is_ok()) {
+                    let what = format!(
+                        "{}: the labels of sort `{}` look like numbers, so that it is not clear which individual a number is",
+                        what(),
+                        sort.name
+                    );
+                    let help = "write the individuals by name, as strings";
+                    found.push(Diagnostic::error(Code::WrongSort, what).help(help));
+                    continue;
+                }
+                let mut places = Vec::with_capacity(cells.len());
+                for (row, &cell) in cells.iter().enumerate() {
+                    let Some(place) = place(sort, cell) else {
+                        let why = not_in(sort, &cell.to_string());
+                        let what = format!("{}: row {row}: {why}", what());
+                        wrong(found, Code::UnknownIndividual, what);
+                        break;
+                    };
+                    places.push(place);
+                }
+                ColumnData::Individuals(places)
+            }
+            (Column::Names(cells), ColumnSort::Sort(sort)) if !theory[sort].labels.is_empty() => {
+                let sort = &theory[sort];
+                let by_name: std::collections::HashMap<&str, u32> =
+                    (sort.labels.iter().map(String::as_str)).zip(0..).collect();
+                let mut places = Vec::with_capacity(cells.len());
+                for (row, cell) in cells.iter().enumerate() {
+                    let Some(&place) = by_name.get(cell.as_str()) else {
+                        let why = not_in(sort, &format!("`{cell}`"));
+                        let error = Diagnostic::error(
+                            Code::UnknownIndividual,
+                            format!("{}: row {row}: {why}", what()),
+                        );
+                        let labels = sort.labels.iter().map(String::as_str);
+                        found.push(error.maybe_help(did_you_mean(cell, labels)));
+                        break;
+                    };
+                    places.push(place);
+                }
+                ColumnData::Individuals(places)
+            }
+            (given, sort) => {
+                let holds = match given {
+                    Column::Names(_) => "strings",
+                    Column::Int(_) => "integers",
+                    Column::Real(_) => "numbers with fractions",
+                };
+                let what = format!(
+                    "{}: it holds `{}`, but {holds} are given",
+                    what(),
+                    theory.column_sort_name(sort)
+                );
+                let help = match (given, sort) {
+                    (Column::Names(_), ColumnSort::Sort(sort)) => Some(format!(
+                        "the individuals of sort `{}` have no names: number them from 0",
+                        theory[sort].name
+                    )),
+                    (Column::Real(_), _) => {
+                        Some("give integers, such as `column.astype(int)`".into())
+                    }
+                    _ => None,
+                };
+                found.push(Diagnostic::error(Code::WrongSort, what).maybe_help(help));
+                continue;
+            }
+        };
+        read.push(data);
+    }
+    Ok((found.error_count() == before).then_some(read))
+}

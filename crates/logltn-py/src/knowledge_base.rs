@@ -1,0 +1,527 @@
+//! A knowledge base, as Python sees it: one call at a time, without the interpreter's lock, and in a child process too.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use logltn::theory::{SortId, SortKind, TableId};
+use logltn::vector::Real;
+use logltn::{
+    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Evaluation, Parameters, Plan,
+    PlanOptions, did_you_mean,
+};
+use logltn_learn::{AxiomSettings, set_axioms};
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use rayon::ThreadPool;
+
+use crate::array::Array;
+use crate::call::{Gradient, Setting, State, Target, Value};
+use crate::check;
+use crate::error::{Failure, Problem, guarded, panicked, take_problems, warn};
+use crate::given::{Column, Given, read_columns};
+use crate::pool::pool;
+use crate::theory::Theory;
+
+/// A plan and the engine that runs it.
+#[pyclass(frozen, module = "logltn._native")]
+pub struct KnowledgeBase {
+    plan: Arc<Plan>,
+    axioms: BTreeMap<String, AxiomSettings>,
+    names: Arc<[String]>,
+    double: bool,
+    threads: Option<usize>,
+    /// Touched by whoever holds the interpreter's lock, which a fork waits for: it is whole in a child.
+    process: Mutex<Arc<Process>>,
+}
+
+/// What belongs to one process.
+struct Process {
+    id: u32,
+    pool: Arc<ThreadPool>,
+    /// Held while computing, without the interpreter's lock. In a child it may be held forever by a thread that is not
+    /// there, and what it guards be half done; so a child makes its own.
+    state: Mutex<Precision>,
+}
+
+impl Process {
+    fn new(
+        double: bool,
+        plan: &Arc<Plan>,
+        axioms: &BTreeMap<String, AxiomSettings>,
+        pool: Arc<ThreadPool>,
+    ) -> Result<Process, Diagnostics> {
+        let state = precision(double, plan, axioms, Arc::clone(&pool))?;
+        Ok(Process {
+            id: std::process::id(),
+            pool,
+            state: Mutex::new(state),
+        })
+    }
+}
+
+enum Precision {
+    Single(State<f32>),
+    Double(State<f64>),
+}
+
+/// What comes with a call.
+#[derive(FromPyObject)]
+pub struct Coming {
+    #[pyo3(item)]
+    batch: Vec<(String, PyBuffer<i64>)>,
+    #[pyo3(item)]
+    sorts: Vec<(String, usize)>,
+    #[pyo3(item)]
+    tables: Vec<(String, Vec<Column>)>,
+}
+
+/// Predicate (or request), kind of target, values, gradient. Buffers of one number without axes are not to be had, so these
+/// come with one axis, and 4 is added to the kind.
+type GivenValue = (usize, u8, Array, Option<Array>);
+
+/// How a predicate's arguments are made: nested lists, and the individuals of each row.
+type AskedFor<'py> = (usize, Bound<'py, PyList>, Bound<'py, PyBytes>, usize, usize);
+
+#[pymethods]
+impl KnowledgeBase {
+    #[new]
+    #[pyo3(signature = (theory, given, *, double, threads, memory, problems))]
+    fn new(
+        py: Python<'_>,
+        theory: &Theory,
+        given: Given,
+        double: bool,
+        threads: Option<usize>,
+        memory: Option<u64>,
+        problems: Vec<Problem>,
+    ) -> PyResult<KnowledgeBase> {
+        guarded(py, || {
+            let pool = pool(py, threads)?;
+            let mut found = Diagnostics::new();
+            let labels = given.labels();
+            let theory = logltn::Theory::parse_as_far_as_possible(
+                theory.source.clone(),
+                &labels,
+                &mut found,
+            );
+            // Without the theory, the rest would speak of symbols that are not there.
+            if found.has_errors() {
+                return Err(found.into());
+            }
+            take_problems(problems, &mut found);
+            let data = given.data(py, &pool, &theory, &mut found)?;
+            let outputs = given.outputs(&theory, &mut found);
+            let semantics = given.semantics(&mut found);
+            let axioms = given.axioms(&mut found);
+            found.extend(data.missing());
+            if found.has_errors() {
+                return Err(found.into());
+            }
+            let mut options = PlanOptions::default();
+            options.memory = memory.unwrap_or(options.memory);
+            let plan = py.detach(|| {
+                pool.install(|| Plan::new_with(&data, &outputs, &semantics, &options))
+            })?;
+            // The theory's own were said when it was read.
+            warn(py, plan.warnings())?;
+            let plan = Arc::new(plan);
+            let names = plan.axioms().iter().map(|a| a.name.clone()).collect();
+            let process = Process::new(double, &plan, &axioms, pool)?;
+            let process = Mutex::new(Arc::new(process));
+            Ok(KnowledgeBase {
+                plan,
+                axioms,
+                names,
+                double,
+                threads,
+                process,
+            })
+        })
+    }
+
+    /// The names of the axioms, families written out.
+    #[getter]
+    fn axiom_names(&self) -> Vec<String> {
+        self.names.to_vec()
+    }
+
+    /// The document of `logltn check --json`.
+    fn check(&self, py: Python<'_>) -> PyResult<String> {
+        guarded(py, || {
+            let weights = self.with(py, |state| {
+                Ok(match state {
+                    Precision::Single(state) => state.engine().weights().to_vec(),
+                    Precision::Double(state) => state.engine().weights().to_vec(),
+                })
+            })?;
+            Ok(check::document(&self.plan, &weights).to_string())
+        })
+    }
+
+    /// The plan for people.
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
+        guarded(py, || Ok(self.plan.to_string()))
+    }
+
+    /// The rows that a predicate is asked about, as `int32`, and how many numbers each has.
+    fn rows<'py>(
+        &self,
+        py: Python<'py>,
+        predicate: usize,
+        coming: Option<Coming>,
+    ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
+        guarded(py, || {
+            let setting = self.setting(py, coming)?;
+            let id = logltn::theory::PredicateId(predicate as u32);
+            let (rows, arity) = self.with(py, move |state| match state {
+                Precision::Single(state) => state.set(setting).and_then(|()| state.rows(id)),
+                Precision::Double(state) => state.set(setting).and_then(|()| state.rows(id)),
+            })?;
+            Ok((bytes(py, &rows), arity))
+        })
+    }
+
+    /// All requests: predicate, how its arguments are made, the individuals of its rows as `int32`, how many each row
+    /// has, and the number of rows.
+    fn requests<'py>(
+        &self,
+        py: Python<'py>,
+        coming: Option<Coming>,
+    ) -> PyResult<Vec<AskedFor<'py>>> {
+        guarded(py, || {
+            let setting = self.setting(py, coming)?;
+            let requests = self.with(py, move |state| match state {
+                Precision::Single(s) => s.set(setting).map(|()| s.engine().requests().to_vec()),
+                Precision::Double(s) => s.set(setting).map(|()| s.engine().requests().to_vec()),
+            })?;
+            let mut asked = Vec::with_capacity(requests.len());
+            for request in &requests {
+                let shape = self.shape(py, &request.shape)?;
+                let rows = bytes(py, request.individuals());
+                let predicate = request.predicate.index();
+                asked.push((predicate, shape, rows, request.arity, request.rows()));
+            }
+            Ok(asked)
+        })
+    }
+
+    /// The numbers that stand for themselves as arguments.
+    fn numbers(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
+        guarded(py, || {
+            self.with(py, |state| {
+                let plan = match state {
+                    Precision::Single(state) => state.engine().plan(),
+                    Precision::Double(state) => state.engine().plan(),
+                };
+                Ok(plan.data().numbers().to_vec())
+            })
+        })
+    }
+
+    /// Evaluates. `derivatives` are those by the axioms' truths, if not those of the loss are wanted.
+    #[pyo3(signature = (values, alpha, p, p_forall, coming=None, gradients=false, derivatives=None))]
+    #[allow(clippy::too_many_arguments)] // Python's, which are named
+    fn evaluate(
+        &self,
+        py: Python<'_>,
+        values: Vec<GivenValue>,
+        alpha: f64,
+        p: f64,
+        p_forall: f64,
+        coming: Option<Coming>,
+        gradients: bool,
+        derivatives: Option<Vec<f64>>,
+    ) -> PyResult<Evaluated> {
+        guarded(py, || {
+            let setting = self.setting(py, coming)?;
+            let parameters = Parameters { alpha, p, p_forall };
+            let given = values.iter().map(|(which, kind, values, gradient)| {
+                let predicate = logltn::theory::PredicateId(*which as u32);
+                let plain = kind & 4 == 0;
+                let view = |array: &Array| match plain {
+                    true => array.view(),
+                    false => array.view().without_axes(),
+                };
+                Value {
+                    target: match kind & 3 {
+                        0 => Target::Grid(predicate),
+                        1 => Target::AtRows(predicate),
+                        _ => Target::Request(*which),
+                    },
+                    values: view(values),
+                    gradient: gradient.as_ref().map(view),
+                }
+            });
+            let given: Vec<Value> = given.collect();
+            let gradient = match derivatives {
+                Some(by_axiom) => Gradient::Of(by_axiom),
+                None if gradients => Gradient::OfLoss,
+                None => Gradient::None,
+            };
+            let evaluation = self.with(py, move |state| match state {
+                Precision::Single(s) => {
+                    (s.set(setting)).and_then(|()| s.evaluate(&parameters, &given, &gradient))
+                }
+                Precision::Double(s) => {
+                    (s.set(setting)).and_then(|()| s.evaluate(&parameters, &given, &gradient))
+                }
+            })?;
+            Ok(Evaluated {
+                evaluation,
+                names: Arc::clone(&self.names),
+            })
+        })
+    }
+}
+
+impl Drop for KnowledgeBase {
+    fn drop(&mut self) {
+        let process = self
+            .process
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        if process.id != std::process::id() {
+            // The parent's: who knows in what state a thread left it that is not here.
+            std::mem::forget(Arc::clone(process));
+        }
+    }
+}
+
+fn bytes<'py>(py: Python<'py>, numbers: &[u32]) -> Bound<'py, PyBytes> {
+    let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_ne_bytes()).collect();
+    PyBytes::new(py, &bytes)
+}
+
+fn engine<T: Real>(
+    plan: &Arc<Plan>,
+    axioms: &BTreeMap<String, AxiomSettings>,
+    pool: Arc<ThreadPool>,
+) -> Result<State<T>, Diagnostics> {
+    let mut engine = Engine::new(Arc::clone(plan));
+    engine.run_in(pool);
+    set_axioms(&mut engine, axioms)?;
+    Ok(State::new(engine))
+}
+
+fn precision(
+    double: bool,
+    plan: &Arc<Plan>,
+    axioms: &BTreeMap<String, AxiomSettings>,
+    pool: Arc<ThreadPool>,
+) -> Result<Precision, Diagnostics> {
+    match double {
+        true => engine(plan, axioms, pool).map(Precision::Double),
+        false => engine(plan, axioms, pool).map(Precision::Single),
+    }
+}
+
+impl KnowledgeBase {
+    /// This process' own engine.
+    fn process(&self, py: Python<'_>) -> Result<Arc<Process>, Diagnostics> {
+        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = std::process::id();
+        if process.id != id {
+            let pool = pool(py, self.threads)?;
+            let own = Process::new(self.double, &self.plan, &self.axioms, pool)?;
+            std::mem::forget(std::mem::replace(&mut *process, Arc::new(own)));
+        }
+        Ok(Arc::clone(&process))
+    }
+
+    /// Runs something without the interpreter's lock. Whoever comes meanwhile waits.
+    fn with<R: Send>(
+        &self,
+        py: Python<'_>,
+        run: impl FnOnce(&mut Precision) -> Result<R, Diagnostics> + Send,
+    ) -> Result<R, Failure> {
+        let process = self.process(py)?;
+        py.detach(|| {
+            let mut state = process.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let done = catch_unwind(AssertUnwindSafe(|| run(&mut state)));
+            done.map_err(|payload| {
+                // Half a call is done; the next one begins anew.
+                let pool = Arc::clone(&process.pool);
+                if let Ok(fresh) = precision(self.double, &self.plan, &self.axioms, pool) {
+                    *state = fresh;
+                }
+                Failure::Python(panicked(payload.as_ref()))
+            })?
+            .map_err(Failure::Input)
+        })
+    }
+
+    /// Batches and what comes with the call, in the theory's terms.
+    fn setting(&self, py: Python<'_>, coming: Option<Coming>) -> Result<Setting, Failure> {
+        let data = self.plan.data();
+        let theory = data.theory();
+        let mut found = Diagnostics::new();
+        let mut setting = Setting::default();
+        let none = Coming {
+            batch: Vec::new(),
+            sorts: Vec::new(),
+            tables: Vec::new(),
+        };
+        let coming = coming.unwrap_or(none);
+        let no_table = |name: &str| {
+            let known = theory.tables.iter().map(|t| t.name.as_str());
+            let message = format!("the theory has no table `{name}`");
+            Diagnostic::error(Code::UnknownTable, message).maybe_help(did_you_mean(name, known))
+        };
+        for (name, rows) in &coming.batch {
+            let Some(id) = theory.table(name) else {
+                found.push(no_table(name));
+                continue;
+            };
+            let Some(table) = data.table(id).filter(|t| t.batched) else {
+                let message = format!("table `{name}` is not batched");
+                let help = format!("say `batched=[\"{name}\"]` when the knowledge base is made");
+                found.push(Diagnostic::error(Code::TableNotBatched, message).help(help));
+                continue;
+            };
+            let mut chosen = Vec::with_capacity(rows.item_count());
+            for row in rows.to_vec(py)? {
+                match u32::try_from(row) {
+                    Ok(row) if (row as usize) < table.rows => chosen.push(row),
+                    _ => {
+                        let message = format!(
+                            "row {row} is not in table `{name}`, which has {} rows",
+                            table.rows
+                        );
+                        found.push(Diagnostic::error(Code::RowOutOfRange, message));
+                        break;
+                    }
+                }
+            }
+            setting.batch.push((id, chosen));
+        }
+        for (name, size) in &coming.sorts {
+            match theory.sort(name) {
+                None => {
+                    let known = theory.sorts.iter().map(|s| s.name.as_str());
+                    let message = format!("the theory has no sort `{name}`");
+                    let help = did_you_mean(name, known);
+                    found.push(Diagnostic::error(Code::UnknownSort, message).maybe_help(help));
+                }
+                Some(id) if !data.streams_sort(id) => {
+                    let message = format!("the size of sort `{name}` is known already");
+                    let help = match theory[id].kind {
+                        SortKind::Data => {
+                            "leave it out of `sorts` of the knowledge base, if it is to come with each call"
+                        }
+                        _ => "the theory says who its individuals are",
+                    };
+                    found.push(Diagnostic::error(Code::NotStreamed, message).help(help));
+                }
+                Some(id) => setting.sizes.push((id, *size)),
+            }
+        }
+        for (name, columns) in &coming.tables {
+            let Some(id) = theory.table(name) else {
+                found.push(no_table(name));
+                continue;
+            };
+            if !data.streams_table(id) {
+                let message = format!("the rows of table `{name}` are known already");
+                let help = format!(
+                    "say `streamed=[\"{name}\"]` when the knowledge base is made, and not its rows"
+                );
+                found.push(Diagnostic::error(Code::NotStreamed, message).help(help));
+                continue;
+            }
+            if let Some(columns) = read_columns(py, theory, id, columns, &mut found)? {
+                setting.rows.push((id, columns));
+            }
+        }
+        for (i, sort) in theory.sorts.iter().enumerate() {
+            let id = SortId(i as u32);
+            if data.streams_sort(id) {
+                setting.streams = true;
+                if !coming.sorts.iter().any(|(name, _)| *name == sort.name) {
+                    let message = format!("sort `{}` has no individuals", sort.name);
+                    let help = format!(
+                        "say how many there are in this call, `sorts={{\"{0}\": …}}`, or once and for all when the knowledge base is made",
+                        sort.name
+                    );
+                    let error = Diagnostic::error(Code::MissingData, message).help(help);
+                    found.push(error.at(&theory.source, sort.span, ""));
+                }
+            }
+        }
+        for (i, table) in theory.tables.iter().enumerate() {
+            if data.streams_table(TableId(i as u32)) {
+                setting.streams = true;
+                if !coming.tables.iter().any(|(name, _)| *name == table.name) {
+                    let message = format!("table `{}` has no rows", table.name);
+                    let help = format!(
+                        "it is `streamed`: give its rows with each call, `tables={{\"{}\": …}}`",
+                        table.name
+                    );
+                    let error = Diagnostic::error(Code::MissingData, message).help(help);
+                    found.push(error.at(&theory.source, table.span, ""));
+                }
+            }
+        }
+        match found.has_errors() {
+            true => Err(found.into()),
+            false => Ok(setting),
+        }
+    }
+
+    /// `"Point"` for an individual of that sort, `None` for a number, `["f", …]` for a function's value.
+    fn shape<'py>(&self, py: Python<'py>, shape: &[ArgumentShape]) -> PyResult<Bound<'py, PyList>> {
+        let theory = self.plan.data().theory();
+        let list = PyList::empty(py);
+        for argument in shape {
+            match argument {
+                ArgumentShape::Individual(sort) => list.append(&theory[*sort].name)?,
+                ArgumentShape::Number => list.append(py.None())?,
+                ArgumentShape::Apply(function, arguments) => {
+                    let inner = self.shape(py, arguments)?;
+                    inner.insert(0, &theory[*function].name)?;
+                    list.append(inner)?;
+                }
+            }
+        }
+        Ok(list)
+    }
+}
+
+/// What came out of a call.
+#[pyclass(frozen, module = "logltn._native")]
+pub struct Evaluated {
+    evaluation: Evaluation,
+    names: Arc<[String]>,
+}
+
+#[pymethods]
+impl Evaluated {
+    #[getter]
+    fn loss(&self) -> f64 {
+        self.evaluation.loss
+    }
+
+    #[getter]
+    fn sat(&self) -> f64 {
+        self.evaluation.sat
+    }
+
+    /// By name.
+    fn truths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, axiom) in self.names.iter().zip(&self.evaluation.axioms) {
+            dict.set_item(name, axiom.truth)?;
+        }
+        Ok(dict)
+    }
+
+    /// By name, how often an `exists` had nothing to choose from.
+    fn empty_exists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, axiom) in self.names.iter().zip(&self.evaluation.axioms) {
+            dict.set_item(name, axiom.empty_exists)?;
+        }
+        Ok(dict)
+    }
+}

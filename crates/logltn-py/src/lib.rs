@@ -1,0 +1,33 @@
+//! The native part of the Python package `logltn`.
+//!
+//! What users see is written in Python (`python/logltn/`), which hands over plain numbers, names and arrays. Here they
+//! become data, a plan and an engine. Arrays are read and written through the buffer protocol: nothing links to NumPy or
+//! PyTorch, whatever their version.
+
+mod array;
+mod call;
+mod check;
+mod error;
+mod given;
+mod knowledge_base;
+mod pool;
+mod theory;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::error::{did_you_mean, raise_problems};
+    #[pymodule_export]
+    use super::knowledge_base::{Evaluated, KnowledgeBase};
+    #[pymodule_export]
+    use super::theory::Theory;
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,113 @@
+"""Threads, forks, panics and a great many calls."""
+
+import gc
+import multiprocessing
+import resource
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import logltn
+from test_numpy import LOGITS, addition
+
+rng = np.random.default_rng(1)
+TEXT = "sort P  predicate C(P, P)  axiom a: forall x, y, z: P. C(x, y) and C(y, z) -> C(x, z)"
+
+
+def large(n=200):
+    return logltn.KnowledgeBase(TEXT, sorts={"P": n}), {"C": rng.normal(size=(n, n)).astype(np.float32)}
+
+
+def test_the_lock_is_released():
+    kb, values = large()
+    kb.evaluate(values)
+    counted = [0]
+    done = threading.Event()
+
+    def count():
+        while not done.is_set():
+            counted[0] += 1
+            time.sleep(0)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    start = time.perf_counter()
+    before = counted[0]
+    kb.evaluate(values, gradients=True)
+    while_evaluating = counted[0] - before
+    assert time.perf_counter() - start > 0.01, "too quick to tell"
+    done.set()
+    thread.join()
+    assert while_evaluating > 10
+
+
+def test_several_threads():
+    kb = addition(batched=["sums"])
+    expected = {rows: kb.evaluate({"digit": LOGITS}, batch={"sums": list(rows)}).loss for rows in ((0,), (1,), (0, 1))}
+    wrong = []
+
+    def work(rows):
+        for _ in range(200):
+            if kb.evaluate({"digit": LOGITS}, batch={"sums": list(rows)}, gradients=True).loss != expected[rows]:
+                wrong.append(rows)
+
+    threads = [threading.Thread(target=work, args=(rows,)) for rows in [*expected, *expected]]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not wrong
+
+
+def _in_child(kb, values, out):
+    out.put(float(kb.evaluate(values, gradients=True).loss))
+    other, values = large(60)
+    out.put(float(other.evaluate(values).loss))
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_fork(busy):
+    kb, values = large()
+    expected = float(kb.evaluate(values).loss)
+    done = threading.Event()
+
+    def work():
+        while not done.is_set():
+            kb.evaluate(values, gradients=True)
+
+    threads = [threading.Thread(target=work) for _ in range(2 if busy else 0)]
+    [t.start() for t in threads]
+    try:
+        context = multiprocessing.get_context("fork")
+        for _ in range(3):
+            out = context.Queue()
+            child = context.Process(target=_in_child, args=(kb, values, out))
+            child.start()
+            assert out.get(timeout=120) == expected
+            out.get(timeout=120)
+            child.join(120)
+            assert child.exitcode == 0
+    finally:
+        done.set()
+        [t.join() for t in threads]
+    assert float(kb.evaluate(values).loss) == expected
+
+
+def test_many_calls_do_not_grow():
+    kb = addition(batched=["sums"])
+    streamed = logltn.KnowledgeBase(kb.theory, outputs={"digit": "softmax"}, streamed=["sums"])
+
+    def some(n):
+        for i in range(n):
+            kb.evaluate({"digit": LOGITS}, batch={"sums": [i % 2]}, gradients=True)
+            rows = {"x": [0], "y": [1], "n": [i % 19]}
+            streamed.evaluate({"digit": LOGITS[:2]}, sorts={"Image": 2}, tables={"sums": rows}, gradients=True)
+            if i % 50 == 0:
+                with pytest.raises(logltn.InputError):
+                    kb.evaluate({"digit": LOGITS[:, 1:]})
+
+    some(2000)
+    gc.collect()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    some(6000)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4_000  # kB

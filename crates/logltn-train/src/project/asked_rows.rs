@@ -1,0 +1,83 @@
+//! The rows of a file that a predicate or function is asked about.
+
+use std::path::Path;
+
+use logltn::Diagnostics;
+use logltn_data::CsvFile;
+use logltn_data::problems::Problems;
+use logltn_learn::{Answers, Asked};
+
+use super::Project;
+use super::cells::{Cells, read_column};
+use super::tables::{Wanted, quoted};
+
+impl Project {
+    /// What the arguments of a predicate or function are called: `args`, or a1, a2, ….
+    pub fn argument_names(&self, symbol: &str) -> Vec<String> {
+        let theory = self.theory();
+        let predicate = self.manifest.predicates.get(symbol);
+        let function = self.manifest.functions.get(symbol);
+        let args = (predicate.and_then(|p| p.args.as_ref()))
+            .or_else(|| function.and_then(|f| f.args.as_ref()));
+        let arity = match theory.predicate(symbol) {
+            Some(id) => theory[id].arguments.len(),
+            None => (theory.functions.iter())
+                .find(|f| f.name == symbol)
+                .map_or(0, |f| f.arguments.len()),
+        };
+        match args {
+            Some(args) => args.iter().map(|arg| arg.value.clone()).collect(),
+            None => (1..=arity).map(|i| format!("a{i}")).collect(),
+        }
+    }
+
+    /// The rows of a CSV whose columns are named as the arguments. The one of the classes may be left out, and is not read.
+    ///
+    /// # Errors
+    /// With all that is wrong with the file: its header, and individuals that do not exist.
+    pub fn asked_rows(&self, path: &Path, asked: &Asked) -> Result<Vec<u32>, Diagnostics> {
+        let mut problems = Problems::new();
+        let Some(file) = CsvFile::read_as_far_as_possible(path, &mut problems) else {
+            return problems.finish(Vec::new());
+        };
+        let names = self.argument_names(asked.name());
+        let (read, rest) = names.split_at(asked.sorts().len().min(names.len()));
+        let mut columns: Vec<&str> = read.iter().map(String::as_str).collect();
+        let class = match (asked.answers(), rest) {
+            (Answers::Classes(_), [class]) => Some(class.as_str()),
+            _ => None,
+        };
+        columns.extend(class.filter(|class| file.columns().iter().any(|c| c == class)));
+        let listed = quoted(read.iter().map(String::as_str));
+        let name = asked.name();
+        let wanted = Wanted {
+            columns,
+            missing: format!("missing for `{name}`"),
+            extra: format!("no argument of `{name}`"),
+            mend_extra: "remove it from the file".to_string(),
+            mend_missing: None,
+            note: match class {
+                Some(class) => format!(
+                    "its columns are the arguments of `{name}`, {listed}; the class, `{class}`, may be left out"
+                ),
+                None => format!("its columns are the arguments of `{name}`, {listed}"),
+            },
+        };
+        let positions = match wanted.find(&file) {
+            Ok(positions) => positions,
+            Err(error) => {
+                problems.push(|| error);
+                return problems.finish(Vec::new());
+            }
+        };
+        let mut cells = Vec::new();
+        for (&sort, position) in asked.sorts().iter().zip(positions) {
+            let known = Cells::of(&self.theory()[sort], Some(self.data.size(sort)));
+            cells.push(read_column(&file, position, &known, &mut problems));
+        }
+        let rows = cells.first().map_or(0, Vec::len);
+        // With a mistake the columns may be of different lengths.
+        let row = |row: usize| cells.iter().filter_map(move |column| column.get(row));
+        problems.finish((0..rows).flat_map(row).copied().collect())
+    }
+}

@@ -1,0 +1,158 @@
+//! Functions given by data: `values`, one for every tuple of individuals.
+
+use logltn::theory::{ArgumentSort, Function, SortId};
+use logltn::{Code, Data, Diagnostic, Diagnostics, FunctionData, Theory};
+use logltn_data::CsvFile;
+use logltn_data::problems::{Problems, counted};
+
+use super::cells::{Cells, read_column};
+use super::numbers::{Numbers, counted_or_many, product, tuples};
+use super::report::Report;
+
+/// Reads the values of all functions that the manifest gives values for.
+pub(super) fn read(
+    report: &mut Report<'_>,
+    theory: &Theory,
+    data: &mut Data,
+    cells: &[Cells<'_>],
+    known: impl Fn(SortId) -> bool,
+) {
+    let manifest = report.manifest;
+    for function in &theory.functions {
+        let given = manifest.functions.get(&function.name);
+        let Some(file) = given.and_then(|g| g.values.as_ref()) else {
+            continue;
+        };
+        let mut sorts = Vec::new();
+        for argument in &function.arguments {
+            match argument {
+                ArgumentSort::Sort(sort) => sorts.push(*sort),
+                ArgumentSort::Vector(_) => {
+                    let what = format!(
+                        "function `{}` cannot be given by data: it has an argument that is a number or a vector, not one \
+                         of finitely many individuals",
+                        function.name
+                    );
+                    let error = Diagnostic::error(Code::VectorArgument, what);
+                    report.push(file.span, "", error.help("give it a `network`"));
+                    break;
+                }
+            }
+        }
+        if sorts.len() != function.arguments.len() {
+            continue;
+        }
+        let path = manifest.resolve(file);
+        let shape = Shape {
+            theory,
+            function,
+            sizes: sorts.iter().map(|&sort| data.size(sort)).collect(),
+            sorts,
+        };
+        let all_known = shape.sorts.iter().all(|&sort| known(sort));
+        let values = match function.result {
+            ArgumentSort::Vector(width) => Numbers::read(&path).and_then(|numbers| {
+                if all_known {
+                    shape.check(&numbers, width)?;
+                }
+                Ok(FunctionData::Reals(numbers.values))
+            }),
+            ArgumentSort::Sort(sort) => {
+                let mut problems = Problems::new();
+                let file = CsvFile::read_as_far_as_possible(&path, &mut problems);
+                let values = file.map_or(Vec::new(), |file| {
+                    let fits = match all_known && problems.is_empty() {
+                        true => shape.check_size(&file, file.rows(), file.columns().len(), 1),
+                        false => Ok(()),
+                    };
+                    match fits {
+                        Ok(()) => read_column(&file, 0, &cells[sort.index()], &mut problems),
+                        Err(errors) => {
+                            problems.extend(errors);
+                            Vec::new()
+                        }
+                    }
+                });
+                problems.finish(FunctionData::Individuals(values))
+            }
+        };
+        let all_known = all_known && shape.result().is_none_or(&known);
+        let set = values.and_then(|values| match all_known {
+            true => data.set_function(&function.name, values),
+            false => Ok(()),
+        });
+        report.read(file.span, set);
+    }
+}
+
+/// What a file must look like for a function.
+struct Shape<'a> {
+    theory: &'a Theory,
+    function: &'a Function,
+    sorts: Vec<SortId>,
+    sizes: Vec<usize>,
+}
+
+impl Shape<'_> {
+    fn result(&self) -> Option<SortId> {
+        match self.function.result {
+            ArgumentSort::Sort(sort) => Some(sort),
+            ArgumentSort::Vector(_) => None,
+        }
+    }
+
+    fn check(&self, numbers: &Numbers, width: usize) -> Result<(), Diagnostics> {
+        match &numbers.csv {
+            Some(file) => self.check_size(file, numbers.rows, numbers.columns, width),
+            // One array of all values, however it is cut into rows.
+            None if product(&self.sizes).and_then(|n| n.checked_mul(width))
+                == Some(numbers.values.len()) =>
+            {
+                Ok(())
+            }
+            None => Err(self
+                .wrong(&numbers.name, numbers.rows, numbers.columns, width)
+                .into()),
+        }
+    }
+
+    fn check_size(
+        &self,
+        file: &CsvFile,
+        rows: usize,
+        columns: usize,
+        width: usize,
+    ) -> Result<(), Diagnostics> {
+        let expected = product(&self.sizes);
+        if expected == Some(rows) && columns == width {
+            return Ok(());
+        }
+        let error = self.wrong(file.name(), rows, columns, width);
+        let is_value = |c: &String| c.trim().parse::<f64>().is_ok();
+        let help = if columns > width && expected == Some(rows) {
+            Some("give the values alone: whose they are is told by their order")
+        } else if expected == Some(rows + 1) && file.columns().iter().all(is_value) {
+            Some("the first line is the header, which may be any: put one in")
+        } else {
+            None
+        };
+        Err(match help {
+            Some(help) => error.help(help),
+            None => error,
+        }
+        .into())
+    }
+
+    fn wrong(&self, name: &str, rows: usize, columns: usize, width: usize) -> Diagnostic {
+        let what = format!(
+            "{name}: expected {} of {} for function `{}`, found {} of {}",
+            counted_or_many(product(&self.sizes), "row"),
+            counted(width, "column"),
+            self.function.name,
+            counted(rows, "row"),
+            counted(columns, "column")
+        );
+        let note = tuples(self.theory, &self.sorts, &self.sizes);
+        Diagnostic::error(Code::WrongShape, what).note(note)
+    }
+}

@@ -1,0 +1,95 @@
+//! Features of new individuals, seen as those that networks were trained with: bytes of pictures are 0 to 1.
+
+use std::path::Path;
+
+use logltn::{Code, Diagnostic, Diagnostics};
+use logltn_data::{Field as Read, Values};
+use logltn_learn::Field;
+
+use super::features::Chosen;
+
+/// A number beyond this is no share of 255, even after a picture was made smaller.
+const MOST: f64 = 2.0;
+
+/// How a field of the manifest's own file is seen.
+enum Own {
+    /// As it is: numbers, or bytes that are truth values.
+    AsItIs { bytes: bool },
+    /// Bytes whose 0..255 is 0..1.
+    Pictures,
+}
+
+fn seen(field: &Read) -> Own {
+    match &field.array.values {
+        Values::U8(bytes) if bytes.iter().any(|&b| b > 1) => Own::Pictures,
+        values => Own::AsItIs {
+            bytes: matches!(values, Values::U8(_)),
+        },
+    }
+}
+
+/// A file's fields for networks that were trained with those of another. Whether bytes are scaled depends on all of them,
+/// so a single dark picture must not be judged by itself.
+pub(super) fn like(
+    fields: Vec<Read>,
+    file: &Path,
+    own: &Path,
+    chosen: &Chosen,
+) -> Result<Vec<Field>, Diagnostics> {
+    let is_csv = |path: &Path| path.display().to_string().to_lowercase().ends_with(".csv");
+    let known: Result<Vec<Read>, Diagnostics> = match is_csv(own) {
+        // Which holds no bytes, and takes long to read.
+        true => Ok(Vec::new()),
+        false => chosen.read(own),
+    };
+    let (name, own_name) = (file.display(), own.display());
+    let mut out = Vec::new();
+    for field in fields {
+        let other = (known.as_ref().ok())
+            .and_then(|known| known.iter().find(|other| other.name == field.name))
+            .map(seen);
+        let shape = field.array.shape.iter().skip(1).copied().collect();
+        let most = match (&field.array.values, &other) {
+            (Values::U8(_), _) | (_, None | Some(Own::AsItIs { .. })) => 0.0,
+            (_, Some(Own::Pictures)) => field.array.to_f64().into_iter().fold(0.0, f64::max),
+        };
+        out.push(match (&field.array.values, other, &known) {
+            (Values::U8(bytes), Some(Own::Pictures), _) => {
+                Field::new(field.name, shape, bytes.clone()).scaled(true)
+            }
+            (Values::U8(bytes), Some(Own::AsItIs { bytes: true }), _) => {
+                Field::new(field.name, shape, bytes.clone()).scaled(false)
+            }
+            (Values::U8(_), Some(Own::AsItIs { bytes: false }), _) | (Values::U8(_), None, Ok(_)) => {
+                let what = format!(
+                    "{name}: there are bytes here, and other numbers in {own_name}: whether 255 stands for 1 or for 255 \
+                     cannot be told"
+                );
+                let help = "give numbers of the same kind as those of the manifest";
+                return Err(Diagnostic::error(Code::UnsupportedElements, what).help(help).into());
+            }
+            (Values::U8(bytes), None, Err(errors)) => {
+                if bytes.iter().all(|&b| b <= 1) {
+                    let mut errors = errors.clone();
+                    let what = format!(
+                        "{name}: whether its bytes are pictures or truth values cannot be told without {own_name}"
+                    );
+                    errors.push(Diagnostic::error(Code::UnsupportedElements, what));
+                    return Err(errors);
+                }
+                Field::new(field.name, shape, bytes.clone())
+            }
+            (_, Some(Own::Pictures), _) if most > MOST => {
+                let what = format!(
+                    "{name}: the pictures of {own_name} are bytes, which networks see as 0 to 1, and here are numbers up \
+                     to {most}"
+                );
+                return Err(Diagnostic::error(Code::ValueOutOfRange, what)
+                    .help("divide by 255, or give bytes")
+                    .into());
+            }
+            _ => Field::new(field.name, shape, field.array.to_f32()),
+        });
+    }
+    Ok(out)
+}

@@ -1,0 +1,58 @@
+//! Whose a folder is: a run's, or somebody's who would miss what is in it.
+
+use std::fs;
+use std::path::Path;
+
+use logltn::{Code, Diagnostic, Diagnostics};
+
+use super::atomic::explain;
+
+/// The files that tell a run's folder from any other.
+const MARKS: [&str; 2] = ["run.json", "run.lock"];
+
+/// Whether a run may be written to a folder: if it is empty (hidden files aside) or a run's, and no link in it leads
+/// elsewhere.
+///
+/// # Errors
+/// With the file that is in the way.
+pub(super) fn check(dir: &Path) -> Result<(), Diagnostics> {
+    let is_run = MARKS.iter().any(|name| dir.join(name).exists());
+    let mut folders = vec![dir.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let unreadable = |error| explain(&folder, "cannot be read", &error);
+        for entry in fs::read_dir(&folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            // Not that of what a link leads to.
+            let kind =
+                fs::symlink_metadata(&path).map_err(|e| explain(&path, "cannot be read", &e))?;
+            if kind.is_symlink() {
+                return Err(Diagnostic::error(
+                    Code::LinkInRun,
+                    format!(
+                        "{}: it is a link, and a run does not write through links",
+                        path.display()
+                    ),
+                )
+                .help("remove it, or choose another folder with `--out`")
+                .into());
+            }
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if !is_run && !name.starts_with('.') {
+                return Err(Diagnostic::error(
+                    Code::FolderTaken,
+                    format!(
+                        "{}: the folder is not empty and holds no run (`{name}` is there)",
+                        dir.display()
+                    ),
+                )
+                .note("a run writes files such as `manifest.toml` and `report.html`, which may be yours there")
+                .help("choose a new or empty folder with `--out`")
+                .into());
+            }
+            if kind.is_dir() && is_run {
+                folders.push(path);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,448 @@
+//! Runs side by side: what differs in what they were told, and what came of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use logltn::{Code, Diagnostic, Diagnostics, Source};
+use serde_json::{Value, json};
+
+use super::data_files;
+use super::declarations::declarations;
+use super::document::Node;
+use crate::manifest::Manifest;
+use crate::run_directory::{RunDirectory, RunInfo, RunStatus};
+
+/// The key that runs of one group may differ in.
+const SEED: &str = "train.seed";
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+pub struct ComparedRun {
+    /// Its folder.
+    pub run: PathBuf,
+    /// How far it got.
+    pub status: RunStatus,
+    /// Why, where the status alone does not say.
+    pub reason: String,
+    /// How many steps it has done.
+    pub steps: u64,
+    /// Its seed.
+    pub seed: u64,
+    /// The loss of the last step.
+    pub loss: f64,
+    /// The truth of each axiom in the last step that it took part in: a log if [`ComparedRun::logs`].
+    pub axioms: Vec<(String, f64)>,
+    /// The newest value of each metric.
+    pub metrics: Vec<(String, f64)>,
+    /// Whether truths are logs.
+    pub logs: bool,
+    /// What connectives mean.
+    pub semantics: String,
+    /// Metrics of which less is better.
+    smaller_is_better: Vec<String>,
+    /// All that it was told, by key.
+    told: BTreeMap<String, Value>,
+}
+
+/// Two runs or more.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The runs, in the order in which they were given.
+    pub runs: Vec<ComparedRun>,
+    /// The keys of their manifests that differ, with the value of each run; null where it has none. Paths are compared by
+    /// what they lead to. Beside the manifest's keys there are `theory.axiom NAME` and the like, where theories differ,
+    /// and `files.PATH`, where a file held something else.
+    pub differences: BTreeMap<String, Vec<Value>>,
+    /// The runs that differ in the seed only, by their places. A run that is like no other is a group of its own.
+    pub groups: Vec<Vec<usize>>,
+}
+
+/// Mean and deviation of the runs of a group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The mean.
+    pub mean: f64,
+    /// The sample's standard deviation; 0 for one run.
+    pub deviation: f64,
+    /// How many runs have a value.
+    pub runs: usize,
+}
+
+impl Spread {
+    /// Of some values, those that exist; `None` if none does.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
+        let values: Vec<f64> = values.into_iter().filter(|x| x.is_finite()).collect();
+        let runs = values.len();
+        let mean = values.iter().sum::<f64>() / runs as f64;
+        let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
+        let deviation = match runs {
+            0 => return None,
+            1 => 0.0,
+            _ => (squares / (runs - 1) as f64).sqrt(),
+        };
+        Some(Spread {
+            mean,
+            deviation,
+            runs,
+        })
+    }
+}
+
+impl ComparedRun {
+    /// Reads a run, finished or not.
+    fn read(folder: &Path) -> Result<ComparedRun, Diagnostics> {
+        let run = RunDirectory::open(folder)?;
+        let info = run.info()?;
+        let mut axioms: Vec<(String, f64)> = (info.axioms.iter())
+            .map(|axiom| (axiom.name.clone(), f64::NAN))
+            .collect();
+        let (mut steps, mut loss) = (0, f64::NAN);
+        let mut metrics: Vec<(String, f64)> = Vec::new();
+        if run.file("metrics.jsonl").exists() {
+            for record in run.records()? {
+                let record = record?;
+                (steps, loss) = (record.step, record.loss);
+                for ((_, value), truth) in axioms.iter_mut().zip(&record.axioms) {
+                    *value = if truth.is_nan() { *value } else { *truth };
+                }
+                for (name, value) in record.metrics {
+                    match metrics.iter_mut().find(|(known, _)| *known == name) {
+                        Some((_, old)) => *old = value,
+                        None => metrics.push((name, value)),
+                    }
+                }
+            }
+        }
+        let (told, smaller_is_better) = told(&run, &info)?;
+        Ok(ComparedRun {
+            run: folder.to_path_buf(),
+            status: info.status,
+            reason: info.reason.clone(),
+            steps,
+            seed: info.seed,
+            loss,
+            // Runs of older programs do not say.
+            logs: (info.logs).unwrap_or_else(|| axioms.iter().any(|(_, truth)| *truth < 0.0)),
+            axioms,
+            metrics,
+            semantics: info.semantics.clone(),
+            smaller_is_better,
+            told,
+        })
+    }
+
+    /// Whether less is better of a metric.
+    pub fn smaller_is_better(&self, metric: &str) -> bool {
+        self.smaller_is_better.iter().any(|name| name == metric)
+    }
+
+    /// The truth degree of an axiom.
+    pub fn degree(&self, axiom: &str) -> Option<f64> {
+        let (_, truth) = self.axioms.iter().find(|(name, _)| name == axiom)?;
+        let degree = match self.logs {
+            true => truth.exp().min(1.0),
+            false => *truth,
+        };
+        degree.is_finite().then_some(degree)
+    }
+
+    /// The value of a metric.
+    pub fn metric(&self, metric: &str) -> Option<f64> {
+        let (_, value) = self.metrics.iter().find(|(name, _)| name == metric)?;
+        value.is_finite().then_some(*value)
+    }
+
+    /// What `logltn compare --json` says of it.
+    fn document(&self) -> Value {
+        let named = |values: &[(String, f64)]| -> Value {
+            values
+                .iter()
+                .map(|(name, value)| (name.clone(), json!(value)))
+                .collect()
+        };
+        json!({
+            "run": self.run.display().to_string(),
+            "status": self.status.word(),
+            "seed": self.seed,
+            "axioms": named(&self.axioms),
+            "metrics": named(&self.metrics),
+            "loss": self.loss,
+            "steps": self.steps,
+        })
+    }
+}
+
+/// All that a run was told, by key; and the metrics of which less is better.
+fn told(
+    run: &RunDirectory,
+    info: &RunInfo,
+) -> Result<(BTreeMap<String, Value>, Vec<String>), Diagnostics> {
+    let mut told = BTreeMap::new();
+    let read = |name: &str| std::fs::read_to_string(run.file(name));
+    let shown = run.path().display().to_string();
+    let text = read("manifest.toml").map_err(|error| {
+        let what = format!("{shown}: what the run was told cannot be read: manifest.toml: {error}");
+        Diagnostic::error(Code::RunDamaged, what)
+    })?;
+    let source = Source::new(run.file("manifest.toml").display().to_string(), text);
+    let (manifest, _) = Manifest::parse(source, run.path())?;
+    // Two runs see the same file by different ways.
+    let files = (data_files::learnt_from(&manifest).into_iter())
+        .chain(data_files::measured_against(&manifest));
+    let whole = |path: &Path| {
+        let path = manifest.resolve(path);
+        std::fs::canonicalize(&path)
+            .unwrap_or(path)
+            .display()
+            .to_string()
+    };
+    let strings: BTreeMap<usize, String> = files
+        .map(|file| (file.span.start as usize, whole(&file.value)))
+        .collect();
+    if let Some(document) = Node::parse(manifest.source.text(), &strings) {
+        flatten(&document, String::new(), &mut told);
+    }
+    for (file, print) in &info.data {
+        told.insert(format!("files.{}", whole(Path::new(file))), json!(print));
+    }
+    let theory = read("theory.ltn").unwrap_or_default();
+    for (name, text) in declarations(&theory) {
+        told.insert(format!("theory.{name}"), json!(text));
+    }
+    let metrics = manifest
+        .evaluate
+        .iter()
+        .flat_map(|evaluate| &evaluate.metrics);
+    let smaller = metrics
+        .filter(|metric| metric.kind.smaller_is_better())
+        .map(|metric| match &metric.name {
+            Some(name) => name.value.clone(),
+            None => format!("{}({})", metric.kind.name(), metric.of.value),
+        });
+    Ok((told, smaller.collect()))
+}
+
+/// `train.learning_rate` → 0.002; lists are values.
+fn flatten(node: &Node, key: String, found: &mut BTreeMap<String, Value>) {
+    match node {
+        Node::Table(entries) => {
+            for (name, value) in entries {
+                let key = match key.is_empty() {
+                    true => name.clone(),
+                    false => format!("{key}.{name}"),
+                };
+                flatten(value, key, found);
+            }
+        }
+        other => {
+            found.insert(key, value(other));
+        }
+    }
+}
+
+/// As JSON. Numbers that are equal are alike.
+fn value(node: &Node) -> Value {
+    match node {
+        Node::Leaf(text) => {
+            let number = text.parse::<f64>().ok().filter(|x| x.is_finite());
+            let whole = number.filter(|x| x.fract() == 0.0 && x.abs() < 1e15);
+            match (text.parse::<i64>(), whole, number) {
+                (Ok(whole), ..) => json!(whole),
+                (_, Some(whole), _) => json!(whole as i64),
+                (_, _, Some(number)) => match text.parse::<u64>() {
+                    Ok(seed) => json!(seed),
+                    Err(_) => json!(number),
+                },
+                // A string, or `true`, is JSON too.
+                _ => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+            }
+        }
+        Node::List(members) => members.iter().map(value).collect(),
+        Node::Table(entries) => entries
+            .iter()
+            .map(|(key, node)| (key.clone(), value(node)))
+            .collect(),
+    }
+}
+
+impl Comparison {
+    /// Reads runs, whether finished, interrupted or still running.
+    ///
+    /// # Errors
+    /// If there are fewer than two, or a folder holds no run, or one that is damaged.
+    pub fn new(folders: &[PathBuf]) -> Result<Comparison, Diagnostics> {
+        if folders.len() < 2 {
+            let what = "to compare takes two runs or more";
+            return Err(Diagnostic::error(Code::TooFewRuns, what).into());
+        }
+        let mut runs = Vec::new();
+        let mut wrong = Diagnostics::new();
+        for folder in folders {
+            match ComparedRun::read(folder) {
+                Ok(run) => runs.push(run),
+                Err(errors) => wrong.extend(errors),
+            }
+        }
+        let (runs, _) = wrong.into_result(runs)?;
+        let differences = differences(&runs);
+        let groups = groups(&runs, &differences);
+        Ok(Comparison {
+            runs,
+            differences,
+            groups,
+        })
+    }
+
+    /// The names of all axioms, in the order of the runs.
+    pub fn axioms(&self) -> Vec<&str> {
+        names(self.runs.iter().flat_map(|run| &run.axioms))
+    }
+
+    /// The names of all metrics, in the order of the runs.
+    pub fn metrics(&self) -> Vec<&str> {
+        names(self.runs.iter().flat_map(|run| &run.metrics))
+    }
+
+    /// Whether the truths of an axiom mean the same in all runs: it says the same in one semantics, with the same α and p.
+    pub fn same_axiom(&self, axiom: &str) -> bool {
+        let family = axiom.split('[').next().unwrap_or(axiom);
+        let says = format!("theory.axiom {family}");
+        let own = [format!("axioms.{axiom}."), format!("axioms.{family}.")];
+        let about = |key: &String| {
+            let scale = !key.ends_with(".weight");
+            *key == says || scale && own.iter().any(|own| key.starts_with(own.as_str()))
+        };
+        self.same_scale() && !self.differences.keys().any(about)
+    }
+
+    /// Whether losses mean the same in all runs: so do all axioms, with the same weights.
+    pub fn same_loss(&self) -> bool {
+        let other = |key: &String| key.starts_with("theory.") || key.starts_with("axioms.");
+        self.same_scale() && !self.differences.keys().any(other)
+    }
+
+    fn same_scale(&self) -> bool {
+        let other_scale = |key: &String| {
+            key == "semantics" || key.starts_with("semantics.") || key.starts_with("schedule.")
+        };
+        let same = |run: &ComparedRun| run.semantics == self.runs[0].semantics;
+        self.runs.iter().all(same) && !self.differences.keys().any(other_scale)
+    }
+
+    /// What the runs of each group have of something; `None` where none of its runs has it.
+    pub fn spread(&self, of: impl Fn(&ComparedRun) -> Option<f64>) -> Vec<Option<Spread>> {
+        let groups = self.groups.iter();
+        groups
+            .map(|group| Spread::of(group.iter().filter_map(|&run| of(&self.runs[run]))))
+            .collect()
+    }
+
+    /// What `logltn compare --json` prints. Where several runs differ in the seed only, `groups` has their means.
+    pub fn document(&self) -> Value {
+        let spread = |spread: Option<Spread>| {
+            spread.map(|s| json!({"mean": s.mean, "deviation": s.deviation, "runs": s.runs}))
+        };
+        let mut groups = Vec::new();
+        for (place, members) in self.groups.iter().enumerate() {
+            let of = |of: &dyn Fn(&ComparedRun) -> Option<f64>| spread(self.spread(of)[place]);
+            let raw = |run: &ComparedRun, axiom: &str| {
+                run.axioms
+                    .iter()
+                    .find(|(name, _)| name == axiom)
+                    .map(|a| a.1)
+            };
+            let axioms: Value = (self.axioms().into_iter())
+                .map(|name| (name.to_string(), json!(of(&|run| raw(run, name)))))
+                .collect();
+            let metrics: Value = (self.metrics().into_iter())
+                .map(|name| (name.to_string(), json!(of(&|run| run.metric(name)))))
+                .collect();
+            let runs = members
+                .iter()
+                .map(|&run| self.runs[run].run.display().to_string());
+            groups.push(json!({
+                "runs": runs.collect::<Vec<_>>(),
+                "axioms": axioms,
+                "metrics": metrics,
+                "loss": of(&|run| Some(run.loss)),
+            }));
+        }
+        let runs: Vec<Value> = self.runs.iter().map(ComparedRun::document).collect();
+        let mut document = json!({ "runs": runs, "differences": self.differences });
+        if self.groups.iter().any(|group| group.len() > 1) {
+            document["groups"] = json!(groups);
+        }
+        document
+    }
+}
+
+fn names<'r>(values: impl Iterator<Item = &'r (String, f64)>) -> Vec<&'r str> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for (name, _) in values {
+        if seen.insert(name.as_str()) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn differences(runs: &[ComparedRun]) -> BTreeMap<String, Vec<Value>> {
+    let mut keys: Vec<&String> = runs.iter().flat_map(|run| run.told.keys()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let of = |run: &ComparedRun, key: &String| run.told.get(key).cloned().unwrap_or(Value::Null);
+    keys.into_iter()
+        // A file that only some of them read shows in the key that names it.
+        .filter(|key| !key.starts_with("files.") || runs.iter().all(|r| r.told.contains_key(*key)))
+        .map(|key| (key.clone(), runs.iter().map(|run| of(run, key)).collect()))
+        .filter(|(_, values): &(String, Vec<Value>)| values.iter().any(|v| *v != values[0]))
+        .collect()
+}
+
+/// The runs that differ in nothing but the seed.
+fn groups(runs: &[ComparedRun], differences: &BTreeMap<String, Vec<Value>>) -> Vec<Vec<usize>> {
+    let like = |a: usize, b: usize| {
+        let mut others = differences.iter().filter(|(key, _)| *key != SEED);
+        others.all(|(_, values)| values[a] == values[b])
+    };
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for run in 0..runs.len() {
+        // The same run twice is no second run.
+        let known = groups.iter_mut().find(|group| {
+            like(group[0], run)
+                && group
+                    .iter()
+                    .all(|&other| runs[other].seed != runs[run].seed)
+        });
+        match known {
+            Some(group) => group.push(run),
+            None => groups.push(vec![run]),
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_equal_are_alike() {
+        let of = |text: &str| value(&Node::Leaf(text.to_string()));
+        assert_eq!(of("1e3"), of("1000"));
+        assert_eq!(of("0.001"), of("1e-3"));
+        assert_ne!(of("18446744073709551615"), of("18446744073709551614"));
+        assert_eq!(of("\"a\\\"b\""), json!("a\"b"));
+        assert_eq!(of("true"), json!(true));
+    }
+
+    #[test]
+    fn mean_and_deviation() {
+        let found = Spread::of([1.0, f64::NAN, 3.0]).expect("values");
+        assert_eq!((found.mean, found.runs), (2.0, 2));
+        assert!((found.deviation - 2.0_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(Spread::of([5.0]).map(|s| s.deviation), Some(0.0));
+        assert_eq!(Spread::of([f64::NAN]), None);
+    }
+}

@@ -1,0 +1,187 @@
+//! Functions that are given by data: a value for each tuple of individuals.
+//!
+//! Nothing about them is learnt, so they may stand in guards, and an argument of a predicate that is such a value is an
+//! individual or a number like any other.
+
+use std::sync::Arc;
+
+use crate::data::Data;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::suggest::did_you_mean;
+use crate::theory::*;
+
+/// The values of a function, row-major over the tuples of its argument sorts: the last argument changes fastest.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FunctionData {
+    /// Where the value is an individual: its 0-based index in the sort.
+    Individuals(Vec<u32>),
+    /// Where it is a number, or the numbers of a vector, those of a tuple side by side.
+    Reals(Vec<f64>),
+}
+
+impl FunctionData {
+    fn len(&self) -> usize {
+        match self {
+            FunctionData::Individuals(values) => values.len(),
+            FunctionData::Reals(values) => values.len(),
+        }
+    }
+}
+
+impl Data {
+    /// Sets the values of a function. Whether there is one for each tuple is told when all sorts are known.
+    ///
+    /// ```
+    /// use logltn::{Data, FunctionData, Source, Theory};
+    /// let theory = Theory::parse(Source::new("t", "
+    ///     sort Person  predicate tall(Person)  function age(Person): Real
+    ///     axiom a: forall x: Person where age(x) >= 18. tall(x)"))?;
+    /// let mut data = Data::new(&theory);
+    /// data.set_size("Person", 3)?;
+    /// data.set_function("age", FunctionData::Reals(vec![12.0, 40.0, 71.5]))?;
+    /// assert!(data.missing().is_empty());
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    pub fn set_function(
+        &mut self,
+        function: &str,
+        values: FunctionData,
+    ) -> Result<(), Diagnostics> {
+        let theory = self.theory();
+        let Some(id) = theory.function(function) else {
+            let known = theory.functions.iter().map(|f| f.name.as_str());
+            let what = format!("the theory has no function `{function}`");
+            let error = Diagnostic::error(Code::UnknownFunction, what);
+            return Err(error.maybe_help(did_you_mean(function, known)).into());
+        };
+        let wrong = |code, what| Err(Diagnostics::from(Diagnostic::error(code, what)));
+        if !theory[id]
+            .arguments
+            .iter()
+            .all(|a| matches!(a, ArgumentSort::Sort(_)))
+        {
+            let what = format!(
+                "function `{function}` cannot be given by data: it has an argument that is a number or a vector, not one \
+                 of finitely many individuals"
+            );
+            return wrong(Code::VectorArgument, what);
+        }
+        match (&values, theory[id].result) {
+            (FunctionData::Individuals(_), ArgumentSort::Sort(_)) => {}
+            (FunctionData::Reals(values), ArgumentSort::Vector(width)) => {
+                if let Some(at) = values.iter().position(|x| !x.is_finite()) {
+                    let (tuple, value) = (at / width.max(1), values[at]);
+                    let what =
+                        format!("the value of function `{function}` for tuple {tuple} is {value}");
+                    return wrong(Code::NotFinite, what);
+                }
+            }
+            (_, ArgumentSort::Sort(sort)) => {
+                let sort = &theory[sort].name;
+                let what = format!(
+                    "the values of function `{function}` must be individuals of sort `{sort}`"
+                );
+                return wrong(Code::WrongSort, what);
+            }
+            (_, ArgumentSort::Vector(_)) => {
+                let what = format!("the values of function `{function}` must be numbers");
+                return wrong(Code::WrongSort, what);
+            }
+        }
+        self.functions[id.index()] = Some(Arc::new(values));
+        self.forget_numbers();
+        Ok(())
+    }
+
+    /// The values of a function that is given by data.
+    pub fn function(&self, function: FunctionId) -> Option<&Arc<FunctionData>> {
+        self.functions[function.index()].as_ref()
+    }
+
+    /// Which value is that of some individuals, counted from 0; `None` if there is none for one of them.
+    pub fn function_row(&self, function: FunctionId, individuals: &[u32]) -> Option<usize> {
+        let mut row = 0;
+        for (argument, &individual) in self.theory()[function].arguments.iter().zip(individuals) {
+            let ArgumentSort::Sort(sort) = argument else {
+                return None;
+            };
+            let size = self.size(*sort);
+            if individual as usize >= size {
+                return None;
+            }
+            row = row * size + individual as usize;
+        }
+        Some(row)
+    }
+
+    /// How many tuples of individuals a function has a value for.
+    pub(crate) fn function_rows(&self, function: FunctionId) -> Option<usize> {
+        let sizes = self.theory()[function].arguments.iter().map(|a| match a {
+            ArgumentSort::Sort(sort) => Some(self.size(*sort)),
+            ArgumentSort::Vector(_) => None,
+        });
+        sizes
+            .into_iter()
+            .try_fold(1_usize, |n, size| n.checked_mul(size?))
+    }
+
+    /// What is wrong with the values of functions, now that the sorts are known.
+    pub(crate) fn check_functions(&self, out: &mut Diagnostics) {
+        let theory = self.theory();
+        for (i, function) in theory.functions.iter().enumerate() {
+            let id = FunctionId(i as u32);
+            let Some(values) = self.function(id) else {
+                continue;
+            };
+            let mut wrong = |code, what: String| {
+                let error =
+                    Diagnostic::error(code, format!("function `{}`: {what}", function.name));
+                out.push(error.at(&theory.source, function.span, ""));
+            };
+            let sorts = function.arguments.iter().chain([&function.result]);
+            let mut sorts = sorts.filter_map(|s| match s {
+                ArgumentSort::Sort(sort) => Some(*sort),
+                ArgumentSort::Vector(_) => None,
+            });
+            if let Some(sort) = sorts.find(|s| self.streams_sort(*s)) {
+                let sort = &theory[sort].name;
+                let what = format!(
+                    "it cannot be given by data, since the individuals of sort `{sort}` come with a call"
+                );
+                wrong(Code::NotStreamed, what);
+                continue;
+            }
+            let width = match function.result {
+                ArgumentSort::Vector(width) => width,
+                ArgumentSort::Sort(_) => 1,
+            };
+            let rows = self.function_rows(id);
+            if rows.and_then(|n| n.checked_mul(width)) != Some(values.len()) {
+                let tuples = rows.map_or("more than can be held".to_string(), |n| n.to_string());
+                let each = if width == 1 {
+                    "a value".to_string()
+                } else {
+                    format!("{width} numbers")
+                };
+                let found = values.len();
+                let what = format!(
+                    "it needs {each} for each tuple of individuals, {tuples}, but {found} are given"
+                );
+                wrong(Code::WrongShape, what);
+                continue;
+            }
+            if let (FunctionData::Individuals(values), ArgumentSort::Sort(sort)) =
+                (values.as_ref(), function.result)
+            {
+                let size = self.size(sort);
+                if let Some(row) = values.iter().position(|&v| v as usize >= size) {
+                    let (value, sort) = (values[row], &theory[sort].name);
+                    let what = format!(
+                        "the value of tuple {row} is {value}, but sort `{sort}` has {size} individuals"
+                    );
+                    wrong(Code::UnknownIndividual, what);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What functions may stand where: in guards those that are given by data, and these have values for individuals only.
+
+use crate::data::{ConstantData, Data};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::parts::Part;
+use crate::recursion::deep;
+use crate::source::Span;
+use crate::theory::*;
+
+/// Checks all functions of all axioms.
+pub(super) fn check_functions(data: &Data, out: &mut Diagnostics) {
+    let theory = data.theory();
+    if theory.functions.is_empty() {
+        return;
+    }
+    for axiom in &theory.axioms {
+        if let Some(guard) = axiom.family.as_ref().and_then(|f| f.guard.as_ref()) {
+            check_guard(data, guard, out);
+        }
+        check_formula(data, &axiom.formula, out);
+    }
+}
+
+fn check_formula(data: &Data, formula: &Formula, out: &mut Diagnostics) {
+    match &formula.kind {
+        FormulaKind::Atom { arguments, .. } => {
+            for argument in arguments {
+                argument.visit(&mut |part| check_arguments(data, part, true, out));
+            }
+        }
+        FormulaKind::Quantified {
+            guard: Some(guard), ..
+        } => check_guard(data, guard, out),
+        _ => {}
+    }
+    deep(|| {
+        for child in formula.children() {
+            check_formula(data, child, out);
+        }
+    });
+}
+
+fn check_guard(data: &Data, guard: &Guard, out: &mut Diagnostics) {
+    let theory = data.theory();
+    guard.visit(&mut |part| {
+        if let Part::Term(Term {
+            kind: TermKind::Apply(function, _),
+            span,
+        }) = &part
+            && data.function(*function).is_none()
+        {
+            let declared = &theory[*function];
+            let what = format!(
+                "function `{}` in a guard: a guard is crisp and may not depend on what is learnt",
+                declared.name
+            );
+            let error = Diagnostic::error(Code::LearntInGuard, what).at(&theory.source, *span, "not crisp");
+            out.push(error.mark(declared.span, "declared here").help(format!(
+                "if its values are known, give them: `[functions.{}]` with `values = \"….csv\"` in a manifest",
+                declared.name
+            )));
+        }
+        check_arguments(data, part, false, out);
+    });
+}
+
+/// What a function given by data is applied to must be an individual of the data. A guard has no learnt functions to
+/// speak of.
+fn check_arguments(data: &Data, part: Part, functions: bool, out: &mut Diagnostics) {
+    let theory = data.theory();
+    let Part::Term(Term {
+        kind: TermKind::Apply(function, arguments),
+        ..
+    }) = part
+    else {
+        return;
+    };
+    if data.function(*function).is_none() {
+        return;
+    }
+    let name = &theory[*function].name;
+    let mut wrong = |what: String, span: Span| {
+        let message = format!("function `{name}` is given by data, which say nothing of {what}");
+        let error = Diagnostic::error(Code::LearntArgument, message);
+        out.push(error.at(&theory.source, span, "learnt"));
+    };
+    for argument in arguments {
+        match &argument.kind {
+            TermKind::Apply(inner, _) if functions && data.function(*inner).is_none() => {
+                wrong(
+                    format!("what `{}` learns", theory[*inner].name),
+                    argument.span,
+                );
+            }
+            TermKind::Constant(id)
+                if data.constants[id.index()] == Some(ConstantData::Learnable) =>
+            {
+                wrong(
+                    format!("constant `{}`, which is learnt", theory[*id].name),
+                    argument.span,
+                );
+            }
+            _ => {}
+        }
+    }
+}
