@@ -87,9 +87,11 @@ macro_rules! real {
             const NAN: Self = $float::NAN;
             const EPSILON: Self = $float::EPSILON;
 
+            #[inline(always)]
             fn from_f64(x: f64) -> Self {
                 x as $float
             }
+            #[inline(always)]
             fn to_f64(self) -> f64 {
                 self.into()
             }
@@ -108,6 +110,7 @@ macro_rules! real {
             fn powf(self, p: Self) -> Self {
                 $float::powf(self, p)
             }
+            #[inline(always)]
             fn sqrt(self) -> Self {
                 $float::sqrt(self)
             }

@@ -4,7 +4,7 @@ use logltn::vector::{Real, Task, run_task};
 
 use super::lengths::Shape;
 use super::syntax::{Binary, Fold, Pair, Unary};
-use super::tape::{Op, Tape};
+use super::tape::{Flow, Op, Tape};
 
 /// Numbers that are added up side by side: always in this order, so that the bits do not depend on the processor.
 const LANES: usize = 16;
@@ -63,9 +63,11 @@ impl<T: Real> Work<T> {
     /// computed.
     pub fn backward(&mut self, tape: &Tape, rows: usize, active: &[bool], by_result: &[T]) {
         self.by.resize(tape.numbers, T::ZERO);
-        for ((active, &start), shape) in active.iter().zip(&tape.starts).zip(&tape.shapes) {
-            if *active {
-                self.by[start..start + numbers(*shape, rows)].fill(T::ZERO);
+        for (at, flow) in tape.flows.iter().enumerate() {
+            if active[at] && *flow == Flow::AddedUp {
+                Place::of(tape, at, rows)
+                    .all_mut(&mut self.by)
+                    .fill(T::ZERO);
             }
         }
         let start = tape.starts[tape.root];
@@ -82,9 +84,10 @@ impl<T: Real> Work<T> {
         });
     }
 
-    /// The derivative by the numbers of a leaf.
-    pub fn by_leaf(&self, tape: &Tape, leaf: usize, rows: usize) -> &[T] {
-        &self.by[tape.leaf_range(leaf, rows)]
+    /// The derivative by the numbers of a leaf, and whether it has the other sign.
+    pub fn by_leaf(&self, tape: &Tape, leaf: usize, rows: usize) -> (&[T], bool) {
+        let (range, opposite) = tape.by_leaf_range(leaf, rows);
+        (&self.by[range], opposite)
     }
 
     /// The derivatives by what is learnt.
@@ -92,7 +95,7 @@ impl<T: Real> Work<T> {
         let ops = tape.ops.iter().enumerate();
         ops.filter_map(|(place, op)| match op {
             Op::Learnt(at) => {
-                let start = tape.starts[place];
+                let start = tape.starts[tape.derivatives(place).0];
                 Some((*at, &self.by[start..start + tape.shapes[place].length]))
             }
             _ => None,
@@ -183,37 +186,74 @@ impl Place {
         room
     }
 
-    /// Adds derivatives in the shape of a result to those by these numbers.
+    /// Passes f(g, a, b) on as derivatives by these numbers; g, a and b have the shape of the result.
     #[inline(always)]
-    fn take_in<T: Real>(self, result: Place, found: &[T], by: &mut [T]) {
-        match (
-            self.shape == result.shape,
-            self.shape.varying,
-            self.shape.length,
-        ) {
-            (true, ..) => add(self.all_mut(by), found),
-            (false, false, 1) => by[self.start] += sum(found),
-            _ => {
-                for (row, found) in found.chunks_exact(result.shape.length).enumerate() {
-                    match self.row_mut(by, row) {
-                        [one] => *one += sum(found),
-                        all => add(all, found),
-                    }
-                }
+    fn pass_on<T: Real>(
+        self,
+        result: Place,
+        [g, a, b]: [&[T]; 3],
+        into: Towards<'_, T>,
+        f: impl Fn(T, T, T) -> T,
+    ) {
+        let Towards { by, found, once } = into;
+        if self.shape == result.shape {
+            return update(self.all_mut(by), once, [g, a, b], f);
+        }
+        let found = &mut found[..g.len()];
+        update(found, true, [g, a, b], f);
+        if self.shape == NUMBER {
+            by[self.start] += sum(found);
+            return;
+        }
+        for (row, found) in found.chunks_exact(result.shape.length).enumerate() {
+            match self.row_mut(by, row) {
+                [one] if once => *one = sum(found),
+                [one] => *one += sum(found),
+                all => update(all, once, [found; 3], |x, _, _| x),
             }
         }
     }
 }
 
-#[inline(always)]
-fn add<T: Real>(to: &mut [T], found: &[T]) {
-    to.iter_mut().zip(found).for_each(|(to, &x)| *to += x);
+/// One number for all rows.
+const NUMBER: Shape = Shape {
+    length: 1,
+    varying: false,
+};
+
+/// Where derivatives are passed on to.
+struct Towards<'a, T> {
+    by: &'a mut [T],
+    /// Room for those of a result.
+    found: &'a mut [T],
+    /// Nothing has been, and nothing else will be.
+    once: bool,
 }
 
-/// Adds a multiple.
+/// Writes f(a, b, c), or adds it. Vectors are often short, so they are cut into pieces of a fixed size, which need no
+/// loop over what is left.
 #[inline(always)]
-fn add_times<T: Real>(to: &mut [T], factor: T, x: &[T]) {
-    to.iter_mut().zip(x).for_each(|(to, &x)| *to += factor * x);
+fn update<T: Real>(to: &mut [T], once: bool, [a, b, c]: [&[T]; 3], f: impl Fn(T, T, T) -> T) {
+    match once {
+        true => update_with(to, [a, b, c], |to, a, b, c| *to = f(a, b, c)),
+        false => update_with(to, [a, b, c], |to, a, b, c| *to += f(a, b, c)),
+    }
+}
+
+#[inline(always)]
+fn update_with<T: Real>(to: &mut [T], from: [&[T]; 3], f: impl Fn(&mut T, T, T, T)) {
+    let (to, to_rest) = to.as_chunks_mut::<LANES>();
+    let [(a, a_rest), (b, b_rest), (c, c_rest)] = from.map(|from| from.as_chunks::<LANES>());
+    for (((to, a), b), c) in to.iter_mut().zip(a).zip(b).zip(c) {
+        // On its own, or the compiler must reckon with numbers that change while they are read.
+        let mut new = *to;
+        for k in 0..LANES {
+            f(&mut new[k], a[k], b[k], c[k]);
+        }
+        *to = new;
+    }
+    let rest = to_rest.iter_mut().zip(a_rest).zip(b_rest).zip(c_rest);
+    rest.for_each(|(((to, &a), &b), &c)| f(to, a, b, c));
 }
 
 /// The sum of something of each pair of numbers.
@@ -411,52 +451,71 @@ impl<T: Real> Task for Backward<'_, T> {
             let result = Place::of(self.tape, at, self.rows);
             let place = |at: usize| Place::of(self.tape, at, self.rows);
             let (by_before, by_rest) = by.split_at_mut(result.start);
-            let g = &by_rest[..numbers(result.shape, self.rows)];
+            let (source, _) = self.tape.derivatives(at);
+            let g = &by_rest[self.tape.starts[source] - result.start..];
+            let g = &g[..numbers(result.shape, self.rows)];
             let out = result.all(values);
+            // Whether derivatives by an operand are to be found, and whether only here.
+            let wanted = |at: usize| match self.tape.flows[at] {
+                Flow::Same(_) | Flow::Opposite(_) => None,
+                Flow::Once => self.active[at].then_some(true),
+                Flow::AddedUp => self.active[at].then_some(false),
+            };
             match *op {
                 Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) => {}
                 Op::Unary(f, x) => {
-                    let x = place(x);
-                    let room = &mut scratch[0][..g.len()];
-                    unary_backward(f, g, x.all(values), out, room, x.all_mut(by_before));
+                    if let Some(once) = wanted(x) {
+                        let x = place(x);
+                        let room = &mut scratch[0][..g.len()];
+                        let by = x.all_mut(by_before);
+                        unary_backward(f, g, x.all(values), out, room, by, once);
+                    }
                 }
                 Op::Binary(f, x, y) => {
                     let [first, second, found] = scratch;
-                    let found = &mut found[..g.len()];
-                    let [x_active, y_active] = [x, y].map(|at| self.active[at]);
+                    let wanted = [x, y].map(wanted);
                     let (x, y) = (place(x), place(y));
-                    let a = x.expanded(result, values, first);
-                    let b = y.expanded(result, values, second);
-                    if x_active {
-                        match binary_by_first(f, g, a, b, found) {
-                            true => x.take_in(result, found, by_before),
-                            false => x.take_in(result, g, by_before),
-                        }
+                    let (mut a, mut b) = (g, g);
+                    if !matches!(f, Binary::Add | Binary::Subtract) {
+                        a = x.expanded(result, values, first);
+                        b = y.expanded(result, values, second);
                     }
-                    if y_active {
-                        match binary_by_second(f, g, a, b, out, found) {
-                            true => y.take_in(result, found, by_before),
-                            false => y.take_in(result, g, by_before),
-                        }
+                    let by = by_before;
+                    if let Some(once) = wanted[0] {
+                        let into = Towards { by, found, once };
+                        binary_by_first(f, [g, a, b], x, result, into);
+                    }
+                    if let Some(once) = wanted[1] {
+                        let into = Towards { by, found, once };
+                        binary_by_second(f, [g, a, b], out, y, result, into);
                     }
                 }
                 Op::Fold(f, x) => {
+                    let Some(once) = wanted(x) else {
+                        continue;
+                    };
                     let x = place(x);
                     for row in 0..result.times() {
                         let (x, by) = (x.row(values, row), x.row_mut(by_before, row));
+                        let mut all = |share: T| update(by, once, [x; 3], |_, _, _| share);
                         match f {
-                            Fold::Sum => by.iter_mut().for_each(|by| *by += g[row]),
-                            Fold::Mean => {
-                                let share = g[row] / T::from_f64(x.len() as f64);
-                                by.iter_mut().for_each(|by| *by += share);
+                            Fold::Sum => all(g[row]),
+                            Fold::Mean => all(g[row] / T::from_f64(x.len() as f64)),
+                            Fold::Norm => {
+                                let factor = g[row] * inverse_or_0(out[row]);
+                                update(by, once, [x; 3], |x, _, _| factor * x);
                             }
-                            Fold::Norm => add_times(by, g[row] * inverse_or_0(out[row]), x),
-                            Fold::Min | Fold::Max => by[extreme(f, x)] += g[row],
+                            Fold::Min | Fold::Max => {
+                                if once {
+                                    by.fill(T::ZERO);
+                                }
+                                by[extreme(f, x)] += g[row];
+                            }
                         }
                     }
                 }
                 Op::Pair(f, x, y) => {
-                    let [x_active, y_active] = [x, y].map(|at| self.active[at]);
+                    let wanted = [x, y].map(wanted);
                     let (x, y) = (place(x), place(y));
                     for row in 0..result.times() {
                         let (a, b) = (x.row(values, row), y.row(values, row));
@@ -464,18 +523,16 @@ impl<T: Real> Task for Backward<'_, T> {
                             Pair::Dot => g[row],
                             Pair::Dist => g[row] * inverse_or_0(out[row]),
                         };
-                        if x_active {
-                            let by = x.row_mut(by_before, row);
+                        for (to, once, a, b) in [(x, wanted[0], a, b), (y, wanted[1], b, a)] {
+                            let Some(once) = once else {
+                                continue;
+                            };
+                            let by = to.row_mut(by_before, row);
                             match f {
-                                Pair::Dot => add_times(by, factor, b),
-                                Pair::Dist => add_difference(by, factor, a, b),
-                            }
-                        }
-                        if y_active {
-                            let by = y.row_mut(by_before, row);
-                            match f {
-                                Pair::Dot => add_times(by, factor, a),
-                                Pair::Dist => add_difference(by, factor, b, a),
+                                Pair::Dot => update(by, once, [b; 3], |b, _, _| factor * b),
+                                Pair::Dist => {
+                                    update(by, once, [a, b, b], |a, b, _| factor * (a - b));
+                                }
                             }
                         }
                     }
@@ -485,84 +542,88 @@ impl<T: Real> Task for Backward<'_, T> {
     }
 }
 
+/// What follows for x of f(x) = `out`.
 #[inline(always)]
-fn add_difference<T: Real>(to: &mut [T], factor: T, a: &[T], b: &[T]) {
-    let pairs = to.iter_mut().zip(a).zip(b);
-    pairs.for_each(|((to, &a), &b)| *to += factor * (a - b));
-}
-
-/// Adds what follows for x of f(x) = `out`.
-#[inline(always)]
-fn unary_backward<T: Real>(f: Unary, g: &[T], x: &[T], out: &[T], room: &mut [T], by: &mut [T]) {
+fn unary_backward<T: Real>(
+    f: Unary,
+    g: &[T],
+    x: &[T],
+    out: &[T],
+    room: &mut [T],
+    by: &mut [T],
+    once: bool,
+) {
     match f {
-        Unary::Negate => by.iter_mut().zip(g).for_each(|(by, &g)| *by -= g),
-        Unary::Abs => with_slope(by, g, x, |x| {
+        Unary::Negate => update(by, once, [g; 3], |g, _, _| -g),
+        Unary::Abs => with_slope(by, once, g, x, |x| {
             let down = if x < T::ZERO { -T::ONE } else { T::ZERO };
             if x > T::ZERO { T::ONE } else { down }
         }),
-        Unary::Sqrt => with_slope(by, g, out, |y| inverse_or_0(y + y)),
-        Unary::Exp => with_slope(by, g, out, |y| y),
-        Unary::Log => with_slope(by, g, x, |x| T::ONE / x),
-        Unary::Tanh => with_slope(by, g, out, |y| (T::ONE - y) * (T::ONE + y)),
+        Unary::Sqrt => with_slope(by, once, g, out, |y| inverse_or_0(y + y)),
+        Unary::Exp => with_slope(by, once, g, out, |y| y),
+        Unary::Log => with_slope(by, once, g, x, |x| T::ONE / x),
+        Unary::Tanh => with_slope(by, once, g, out, |y| (T::ONE - y) * (T::ONE + y)),
         Unary::Sigmoid => {
             // S(x) S(−x) = e^−|x| / (1 + e^−|x|)², to full accuracy on both sides.
             map(x, room, |x| -x.abs());
             T::kernels().exp(room);
-            with_slope(by, g, room, |e| e / ((T::ONE + e) * (T::ONE + e)));
+            with_slope(by, once, g, room, |e| e / ((T::ONE + e) * (T::ONE + e)));
         }
         Unary::Softplus => {
             T::kernels().sigmoid(x, room);
-            with_slope(by, g, room, |s| s);
+            with_slope(by, once, g, room, |s| s);
         }
     }
 }
 
 #[inline(always)]
-fn with_slope<T: Real>(by: &mut [T], g: &[T], of: &[T], slope: impl Fn(T) -> T) {
-    let all = by.iter_mut().zip(g).zip(of);
-    all.for_each(|((by, &g), &x)| *by += g * slope(x));
+fn with_slope<T: Real>(by: &mut [T], once: bool, g: &[T], of: &[T], slope: impl Fn(T) -> T) {
+    update(by, once, [g, of, of], |g, x, _| g * slope(x));
 }
 
-/// What follows for a of f(a, b); false if that is g as it is.
+/// What follows for a of f(a, b).
 #[inline(always)]
-fn binary_by_first<T: Real>(f: Binary, g: &[T], a: &[T], b: &[T], found: &mut [T]) -> bool {
+fn binary_by_first<T: Real>(
+    f: Binary,
+    gab: [&[T]; 3],
+    x: Place,
+    result: Place,
+    into: Towards<'_, T>,
+) {
     match f {
-        Binary::Add | Binary::Subtract => return false,
-        Binary::Multiply => map2(g, b, found, |g, b| g * b),
-        Binary::Divide => map2(g, b, found, |g, b| g / b),
-        Binary::Min => select(g, a, b, found, |a, b| !second_is_min(a, b)),
-        Binary::Max => select(g, a, b, found, |a, b| !second_is_max(a, b)),
+        Binary::Add | Binary::Subtract => x.pass_on(result, gab, into, |g, _, _| g),
+        Binary::Multiply => x.pass_on(result, gab, into, |g, _, b| g * b),
+        Binary::Divide => x.pass_on(result, gab, into, |g, _, b| g / b),
+        Binary::Min => x.pass_on(result, gab, into, |g, a, b| {
+            if second_is_min(a, b) { T::ZERO } else { g }
+        }),
+        Binary::Max => x.pass_on(result, gab, into, |g, a, b| {
+            if second_is_max(a, b) { T::ZERO } else { g }
+        }),
     }
-    true
 }
 
-/// What follows for b of f(a, b) = `out`; false if that is g as it is.
+/// What follows for b of f(a, b) = `out`.
 #[inline(always)]
 fn binary_by_second<T: Real>(
     f: Binary,
-    g: &[T],
-    a: &[T],
-    b: &[T],
+    gab: [&[T]; 3],
     out: &[T],
-    found: &mut [T],
-) -> bool {
+    y: Place,
+    result: Place,
+    into: Towards<'_, T>,
+) {
+    let [g, _, b] = gab;
     match f {
-        Binary::Add => return false,
-        Binary::Subtract => map(g, found, |g| -g),
-        Binary::Multiply => map2(g, a, found, |g, a| g * a),
-        Binary::Divide => {
-            let all = found.iter_mut().zip(g).zip(b).zip(out);
-            all.for_each(|(((found, &g), &b), &y)| *found = -(g * y / b));
-        }
-        Binary::Min => select(g, a, b, found, |a, b| second_is_min(a, b)),
-        Binary::Max => select(g, a, b, found, |a, b| second_is_max(a, b)),
+        Binary::Add => y.pass_on(result, gab, into, |g, _, _| g),
+        Binary::Subtract => y.pass_on(result, gab, into, |g, _, _| -g),
+        Binary::Multiply => y.pass_on(result, gab, into, |g, a, _| g * a),
+        Binary::Divide => y.pass_on(result, [g, b, out], into, |g, b, out| -(g * out / b)),
+        Binary::Min => y.pass_on(result, gab, into, |g, a, b| {
+            if second_is_min(a, b) { g } else { T::ZERO }
+        }),
+        Binary::Max => y.pass_on(result, gab, into, |g, a, b| {
+            if second_is_max(a, b) { g } else { T::ZERO }
+        }),
     }
-    true
-}
-
-/// g where something holds of a and b, otherwise 0.
-#[inline(always)]
-fn select<T: Real>(g: &[T], a: &[T], b: &[T], found: &mut [T], holds: impl Fn(T, T) -> bool) {
-    let all = found.iter_mut().zip(g).zip(a).zip(b);
-    all.for_each(|(((found, &g), &a), &b)| *found = if holds(a, b) { g } else { T::ZERO });
 }

@@ -4,6 +4,8 @@
 //! row, over rows. A block is so small that all that is computed of it stays in the cache; what does not depend on a row,
 //! such as `exp(rate)`, is computed once for a block.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 
 use super::lengths::{Shape, Typed};
@@ -36,6 +38,18 @@ pub(crate) enum Op {
     Pair(Pair, usize, usize),
 }
 
+impl Op {
+    /// The results that it reads.
+    fn operands(self) -> impl Iterator<Item = usize> {
+        let [x, y] = match self {
+            Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) => [None; 2],
+            Op::Unary(_, x) | Op::Fold(_, x) => [Some(x), None],
+            Op::Binary(_, x, y) | Op::Pair(_, x, y) => [Some(x), Some(y)],
+        };
+        x.into_iter().chain(y)
+    }
+}
+
 /// The operations of a closed form, equal ones once.
 #[derive(Clone, Debug)]
 pub(crate) struct Tape {
@@ -53,6 +67,21 @@ pub(crate) struct Tape {
     pub(super) longest: usize,
     /// The arguments that it reads, with their places among the operations.
     leaves: Vec<(Leaf, usize)>,
+    /// How the derivatives by each come about.
+    pub(super) flows: Vec<Flow>,
+}
+
+/// How the derivatives by a result come about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// They are those by another result, such as those by x and y in x + y, which need no copy.
+    Same(usize),
+    /// Likewise, with the other sign; only of leaves.
+    Opposite(usize),
+    /// One operation finds each of them, which is then written.
+    Once,
+    /// Several may, so they are added up from 0.
+    AddedUp,
 }
 
 impl Tape {
@@ -66,6 +95,7 @@ impl Tape {
             numbers: 0,
             longest: 0,
             leaves: Vec::new(),
+            flows: Vec::new(),
         };
         let mut known: FxHashMap<Op, usize> = FxHashMap::default();
         let mut places: Vec<usize> = Vec::with_capacity(nodes.len());
@@ -90,7 +120,50 @@ impl Tape {
                 _ => None,
             })
             .collect();
+        tape.flows = tape.flows();
         tape
+    }
+
+    fn flows(&self) -> Vec<Flow> {
+        let mut uses = vec![0; self.ops.len()];
+        for op in &self.ops {
+            op.operands().for_each(|at| uses[at] += 1);
+        }
+        let written = (uses.iter().zip(&self.shapes)).map(|(&uses, shape)| match uses {
+            0 | 1 if shape.varying => Flow::Once,
+            _ => Flow::AddedUp,
+        });
+        let mut flows: Vec<Flow> = written.collect();
+        // Results stand after their operands, so what they share in is known.
+        for (at, op) in self.ops.iter().enumerate().rev() {
+            let Op::Binary(f @ (Binary::Add | Binary::Subtract), x, y) = *op else {
+                continue;
+            };
+            let source = match flows[at] {
+                Flow::Same(source) => source,
+                _ => at,
+            };
+            for (operand, opposite) in [(x, false), (y, f == Binary::Subtract)] {
+                if uses[operand] != 1 || self.shapes[operand] != self.shapes[at] {
+                    continue;
+                }
+                match (opposite, self.ops[operand]) {
+                    (false, _) => flows[operand] = Flow::Same(source),
+                    (true, Op::Leaf(_)) => flows[operand] = Flow::Opposite(source),
+                    _ => {}
+                }
+            }
+        }
+        flows
+    }
+
+    /// Where the derivatives by a result stand, and whether with the other sign.
+    pub(super) fn derivatives(&self, at: usize) -> (usize, bool) {
+        match self.flows[at] {
+            Flow::Same(source) => (source, false),
+            Flow::Opposite(source) => (source, true),
+            Flow::Once | Flow::AddedUp => (at, false),
+        }
     }
 
     /// The place of a node's result. Of one number, sums and means are itself, a norm is its absolute value, and so on:
@@ -155,17 +228,24 @@ impl Tape {
                 Op::Leaf(_) => *learns.next().unwrap_or(&false),
                 Op::Learnt(_) => true,
                 Op::Number(_) => false,
-                Op::Unary(_, x) | Op::Fold(_, x) => active[x],
-                Op::Binary(_, x, y) | Op::Pair(_, x, y) => active[x] || active[y],
+                _ => op.operands().any(|at| active[at]),
             });
         }
         active
     }
 
     /// Where the numbers of a leaf stand in a block of so many rows.
-    pub(super) fn leaf_range(&self, leaf: usize, rows: usize) -> std::ops::Range<usize> {
+    pub(super) fn leaf_range(&self, leaf: usize, rows: usize) -> Range<usize> {
         let (numbers, place) = self.leaves[leaf];
         let start = self.starts[place];
         start..start + rows * numbers.length
+    }
+
+    /// Where the derivatives by them stand, and whether with the other sign.
+    pub(super) fn by_leaf_range(&self, leaf: usize, rows: usize) -> (Range<usize>, bool) {
+        let (numbers, place) = self.leaves[leaf];
+        let (place, opposite) = self.derivatives(place);
+        let start = self.starts[place];
+        (start..start + rows * numbers.length, opposite)
     }
 }

@@ -144,7 +144,11 @@ impl Point {
         let all = vec![true; tape.leaves().len()];
         work.backward(tape, rows, &tape.active(&all), &weights);
         let exact = |x: &[T]| -> Vec<f64> { x.iter().map(|x| x.to_f64()).collect() };
-        let leaves = (0..tape.leaves().len()).map(|at| exact(work.by_leaf(tape, at, rows)));
+        let leaves = (0..tape.leaves().len()).map(|at| {
+            let (by, opposite) = work.by_leaf(tape, at, rows);
+            let sign = if opposite { -1.0 } else { 1.0 };
+            exact(by).into_iter().map(|by| sign * by).collect()
+        });
         let mut gradients: Vec<Vec<f64>> = leaves.collect();
         for (at, _) in LEARNT.iter().enumerate() {
             let found = work.by_learnt(tape).find(|(i, _)| *i == at);

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use logltn::theory::{PredicateId, SortKind};
-use logltn::vector::Real;
+use logltn::vector::{Real, Task, run_task};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, OutputKind, Request};
 use rayon::prelude::*;
 
@@ -17,6 +17,7 @@ use super::build::{Builder, leaves};
 use super::inputs::Sources;
 use super::parameters::Parameters;
 use super::unit::Piece;
+use super::vectors::SortVectors;
 use crate::closed_form::{ClosedForm, Tape, Work};
 
 /// A lane has at least about so many numbers to compute.
@@ -24,6 +25,9 @@ const LANE_NUMBERS: usize = 1 << 16;
 
 /// The most lanes.
 const MOST_LANES: usize = 8;
+
+/// So many numbers of a vector are added up at once.
+const PIECE: usize = 16;
 
 /// What is off by no more than so many roundings is as meant: the cosine of a vector with itself is at most 1.
 const ROUNDINGS: f64 = 32.0;
@@ -269,19 +273,23 @@ impl Closed {
         lane.work.prepare(tape);
         for (leaf, piece) in feed.pieces.iter().enumerate() {
             let numbers = lane.work.leaf_mut(tape, leaf, rows.count);
-            let each = numbers.chunks_exact_mut(piece.width().max(1)).enumerate();
+            let width = piece.width().max(1);
             match piece {
                 // By far the most, so the choice is not made row by row.
                 Piece::Vector {
                     place, sort, from, ..
-                } => {
-                    let (vectors, learnable) = (&sources.vectors[*sort], sources.learnable);
-                    for (row, out) in each {
-                        vectors.read(rows.tuple(feed, row)[*place], *from, out, learnable);
-                    }
-                }
+                } => run_task(Gather {
+                    out: numbers,
+                    width,
+                    rows,
+                    arity: feed.arity,
+                    place: *place,
+                    from: *from,
+                    vectors: &sources.vectors[*sort],
+                    learnable: sources.learnable,
+                }),
                 _ => {
-                    for (row, out) in each {
+                    for (row, out) in numbers.chunks_exact_mut(width).enumerate() {
                         sources.put(rows.tuple(feed, row), first + row, piece, out);
                     }
                 }
@@ -344,8 +352,8 @@ impl Closed {
         } = lane;
         let place_of = |target| feed.targets.iter().position(|t| *t == target);
         for (leaf, piece) in feed.pieces.iter().enumerate() {
-            let by = work.by_leaf(&self.tape, leaf, rows.count);
-            let each = by.chunks_exact(piece.width().max(1)).enumerate();
+            let (by, opposite) = work.by_leaf(&self.tape, leaf, rows.count);
+            let width = piece.width().max(1);
             match piece {
                 Piece::Vector {
                     place, sort, from, ..
@@ -356,20 +364,15 @@ impl Closed {
                     if embedding.or(constants).is_none() {
                         continue;
                     }
-                    for (row, by) in each {
-                        let individual = rows.tuple(feed, row)[*place];
-                        let Some((table, learnt)) = vectors.learnt(individual) else {
-                            continue;
-                        };
+                    let individual = |row: usize| rows.tuple(feed, row)[*place];
+                    scatter(by, width, opposite, gradients, individual, |individual| {
+                        let (table, learnt) = vectors.learnt(individual)?;
                         let own = match vectors.embedding == Some(table) {
                             true => embedding,
                             false => constants,
                         };
-                        if let Some(own) = own {
-                            let start = learnt * vectors.width() + from;
-                            add(&mut gradients[own][start..start + by.len()], by);
-                        }
-                    }
+                        Some((own?, learnt * vectors.width() + from))
+                    });
                 }
                 Piece::Unit {
                     unit,
@@ -381,10 +384,10 @@ impl Closed {
                         continue;
                     };
                     let start = sources.units[*unit].feeds[*theirs].start;
-                    for (row, by) in each {
-                        let to = (start + their_rows[first + row] as usize) * by.len();
-                        add(&mut gradients[own][to..to + by.len()], by);
-                    }
+                    let their_row = |row: usize| their_rows[first + row];
+                    scatter(by, width, opposite, gradients, their_row, |row| {
+                        Some((own, (start + row as usize) * width))
+                    });
                 }
                 Piece::Number { .. }
                 | Piece::Integer { .. }
@@ -419,6 +422,102 @@ impl<'a> From<&'a Request> for Rows<'a> {
         Rows {
             individuals: request.individuals(),
             count: request.rows(),
+        }
+    }
+}
+
+/// Reads a vector for each row. (A closure would be compiled apart, for any processor.)
+struct Gather<'a, T> {
+    out: &'a mut [T],
+    width: usize,
+    rows: Rows<'a>,
+    arity: usize,
+    place: usize,
+    from: usize,
+    vectors: &'a SortVectors,
+    learnable: &'a [Parameters],
+}
+
+impl<T: Real> Task for Gather<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let tuples = self.rows.individuals.chunks_exact(self.arity);
+        for (tuple, out) in tuples.zip(self.out.chunks_exact_mut(self.width)) {
+            let individual = tuple[self.place];
+            (self.vectors).read(individual, self.from, out, self.learnable);
+        }
+    }
+}
+
+/// Adds the vectors of a block to those of what each row names, at the table and place that `to` says; or subtracts them.
+fn scatter(
+    by: &[f32],
+    width: usize,
+    opposite: bool,
+    tables: &mut [Vec<f32>],
+    name: impl Fn(usize) -> u32,
+    to: impl Fn(u32) -> Option<(usize, usize)>,
+) {
+    run_task(Scatter {
+        by,
+        width,
+        sign: if opposite { -1.0 } else { 1.0 },
+        tables,
+        name,
+        to,
+    });
+}
+
+struct Scatter<'a, N, F> {
+    by: &'a [f32],
+    width: usize,
+    sign: f32,
+    tables: &'a mut [Vec<f32>],
+    name: N,
+    to: F,
+}
+
+impl<N: Fn(usize) -> u32, F: Fn(u32) -> Option<(usize, usize)>> Task for Scatter<'_, N, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let rows = self.by.len() / self.width;
+        let mut first = 0;
+        while first < rows {
+            // Rows that follow each other often name the same, such as a relation: then one sum waits for the next, and
+            // should not go through memory.
+            let name = (self.name)(first);
+            let mut end = first + 1;
+            while end < rows && (self.name)(end) == name {
+                end += 1;
+            }
+            let by = &self.by[first * self.width..end * self.width];
+            first = end;
+            let Some((table, start)) = (self.to)(name) else {
+                continue;
+            };
+            let sums = &mut self.tables[table][start..start + self.width];
+            let (pieces, rest) = sums.as_chunks_mut::<PIECE>();
+            let done = pieces.len() * PIECE;
+            for (at, piece) in pieces.iter_mut().enumerate() {
+                let mut sum = *piece;
+                for by in by.chunks_exact(self.width) {
+                    let by = &by[at * PIECE..][..PIECE];
+                    for k in 0..PIECE {
+                        sum[k] += self.sign * by[k];
+                    }
+                }
+                *piece = sum;
+            }
+            if !rest.is_empty() {
+                for by in by.chunks_exact(self.width) {
+                    let pairs = rest.iter_mut().zip(&by[done..]);
+                    pairs.for_each(|(sum, by)| *sum += self.sign * by);
+                }
+            }
         }
     }
 }

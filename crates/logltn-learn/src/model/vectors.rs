@@ -56,6 +56,7 @@ impl SortVectors {
     }
 
     /// Which row of a learnable table an individual's vector is, if it is learnt.
+    #[inline(always)]
     pub fn learnt(&self, individual: u32) -> Option<(usize, usize)> {
         let individual = individual as usize;
         match (self.embedding, self.constants) {
@@ -66,6 +67,7 @@ impl SortVectors {
     }
 
     /// Copies numbers `from..from + out.len()` of an individual's vector.
+    #[inline(always)]
     pub fn read<T: Real>(
         &self,
         individual: u32,
@@ -76,10 +78,13 @@ impl SortVectors {
         if let Some((table, row)) = self.learnt(individual) {
             let start = row * self.width + from;
             let values = &learnable[table].values[start..start + out.len()];
-            let pairs = out.iter_mut().zip(values);
-            pairs.for_each(|(out, &x)| *out = T::from_f64(f64::from(x)));
+            copy(values, out);
             return;
         }
+        self.read_fields(individual, from, out);
+    }
+
+    fn read_fields<T: Real>(&self, individual: u32, from: usize, out: &mut [T]) {
         let end = from + out.len();
         for (field, &(first, width)) in self.fields.iter().zip(&self.places) {
             let (a, b) = (first.max(from), (first + width).min(end));
@@ -91,6 +96,18 @@ impl SortVectors {
             field.copy(start, out);
         }
     }
+}
+
+/// Copies numbers. Vectors are often short, so they are cut into pieces of a fixed size.
+#[inline(always)]
+fn copy<T: Real>(from: &[f32], to: &mut [T]) {
+    let (pieces, rest) = from.as_chunks::<16>();
+    let (to_pieces, to_rest) = to.as_chunks_mut::<16>();
+    for (from, to) in pieces.iter().zip(to_pieces) {
+        *to = from.map(|x| T::from_f64(f64::from(x)));
+    }
+    let rest = rest.iter().zip(to_rest);
+    rest.for_each(|(&x, to)| *to = T::from_f64(f64::from(x)));
 }
 
 /// The vectors of every sort, and the learnable tables that they need.
