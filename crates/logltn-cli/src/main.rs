@@ -2,12 +2,14 @@
 
 mod commands;
 mod console;
+mod folder;
 mod outcome;
 mod text;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use logltn::PlanOptions;
 
 /// Logic Tensor Networks in log space: rules and neural networks, trained together.
 #[derive(Parser)]
@@ -15,9 +17,14 @@ use clap::Parser;
 struct Arguments {
     #[command(subcommand)]
     command: commands::Command,
+    /// How much memory plans and networks may take, as `16GB`; what would need more is refused
+    #[arg(long, global = true, value_name = "SIZE", value_parser = text::size, default_value = "4GiB")]
+    memory: u64,
 }
 
 fn main() -> ExitCode {
     // Usage mistakes end here, with status 2.
-    Arguments::parse().command.run().into()
+    let arguments = Arguments::parse();
+    PlanOptions::set_default_memory(arguments.memory);
+    arguments.command.run().into()
 }

@@ -112,6 +112,7 @@
 mod axioms;
 mod batches;
 mod builder;
+mod closed_form;
 mod description;
 mod distances;
 mod entails;
@@ -138,9 +139,11 @@ mod session;
 mod state;
 mod stream;
 mod training;
+mod work;
 
 pub use axioms::{AxiomSettings, set_axioms};
 pub use builder::{Builder, Constant, Param};
+pub use closed_form::{ClosedForm, Learnt, Mistake};
 pub use description::same_model;
 pub use distances::{Distance, distances};
 pub use entails::{Counterexample, Entailment, Refute, TupleTruth, entails};
@@ -163,3 +166,4 @@ pub use schedule::{By, Curve, Moment, Schedule, Schedules};
 pub use session::{Session, Step};
 pub use state::{NamedTensor, State};
 pub use training::{EarlyStop, Length, Optimizer, Phase, Training};
+pub use work::{StepWork, duration};

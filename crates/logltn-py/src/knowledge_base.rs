@@ -469,7 +469,8 @@ impl KnowledgeBase {
         }
     }
 
-    /// `"Point"` for an individual of that sort, `None` for a number, `["f", …]` for a function's value.
+    /// `"Point"` for an individual of that sort, `None` for a number, `["f", …]` for a function's value, `("f",)` for a
+    /// vector among the values of a function that is given by data.
     fn shape<'py>(&self, py: Python<'py>, shape: &[ArgumentShape]) -> PyResult<Bound<'py, PyList>> {
         let theory = self.plan.data().theory();
         let list = PyList::empty(py);
@@ -477,6 +478,7 @@ impl KnowledgeBase {
             match argument {
                 ArgumentShape::Individual(sort) => list.append(&theory[*sort].name)?,
                 ArgumentShape::Number => list.append(py.None())?,
+                ArgumentShape::Row(function) => list.append((&theory[*function].name,))?,
                 ArgumentShape::Apply(function, arguments) => {
                     let inner = self.shape(py, arguments)?;
                     inner.insert(0, &theory[*function].name)?;

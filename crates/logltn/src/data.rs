@@ -160,6 +160,11 @@ impl Data {
         &self.theory
     }
 
+    /// The theory, for those who keep it.
+    pub fn shared_theory(&self) -> Arc<Theory> {
+        Arc::clone(&self.theory)
+    }
+
     /// Sets the number of individuals of a data sort.
     pub fn set_size(&mut self, sort: &str, size: usize) -> Result<(), Diagnostics> {
         let id = self.data_sort(sort)?;

@@ -5,6 +5,7 @@ mod compare;
 mod demo;
 mod entails;
 mod eval;
+mod example;
 mod gradients;
 mod predict;
 mod reproduce;
@@ -27,6 +28,7 @@ pub enum Command {
     Check(check::Arguments),
     Train(train::Arguments),
     Eval(eval::Arguments),
+    Example(example::Arguments),
     Predict(predict::Arguments),
     Entails(entails::Arguments),
     Compare(compare::Arguments),
@@ -42,6 +44,7 @@ impl Command {
             Command::Check(arguments) => check::run(&arguments),
             Command::Train(arguments) => train::run_command(&arguments),
             Command::Eval(arguments) => eval::run(&arguments),
+            Command::Example(arguments) => example::run(&arguments),
             Command::Predict(arguments) => predict::run(&arguments),
             Command::Entails(arguments) => entails::run(&arguments),
             Command::Compare(arguments) => compare::run(&arguments),
