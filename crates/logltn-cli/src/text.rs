@@ -20,6 +20,31 @@ pub fn counted(count: impl ToString, noun: &str) -> String {
     format!("{count} {noun}{ending}")
 }
 
+/// A number of bytes, as people write it: `16GB`, `512 MiB`, `1e9`.
+pub fn size(text: &str) -> Result<u64, String> {
+    let expected = || "expected a size such as `16GB` or `512MiB`".to_string();
+    let unit = text
+        .trim_end()
+        .trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let word = text[unit.len()..].trim().to_ascii_lowercase();
+    let factor = match word.as_str() {
+        "" | "b" => 1.0,
+        "k" | "kb" => 1e3,
+        "m" | "mb" => 1e6,
+        "g" | "gb" => 1e9,
+        "t" | "tb" => 1e12,
+        "kib" => 1024.0,
+        "mib" => 1024.0 * 1024.0,
+        "gib" => 1024.0 * 1024.0 * 1024.0,
+        "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(expected()),
+    };
+    match unit.trim().parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok((number * factor) as u64),
+        _ => Err(expected()),
+    }
+}
+
 /// What share of `whole` the part is, `2.5 %`, in two or three digits that matter. Never 0 % or 100 % unless
 /// it is exactly that.
 pub fn percent(part: u128, whole: u128) -> String {
@@ -117,6 +142,16 @@ pub fn table(align: &[Align], rows: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(size("16GB"), Ok(16_000_000_000));
+        assert_eq!(size("4 GiB"), Ok(4 << 30));
+        assert_eq!(size("1e9"), Ok(1_000_000_000));
+        for wrong in ["", "GB", "-1GB", "1XB", "NaN", "1GB2"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn numbers() {

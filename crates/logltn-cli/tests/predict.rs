@@ -366,6 +366,7 @@ fn runs_that_are_not_finished() {
     folder.remove("run/weights.safetensors");
     assert_eq!(ask(), finished);
     folder.remove("run/checkpoint.safetensors");
+    folder.remove("run/previous.safetensors");
     refused(
         &folder,
         &["mood", "--run", "run"],
@@ -438,4 +439,33 @@ fn into_a_file() {
         "{}",
         nowhere.stderr
     );
+}
+
+#[test]
+fn functions_given_by_data() {
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort Person = {ann, bob}\nfunction mother(Person): Person\nfunction age(Person, Person): Real
+predicate p(Person)\naxiom a: forall x: Person. p(mother(x))\n",
+        ),
+        (
+            "m.toml",
+            b"theory = \"t.ltn\"\n[functions.mother]\nvalues = \"mother.csv\"\n[functions.age]\nvalues = \"age.csv\"
+[predicates.p]\ntruth = \"nowhere.csv\"\n",
+        ),
+        ("mother.csv", b"m\nbob\nbob\n"),
+        ("age.csv", b"v\n1\n2\n0.5\n-4\n"),
+    ]);
+    let said = ok(folder.run(&["predict", "m.toml", "mother"]));
+    assert_eq!(said, "a1,value\nann,bob\nbob,bob\n");
+    let said = ok(folder.run(&["predict", "m.toml", "age"]));
+    assert_eq!(
+        said,
+        "a1,a2,value\nann,ann,1\nann,bob,2\nbob,ann,0.5\nbob,bob,-4\n"
+    );
+    let said = ok(folder.run(&["predict", "m.toml", "mother", "--json"]));
+    let said: Value = serde_json::from_str(&said).expect("JSON");
+    let first = serde_json::json!({"arguments": {"a1": "ann"}, "value": "bob"});
+    assert_eq!(said["rows"][0], first);
 }

@@ -454,7 +454,7 @@ codes! {
             "#);
     LearntArgument = "learnt-argument":
         "A function that is given by data is applied to something that is learnt.",
-        Error, run!("check m.toml", "age.csv": b"age\n30\n40\n", "theory.ltn": b"
+        Error, run!("check m.toml", "age.csv": b"age\n30\n40\n50\n", "theory.ltn": b"
             sort Point
             constant new: Point
             function age(Point): Real
@@ -831,6 +831,15 @@ codes! {
     TrainingDiverged = "training-diverged":
         "The loss, a truth, a gradient or what a network says is no longer a finite number.",
         Error, deed("Training with `learning_rate = 1e30`.");
+    ClosedFormOutOfRange = "closed-form-out-of-range":
+        "A closed form gives a truth outside of 0 to 1, a log truth above 0, or no finite number.",
+        Error, run!("eval m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { args = ["x"], closed_form = { truth = "sum(x) / 3" } }
+            "#);
     Interrupted = "interrupted":
         "An evaluation was asked to stop before its end.",
         Error, deed("Setting the flag of `Engine::set_stop`.");
@@ -939,6 +948,9 @@ codes! {
     UnknownConfiguration = "unknown-configuration":
         "An experiment has no configuration of that name.",
         Error, run!("reproduce clustering --configs logltn-sun");
+    UnknownExample = "unknown-example":
+        "There is no example of that name.",
+        Error, run!("example smoke");
     FlagDoesNotApply = "flag-does-not-apply":
         "A flag is given that means nothing here.",
         Error, run!("reproduce pascal-part --noise 1 --data .",

@@ -54,6 +54,11 @@ impl TableBatches {
         &self.order[from..self.at]
     }
 
+    /// How many rows a step draws at most.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
     pub fn steps_per_pass(&self) -> u64 {
         self.order.len().div_ceil(self.size).max(1) as u64
     }

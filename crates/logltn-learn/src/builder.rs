@@ -8,6 +8,7 @@ use logltn::{
     Output, OutputKind, Semantics, Source, Theory, did_you_mean,
 };
 
+use crate::closed_form::ClosedForm;
 use crate::distances::distances;
 use crate::individuals::Individuals;
 use crate::knowledge::{Behind, Ground, KnowledgeBase, Vectors};
@@ -42,6 +43,7 @@ enum Given {
     Network(Behind),
     Numbers(Vec<f64>),
     Learnable(f64),
+    ClosedForm(ClosedForm),
     Host(Box<dyn Grounding>),
 }
 
@@ -181,6 +183,13 @@ impl Builder {
     /// ```
     pub fn learnable(mut self, predicate: &str, initial: f64, output: Output) -> Builder {
         let given = Given::Learnable(initial);
+        self.predicates.push((predicate.into(), output, given));
+        self
+    }
+
+    /// Arithmetic over its arguments behind a predicate, see [`ClosedForm`].
+    pub fn closed_form(mut self, predicate: &str, form: ClosedForm) -> Builder {
+        let (output, given) = (form.output(), Given::ClosedForm(form));
         self.predicates.push((predicate.into(), output, given));
         self
     }
@@ -511,6 +520,7 @@ impl Grounder {
                 let place = Place::default();
                 Ground::Learnable { initial, place }
             }
+            Given::ClosedForm(form) => Ground::ClosedForm(form.into()),
             Given::Numbers(values) => Ground::Numbers(self.numbers(&name, values, output)?.into()),
         };
         self.knowledge.predicates[id.index()] = ground;

@@ -28,6 +28,14 @@ impl KnowledgeBase {
                 let of = sorts.collect::<Vec<_>>().join(" × ");
                 out.insert(format!("{key}.learnable"), of);
             }
+            if let Ground::ClosedForm(form) = ground {
+                let arity = predicate.arguments.len();
+                let learns = !form.learnt().is_empty();
+                // Weights of anything else mean the same under another form.
+                if learns || predicate.arguments.iter().any(|a| self.is_learnt(*a)) {
+                    out.insert(format!("{key}.closed_form"), form.canonical(arity));
+                }
+            }
             let (Ground::Network(_) | Ground::Learnable { .. }) = ground else {
                 continue;
             };
@@ -76,12 +84,21 @@ impl KnowledgeBase {
             }
         }
         for (constant, width) in theory.constants.iter().zip(&self.learnable_constants) {
-            if let Some(width) = width {
-                let key = format!("constants.{}.learnable", constant.name);
-                out.insert(key, width.to_string());
-            }
+            let width = width.map_or("no".to_string(), |width| width.to_string());
+            out.insert(format!("constants.{}.learnable", constant.name), width);
         }
         out
+    }
+
+    /// Whether individuals that can be this argument are vectors that are learnt.
+    fn is_learnt(&self, argument: ArgumentSort) -> bool {
+        let ArgumentSort::Sort(sort) = argument else {
+            return false;
+        };
+        let constants = self.theory().constants.iter();
+        let mut constants = constants.zip(&self.learnable_constants);
+        self.vectors[sort.index()].learnable.is_some()
+            || constants.any(|(constant, width)| constant.sort == sort && width.is_some())
     }
 
     fn describe_behind(&self, key: &str, behind: &Behind, out: &mut BTreeMap<String, String>) {
@@ -136,6 +153,9 @@ fn describe_network(
         false => layers.join(", "),
     };
     out.insert(format!("{key}.layers"), layers);
+    if network.undecided {
+        out.insert(format!("{key}.undecided"), "true".to_string());
+    }
     let inputs = match &network.inputs {
         Some(inputs) => {
             let inputs = inputs.iter().map(|input| by_place(&input.text, args));
@@ -147,7 +167,7 @@ fn describe_network(
 }
 
 /// An input with its arguments by their places, `#1.position`: what they are called makes no difference.
-fn by_place(text: &str, args: &[String]) -> String {
+pub(crate) fn by_place(text: &str, args: &[String]) -> String {
     let part_of_a_name = |c: char| c.is_alphanumeric() || c == '_';
     let mut out = String::new();
     let mut rest = text;

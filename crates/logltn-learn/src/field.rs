@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use logltn::vector::Real;
+
 /// One array of a sort's features: as many numbers for each individual, one individual after the other.
 #[derive(Clone)]
 pub struct Field {
@@ -22,7 +24,7 @@ pub enum Values {
     U8(Vec<u8>),
     /// Single precision.
     F32(Vec<f32>),
-    /// Double precision, which distances see; networks see single precision.
+    /// Double precision, which distances and closed forms see; networks see single precision.
     F64(Vec<f64>),
 }
 
@@ -106,18 +108,23 @@ impl Field {
         }
     }
 
-    /// Copies numbers `start..start + out.len()` of all individuals' numbers, as networks see them.
-    pub(crate) fn copy(&self, start: usize, out: &mut [f32]) {
+    /// Copies numbers `start..start + out.len()` of all individuals' numbers, as networks and closed forms see them.
+    pub(crate) fn copy<T: Real>(&self, start: usize, out: &mut [T]) {
         let end = start + out.len();
         match &self.values {
-            Values::F32(values) => out.copy_from_slice(&values[start..end]),
+            Values::F32(values) => {
+                let pairs = out.iter_mut().zip(&values[start..end]);
+                pairs.for_each(|(out, &x)| *out = T::from_f64(f64::from(x)));
+            }
             Values::F64(values) => {
                 let pairs = out.iter_mut().zip(&values[start..end]);
-                pairs.for_each(|(out, &x)| *out = x as f32);
+                pairs.for_each(|(out, &x)| *out = T::from_f64(x));
             }
             Values::U8(bytes) => {
                 let pairs = out.iter_mut().zip(&bytes[start..end]);
-                pairs.for_each(|(out, &byte)| *out = f32::from(byte) * self.scale);
+                pairs.for_each(|(out, &byte)| {
+                    *out = T::from_f64(f64::from(f32::from(byte) * self.scale));
+                });
             }
         }
     }
@@ -136,7 +143,7 @@ mod tests {
 
     #[test]
     fn pictures_are_scaled_and_all_else_is_as_it_is() {
-        let mut out = [0.0; 2];
+        let mut out = [0.0_f32; 2];
         let pictures = Field::new(None, vec![1, 2], vec![0_u8, 9, 0, 255]);
         assert_eq!((pictures.width(), pictures.len()), (2, 4));
         pictures.copy(2, &mut out);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use logltn::{Data, Output, Theory};
 
+use crate::closed_form::ClosedForm;
 use crate::field::Field;
 use crate::network::Network;
 use crate::numbers::Numbers;
@@ -53,6 +54,8 @@ pub enum Ground {
         /// Where this is said.
         place: Place,
     },
+    /// Arithmetic over its arguments.
+    ClosedForm(Arc<ClosedForm>),
     /// A [`Grounding`](crate::Grounding) that the program gives.
     Host,
 }
@@ -124,7 +127,10 @@ impl KnowledgeBase {
     pub(crate) fn has_undecided_network(&self) -> bool {
         self.predicates.iter().any(|ground| match ground {
             Ground::Network(behind) => self.network(&behind.network).is_some_and(|n| n.undecided),
-            Ground::Numbers(_) | Ground::Learnable { .. } | Ground::Host => false,
+            Ground::Numbers(_)
+            | Ground::Learnable { .. }
+            | Ground::ClosedForm(_)
+            | Ground::Host => false,
         })
     }
 }

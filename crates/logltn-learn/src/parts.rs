@@ -57,7 +57,11 @@ impl KnowledgeBase {
         let theory = self.theory();
         let mut names = Vec::new();
         let predicates = theory.predicates.iter().zip(&self.predicates);
-        let learns = |ground: &Ground| !matches!(ground, Ground::Numbers(_));
+        let learns = |ground: &Ground| match ground {
+            Ground::Numbers(_) => false,
+            Ground::ClosedForm(form) => !form.learnt().is_empty(),
+            Ground::Network(_) | Ground::Learnable { .. } | Ground::Host => true,
+        };
         names.extend(
             predicates
                 .filter(|(_, ground)| learns(ground))

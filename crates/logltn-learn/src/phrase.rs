@@ -66,6 +66,52 @@ impl<'t> Phrase<'t> {
         ))
     }
 
+    /// Where the next thing begins.
+    pub fn here(&mut self) -> usize {
+        self.rest();
+        self.position
+    }
+
+    /// Where the last thing ended.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Whether this comes next.
+    pub fn starts_with(&mut self, symbol: &str) -> bool {
+        self.rest().starts_with(symbol)
+    }
+
+    /// A number such as `2`, `.5` or `1e-3`, if one comes next.
+    pub fn number(&mut self) -> Result<Option<Spanned<f64>>, Unexpected> {
+        let rest = self.rest();
+        let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+        let mut length = digits(rest);
+        if rest[length..].starts_with('.') && (length > 0 || digits(&rest[1..]) > 0) {
+            length += 1 + digits(&rest[length + 1..]);
+        }
+        if length == 0 {
+            return Ok(None);
+        }
+        if let Some(after) = rest[length..].strip_prefix(['e', 'E']) {
+            let sign = usize::from(after.starts_with(['+', '-']));
+            let exponent = digits(&after[sign..]);
+            length += if exponent > 0 { 1 + sign + exponent } else { 0 };
+        }
+        let span = Span::new(self.position, self.position + length);
+        match rest[..length].parse::<f64>() {
+            Ok(number) if number.is_finite() => {
+                self.position += length;
+                Ok(Some(Spanned::new(number, span)))
+            }
+            _ => Err(Unexpected {
+                span,
+                label: "too large".to_owned(),
+                message: format!("`{}` is too large a number", &rest[..length.min(60)]),
+            }),
+        }
+    }
+
     /// Nothing may be left.
     pub fn end(&mut self) -> Result<(), Unexpected> {
         match self.rest() {

@@ -1,7 +1,9 @@
 //! What a predicate or a function says of individuals: truth degrees, classes, values.
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
-use logltn::{Code, Diagnostic, Diagnostics, Output, OutputKind, Theory, did_you_mean};
+use logltn::{
+    Code, Diagnostic, Diagnostics, FunctionData, Output, OutputKind, Theory, did_you_mean,
+};
 
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::measure::largest;
@@ -32,6 +34,8 @@ pub enum Answers {
     Classes(SortId),
     /// The numbers of a function's value.
     Values(usize),
+    /// A function's value that is an individual of this sort, by its place.
+    Individual(SortId),
 }
 
 /// What was said of some rows.
@@ -102,6 +106,9 @@ impl Asked {
             Symbol::Predicate(..) => Answers::Truth,
             Symbol::Function(id) => match theory[id].result {
                 ArgumentSort::Vector(width) => Answers::Values(width),
+                ArgumentSort::Sort(sort) if knowledge.data.function(id).is_some() => {
+                    Answers::Individual(sort)
+                }
                 ArgumentSort::Sort(sort) => {
                     let fields = knowledge.vectors[sort.index()].fields.iter();
                     let learnt = knowledge.vectors[sort.index()].learnable;
@@ -112,7 +119,9 @@ impl Asked {
         };
         let behind = match symbol {
             Symbol::Predicate(id, _) => !matches!(knowledge.predicates[id.index()], Ground::Host),
-            Symbol::Function(id) => knowledge.functions[id.index()].is_some(),
+            Symbol::Function(id) => {
+                knowledge.functions[id.index()].is_some() || knowledge.data.function(id).is_some()
+            }
         };
         if !behind {
             let what = format!("`{name}` cannot be asked: the manifest puts nothing behind it");
@@ -190,6 +199,7 @@ impl Asked {
     pub fn prepare(&self, knowledge: &KnowledgeBase, model: &mut Model) -> Result<(), Diagnostics> {
         match self.symbol {
             Symbol::Predicate(..) => Ok(()),
+            Symbol::Function(id) if knowledge.data.function(id).is_some() => Ok(()),
             Symbol::Function(id) => model.prepare_function(knowledge, id).map(drop),
         }
     }
@@ -223,13 +233,16 @@ impl Asked {
                     numbers.into_iter().map(f64::from).collect()
                 }
             },
-            Symbol::Function(id) => {
-                let values = model.values(knowledge, id, rows, arity)?;
-                values.into_iter().map(f64::from).collect()
-            }
+            Symbol::Function(id) => match knowledge.data.function(id) {
+                Some(values) => self.given(knowledge, values, rows, count),
+                None => {
+                    let values = model.values(knowledge, id, rows, arity)?;
+                    values.into_iter().map(f64::from).collect()
+                }
+            },
         };
         let width = match self.answers {
-            Answers::Truth => 1,
+            Answers::Truth | Answers::Individual(_) => 1,
             Answers::Classes(sort) => knowledge.data.size(sort),
             Answers::Values(width) => width,
         };
@@ -260,6 +273,36 @@ impl Asked {
             width,
             numbers,
         })
+    }
+
+    /// The values of a function that is given by data.
+    fn given(
+        &self,
+        knowledge: &KnowledgeBase,
+        values: &FunctionData,
+        rows: &[u32],
+        count: usize,
+    ) -> Vec<f64> {
+        let arity = self.sorts.len();
+        let place = |row: usize| {
+            let tuple = self.sorts.iter().zip(&rows[row * arity..]);
+            tuple.fold(0, |place, (&sort, &i)| {
+                place * knowledge.data.size(sort) + i as usize
+            })
+        };
+        let places = (0..count).map(place);
+        match (values, self.answers) {
+            (FunctionData::Individuals(values), _) => places
+                .filter_map(|at| values.get(at))
+                .map(|&i| f64::from(i))
+                .collect(),
+            (FunctionData::Reals(values), Answers::Values(width)) => places
+                .filter_map(|at| values.get(at * width..(at + 1) * width))
+                .flatten()
+                .copied()
+                .collect(),
+            _ => Vec::new(),
+        }
     }
 
     fn check(&self, knowledge: &KnowledgeBase, rows: &[u32]) -> Result<(), Diagnostics> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{
@@ -22,6 +23,7 @@ use crate::parts;
 use crate::schedule::Moment;
 use crate::stream::Streamed;
 use crate::training::{Length, Training};
+use crate::work;
 
 /// A theory with its data, its networks and its training, one step at a time; and the questions that it can be asked
 /// at any moment. The crate's page has an example.
@@ -55,6 +57,10 @@ pub struct Session {
     /// The same of the one that outweighed all others.
     heavy: Option<usize>,
     called_heavy: BTreeSet<usize>,
+    /// Set by someone who wants the step at hand to end at once.
+    stop: Arc<AtomicBool>,
+    /// Where the batches of each table were before the step at hand.
+    batches_before: Vec<(u64, u64)>,
 }
 
 pub(crate) struct Phase {
@@ -144,8 +150,10 @@ impl Session {
         }
         // Shapes that only a later phase asks for, or an evaluation, get their networks now: the parameters never
         // change.
-        for phase in &phases {
+        for phase in &mut phases {
             model.attach(&knowledge, &phase.engine)?;
+            work::check_memory(&knowledge, &mut model, &phase.engine, &batches)?;
+            model.check_closed_forms(&mut phase.engine)?;
         }
         if training.phases.iter().all(|phase| phase.axioms.is_some()) {
             model.attach(&knowledge, &Engine::<f32>::new(Arc::clone(&whole)))?;
@@ -187,6 +195,8 @@ impl Session {
             called_flat: BTreeSet::new(),
             heavy: None,
             called_heavy: BTreeSet::new(),
+            stop: Arc::default(),
+            batches_before: Vec::new(),
         };
         let mut axioms = session.axioms.clone();
         let theory = session.knowledge.theory();
@@ -321,14 +331,34 @@ impl Session {
         }
     }
 
+    /// A step ends soon after this flag is set, with an error of the code [`Code::Interrupted`], and nothing has
+    /// happened: the same step can be done later.
+    pub fn set_stop(&mut self, flag: Arc<AtomicBool>) {
+        for phase in &mut self.phases {
+            phase.engine.set_stop(Arc::clone(&flag));
+        }
+        self.model.set_stop(&flag);
+        self.stop = flag;
+    }
+
     /// Does one step.
     ///
     /// # Errors
-    /// If a loss or a gradient is not finite: the parameters are then still those before the step.
+    /// If a loss or a gradient is not finite, or it [was stopped](Session::set_stop): the parameters are then still those
+    /// before the step.
     pub fn step(&mut self) -> Result<Step, Diagnostics> {
+        self.batches_before.clear();
+        let batches = self.batches.iter().map(TableBatches::state);
+        self.batches_before.extend(batches);
         // Once into the pool of threads, and not again for every part of the work: coming from outside takes sleeping
         // and waking each time.
-        rayon::scope(|_| self.step_in_pool())
+        let step = rayon::scope(|_| self.step_in_pool());
+        if step.is_err() {
+            for (batches, before) in self.batches.iter_mut().zip(&self.batches_before) {
+                batches.resume(self.training.seed, *before);
+            }
+        }
+        step
     }
 
     fn step_in_pool(&mut self) -> Result<Step, Diagnostics> {
@@ -347,8 +377,8 @@ impl Session {
         phase.engine.set_batches(batches)?;
         let changed = moved || !self.batches.is_empty();
         self.model.set_step(self.done);
-        self.model.forward(&mut phase.engine, changed)?;
         let step = self.done + 1;
+        (self.model.forward(&mut phase.engine, changed)).map_err(|errors| at_step(errors, step))?;
         let value = (phase.engine.evaluate_with_gradients(&parameters))
             .map_err(|errors| at_step(errors, step))?;
         let mut axioms = vec![f64::NAN; self.axioms.len()];
@@ -367,6 +397,9 @@ impl Session {
             .into());
         }
         self.model.backward(&phase.engine);
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Diagnostic::error(Code::Interrupted, "it was asked to stop").into());
+        }
         self.optimise.hold(&mut self.model);
         let gradient_norm = Optimise::clip(&mut self.model, self.training.clip_norm);
         if !gradient_norm.is_finite() || !loss.is_finite() {
@@ -439,6 +472,9 @@ impl Session {
         };
         let phase = &mut self.phases[at];
         let norms = phase.engine.axiom_gradient_norms(&parameters);
+        if phase.engine.is_stopped() {
+            return out;
+        }
         let total: f64 = norms.iter().sum();
         let theory = self.knowledge.theory();
         // Where only the least true axiom counts, the others have no gradient by design.
@@ -487,10 +523,13 @@ impl Session {
 
     /// The metrics of the model as it is, by name.
     pub fn measure(&mut self) -> Result<Vec<(String, f64)>, Diagnostics> {
-        let values = self.measures.measure(&self.knowledge, &mut self.model)?;
+        // Half a metric would be a wrong one.
+        self.model.set_stop(&Arc::default());
+        let values = self.measures.measure(&self.knowledge, &mut self.model);
+        self.model.set_stop(&self.stop);
         // Measuring has used the networks' rows.
         self.attached = None;
-        Ok(values)
+        values
     }
 
     /// Whether the metrics are due after the step just done.
@@ -539,7 +578,10 @@ impl Session {
         self.model.evaluate(&mut engine)?;
         let numbers = self.knowledge.predicates.iter().map(|ground| match ground {
             Ground::Numbers(numbers) => Some(&**numbers),
-            Ground::Network(_) | Ground::Learnable { .. } | Ground::Host => None,
+            Ground::Network(_)
+            | Ground::Learnable { .. }
+            | Ground::ClosedForm(_)
+            | Ground::Host => None,
         });
         Evaluated::of(&mut engine, parameters, Some(numbers))
     }

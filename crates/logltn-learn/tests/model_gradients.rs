@@ -2,7 +2,9 @@
 //! behind predicates.
 
 use logltn::{ColumnData, Diagnostics, Output, Parameters, Request};
-use logltn_learn::{Behind, Builder, Constant, Grounding, Individuals, Network, Session};
+use logltn_learn::{
+    Behind, Builder, ClosedForm, Constant, Grounding, Individuals, Network, Session,
+};
 use logltn_nn::{Activation, LayerSpec};
 
 const POINTS: [f64; 8] = [0.5, -1.0, 1.25, 0.75, -0.5, 0.25, 0.1, 1.5];
@@ -410,4 +412,111 @@ fn numbers_as_arguments() {
     .function("f", tanh(&[3]))
     .function("g", tanh(&[2]));
     Setup::from(built).check(&["f", "eq", "g"], &[]);
+}
+
+#[test]
+fn a_closed_form_over_learnt_vectors() {
+    let built = Session::builder(
+        "sort E  sort R  constant hub: E  predicate linked(E, R, E)  predicate near(E, E)
+        axiom a: forall x, y: E, r: R. linked(x, r, y) -> not linked(y, r, x)
+        axiom b: forall x: E. exists r: R. linked(x, r, hub) or near(x, hub)
+        axiom c: forall x, y: E. near(x, y) <-> near(y, x)",
+    )
+    .sort("E", Individuals::from(3).learnable(4))
+    .sort("R", Individuals::from(2).learnable(4))
+    .constant("hub", Constant::Learnable(4))
+    .closed_form(
+        "linked",
+        ClosedForm::logit("margin - norm(h + r - t)")
+            .args(["h", "r", "t"])
+            .learn("margin", 1.0),
+    )
+    .closed_form(
+        "near",
+        ClosedForm::truth("exp(-softplus(rate) * dist(a1 * axis, a2))")
+            .learn("axis", [1.0, 0.5, -0.5, 2.0])
+            .learn("rate", 0.5),
+    );
+    let blocks = [
+        "embedding.E",
+        "constants.E",
+        "embedding.R",
+        "linked.margin",
+        "near.axis",
+        "near.rate",
+    ];
+    Setup::from(built).check(&blocks, &[]);
+}
+
+#[test]
+fn a_closed_form_over_functions_and_numbers() {
+    let built = theory(
+        "sort P  sort D = 3..7  table prices(x: P, y: Real, d: D)
+        predicate eq(Real, Real)  predicate like(Real[3], P)  predicate even(D, P)
+        function f(P): Real  function g(P): Real[3]
+        axiom a: forall (x, y, d) in prices. eq(f(x), y) and even(d, x)
+        axiom b: forall x: P. like(g(x), x) or eq(f(x), f(x)) or not eq(f(x), 0.5)
+        axiom c: forall d: D, x: P. even(d, x) or eq(f(x), 2)",
+    )
+    .table(
+        "prices",
+        vec![
+            ColumnData::Individuals(vec![0, 1, 3, 3]),
+            ColumnData::Real(vec![0.5, -1.25, 0.5, 2.0]),
+            ColumnData::Individuals(vec![0, 1, 2, 4]),
+        ],
+    )
+    .closed_form(
+        "eq",
+        ClosedForm::log_truth("-rate * dist(u, v)")
+            .args(["u", "v"])
+            .learn("rate", 0.5),
+    )
+    .closed_form("like", ClosedForm::logit("mean(a1) * sum(a2) - 0.5"))
+    .closed_form(
+        "even",
+        ClosedForm::logit("weight * (d - 5) + dot(x, direction)")
+            .args(["d", "x"])
+            .learn("direction", [0.3, -0.2])
+            .learn("weight", -0.25),
+    )
+    .function("f", tanh(&[3]))
+    .function("g", tanh(&[2]));
+    let mut setup = Setup::from(built);
+    // 0.25 · 2 less for the integer 7 than for 5, whatever its place in the sort.
+    let said = setup.0.predict("even", &[2, 0, 4, 0]).unwrap();
+    assert!((said[0] - said[1] - 0.5).abs() < 1e-6, "{said:?}");
+    let blocks = ["f", "g", "eq.rate", "even.direction", "even.weight"];
+    setup.check(&blocks, &[]);
+}
+
+#[test]
+fn a_closed_form_over_fields() {
+    let boxes = Individuals::from(3)
+        .field("place", [2], vec![0.5_f64, -1.0, 0.25, 0.75, 1.5, 0.1])
+        .field("size", [], vec![1.0_f64, 2.0, 0.5]);
+    let built = Session::builder(
+        "sort B  predicate over(B, B)  predicate big(B)
+        axiom a: forall x, y: B. over(x, y) -> big(x) and not big(y)",
+    )
+    .sort("B", boxes)
+    .closed_form(
+        "over",
+        ClosedForm::logit("w * dist(x.place, y.place) - x.size / y.size + bias")
+            .args(["x", "y"])
+            .learn("w", 0.5)
+            .learn("bias", 0.0),
+    )
+    .closed_form(
+        "big",
+        ClosedForm::truth("sigmoid(slope * sum(a1))").learn("slope", 0.3),
+    );
+    let mut setup = Setup::from(built);
+    let said = setup.0.predict("big", &[1]).unwrap();
+    let sum = 0.25 + 0.75 + 2.0;
+    assert!(
+        (said[0] - 1.0 / (1.0 + (-0.3_f32 * sum).exp())).abs() < 1e-6,
+        "{said:?}"
+    );
+    setup.check(&["over.w", "over.bias", "big.slope"], &[]);
 }

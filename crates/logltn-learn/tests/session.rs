@@ -1,7 +1,13 @@
 //! What a session does in memory: mistakes at once, the same bits after a restart and on any number of threads,
 //! answers, code behind predicates, and what may change between steps.
 
-use logltn::{AxiomParameters, ColumnData, Diagnostics, Output, Parameters, Request};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use logltn::{
+    AxiomParameters, Code, ColumnData, Diagnostics, FunctionData, Output, Parameters, Request,
+};
 use logltn_learn::{
     AxiomSettings, Behind, Builder, Constant, Grounding, Individuals, Known, Length, Metric,
     MetricKind, Network, Optimizer, Param, Phase, Schedule, Session,
@@ -95,6 +101,30 @@ fn a_restored_session_goes_on_with_the_same_bits() {
 }
 
 /// Axioms with schedules and weights of their own, stepwise schedules, and parts that do not move.
+/// Whether and when a step is stopped makes no difference to what comes of it later.
+#[test]
+fn a_step_that_was_stopped_has_not_happened() {
+    let expected = losses(&mut built(everything()));
+    let mut session = built(everything());
+    session
+        .step_work(Duration::from_millis(10))
+        .expect("a measure");
+    let stop = Arc::new(AtomicBool::new(false));
+    session.set_stop(Arc::clone(&stop));
+    let mut found = Vec::new();
+    while !session.is_done() {
+        stop.store(true, Ordering::Relaxed);
+        let stopped = session.step().expect_err("it was asked to stop");
+        assert!(
+            stopped.iter().all(|e| e.code() == Code::Interrupted),
+            "{stopped}"
+        );
+        stop.store(false, Ordering::Relaxed);
+        found.push(session.step().expect("a step").loss.to_bits());
+    }
+    assert_eq!(found, expected);
+}
+
 fn settings(builder: Builder) -> Builder {
     let own = |weight, alpha| AxiomSettings {
         weight,
@@ -367,7 +397,7 @@ fn axioms_have_weights_and_parameters_that_can_change() {
                     ..own
                 },
             ),
-            "`p_forall` must be at least 1",
+            "`p_forall` must be between 1",
         ),
     ] {
         let errors = errors.expect_err("a mistake").to_string();
@@ -552,4 +582,27 @@ fn what_is_asked_for_is_a_plain_array() {
         .map(<[u32]>::to_vec)
         .collect();
     assert!(rows.contains(&vec![2, 0]) && rows.len() >= 6, "{rows:?}");
+}
+
+#[test]
+fn functions_given_by_data_can_be_asked() {
+    let theory = "sort P  function gap(P, P): Real  function place(P): Real[2]  function boss(P): P
+        predicate q(P)  axiom a: forall x, y: P where gap(x, y) > 0. q(x) and not q(boss(y))";
+    let gaps = vec![0.0, 1e-17, -2.0, 3.0];
+    let mut session = Session::builder(theory)
+        .sort("P", 2)
+        .function_values("gap", FunctionData::Reals(gaps))
+        .function_values("place", FunctionData::Reals(vec![1.0, 2.0, 3.0, 4.0]))
+        .function_values("boss", FunctionData::Individuals(vec![1, 1]))
+        .learnable("q", 0.0, Output::sigmoid())
+        .steps(1)
+        .build()
+        .unwrap_or_else(|e| panic!("{e}"));
+    let mut say = |name: &str, rows: &[u32]| session.predictions(name, rows);
+    let found = say("gap", &[0, 1, 1, 1]).expect("values");
+    assert_eq!(found.rows().collect::<Vec<_>>(), [[1e-17], [3.0]]);
+    let found = say("place", &[1]).expect("values");
+    assert_eq!(found.rows().collect::<Vec<_>>(), [[3.0, 4.0]]);
+    let error = say("boss", &[0]).expect_err("individuals").to_string();
+    assert!(error.contains("given by data"), "{error}");
 }

@@ -1,7 +1,8 @@
 //! A network: its parameters, its gradients, and a batch on its way forward and back.
 
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use rand_pcg::Pcg64;
 
@@ -53,6 +54,7 @@ struct Core {
     packed: Packed,
     /// Memory for operations while they run, for each thread.
     scratch: Vec<Mutex<Buffer>>,
+    stop: Arc<AtomicBool>,
 }
 
 impl Core {
@@ -69,6 +71,7 @@ impl Core {
             scratch: &self.scratch,
             parallel: self.program.is_parallel(rows),
             block_rows: self.program.rows_in_block(rows),
+            stop: &self.stop,
         }
     }
 
@@ -171,6 +174,7 @@ impl Network {
                 processor,
                 parameters,
                 scratch: vec![],
+                stop: Arc::default(),
             },
             gradients: vec![0.0; length],
             draw: Draw { seed, step: 0 },
@@ -324,6 +328,18 @@ impl Network {
         output
     }
 
+    /// From when this flag is set, passes leave out blocks of rows: whatever they compute is then good for nothing, and
+    /// soon over.
+    pub fn set_stop(&mut self, stop: Arc<AtomicBool>) {
+        self.core.stop = stop;
+    }
+
+    /// About how many bytes a step of so many rows takes: what is kept of each row, and the gradients by that.
+    pub fn bytes_kept(&self, rows: usize) -> u128 {
+        let blocks = rows.div_ceil(self.core.program.rows_in_block(rows));
+        8 * blocks as u128 * self.core.program.block_length as u128
+    }
+
     /// The outputs for all rows of `input`, one after another, and nothing else: memory for what lies between is not
     /// kept, and a [`backward`](Self::backward) after it still belongs to the last [`forward`](Self::forward).
     ///
@@ -458,6 +474,7 @@ impl Clone for Network {
                 parameters: self.core.parameters.clone(),
                 packed: self.core.packed.clone(),
                 scratch: vec![],
+                stop: Arc::default(),
             },
             gradients: self.gradients.clone(),
             draw: self.draw,

@@ -1,5 +1,6 @@
 //! A pass over the blocks of a batch, by as many threads as there are.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use crate::block::{Block, Shared};
@@ -17,6 +18,8 @@ pub(crate) struct Run<'a> {
     pub parallel: bool,
     /// The number of rows in each block but the last.
     pub block_rows: usize,
+    /// Whether nobody wants the result any more.
+    pub stop: &'a AtomicBool,
 }
 
 impl Run<'_> {
@@ -43,6 +46,7 @@ impl Run<'_> {
         let program = self.shared.program;
         match blocks {
             [] => {}
+            _ if self.stop.load(Relaxed) => {}
             [block] => self.with_scratch(|scratch| {
                 block.forward(self.shared, input, output, scratch);
             }),
@@ -75,6 +79,9 @@ impl Run<'_> {
             partial.fill(0.0);
             let mut by_input = by_input;
             for (index, block) in blocks.iter_mut().enumerate() {
+                if self.stop.load(Relaxed) {
+                    return;
+                }
                 let first = index * self.block_rows;
                 let end = (first + self.block_rows).min(by_output.len() / outputs);
                 let by_output = &by_output[first * outputs..end * outputs];
@@ -120,6 +127,7 @@ impl Run<'_> {
     ) {
         match pieces {
             [] => {}
+            _ if self.stop.load(Relaxed) => {}
             [piece] => {
                 let gradients =
                     &mut gradients[piece.weights.start - first..piece.weights.end - first];

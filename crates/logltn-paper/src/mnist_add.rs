@@ -53,7 +53,7 @@ struct Loaded {
 
 impl MnistAdd {
     pub fn new(options: &Options) -> Result<MnistAdd, Diagnostics> {
-        let place = mnist::find(options)?;
+        let place = mnist::find(options.data.as_deref())?;
         let mut samples = match (options.samples.is_empty(), options.quick) {
             (false, _) => options.samples.clone(),
             (true, true) => vec![SAMPLES[0]],

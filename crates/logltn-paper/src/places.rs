@@ -13,7 +13,7 @@ const VARIABLE: &str = "LOGLTN_DATA";
 ///
 /// # Errors
 /// If a folder is named that is not there.
-pub(super) fn find(
+pub fn find(
     given: Option<&Path>,
     name: &str,
     files: &[&str],
@@ -43,7 +43,10 @@ pub(super) fn find(
 }
 
 /// Makes a folder and those above it.
-pub(super) fn make_folder(path: &Path) -> Result<(), Diagnostics> {
+///
+/// # Errors
+/// If that cannot be done.
+pub fn make_folder(path: &Path) -> Result<(), Diagnostics> {
     std::fs::create_dir_all(path).map_err(|error| {
         let message = format!("{}: the folder cannot be made: {error}", path.display());
         Diagnostic::error(Code::CannotWrite, message)
@@ -53,7 +56,10 @@ pub(super) fn make_folder(path: &Path) -> Result<(), Diagnostics> {
 }
 
 /// Writes files into a folder.
-pub(super) fn write_files(folder: &Path, files: &[(&str, &[u8])]) -> Result<(), Diagnostics> {
+///
+/// # Errors
+/// If that cannot be done.
+pub fn write_files(folder: &Path, files: &[(&str, &[u8])]) -> Result<(), Diagnostics> {
     for (name, bytes) in files {
         write_atomically(&folder.join(name), bytes)?;
     }

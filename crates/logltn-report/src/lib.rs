@@ -44,6 +44,7 @@ mod scatter;
 mod summary;
 mod svg;
 mod thinning;
+mod tiles;
 
 #[cfg(test)]
 mod tests;
@@ -54,3 +55,4 @@ pub use lines::{LinesOptions, Series, line_panels_png, lines_png};
 pub use pca::pca_2d;
 pub use scatter::{ScatterPanel, panels_png, scatter_png};
 pub use summary::{Picture, Report, RunSummary, from_run_directory};
+pub use tiles::{Tile, tiles_png};

@@ -9,6 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::function::FunctionData;
 use crate::number::Number;
 use crate::numbers::{MOST_STREAMED, NumberPool};
+use crate::source::Source;
 use crate::suggest::did_you_mean;
 use crate::theory::*;
 
@@ -129,6 +130,19 @@ impl Data {
         }
     }
 
+    /// The same data with one formula instead of the axioms, which [`Theory::parse_formula`] has read from `source`.
+    pub fn with_formula(&self, source: Source, formula: Axiom) -> Data {
+        let mut theory = self.theory.without_places();
+        theory.source = source;
+        theory.axioms = vec![formula];
+        Data {
+            theory: Arc::new(theory),
+            numbers: OnceLock::new(),
+            fixed_numbers: None,
+            ..self.clone()
+        }
+    }
+
     /// The same data for a part of the axioms: a phase of training.
     pub fn with_axioms(&self, keep: impl Fn(&Axiom) -> bool) -> Data {
         let mut theory = Theory::clone(&self.theory);
@@ -144,6 +158,11 @@ impl Data {
     /// The theory that this is the data of.
     pub fn theory(&self) -> &Theory {
         &self.theory
+    }
+
+    /// The theory, for those who keep it.
+    pub fn shared_theory(&self) -> Arc<Theory> {
+        Arc::clone(&self.theory)
     }
 
     /// Sets the number of individuals of a data sort.

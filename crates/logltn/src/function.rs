@@ -114,6 +114,21 @@ impl Data {
         Some(row)
     }
 
+    /// The numbers that a function given by data says of some individuals; none if it says none.
+    pub fn function_numbers(&self, function: FunctionId, individuals: &[u32]) -> &[f64] {
+        let numbers = || match (
+            self.function(function)?.as_ref(),
+            self.theory()[function].result,
+        ) {
+            (FunctionData::Reals(values), ArgumentSort::Vector(width)) => {
+                let row = self.function_row(function, individuals)?;
+                values.get(row * width..(row + 1) * width)
+            }
+            _ => None,
+        };
+        numbers().unwrap_or_default()
+    }
+
     /// How many tuples of individuals a function has a value for.
     pub(crate) fn function_rows(&self, function: FunctionId) -> Option<usize> {
         let sizes = self.theory()[function].arguments.iter().map(|a| match a {

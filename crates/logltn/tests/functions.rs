@@ -357,6 +357,27 @@ fn plans_show_how_functions_are_looked_up() {
     assert!(text.contains("r(A, A): at most"), "{text}");
 }
 
+/// What leads to other variables is looped over, and what is known is not.
+#[test]
+fn variables_are_found_by_what_functions_say() {
+    for (guard, method) in [
+        ("x: A, n: N where rank(x) = n", "loop x (5), compute n"),
+        (
+            "y: A, x: A where bosses(boss(x), y)",
+            "loop x (5), join bosses for y",
+        ),
+        (
+            "n: N, x: A where after(n) = rank(x)",
+            "loop n (5), look up x by value, test",
+        ),
+    ] {
+        let text = plan(&format!("axiom a: forall {guard}. q(x)"))
+            .unwrap()
+            .to_string();
+        assert!(text.contains(method), "{guard}: {text}");
+    }
+}
+
 /// A hash join, and not all pairs: this would take minutes otherwise.
 #[test]
 fn equal_values_are_joined() {

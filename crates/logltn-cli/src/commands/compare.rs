@@ -152,7 +152,7 @@ fn differences(comparison: &Comparison, letters: &[String]) -> String {
     let mut rows = Vec::new();
     for (key, values) in &comparison.differences {
         // Within a group only seeds differ, which stand above.
-        let of = |group: &Vec<usize>| shown(&values[group[0]]);
+        let of = |group: &Vec<usize>| shown(&values[group[0]]) + "  ";
         let cells: Vec<String> = comparison.groups.iter().map(of).collect();
         if cells.len() == 1 || key == "train.seed" && comparison.groups.iter().any(|g| g.len() > 1)
         {

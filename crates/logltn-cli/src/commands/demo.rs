@@ -7,6 +7,7 @@ use logltn_paper::standin::files::clustering_project;
 
 use crate::commands::train;
 use crate::console;
+use crate::folder::free_folder;
 use crate::outcome::Outcome;
 
 /// Train the clustering theory on embedded data and end with a picture.
@@ -36,16 +37,6 @@ pub fn run(arguments: &Arguments) -> Outcome {
             Outcome::Failed
         }
     }
-}
-
-/// `DIR`, or `DIR-2`, `DIR-3`, … if it is taken: a demo never overwrites anything.
-fn free_folder(wanted: &Path) -> PathBuf {
-    let numbered = |n: u32| match n {
-        1 => wanted.to_path_buf(),
-        n => PathBuf::from(format!("{}-{n}", wanted.display())),
-    };
-    let free = (1..).map(numbered).find(|folder| !folder.exists());
-    free.unwrap_or_else(|| wanted.to_path_buf())
 }
 
 fn write(folder: &Path) -> Result<PathBuf, Diagnostic> {

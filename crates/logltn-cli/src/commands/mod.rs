@@ -3,7 +3,9 @@
 mod check;
 mod compare;
 mod demo;
+mod entails;
 mod eval;
+mod example;
 mod gradients;
 mod predict;
 mod reproduce;
@@ -26,7 +28,9 @@ pub enum Command {
     Check(check::Arguments),
     Train(train::Arguments),
     Eval(eval::Arguments),
+    Example(example::Arguments),
     Predict(predict::Arguments),
+    Entails(entails::Arguments),
     Compare(compare::Arguments),
     Sweep(sweep::Arguments),
     Reproduce(reproduce::Arguments),
@@ -40,7 +44,9 @@ impl Command {
             Command::Check(arguments) => check::run(&arguments),
             Command::Train(arguments) => train::run_command(&arguments),
             Command::Eval(arguments) => eval::run(&arguments),
+            Command::Example(arguments) => example::run(&arguments),
             Command::Predict(arguments) => predict::run(&arguments),
+            Command::Entails(arguments) => entails::run(&arguments),
             Command::Compare(arguments) => compare::run(&arguments),
             Command::Sweep(arguments) => sweep::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),

@@ -210,6 +210,8 @@ struct Page {
     class_sort: Option<Sort>,
     all_classes: bool,
     values: usize,
+    /// Of a function's values that are individuals.
+    value_sort: Option<Sort>,
 }
 
 impl Page {
@@ -218,7 +220,7 @@ impl Page {
         let theory = project.theory();
         let class_sort = match asked.answers() {
             Answers::Classes(sort) => Some(sort),
-            Answers::Truth | Answers::Values(_) => None,
+            Answers::Truth | Answers::Values(_) | Answers::Individual(_) => None,
         };
         Page {
             symbol: asked.name().to_string(),
@@ -233,7 +235,12 @@ impl Page {
             all_classes,
             values: match asked.answers() {
                 Answers::Values(width) => width,
+                Answers::Individual(_) => 1,
                 Answers::Truth | Answers::Classes(_) => 0,
+            },
+            value_sort: match asked.answers() {
+                Answers::Individual(sort) => Some(theory[sort].clone()),
+                _ => None,
             },
         }
     }
@@ -260,6 +267,11 @@ impl Page {
             text.push(',');
         }
         match (said.answers, &self.class_names) {
+            (Answers::Individual(_), _) => {
+                if let (Some(sort), [index]) = (&self.value_sort, numbers) {
+                    *text += &quoted(&individual(sort, *index as usize));
+                }
+            }
             (Answers::Classes(_), Some(names)) => {
                 let class = logltn_learn::largest(numbers);
                 *text += &quoted(&names[class]);
@@ -324,13 +336,19 @@ impl Page {
                     text.push('}');
                 }
             }
+            (Answers::Individual(_), ..) => {
+                if let (Some(sort), [index]) = (&self.value_sort, numbers) {
+                    let value = json_individual(sort, *index as usize);
+                    let _ = write!(text, "\"value\": {value}");
+                }
+            }
             (Answers::Values(_), ..) if numbers.len() != 1 => {
                 let values: Vec<String> = numbers.iter().map(|&x| exact(x)).collect();
                 let _ = write!(text, "\"value\": [{}]", values.join(", "));
             }
             (answers, ..) => {
                 let key = match answers {
-                    Answers::Values(_) => "value",
+                    Answers::Values(_) | Answers::Individual(_) => "value",
                     Answers::Truth | Answers::Classes(_) => "truth",
                 };
                 let number = numbers.first().copied().unwrap_or_default();

@@ -23,7 +23,7 @@ use crate::text::{Align, counted, real, table};
 
 /// Train the networks of a manifest until its axioms hold.
 ///
-/// DIR gets the metrics, checkpoints, weights, plots and a report. Ctrl-C stops after the current step;
+/// DIR gets the metrics, checkpoints, weights, plots and a report. Ctrl-C stops, also inside of a step;
 /// `--resume` goes on to the same result as if nothing had happened.
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -51,7 +51,13 @@ pub struct Arguments {
     /// Write TensorBoard event files to DIR/tensorboard as well
     #[arg(long)]
     tensorboard: bool,
+    /// Whether another command asked for it, which `--resume` does not go with.
+    #[arg(skip)]
+    prepared: bool,
 }
+
+/// How long a step may be measured before the first one.
+pub const MEASURED: Duration = Duration::from_millis(400);
 
 /// Runs the command.
 pub fn run_command(arguments: &Arguments) -> Outcome {
@@ -96,6 +102,10 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         console::report(&beginning.warnings);
         console::complain(&began_with(beginning));
     }
+    match trainer.slow_step(MEASURED) {
+        Ok(warning) => warning.into_iter().for_each(|w| console::report(&w.into())),
+        Err(errors) => return console::wrong_input(&errors, false),
+    }
     let directory = if arguments.resume {
         RunDirectory::resume(&arguments.out)
     } else {
@@ -114,6 +124,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         tensorboard: arguments.tensorboard,
     };
     let stop = stop_on_ctrl_c();
+    trainer.set_stop(Arc::clone(&stop));
     let mut progress = Progress::new(trainer.total(), *trainer.semantics());
     let outcome = run(&mut trainer, &directory, &run_options, &stop, &mut progress);
     progress.finish();
@@ -129,8 +140,16 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
             }
         },
         Ok(RunOutcome::Interrupted { done }) => {
+            let go_on = match arguments.prepared {
+                false => "the same command and --resume".to_string(),
+                true => format!(
+                    "`logltn train {} --out {} --resume`",
+                    arguments.manifest.display(),
+                    arguments.out.display()
+                ),
+            };
             console::complain(&format!(
-                "stopped after step {done} of {}; go on with the same command and --resume\n",
+                "stopped after step {done} of {}; go on with {go_on}\n",
                 trainer.total()
             ));
             Outcome::Failed
@@ -190,7 +209,7 @@ fn began_with(beginning: &Beginning) -> String {
     text
 }
 
-/// The first Ctrl-C asks the run to stop after its step; a second one ends the program at once.
+/// The first Ctrl-C asks the run to stop; a second one ends the program at once.
 pub fn stop_on_ctrl_c() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let asked = stop.clone();
@@ -200,7 +219,7 @@ pub fn stop_on_ctrl_c() -> Arc<AtomicBool> {
             std::process::exit(130);
         }
         // On a line of its own: the terminal has put `^C` behind the progress bar.
-        console::complain("\nstopping after this step; Ctrl-C again ends at once\n");
+        console::complain("\nstopping; Ctrl-C again ends at once\n");
     });
     stop
 }
@@ -388,5 +407,6 @@ pub fn prepared(manifest: PathBuf, out: PathBuf) -> Arguments {
         threads: None,
         resume: false,
         tensorboard: false,
+        prepared: true,
     }
 }

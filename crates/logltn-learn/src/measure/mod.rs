@@ -281,11 +281,13 @@ impl Measure {
                 tuples,
                 known,
             } => {
-                let values = match knowledge.data.function(*function).map(AsRef::as_ref) {
+                let values: Vec<f64> = match knowledge.data.function(*function).map(AsRef::as_ref) {
                     // In its own precision.
-                    Some(FunctionData::Reals(values)) => {
-                        given(knowledge, *function, values, *arity, tuples)
-                    }
+                    Some(FunctionData::Reals(_)) => (0..tuples.rows)
+                        .map(|row| &tuples.arguments[row * arity..(row + 1) * arity])
+                        .flat_map(|row| knowledge.data.function_numbers(*function, row))
+                        .copied()
+                        .collect(),
                     _ => {
                         let (rows, numbers) = (&tuples.arguments, &tuples.numbers);
                         let values =
@@ -462,22 +464,6 @@ fn values(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answer, Diagnost
         tuples,
         known: known.clone(),
     })
-}
-
-/// What a function given by data says of some rows.
-fn given(
-    knowledge: &KnowledgeBase,
-    function: FunctionId,
-    values: &[f64],
-    arity: usize,
-    tuples: &Tuples,
-) -> Vec<f64> {
-    let row = |row: usize| {
-        let individuals = &tuples.arguments[row * arity..(row + 1) * arity];
-        let at = knowledge.data.function_row(function, individuals);
-        at.map_or(f64::NAN, |at| values[at])
-    };
-    (0..tuples.rows).map(row).collect()
 }
 
 /// The place of the largest number.

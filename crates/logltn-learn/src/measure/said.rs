@@ -81,6 +81,10 @@ impl Said {
                 let places = rows.filter_map(|row| table.row(row));
                 places.flat_map(|at| &table.values[at]).copied().collect()
             }
+            Ground::ClosedForm(_) => {
+                per_row = 1;
+                model.of_closed_form(self.predicate, &self.tuples)?
+            }
             _ => {
                 let (tuples, known) = (&self.tuples, &self.numbers);
                 let numbers =

@@ -57,6 +57,19 @@ impl<'a> Builder<'a> {
                 self.model.learnable.push(table);
                 Ok(super::Behind::Learnable(self.model.learnable.len() - 1))
             }
+            Ground::ClosedForm(form) => {
+                let closed = self.closed(id, form)?;
+                let arguments = &self.knowledge.theory()[id].arguments;
+                let individual = |argument: &ArgumentSort| match argument {
+                    ArgumentSort::Sort(sort) => Some(ArgumentShape::Individual(*sort)),
+                    ArgumentSort::Vector(_) => None,
+                };
+                let plain: Option<Vec<ArgumentShape>> = arguments.iter().map(individual).collect();
+                if let Some(shape) = plain {
+                    self.closed_feed(closed, &shape)?;
+                }
+                Ok(super::Behind::Closed(closed))
+            }
             Ground::Host => Ok(super::Behind::Host),
         }
     }
@@ -418,7 +431,7 @@ impl<'a> Builder<'a> {
                     let learnt = boxes.iter().any(|place| learnt(place.sort));
                     (learnt && !stop, !learnt)
                 }
-                Piece::Number { .. } | Piece::Given { .. } => (false, true),
+                Piece::Number { .. } | Piece::Integer { .. } | Piece::Given { .. } => (false, true),
                 Piece::Unit { stop, .. } => (!stop, false),
             };
             let unit = &mut self.model.units[unit];
@@ -459,7 +472,10 @@ impl<'a> Builder<'a> {
         let behind = match symbol {
             Symbol::Predicate(id) => match &knowledge.predicates[id.index()] {
                 Ground::Network(behind) => Some(behind),
-                Ground::Numbers(_) | Ground::Learnable { .. } | Ground::Host => None,
+                Ground::Numbers(_)
+                | Ground::Learnable { .. }
+                | Ground::ClosedForm(_)
+                | Ground::Host => None,
             },
             Symbol::Function(id) => knowledge.functions[id.index()].as_ref(),
         };
@@ -506,7 +522,7 @@ impl<'a> Builder<'a> {
     }
 
     /// All numbers of an argument; none if it has none.
-    fn argument_vector(
+    pub fn argument_vector(
         &mut self,
         argument: usize,
         shape: &[ArgumentShape],
@@ -772,7 +788,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn field(
+    pub fn field(
         &self,
         argument: usize,
         shape: &[ArgumentShape],
@@ -843,7 +859,7 @@ impl<'a> Builder<'a> {
 }
 
 /// How many individuals an argument is made of.
-fn leaves(shape: &ArgumentShape) -> usize {
+pub(super) fn leaves(shape: &ArgumentShape) -> usize {
     match shape {
         ArgumentShape::Individual(_) | ArgumentShape::Number | ArgumentShape::Row(_) => 1,
         ArgumentShape::Apply(_, arguments) => arguments.iter().map(leaves).sum(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use logltn::vector::Real;
 use rayon::prelude::*;
 
 use super::parameters::Parameters;
@@ -21,7 +22,7 @@ pub(super) struct Sources<'a> {
     pub vectors: &'a [SortVectors],
     pub learnable: &'a [Parameters],
     /// The numbers that are arguments.
-    pub numbers: &'a [f32],
+    pub numbers: &'a [f64],
     /// What functions that are given by data say, where networks read it.
     pub given: &'a [Arc<[f32]>],
 }
@@ -54,20 +55,22 @@ impl Sources<'_> {
             let mut rest = inputs;
             for piece in &feed.pieces {
                 let (out, others) = rest.split_at_mut(piece.width());
-                self.put(feed, first + i, piece, out);
+                self.put(feed.tuple(first + i), first + i, piece, out);
                 rest = others;
             }
         }
     }
 
     /// One piece of a row's inputs.
-    fn put(self, feed: &Feed, row: usize, piece: &Piece, out: &mut [f32]) {
-        let tuple = feed.tuple(row);
+    pub fn put<T: Real>(self, tuple: &[u32], row: usize, piece: &Piece, out: &mut [T]) {
         match piece {
             Piece::Vector {
                 place, sort, from, ..
             } => self.vectors[*sort].read(tuple[*place], *from, out, self.learnable),
-            Piece::Number { place } => out[0] = self.numbers[tuple[*place] as usize],
+            Piece::Number { place } => out[0] = T::from_f64(self.numbers[tuple[*place] as usize]),
+            Piece::Integer { place, first } => {
+                out[0] = T::from_f64((first + i64::from(tuple[*place])) as f64);
+            }
             Piece::Given {
                 function,
                 places,
@@ -76,18 +79,22 @@ impl Sources<'_> {
             } => {
                 let digits = places.iter().zip(sizes);
                 let row = digits.fold(0, |row, (&p, size)| row * size + tuple[p] as usize);
-                out.copy_from_slice(&self.given[*function][row * width..(row + 1) * width]);
+                let given = &self.given[*function][row * width..(row + 1) * width];
+                let pairs = out.iter_mut().zip(given);
+                pairs.for_each(|(out, &x)| *out = T::from_f64(f64::from(x)));
             }
             Piece::Containment { boxes, .. } => {
                 let [a, b] = boxes.map(|place| self.corners(place, tuple));
-                out[0] = containment(a, b);
+                out[0] = T::from_f64(f64::from(containment(a, b)));
             }
             Piece::Unit {
                 unit, feed, rows, ..
             } => {
                 let other = &self.units[*unit];
                 let row = other.feeds[*feed].start + rows[row] as usize;
-                out.copy_from_slice(&other.outputs[row * out.len()..(row + 1) * out.len()]);
+                let outputs = &other.outputs[row * out.len()..(row + 1) * out.len()];
+                let pairs = out.iter_mut().zip(outputs);
+                pairs.for_each(|(out, &x)| *out = T::from_f64(f64::from(x)));
             }
         }
     }

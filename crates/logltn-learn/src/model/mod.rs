@@ -5,6 +5,7 @@
 //! way.
 
 mod build;
+mod closed;
 mod grounding;
 mod inputs;
 mod parameters;
@@ -13,16 +14,18 @@ mod unit;
 mod vectors;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId};
 use logltn::vector::Real;
-use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Request};
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Request, Theory};
 use logltn_nn::Tensor;
 
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::numbers::Numbers;
 use crate::random::Random;
 use build::{Builder, Symbol};
+use closed::Closed;
 pub use grounding::Grounding;
 use inputs::Sources;
 pub use parameters::Parameters;
@@ -37,6 +40,8 @@ enum Behind {
     Learnable(usize),
     /// A network, and its feed for arguments that are individuals.
     Unit { unit: usize, feed: usize },
+    /// Arithmetic, in the model's list of closed forms.
+    Closed(usize),
     /// The program that uses this crate; not yet given.
     Host,
     /// The same, given.
@@ -45,21 +50,23 @@ enum Behind {
 
 /// The networks and learnable vectors behind a theory.
 pub struct Model {
-    units: Vec<Unit>,
+    pub(crate) units: Vec<Unit>,
     vectors: Vec<SortVectors>,
     learnable: Vec<Parameters>,
+    closed: Vec<Closed>,
     behind: Vec<Behind>,
-    /// The names of the predicates.
-    predicates: Vec<String>,
+    theory: Arc<Theory>,
     /// For each request of the current engine: unit and feed.
-    feeds: Vec<Option<(usize, usize)>>,
+    pub(crate) feeds: Vec<Option<(usize, usize)>>,
+    /// Likewise: closed form and feed.
+    closed_feeds: Vec<Option<(usize, usize)>>,
     /// Units so that each comes after those it reads.
     order: Vec<usize>,
     /// The units of symbols, and the shared hidden layers by name.
     symbols: Vec<(Symbol, usize)>,
     trunks: Vec<(String, usize)>,
-    /// The numbers that are arguments, as networks see them.
-    numbers: Vec<f32>,
+    /// The numbers that are arguments.
+    numbers: Vec<f64>,
     /// What functions that are given by data say, where networks read it.
     given: Vec<Arc<[f32]>>,
     /// What a host answers, on its way to the engine.
@@ -108,11 +115,11 @@ impl Model {
             units: Vec::new(),
             vectors,
             learnable,
+            closed: Vec::new(),
             behind: Vec::new(),
-            predicates: (knowledge.theory().predicates.iter())
-                .map(|p| p.name.clone())
-                .collect(),
+            theory: knowledge.data.shared_theory(),
             feeds: Vec::new(),
+            closed_feeds: Vec::new(),
             order: Vec::new(),
             symbols: Vec::new(),
             trunks: Vec::new(),
@@ -131,7 +138,11 @@ impl Model {
     ) -> Result<Behind, Diagnostics> {
         // A predicate whose arguments are functions' values is built when a request shows its shape.
         let arguments = &knowledge.theory()[predicate].arguments;
-        match arguments.iter().any(is_vector) {
+        let is_closed = matches!(
+            knowledge.predicates[predicate.index()],
+            Ground::ClosedForm(_)
+        );
+        match arguments.iter().any(is_vector) && !is_closed {
             true => Ok(Behind::Host),
             false => Builder::new(knowledge, self).behind(predicate),
         }
@@ -142,6 +153,13 @@ impl Model {
         self.behind[predicate.index()] = Behind::Grounding(grounding);
     }
 
+    /// Networks stop soon after this flag is set, with whatever they have.
+    pub(crate) fn set_stop(&mut self, flag: &Arc<AtomicBool>) {
+        for unit in &mut self.units {
+            unit.network.set_stop(Arc::clone(flag));
+        }
+    }
+
     /// Prepares for the requests of an engine: every shape of arguments gets its feed. Must be called
     /// before the first step with that engine.
     pub fn attach<T: Real>(
@@ -149,11 +167,14 @@ impl Model {
         knowledge: &KnowledgeBase,
         engine: &Engine<T>,
     ) -> Result<(), Diagnostics> {
-        let mut feeds = Vec::new();
+        let (mut feeds, mut closed) = (Vec::new(), Vec::new());
         for request in engine.requests() {
-            feeds.push(Builder::new(knowledge, self).attach(request)?);
+            let mut builder = Builder::new(knowledge, self);
+            feeds.push(builder.attach(request)?);
+            closed.push(builder.attach_closed(request)?);
         }
         self.feeds = feeds;
+        self.closed_feeds = closed;
         self.sort_units();
         self.unchanged = false;
         Ok(())
@@ -196,6 +217,7 @@ impl Model {
         }
         self.run(Purpose::Training);
         self.unchanged = true;
+        self.hand_out_closed(engine)?;
         self.hand_out(engine)
     }
 
@@ -205,6 +227,7 @@ impl Model {
         self.ask(engine.requests());
         self.unchanged = false;
         self.run(Purpose::Looking);
+        self.evaluate_closed(engine)?;
         self.hand_out(engine)
     }
 
@@ -219,6 +242,9 @@ impl Model {
                 for (number, &output) in numbers.iter_mut().zip(outputs) {
                     *number = T::from_f64(f64::from(output));
                 }
+                continue;
+            }
+            if self.closed_feeds[index].is_some() {
                 continue;
             }
             self.hand_out_without_unit(engine, index)?;
@@ -263,7 +289,7 @@ impl Model {
                 numbers.for_each(|(number, &x)| *number = T::from_f64(f64::from(x)));
                 Ok(())
             }
-            Behind::Unit { .. } | Behind::Host => {
+            Behind::Unit { .. } | Behind::Closed(_) | Behind::Host => {
                 let name = &engine.plan().data().theory()[request.predicate].name;
                 Err(Diagnostic::error(
                     Code::NotGrounded,
@@ -321,9 +347,10 @@ impl Model {
                         gradients.iter_mut().zip(by).for_each(|(g, by)| *g += by);
                     }
                 }
-                Behind::Numbers(_) | Behind::Unit { .. } | Behind::Host => {}
+                Behind::Numbers(_) | Behind::Unit { .. } | Behind::Closed(_) | Behind::Host => {}
             }
         }
+        self.backward_closed(engine);
         for at in (0..self.order.len()).rev() {
             self.backward_unit(self.order[at]);
         }
@@ -344,6 +371,10 @@ impl Model {
         let (unit, feed) = match &self.behind[predicate.index()] {
             Behind::Unit { unit, feed } if self.units[*unit].feeds[*feed].is_plain(arity) => {
                 (*unit, *feed)
+            }
+            Behind::Closed(_) => {
+                let numbers = self.of_closed_form(predicate, tuples)?;
+                return Ok(numbers.into_iter().map(|x| x as f32).collect());
             }
             Behind::Numbers(table) => {
                 let rows = tuples.chunks_exact(arity.max(1)).map(|t| table.row(t));
@@ -492,10 +523,10 @@ impl Model {
         Ok(self.ask_about(unit, feed, tuples, arity))
     }
 
-    /// The numbers that are arguments, as networks see them.
-    fn set_numbers(&mut self, numbers: &[f64]) {
+    /// The numbers that are arguments.
+    pub(crate) fn set_numbers(&mut self, numbers: &[f64]) {
         self.numbers.clear();
-        self.numbers.extend(numbers.iter().map(|&x| x as f32));
+        self.numbers.extend_from_slice(numbers);
     }
 
     /// Which rows each unit must answer for: those of the requests first, then what units want of others.
@@ -516,6 +547,7 @@ impl Model {
                 feed.row(request.row(row));
             }
         }
+        self.ask_for_closed(requests);
         self.ask_among_units();
     }
 
@@ -715,6 +747,7 @@ impl Model {
             Piece::Unit { .. }
             | Piece::Vector { .. }
             | Piece::Number { .. }
+            | Piece::Integer { .. }
             | Piece::Given { .. }
             | Piece::Containment { .. } => {}
         }
@@ -730,7 +763,8 @@ impl Model {
         for table in &mut self.learnable {
             visit(&table.name, &mut table.values, &table.gradients);
         }
-        for (predicate, behind) in self.predicates.iter().zip(&mut self.behind) {
+        for (predicate, behind) in self.theory.predicates.iter().zip(&mut self.behind) {
+            let predicate = &predicate.name;
             if let Behind::Grounding(grounding) = behind {
                 grounding.visit_parameters(&mut |name, values, gradients| {
                     visit(&format!("host.{predicate}.{name}"), values, gradients);
@@ -812,5 +846,14 @@ impl Builder<'_> {
             self.model.behind[place] = Behind::Unit { unit, feed };
         }
         Ok(Some((unit, feed)))
+    }
+
+    /// The feed of a request, if a closed form stands behind its predicate.
+    fn attach_closed(&mut self, request: &Request) -> Result<Option<(usize, usize)>, Diagnostics> {
+        let Behind::Closed(closed) = self.model.behind[request.predicate.index()] else {
+            return Ok(None);
+        };
+        let feed = self.closed_feed(closed, &request.shape)?;
+        Ok(Some((closed, feed)))
     }
 }

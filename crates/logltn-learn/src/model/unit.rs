@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 /// A network and its rows of the current step.
 #[derive(Debug)]
-pub(super) struct Unit {
+pub(crate) struct Unit {
     /// What stands in checkpoints before the names of its tensors.
     pub name: String,
     /// The unit whose parameters it uses, if they are not its own: a network that reads its own outputs, as
@@ -42,7 +42,7 @@ impl Unit {
 
 /// Rows whose inputs are put together in one way.
 #[derive(Debug, Default)]
-pub(super) struct Feed {
+pub(crate) struct Feed {
     pub shape: Vec<ArgumentShape>,
     /// The number of individuals that name a row.
     pub arity: usize,
@@ -71,6 +71,16 @@ impl Feed {
         self.arity == arity && self.shape.iter().all(plain)
     }
 
+    /// The units and feeds that it reads, each with the places of the individuals it reads them at.
+    pub fn read(&self) -> impl Iterator<Item = (usize, usize, &[usize])> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Unit {
+                unit, feed, places, ..
+            } => Some((*unit, *feed, places.as_slice())),
+            _ => None,
+        })
+    }
+
     pub fn tuple(&self, row: usize) -> &[u32] {
         &self.tuples[row * self.arity..(row + 1) * self.arity]
     }
@@ -90,7 +100,7 @@ impl Feed {
 
 /// A part of a row's inputs.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Piece {
+pub(crate) enum Piece {
     /// Numbers `from..from + width` of an individual's vector.
     Vector {
         place: usize,
@@ -102,6 +112,8 @@ pub(super) enum Piece {
     },
     /// A number.
     Number { place: usize },
+    /// The number that an individual of an integer sort is, the least of which is `first`.
+    Integer { place: usize, first: i64 },
     /// The numbers that a function given by data has for some of the row's individuals.
     Given {
         function: usize,
@@ -131,7 +143,7 @@ pub(super) enum Piece {
 
 /// Four numbers of an individual's vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct BoxPlace {
+pub(crate) struct BoxPlace {
     pub place: usize,
     pub sort: usize,
     pub from: usize,
@@ -143,14 +155,14 @@ impl Piece {
             Piece::Vector { width, .. }
             | Piece::Unit { width, .. }
             | Piece::Given { width, .. } => *width,
-            Piece::Number { .. } | Piece::Containment { .. } => 1,
+            Piece::Number { .. } | Piece::Integer { .. } | Piece::Containment { .. } => 1,
         }
     }
 
     /// Whether no gradient flows back.
     pub fn stops(&self) -> bool {
         match self {
-            Piece::Number { .. } | Piece::Given { .. } => true,
+            Piece::Number { .. } | Piece::Integer { .. } | Piece::Given { .. } => true,
             Piece::Vector { stop, .. }
             | Piece::Containment { stop, .. }
             | Piece::Unit { stop, .. } => *stop,

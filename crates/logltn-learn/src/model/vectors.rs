@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use logltn::theory::SortId;
+use logltn::vector::Real;
 
 use super::parameters::Parameters;
 use crate::field::Field;
@@ -23,6 +24,8 @@ pub(super) struct SortVectors {
     pub embedding: Option<usize>,
     /// The vectors of the learnable constants, likewise.
     pub constants: Option<usize>,
+    /// What these are called.
+    names: Vec<String>,
 }
 
 impl SortVectors {
@@ -46,6 +49,12 @@ impl SortVectors {
         }
     }
 
+    /// The name of a learnable constant.
+    pub fn constant(&self, individual: u32) -> Option<&str> {
+        let at = (individual as usize).checked_sub(self.size)?;
+        self.names.get(at).map(String::as_str)
+    }
+
     /// Which row of a learnable table an individual's vector is, if it is learnt.
     pub fn learnt(&self, individual: u32) -> Option<(usize, usize)> {
         let individual = individual as usize;
@@ -57,10 +66,18 @@ impl SortVectors {
     }
 
     /// Copies numbers `from..from + out.len()` of an individual's vector.
-    pub fn read(&self, individual: u32, from: usize, out: &mut [f32], learnable: &[Parameters]) {
+    pub fn read<T: Real>(
+        &self,
+        individual: u32,
+        from: usize,
+        out: &mut [T],
+        learnable: &[Parameters],
+    ) {
         if let Some((table, row)) = self.learnt(individual) {
             let start = row * self.width + from;
-            out.copy_from_slice(&learnable[table].values[start..start + out.len()]);
+            let values = &learnable[table].values[start..start + out.len()];
+            let pairs = out.iter_mut().zip(values);
+            pairs.for_each(|(out, &x)| *out = T::from_f64(f64::from(x)));
             return;
         }
         let end = from + out.len();
@@ -102,8 +119,9 @@ pub(super) fn of(
             learnable.push(Parameters::embedding(name, vectors.size, width, random));
         }
         let constants = theory.constants.iter().zip(&knowledge.learnable_constants);
-        let widths = constants.filter(|(c, _)| c.sort == id);
-        let widths: Vec<usize> = widths.filter_map(|(_, width)| *width).collect();
+        let own = constants.filter(|(c, width)| c.sort == id && width.is_some());
+        vectors.names = own.clone().map(|(c, _)| c.name.clone()).collect();
+        let widths: Vec<usize> = own.filter_map(|(_, width)| *width).collect();
         if let Some(&width) = widths.first() {
             if vectors.width == 0 {
                 vectors.width = width;

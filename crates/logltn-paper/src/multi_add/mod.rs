@@ -115,7 +115,7 @@ impl MultiAdd {
             ("undecided", "true".to_string()),
         ];
         Ok(MultiAdd {
-            place: mnist::find(options)?,
+            place: mnist::find(options.data.as_deref())?,
             settings: settings.map(|(k, v)| (k.to_string(), v)).into(),
             epochs,
             digits,

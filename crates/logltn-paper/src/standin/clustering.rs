@@ -3,6 +3,7 @@
 use logltn_learn::random::Random;
 
 use super::clustering_figures::CLASSES;
+use super::normal::Normal;
 
 /// How many numbers describe a point.
 pub const CLUSTERING_DIMENSIONS: usize = 16;
@@ -40,9 +41,9 @@ pub fn clustering_points(seed: u64) -> ClusteringStandIn {
     let mut random = Random::new(seed, 1);
     let mut points = Vec::new();
     for class in &CLASSES {
-        let factor = cholesky(&class.covariance);
+        let normal = Normal::new(&class.mean, &class.covariance);
         for _ in 0..class.size {
-            points.push((class.name, point(&mut random, &class.mean, &factor)));
+            points.push((class.name, normal.draw(&mut random)));
         }
     }
     random.shuffle(&mut points);
@@ -52,54 +53,15 @@ pub fn clustering_points(seed: u64) -> ClusteringStandIn {
     }
 }
 
-/// mean + factor · normals
-fn point(
-    random: &mut Random,
-    mean: &[f64; CLUSTERING_DIMENSIONS],
-    factor: &[f64; TRIANGLE],
-) -> [f64; CLUSTERING_DIMENSIONS] {
-    let normals: [f64; CLUSTERING_DIMENSIONS] = std::array::from_fn(|_| random.normal());
-    std::array::from_fn(|row| {
-        let mut value = mean[row];
-        for column in 0..=row {
-            value += factor[triangle(row, column)] * normals[column];
-        }
-        value
-    })
-}
-
-/// Where the entry of a lower triangle is stored.
-const fn triangle(row: usize, column: usize) -> usize {
-    row * (row + 1) / 2 + column
-}
-
-/// The lower triangular `L` with `L · Lᵀ` = the matrix, which must be positive definite (the figures' are, see the tests).
-fn cholesky(matrix: &[f64; TRIANGLE]) -> [f64; TRIANGLE] {
-    let mut factor = [0.0; TRIANGLE];
-    for row in 0..CLUSTERING_DIMENSIONS {
-        for column in 0..=row {
-            let mut rest = matrix[triangle(row, column)];
-            for k in 0..column {
-                rest -= factor[triangle(row, k)] * factor[triangle(column, k)];
-            }
-            factor[triangle(row, column)] = if row == column {
-                rest.sqrt()
-            } else {
-                rest / factor[triangle(column, column)]
-            };
-        }
-    }
-    factor
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::normal::{cholesky, triangle};
     use super::*;
 
     #[test]
     fn the_factor_gives_the_covariance_back() {
         for class in &CLASSES {
-            let factor = cholesky(&class.covariance);
+            let factor = cholesky(CLUSTERING_DIMENSIONS, &class.covariance);
             for row in 0..CLUSTERING_DIMENSIONS {
                 for column in 0..=row {
                     let product: f64 = (0..=column)

@@ -27,11 +27,13 @@
 mod clustering;
 mod clustering_figures;
 pub mod files;
+mod normal;
 pub mod ontology;
 mod pascal_part;
 mod pascal_part_figures;
 mod roi_features;
 
 pub use clustering::{CLUSTERING_DIMENSIONS, ClusteringStandIn, clustering_points};
+pub use normal::Normal;
 pub use pascal_part::{SceneBox, Scenes, pascal_part_scenes};
 pub use roi_features::{DEFAULT_NOISE, simulated_features};

@@ -23,6 +23,7 @@
 
 mod against;
 mod axioms;
+mod closed_form;
 mod data;
 mod evaluate;
 mod network;

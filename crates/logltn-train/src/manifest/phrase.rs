@@ -6,15 +6,15 @@ use logltn_learn::{InputExpr, Spanned, Unexpected, parse_distance};
 use super::reader::{Item, Problems};
 
 /// The text of a TOML string, and where it stands in the file.
-struct Phrase<'i> {
+pub(super) struct Phrase<'i> {
     item: &'i Item<'i>,
-    text: String,
+    pub text: String,
     /// Where the text starts in the file; `None` if escapes make the offsets differ.
-    origin: Option<usize>,
+    pub origin: Option<usize>,
 }
 
 impl<'i> Phrase<'i> {
-    fn read(item: &'i Item<'i>, problems: &mut Problems<'_>, what: &str) -> Option<Phrase<'i>> {
+    pub fn read(item: &'i Item<'i>, problems: &mut Problems<'_>, what: &str) -> Option<Phrase<'i>> {
         let text = item.string(problems, what)?.value;
         let raw = problems.source.slice(item.span);
         let quotes = ["\"\"\"", "'''", "\"", "'"];
@@ -27,11 +27,16 @@ impl<'i> Phrase<'i> {
     }
 
     /// The place in the file of bytes of the text.
-    fn place(&self, span: Span) -> Span {
+    pub fn place(&self, span: Span) -> Span {
         match self.origin {
             Some(origin) => Span::new(origin + span.start as usize, origin + span.end as usize),
             None => self.item.span,
         }
+    }
+
+    /// The place of the whole text.
+    pub fn whole(&self) -> Span {
+        self.place(Span::new(0, self.text.len()))
     }
 
     fn check<T>(&self, problems: &mut Problems<'_>, read: Result<T, Unexpected>) -> Option<T> {
@@ -53,8 +58,7 @@ pub(super) fn read_input(
     let phrase = Phrase::read(item, problems, what)?;
     let mut expr = phrase.check(problems, InputExpr::parse(&phrase.text))?;
     expr.move_spans(&|span| phrase.place(span));
-    let whole = phrase.place(Span::new(0, phrase.text.len()));
-    Some(Spanned::new(expr, whole))
+    Some(Spanned::new(expr, phrase.whole()))
 }
 
 /// `dist(Point, Point)`: the two sorts.

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use logltn::{Code, Diagnostic, Span};
-use logltn_learn::{InputExpr, Spanned};
+use logltn_learn::{ClosedForm, InputExpr, Spanned};
 
 use super::Section;
+use super::closed_form;
 use super::network::{MAX_WIDTH, Network, NetworkRef};
 use super::reader::{Item, Problems, at_most_one};
 
@@ -49,6 +50,8 @@ pub enum Grounding {
         /// What they mean; a sigmoid unless said.
         output: Option<Spanned<Output>>,
     },
+    /// `closed_form = …`: arithmetic over its arguments and what it learns.
+    ClosedForm(ClosedForm),
     /// Nothing: the program that uses this crate gives the logits (from PyTorch, say).
     Host {
         /// What they mean, if the manifest says so.
@@ -61,9 +64,10 @@ impl Grounding {
     pub fn is_numbers(&self) -> bool {
         match self {
             Grounding::Logits { .. } | Grounding::Truth(_) | Grounding::LogTruth(_) => true,
-            Grounding::Network { .. } | Grounding::Learnable { .. } | Grounding::Host { .. } => {
-                false
-            }
+            Grounding::Network { .. }
+            | Grounding::Learnable { .. }
+            | Grounding::ClosedForm(_)
+            | Grounding::Host { .. } => false,
         }
     }
 }
@@ -105,7 +109,7 @@ impl Predicate {
     pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Predicate> {
         let mut table = item.table(
             problems,
-            "a table with `network`, `learnable`, `logits`, `truth` or `log_truth`",
+            "a table with `network`, `closed_form`, `learnable`, `logits`, `truth` or `log_truth`",
         )?;
         let args = table.take("args").map(|item| read_args(&item, problems));
         let network = table.take("network");
@@ -113,6 +117,8 @@ impl Predicate {
         let truth = table.take("truth");
         let log_truth = table.take("log_truth");
         let learnable = table.take("learnable");
+        let closed = table.take("closed_form");
+        let learn = table.take("learn");
         let initial = table.take("initial");
         let output = table.take("output");
         let place = table.span;
@@ -121,8 +127,37 @@ impl Predicate {
         let one = at_most_one(
             problems,
             &item.path,
-            &[&network, &learnable, &logits, &truth, &log_truth],
+            &[&network, &learnable, &closed, &logits, &truth, &log_truth],
         );
+        if let (true, Some(closed), Some(output)) = (one, &closed, &output) {
+            problems.push(
+                output.key,
+                "not needed",
+                Diagnostic::error(
+                    Code::ConflictingKeys,
+                    format!(
+                        "`{}` cannot be given: a closed form says itself what it is",
+                        output.path
+                    ),
+                )
+                .mark(closed.key, "")
+                .help("remove `output`, and call the closed form `truth`, `log_truth` or `logit`"),
+            );
+        }
+        if let (Some(learn), None) = (&learn, &closed) {
+            problems.push(
+                learn.key,
+                "no effect",
+                Diagnostic::error(
+                    Code::ConflictingKeys,
+                    format!("`{}` is for the numbers of a `closed_form`", learn.path),
+                )
+                .help(match &learnable {
+                    Some(_) => "remove it: `learnable` predicates learn a number for each tuple",
+                    None => "add `closed_form = { log_truth = \"-rate * dist(u, v)\" }`, or remove `learn`",
+                }),
+            );
+        }
         if let (true, Some(numbers), Some(output)) =
             (one, truth.as_ref().or(log_truth.as_ref()), &output)
         {
@@ -186,6 +221,9 @@ impl Predicate {
         let log_truth = log_truth.map(|item| item.file(problems));
         let args = flatten(args)?;
         let output = flatten(output)?;
+        let closed = closed.map(|form| {
+            closed_form::read(&item.path, &form, learn.as_ref(), args.as_ref(), problems)
+        });
         let grounding = if let Some(network) = read_network {
             let (network, output) = (network?, output?);
             if let NetworkRef::Own(network) = &network.value {
@@ -204,6 +242,8 @@ impl Predicate {
                 initial: flatten(initial)?.map_or(0.0, |initial| initial.value),
                 output,
             }
+        } else if let Some(form) = closed {
+            Grounding::ClosedForm(form?)
         } else if let Some(file) = logits {
             Grounding::Logits {
                 file: file?,
@@ -221,10 +261,14 @@ impl Predicate {
 
     /// Whether training changes it.
     pub fn learns(&self) -> bool {
-        matches!(
-            self.grounding,
-            Grounding::Network { .. } | Grounding::Learnable { .. }
-        )
+        match &self.grounding {
+            Grounding::Network { .. } | Grounding::Learnable { .. } => true,
+            Grounding::ClosedForm(form) => !form.learnt().is_empty(),
+            Grounding::Logits { .. }
+            | Grounding::Truth(_)
+            | Grounding::LogTruth(_)
+            | Grounding::Host { .. } => false,
+        }
     }
 
     /// Its network, if it has one of its own or shares one.
@@ -240,7 +284,7 @@ impl Predicate {
         match &self.grounding {
             Grounding::Network { output, .. } | Grounding::Logits { output, .. } => Some(*output),
             Grounding::Learnable { output, .. } | Grounding::Host { output } => *output,
-            Grounding::Truth(_) | Grounding::LogTruth(_) => None,
+            Grounding::Truth(_) | Grounding::LogTruth(_) | Grounding::ClosedForm(_) => None,
         }
     }
 }

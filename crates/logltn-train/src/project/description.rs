@@ -27,18 +27,16 @@ impl Project {
         out
     }
 
-    /// Compares what weights were learnt for with this project. Columns of features in another order are a difference;
-    /// columns of other names may be the same under other names.
+    /// Compares what weights were learnt for with this project. Other columns of features, or in another order, are a
+    /// difference; but if not one of their names is the same, they may be the same columns under other names.
     ///
     /// # Errors
     /// With each difference.
     pub fn same_model(&self, learnt: &BTreeMap<String, String>) -> Result<(), Diagnostics> {
         let (mut learnt, mut used) = (learnt.clone(), self.description());
         let renamed = |was: &str, is: &str| {
-            let [mut was, mut is] = [was, is].map(|c| c.split(", ").collect::<Vec<_>>());
-            was.sort_unstable();
-            is.sort_unstable();
-            was != is
+            let is: Vec<&str> = is.split(", ").collect();
+            !was.split(", ").any(|column| is.contains(&column))
         };
         let is_columns = |key: &String| key.starts_with("sorts.") && key.ends_with(".columns");
         let columns: Vec<String> = (learnt.keys().chain(used.keys()))

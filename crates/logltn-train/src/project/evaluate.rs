@@ -1,16 +1,20 @@
 //! The truth of a theory whose predicates are given by numbers, in double precision.
 
-use logltn::theory::{Formula, FormulaKind, PredicateId, Term, TermKind};
+use logltn::theory::{ArgumentSort, Formula, FormulaKind, PredicateId, Term, TermKind};
 use logltn::{
     ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlanOptions, Request,
     Semantics, did_you_mean,
 };
-use logltn_learn::{Evaluated, set_axioms};
+use logltn_learn::{Evaluated, Model, set_axioms};
 use rustc_hash::FxHashSet;
 
 use super::{NumberTable, Project};
+use crate::manifest::{self, Grounding};
+
+const BY_NUMBERS: &str = "give it by numbers: `logits`, `truth` or `log_truth`";
 
 /// Where the numbers of a request are.
+#[derive(PartialEq)]
 struct Answer<'p> {
     table: &'p NumberTable,
     /// Where each row starts; `None` for a row about individuals that the file does not know.
@@ -70,7 +74,7 @@ impl Project {
     }
 
     /// The truth of every axiom, and with `gradients` the derivatives by the predicates' numbers. All predicates
-    /// that the axioms use must be given by numbers.
+    /// that the axioms use must be given by numbers, or by closed forms in which nothing is learnt.
     pub fn evaluate(
         &self,
         semantics: &Semantics,
@@ -79,7 +83,16 @@ impl Project {
     ) -> Result<Evaluated, Diagnostics> {
         self.evaluate_with(semantics, parameters, gradients, |engine| {
             let answers = self.answers(engine)?;
+            if answers.contains(&None) {
+                let knowledge = self.knowledge()?;
+                let mut model = Model::new(&knowledge, 0)?;
+                model.attach(&knowledge, engine)?;
+                model.evaluate(engine)?;
+            }
             for (request, answer) in answers.iter().enumerate() {
+                let Some(answer) = answer else {
+                    continue; // a closed form, which the model has evaluated
+                };
                 let width = answer.table.columns;
                 let rows = engine.numbers_mut(request).chunks_exact_mut(width);
                 for (row, start) in rows.zip(&answer.starts) {
@@ -107,8 +120,8 @@ impl Project {
         Evaluated::of(&mut engine, parameters, gradients.then_some(numbers))
     }
 
-    /// For each request of the engine, where its numbers are.
-    fn answers(&self, engine: &Engine<f64>) -> Result<Vec<Answer<'_>>, Diagnostics> {
+    /// For each request of the engine, where its numbers are; `None` for a closed form.
+    fn answers(&self, engine: &Engine<f64>) -> Result<Vec<Option<Answer<'_>>>, Diagnostics> {
         let mut answers = Vec::new();
         let mut wrong = Diagnostics::new();
         let mut refused = FxHashSet::<PredicateId>::default();
@@ -126,8 +139,20 @@ impl Project {
         wrong.into_result(answers).map(|(answers, _)| answers)
     }
 
-    fn answer(&self, request: &Request) -> Result<Answer<'_>, Diagnostic> {
+    fn answer(&self, request: &Request) -> Result<Option<Answer<'_>>, Diagnostic> {
         let predicate = request.predicate;
+        if self.is_known_closed_form(predicate) {
+            if let Some(function) = request.shape.iter().find_map(|s| self.learnt_function(s)) {
+                return Err(self.not_trained(
+                    predicate,
+                    &format!("applied to the network of `{function}`"),
+                ));
+            }
+            return match self.is_applied_to_learnable(predicate) {
+                true => Err(self.not_trained(predicate, "applied to a learnable constant")),
+                false => Ok(None),
+            };
+        }
         let Some(table) = self.numbers.get(predicate.index()).and_then(Option::as_ref) else {
             return Err(self.not_given_by_numbers(predicate));
         };
@@ -143,7 +168,37 @@ impl Project {
         if unknown || request.width != table.columns {
             return Err(self.not_among_numbers(predicate, "a learnable constant"));
         }
-        Ok(Answer { table, starts })
+        Ok(Some(Answer { table, starts }))
+    }
+
+    /// Whether a predicate is a closed form that learns nothing itself and reads no vectors that are learnt.
+    pub(super) fn is_known_closed_form(&self, predicate: PredicateId) -> bool {
+        let declared = &self.theory()[predicate];
+        let learnt = |argument: &ArgumentSort| match argument {
+            ArgumentSort::Sort(sort) => {
+                let sort = self.manifest.sorts.get(&self.theory()[*sort].name);
+                sort.is_some_and(|sort| sort.learnable.is_some())
+            }
+            ArgumentSort::Vector(_) => false,
+        };
+        let given = self.manifest.predicates.get(&declared.name);
+        let closed = |p: &manifest::Predicate| {
+            matches!(p.grounding, Grounding::ClosedForm(_)) && !p.learns()
+        };
+        given.is_some_and(|given| closed(given)) && !declared.arguments.iter().any(learnt)
+    }
+
+    /// A function with a network that an argument is a value of.
+    fn learnt_function(&self, shape: &ArgumentShape) -> Option<&str> {
+        let ArgumentShape::Apply(function, arguments) = shape else {
+            return None;
+        };
+        let name = &self.theory()[*function].name;
+        let given = self.manifest.functions.get(name);
+        match given.is_some_and(|given| given.network.is_some()) {
+            true => Some(name),
+            false => arguments.iter().find_map(|a| self.learnt_function(a)),
+        }
     }
 
     /// Whether some atom has a learnable constant as an argument.
@@ -181,31 +236,40 @@ impl Project {
     fn not_given_by_numbers(&self, predicate: PredicateId) -> Diagnostic {
         let declared = &self.theory()[predicate];
         let name = &declared.name;
-        let help = "give it by numbers: `logits`, `truth` or `log_truth`";
-        match self.manifest.predicates.get(name) {
-            Some(given) if given.learns() => Diagnostic::error(
-                Code::NotTrained,
-                format!(
-                    "predicate `{name}` is {}, and its truth is not known before it is trained",
-                    match given.network() {
-                        Some(_) => "a network",
-                        None => "learnable",
-                    }
-                ),
-            )
-            .at(&self.manifest.source, given.span, "")
-            .help(format!(
-                "give the run that trained it, `--run DIR`; or {help}"
-            )),
+        match self.manifest.predicates.get(name).map(|g| &g.grounding) {
+            Some(Grounding::Network { .. }) => self.not_trained(predicate, "a network"),
+            Some(Grounding::Learnable { .. }) => self.not_trained(predicate, "learnable"),
+            Some(Grounding::ClosedForm(form)) => {
+                let what = match form.learnt().is_empty() {
+                    true => "a closed form of vectors that are learnt",
+                    false => "a closed form with numbers that are learnt",
+                };
+                self.not_trained(predicate, what)
+            }
             _ => Diagnostic::error(
                 Code::NotGrounded,
                 format!("predicate `{name}` is not grounded"),
             )
             .at(&self.theory().source, declared.span, "")
             .help(format!(
-                "add `[predicates.{name}]` to the manifest and {help}"
+                "add `[predicates.{name}]` to the manifest and {BY_NUMBERS}"
             )),
         }
+    }
+
+    fn not_trained(&self, predicate: PredicateId, what: &str) -> Diagnostic {
+        let name = &self.theory()[predicate].name;
+        let message = format!(
+            "predicate `{name}` is {what}, and its truth is not known before it is trained"
+        );
+        let error = Diagnostic::error(Code::NotTrained, message);
+        let error = match self.manifest.predicates.get(name) {
+            Some(given) => error.at(&self.manifest.source, given.span, ""),
+            None => error,
+        };
+        error.help(format!(
+            "give the run that trained it, `--run DIR`; or {BY_NUMBERS}"
+        ))
     }
 
     fn not_among_numbers(&self, predicate: PredicateId, argument: &str) -> Diagnostic {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use logltn::theory::SortId;
+use logltn::theory::{ArgumentSort, SortId};
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::Values;
 use logltn_learn::{Behind, Field, Ground, KnowledgeBase, NetworkRef, Place, Vectors};
@@ -90,6 +90,7 @@ impl Project {
                         initial: *initial,
                         place: Place::new(&manifest.source, *span),
                     },
+                    Grounding::ClosedForm(form) => Ground::ClosedForm(Arc::new(form.clone())),
                     _ => Ground::Host,
                 },
                 None => Ground::Host,
@@ -169,6 +170,12 @@ impl Project {
         fields: Vec<logltn_data::Field>,
     ) -> Result<Arc<[Field]>, Diagnostics> {
         let name = &self.theory()[sort].name;
+        let closed = |predicate: &logltn::theory::Predicate| {
+            let given = self.manifest.predicates.get(&predicate.name);
+            let closed = given.is_some_and(|g| matches!(g.grounding, Grounding::ClosedForm(_)));
+            closed && predicate.arguments.contains(&ArgumentSort::Sort(sort))
+        };
+        let exact = self.theory().predicates.iter().any(closed);
         Ok(
             match (self.own_features.get(name), self.features.get(name)) {
                 (Some(own), Some(file)) => {
@@ -179,6 +186,8 @@ impl Project {
                         let shape = field.array.shape.iter().skip(1).copied().collect();
                         match field.array.values {
                             Values::U8(bytes) => Field::new(field.name, shape, bytes),
+                            // Closed forms are evaluated in double precision.
+                            Values::F64(numbers) if exact => Field::new(field.name, shape, numbers),
                             _ => Field::new(field.name, shape, field.array.to_f32()),
                         }
                     })

@@ -57,7 +57,7 @@ impl Project {
         out.into_result(metrics).map(|(metrics, _)| metrics)
     }
 
-    /// The metrics of what does not learn: predicates given by numbers.
+    /// The metrics of what does not learn: predicates given by numbers, and closed forms in which nothing is learnt.
     ///
     /// # Errors
     /// With what is wrong with the metrics, or if one is of something that learns.
@@ -71,7 +71,9 @@ impl Project {
             let learns = match metric.kind.subject() {
                 Subject::Predicate => {
                     let predicate = self.theory().predicate(&metric.of);
-                    predicate.is_none_or(|id| self.numbers[id.index()].is_none())
+                    predicate.is_none_or(|id| {
+                        self.numbers[id.index()].is_none() && !self.is_known_closed_form(id)
+                    })
                 }
                 Subject::Function => true,
                 // The axioms over the table have been evaluated already.
@@ -89,7 +91,7 @@ impl Project {
             }
         }
         out.into_result(())?;
-        let knowledge = self.sketch();
+        let knowledge = self.knowledge()?;
         let mut model = Model::new(&knowledge, 0)?;
         Measures::new(&knowledge, &metrics)?.measure(&knowledge, &mut model)
     }

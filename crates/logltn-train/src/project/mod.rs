@@ -200,7 +200,10 @@ impl Project {
             fields_read: FieldsRead::default(),
             manifest,
         };
-        Some((project, features.fields))
+        let wrong = project.sketch().check_closed_forms();
+        let fits = !wrong.has_errors();
+        out.extend(wrong);
+        fits.then_some((project, features.fields))
     }
 
     /// The theory.

@@ -269,7 +269,10 @@ fn file_and_output(grounding: &Grounding) -> Option<(&File, Output, Option<loglt
         }
         Grounding::Truth(file) => Some((file, Output::truth(), None)),
         Grounding::LogTruth(file) => Some((file, Output::log_truth(), None)),
-        Grounding::Network { .. } | Grounding::Learnable { .. } | Grounding::Host { .. } => None,
+        Grounding::Network { .. }
+        | Grounding::Learnable { .. }
+        | Grounding::ClosedForm(_)
+        | Grounding::Host { .. } => None,
     }
 }
 

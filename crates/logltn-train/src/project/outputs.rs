@@ -21,6 +21,9 @@ pub(super) fn output(
     data: &Data,
     known: impl Fn(logltn::theory::SortId) -> bool,
 ) -> Output {
+    if let Some(Grounding::ClosedForm(form)) = grounding.map(|g| &g.grounding) {
+        return form.output();
+    }
     let declared = grounding.and_then(|g| g.output());
     match declared.map(|o| (o.value, o.span)) {
         Some((ManifestOutput::Softmax, span)) => {

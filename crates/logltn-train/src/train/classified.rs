@@ -1,7 +1,7 @@
 //! What was learnt about the classes of individuals, for pictures of it.
 
-use logltn::Diagnostics;
 use logltn::theory::{ArgumentSort, PredicateId};
+use logltn::{Diagnostics, OutputKind};
 
 use logltn_learn::largest;
 
@@ -40,8 +40,9 @@ impl Trainer {
             };
             let few = self.project.data.size(sort) <= MOST_POINTS;
             let width = self.project.feature_file(sort).map_or(0, |f| f.width());
-            if !self.project.outputs[i].per_class || !few || !(2..=MOST_DIMENSIONS).contains(&width)
-            {
+            // Of a sigmoid several classes may be true, or none.
+            let one_class = self.project.outputs[i].kind == OutputKind::Softmax;
+            if !one_class || !few || !(2..=MOST_DIMENSIONS).contains(&width) {
                 continue;
             }
             let features = Features::of(&self.project.features_of(sort)?);

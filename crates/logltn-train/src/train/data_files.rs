@@ -29,7 +29,10 @@ pub(super) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
             Grounding::Logits { file, .. } | Grounding::Truth(file) | Grounding::LogTruth(file) => {
                 files.push(file)
             }
-            Grounding::Network { .. } | Grounding::Learnable { .. } | Grounding::Host { .. } => {}
+            Grounding::Network { .. }
+            | Grounding::Learnable { .. }
+            | Grounding::ClosedForm(_)
+            | Grounding::Host { .. } => {}
         }
     }
     files.extend((manifest.functions.values()).filter_map(|f| f.values.as_ref()));

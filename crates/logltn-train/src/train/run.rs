@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
-use logltn::{Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics};
 
 use super::{Trainer, data_files, unchanged};
 use crate::run_directory::{
@@ -60,7 +60,8 @@ pub enum Outcome {
     },
 }
 
-/// Trains to the end, or until `stop` is set.
+/// Trains to the end, or until `stop` is set. Given to [`Session::set_stop`](logltn_learn::Session::set_stop) too, it also
+/// ends the step at hand, which is done again when the run is resumed.
 ///
 /// # Errors
 /// What the training or the disk has to say. The last checkpoint stays whole.
@@ -178,16 +179,23 @@ fn steps(
     let mut last = None;
     let mut metrics = Vec::new();
     while !trainer.is_done() {
-        if stop.load(Ordering::Relaxed) {
+        let begun = Instant::now();
+        let interrupted = |e: &Diagnostic| e.code() == Code::Interrupted;
+        let step = match stop.load(Ordering::Relaxed) {
+            true => None,
+            false => match trainer.step() {
+                Err(errors) if errors.iter().any(interrupted) => None,
+                step => Some(step?),
+            },
+        };
+        let Some(step) = step else {
             let checkpoint = trainer.state();
             sync(&mut events)?;
             directory.write_checkpoint(log, &checkpoint)?;
             return Ok(Outcome::Interrupted {
                 done: trainer.done(),
             });
-        }
-        let begun = Instant::now();
-        let step = trainer.step()?;
+        };
         let mut record = StepRecord {
             step: step.step,
             loss: step.loss,

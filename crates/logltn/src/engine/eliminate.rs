@@ -243,6 +243,11 @@ impl<T: Real> Run<'_, '_, T> {
             self.lane.blocks.put_cursor(factor.level, cursor);
             self.lane.resident[factor.level] = if blocks == 1 { stamp } else { 0 };
         }
+        if self.shared.stop.is_set() {
+            // The factors may not be whole.
+            self.lane.eliminations[index] = work;
+            return;
+        }
         let alpha = self.settings.alpha;
         work.forward(elimination, semiring, alpha);
         let mut out = self.take_values(node);
@@ -282,6 +287,9 @@ impl<T: Real> Run<'_, '_, T> {
         let Some(semiring) = self.shared.aggregation(false).laws.semiring else {
             unreachable!("planned for aggregators only over which the sum distributes");
         };
+        if self.shared.stop.is_set() {
+            return;
+        }
         let bindings = self.len(node);
         let mut work = std::mem::take(&mut self.lane.eliminations[index]);
         let mut by = self.take_derivatives(node);

@@ -14,6 +14,7 @@ mod over_axioms;
 mod parameters;
 mod run;
 mod share;
+mod stop;
 
 use std::sync::Arc;
 
@@ -24,17 +25,19 @@ use crate::parameters::{AxiomParameters, Parameters};
 use crate::plan::physical::{Node, Physical};
 use crate::plan::program::NodeKind;
 use crate::plan::{ArgumentShape, Plan};
+use crate::source::Span;
 use crate::theory::{PredicateId, SortId, TableId};
 use crate::vector::Real;
 
 use active::Active;
 pub use clause::Fusing;
-use clause::{Exponentials, Tables};
+use clause::{Exponentials, Sums, Tables};
 use literals::Literals;
 use merge::{find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
 use over_axioms::OverAxioms;
 use run::{Partial, Run, Shared};
 use share::{Fit, LaneWork, Part, each_lane};
+use stop::Stop;
 
 /// Runs a [`Plan`], in `f32` for training or in `f64`.
 ///
@@ -71,6 +74,7 @@ pub struct Engine<T: Real> {
     evaluation: Evaluation,
     /// Where several lanes run, if not in rayon's own threads.
     pool: Option<Arc<rayon::ThreadPool>>,
+    stop: Stop,
 }
 
 /// Which gradient is wanted.
@@ -92,14 +96,14 @@ struct Ground<T> {
 }
 
 impl<T: Real> Ground<T> {
-    fn shared<'a>(&'a self, settings: &'a [Settings<f64>]) -> Shared<'a, T> {
+    fn shared<'a>(&'a self, settings: &'a [Settings<f64>], stop: &'a Stop) -> Shared<'a, T> {
         let Ground {
             plan,
             active,
             literals,
             ..
         } = self;
-        Shared::new(plan, active, literals, settings)
+        Shared::new(plan, active, literals, settings, stop)
     }
 }
 
@@ -114,6 +118,8 @@ pub struct Request {
     pub width: usize,
     /// The number of individuals in a row.
     pub arity: usize,
+    /// Where the theory first asks for it.
+    pub span: Span,
     rows: usize,
     individuals: Vec<u32>,
     numbers: Arc<[f64]>,
@@ -204,6 +210,7 @@ impl<T: Real> Engine<T> {
                 axioms: vec![AxiomValue::default(); axioms],
                 ..Evaluation::default()
             },
+            stop: Stop::default(),
         };
         engine.take_over_plan(0);
         engine
@@ -231,6 +238,7 @@ impl<T: Real> Engine<T> {
                 shape: r.shape.clone(),
                 width: r.width,
                 arity: r.extents.len(),
+                span: r.span,
                 rows: 0,
                 individuals: Vec::new(),
                 numbers: Arc::clone(plan.data.numbers()),
@@ -292,6 +300,11 @@ impl<T: Real> Engine<T> {
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.ground.plan
+    }
+
+    /// The plan, to be kept.
+    pub fn shared_plan(&self) -> Arc<Plan> {
+        Arc::clone(&self.ground.plan)
     }
 
     /// What the predicates are to be asked in the current batch.
@@ -451,7 +464,7 @@ impl<T: Real> Engine<T> {
             self.clear_derivatives();
         }
         let pool = self.pool.as_deref();
-        let shared = self.ground.shared(&self.settings);
+        let shared = self.ground.shared(&self.settings, &self.stop);
         let (parts, derivatives, tables) = (&self.parts, &self.derivatives, &self.ground.tables);
         let forward = |_: usize, work: &mut LaneWork<T>| {
             work.found.clear();
@@ -473,6 +486,9 @@ impl<T: Real> Engine<T> {
             }
         };
         each_lane(pool, &mut self.lanes, forward);
+        if self.stop.is_set() {
+            return self.unless_stopped().map(|()| &self.evaluation);
+        }
         merge(
             &shared,
             &self.parts,
@@ -514,6 +530,7 @@ impl<T: Real> Engine<T> {
             }
             self.backward_literals(None);
         }
+        self.unless_stopped()?;
         Ok(&self.evaluation)
     }
 
@@ -524,7 +541,7 @@ impl<T: Real> Engine<T> {
         let mut norms = Vec::with_capacity(self.ground.plan.programs.len());
         for axiom in 0..self.ground.plan.programs.len() {
             self.clear_derivatives();
-            let shared = self.ground.shared(&self.settings);
+            let shared = self.ground.shared(&self.settings, &self.stop);
             let derivative = self.derivatives[axiom];
             for (lane, work) in self.lanes.iter_mut().enumerate() {
                 for item in work.items.iter().filter(|_| derivative != 0.0) {

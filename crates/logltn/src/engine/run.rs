@@ -6,6 +6,7 @@ use super::active::Active;
 use super::eliminate;
 use super::lane::{Blocks, Cursor};
 use super::literals::Literals;
+use super::stop::Stop;
 use crate::operators::{
     self, Accumulated, Aggregation, Backward, Block, Connection, FLOOR, Forward, Implication,
     Members, Negation, Settings, Slopes, Space, State,
@@ -31,6 +32,7 @@ pub(super) struct Shared<'a, T> {
     exists: Aggregation<T>,
     /// By axiom.
     pub settings: &'a [Settings<f64>],
+    pub stop: &'a Stop,
 }
 
 impl<'a, T: Real> Shared<'a, T> {
@@ -39,6 +41,7 @@ impl<'a, T: Real> Shared<'a, T> {
         active: &'a Active,
         literals: &'a [Literals<T>],
         settings: &'a [Settings<f64>],
+        stop: &'a Stop,
     ) -> Shared<'a, T> {
         let semantics = &plan.semantics;
         Shared {
@@ -53,6 +56,7 @@ impl<'a, T: Real> Shared<'a, T> {
             forall: semantics.aggregator(true).computation(),
             exists: semantics.aggregator(false).computation(),
             settings,
+            stop,
         }
     }
 
@@ -99,6 +103,8 @@ pub(super) struct Lane<T> {
     pub by_literal: Vec<[Vec<T>; 2]>,
     /// Empty `exists` met in the forward pass.
     pub empty_exists: u64,
+    /// By level: how many bindings its blocks have had.
+    pub filled: Vec<u64>,
 }
 
 impl<T: Real> Lane<T> {
@@ -113,6 +119,9 @@ impl<T: Real> Lane<T> {
             self.resident.resize(levels, 0);
         }
         self.resident.fill(0);
+        if self.filled.len() < levels {
+            self.filled.resize(levels, 0);
+        }
         for (i, level) in exec.levels.iter().enumerate() {
             for buffers in [&mut self.values[i], &mut self.derivatives[i]] {
                 if buffers.len() < level.buffers {
@@ -294,10 +303,20 @@ impl<T: Real> Run<'_, '_, T> {
         self.lane.make_room(self.exec);
     }
 
+    /// The next block of a level; none if the engine is to stop.
     pub(super) fn fill(&mut self, level: usize, cursor: &mut Cursor) -> bool {
-        let Shared { active, plan, .. } = self.shared;
+        let Shared {
+            active, plan, stop, ..
+        } = self.shared;
+        if stop.is_set() {
+            return false;
+        }
         let blocks = &mut self.lane.blocks;
-        blocks.fill(active, plan, self.program, self.exec, level, cursor)
+        let filled = blocks.fill(active, plan, self.program, self.exec, level, cursor);
+        if filled {
+            self.lane.filled[level] += blocks.block(level).len as u64;
+        }
+        filled
     }
 
     fn buffer(&self, node: usize) -> usize {

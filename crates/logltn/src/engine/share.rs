@@ -67,6 +67,21 @@ impl<T: Real> Engine<T> {
         level.components.iter().map(length).product()
     }
 
+    /// The same for the bindings that the lanes share of a part, with all rows of all tables.
+    pub(super) fn all_bindings(&self, part: &Part) -> u64 {
+        let exec = &self.ground.plan.programs[part.program];
+        let level = match (part.fused, &exec.nodes[part.root.node].kind) {
+            (Some(fused), _) => exec.clauses[fused.clause].level,
+            (None, NodeKind::Quantifier { level, .. }) => *level,
+            _ => return 1,
+        };
+        let length = |c: &LevelComponent| {
+            let offsets = &self.ground.plan.components[c.component].offsets;
+            u64::from(offsets[1] - offsets[0])
+        };
+        exec.levels[level].components.iter().map(length).product()
+    }
+
     /// Decides which parts are evaluated as small clauses in this batch.
     fn choose_clauses(&mut self) {
         self.ground.tables.clear();
@@ -154,7 +169,7 @@ impl<T: Real> Engine<T> {
     }
 
     /// How many bindings the lanes can share of a part, and how much work each is.
-    fn size_and_cost(&self, part: &Part) -> (u64, u64) {
+    pub(super) fn size_and_cost(&self, part: &Part) -> (u64, u64) {
         let exec = &self.ground.plan.programs[part.program];
         if let Some(fused) = part.fused {
             let clause = &exec.clauses[fused.clause];

@@ -408,7 +408,7 @@ pub(super) fn real_code(x: f64) -> u64 {
 }
 
 /// A number as an integer, if it is one.
-fn integer(number: Number) -> Option<i64> {
+pub(super) fn integer(number: Number) -> Option<i64> {
     match number {
         Number::Int(n) => Some(n),
         Number::Real(x) if x == x.trunc() && x.abs() < 9e15 => Some(x as i64),

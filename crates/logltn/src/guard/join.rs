@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::conjuncts;
-use super::evaluate::{Cell, GuardError, Scope, real_code};
+use super::evaluate::{Cell, GuardError, Scope, integer, real_code};
 use super::linear::Linear;
 use super::near_pairs::NearPoints;
 use super::planner::Planner;
@@ -40,6 +40,8 @@ pub(super) enum Step<'a> {
     Assign(VarId, &'a Term),
     /// The one integer that satisfies an equation.
     Solve(VarId, Linear),
+    /// The integer that something known is.
+    Compute(VarId, &'a Value),
     /// The rows of a table of which the guard demands membership.
     Member {
         table: TableId,
@@ -253,6 +255,14 @@ impl<'a> Join<'a> {
                     return self.step(at + 1, env, row, visit);
                 }
             }
+            Step::Compute(id, value) => {
+                if let Some(value) = integer(scope.number(value, env)?)
+                    && let Some(index) = scope.index_of_integer(*id, value)
+                {
+                    env[id.index()] = Cell::Individual(index);
+                    return self.step(at + 1, env, row, visit);
+                }
+            }
             Step::Member {
                 table,
                 index,
@@ -393,6 +403,7 @@ impl<'a> Join<'a> {
                 Step::FindRows { table: id, .. } => format!("look up rows of {}", table(id)),
                 Step::Assign(id, _) => format!("set {}", name(id)),
                 Step::Solve(id, _) => format!("solve for {}", name(id)),
+                Step::Compute(id, _) => format!("compute {}", name(id)),
                 Step::Member {
                     table: id, binds, ..
                 } => {

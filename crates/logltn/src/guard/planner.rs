@@ -1,5 +1,6 @@
 //! Chooses the steps by which a guard's bindings are listed.
 
+use super::bounds::Bounds;
 use super::evaluate::Scope;
 use super::join::{Join, Known, Step};
 use super::linear::Linear;
@@ -58,12 +59,13 @@ impl<'a> Planner<'a> {
         while !self.unbound.is_empty() {
             if !self.assign()
                 && !self.solve()
+                && !self.compute()
                 && !self.join_table()
                 && !self.look_up()
                 && !self.near()
                 && !self.semi_join()
             {
-                let id = self.unbound.remove(0);
+                let id = self.unbound.remove(self.first_to_loop());
                 self.steps.push(Step::Loop {
                     id,
                     size: self.scope.size_of(id),
@@ -141,6 +143,50 @@ impl<'a> Planner<'a> {
             }
         }
         false
+    }
+
+    /// An integer that equals something known which no linear form has, as in `born(x) = y`.
+    fn compute(&mut self) -> bool {
+        for i in 0..self.conditions.len() {
+            let GuardKind::Compare(Comparison::Equal, a, b) = &self.conditions[i].kind else {
+                continue;
+            };
+            let missing = self.missing(i);
+            if self.done[i] || missing.len() != 1 {
+                continue;
+            }
+            for (unknown, known) in [(a, b), (b, a)] {
+                let is_it = unknown.kind == ValueKind::Number(missing[0]);
+                // Reals know no single integers above that.
+                let exact = matches!(self.scope.variable_bounds(missing[0]), Bounds::Int(a, b)
+                    if a.unsigned_abs().max(b.unsigned_abs()) < 1 << 53);
+                if is_it && exact && !Known::Value(known).variables().contains(&missing[0]) {
+                    self.done[i] = true;
+                    self.steps.push(Step::Compute(missing[0], known));
+                    self.bind(missing[0]);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Which of the open variables to try all individuals of: what functions are applied to comes before what they lead
+    /// to, as in `edge(f(x), y)`.
+    fn first_to_loop(&self) -> usize {
+        let mut applied = Vec::new();
+        for (condition, done) in self.conditions.iter().zip(&self.done) {
+            let GuardKind::Member(_, cells) = &condition.kind else {
+                continue;
+            };
+            for cell in cells.iter().filter(|_| !done) {
+                if Known::Value(cell).applies() {
+                    applied.extend(Known::Value(cell).variables());
+                }
+            }
+        }
+        let first = self.unbound.iter().position(|v| applied.contains(v));
+        first.unwrap_or(0)
     }
 
     /// Membership in a table that binds something, if that beats loops over the sorts.

@@ -19,6 +19,7 @@ mod show;
 mod stream;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::data::Data;
 use crate::diagnostic::Diagnostics;
@@ -65,7 +66,8 @@ pub struct PlanOptions {
     /// Whether the variables of an `exists` may be eliminated one at a time, likewise.
     pub eliminate: bool,
     /// How many bytes the lists of bindings and the tables of answers may take. A plan that would need more is refused
-    /// with the place in the theory that asks for it, instead of exhausting the machine. 4 GiB unless set.
+    /// with the place in the theory that asks for it, instead of exhausting the machine. 4 GiB unless
+    /// [set](PlanOptions::set_default_memory). Networks, too, may keep so much of a step's rows.
     pub memory: u64,
     /// Whether to keep what each pass made of the axioms, as text for [`Plan::show_pass`].
     pub keep_forms: bool,
@@ -79,14 +81,22 @@ impl Default for PlanOptions {
         PlanOptions {
             narrow: true,
             eliminate: true,
-            memory: 4 << 30,
+            memory: MEMORY.load(Ordering::Relaxed),
             keep_forms: false,
             always: false,
         }
     }
 }
 
+/// [`PlanOptions::memory`] unless said otherwise.
+static MEMORY: AtomicU64 = AtomicU64::new(4 << 30);
+
 impl PlanOptions {
+    /// Says how many bytes a plan of this program may take unless its options say otherwise.
+    pub fn set_default_memory(bytes: u64) {
+        MEMORY.store(bytes, Ordering::Relaxed);
+    }
+
     /// Nothing is rewritten: every formula is evaluated as it was written.
     pub fn as_written() -> PlanOptions {
         PlanOptions {

@@ -1,7 +1,10 @@
 //! What `check --json` prints.
 
+use std::collections::BTreeMap;
+
 use logltn::theory::{ColumnSort, SortId, SortKind, TableId};
 use logltn::{Diagnostics, Number, Output, OutputKind, Pass, Plan};
+use logltn_learn::{ClosedForm, StepWork};
 use logltn_train::manifest::{Constant, Grounding};
 use logltn_train::project::Project;
 use serde::Serialize;
@@ -22,6 +25,7 @@ pub struct Document<'a> {
     predicates: Vec<Predicate<'a>>,
     axioms: Vec<Axiom<'a>>,
     memory_bytes: usize,
+    step: Step,
     /// With `--plan`.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<String>,
@@ -29,6 +33,14 @@ pub struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     passes: Option<Vec<PassInfo<'a>>>,
     warnings: Vec<Message<'a>>,
+}
+
+/// What a step of training takes, about.
+#[derive(Serialize)]
+struct Step {
+    groundings: u128,
+    seconds: f64,
+    network_bytes: u128,
 }
 
 #[derive(Serialize)]
@@ -105,6 +117,11 @@ struct Predicate<'a> {
     grounding: &'static str,
     output: &'static str,
     per_class: bool,
+    /// Its closed form, and what that learns with its first values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closed_form: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    learn: Option<BTreeMap<&'a str, &'a [f64]>>,
 }
 
 #[derive(Serialize)]
@@ -127,6 +144,7 @@ pub fn document<'a>(
     project: &'a Project,
     plan: &'a Plan,
     passes: Option<&[Pass]>,
+    work: &StepWork,
     found: &'a Diagnostics,
 ) -> Document<'a> {
     let theory = project.theory();
@@ -142,6 +160,11 @@ pub fn document<'a>(
         predicates: predicates(project),
         axioms: axioms(project, plan),
         memory_bytes: plan.memory_bytes(),
+        step: Step {
+            groundings: work.groundings,
+            seconds: work.seconds,
+            network_bytes: work.network_bytes,
+        },
         plan: passes.map(|_| plan.to_string()),
         passes: passes.map(|all| all.iter().map(|pass| pass_info(plan, *pass)).collect()),
         warnings: messages(found),
@@ -281,8 +304,22 @@ fn predicates(project: &Project) -> Vec<Predicate<'_>> {
             grounding: grounding_name(project, &predicate.name),
             output: output_name(*output),
             per_class: output.per_class,
+            closed_form: closed_form(project, &predicate.name).map(ClosedForm::text),
+            learn: closed_form(project, &predicate.name).map(|form| {
+                let learnt = form.learnt().iter();
+                learnt
+                    .map(|(name, first)| (name.as_str(), &first[..]))
+                    .collect()
+            }),
         })
         .collect()
+}
+
+fn closed_form<'p>(project: &'p Project, predicate: &str) -> Option<&'p ClosedForm> {
+    match &project.manifest.predicates.get(predicate)?.grounding {
+        Grounding::ClosedForm(form) => Some(form),
+        _ => None,
+    }
 }
 
 /// What stands behind a predicate, as the manifest calls it.
@@ -291,6 +328,7 @@ pub fn grounding_name(project: &Project, predicate: &str) -> &'static str {
     match given.map(|g| &g.grounding) {
         Some(Grounding::Network { .. }) => "network",
         Some(Grounding::Learnable { .. }) => "learnable",
+        Some(Grounding::ClosedForm(_)) => "closed_form",
         Some(Grounding::Logits { .. }) => "logits",
         Some(Grounding::Truth(_)) => "truth",
         Some(Grounding::LogTruth(_)) => "log_truth",

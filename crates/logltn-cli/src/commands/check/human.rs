@@ -2,6 +2,7 @@
 
 use logltn::theory::{Axiom, ParamId, SortId, SortKind, TableId};
 use logltn::{Pass, Plan, PlannedAxiom};
+use logltn_learn::{ClosedForm, StepWork, duration};
 use logltn_train::manifest::{
     Constant, Grounding, Individuals, Layer, Network, NetworkBody, Param,
 };
@@ -11,7 +12,7 @@ use super::document::output_name;
 use crate::text::{Align, bytes, counted, percent, real, table, thousands};
 
 /// The head, the axioms, and with `passes` the plan, or what one of them made of the axioms.
-pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>) -> String {
+pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>, work: &StepWork) -> String {
     if let Some([pass]) = passes {
         return format!("after pass {pass}\n{}", plan.show_pass(*pass));
     }
@@ -25,6 +26,19 @@ pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>) -> String {
         counted(plan.axioms().len(), "axiom"),
         counted(sum(plan.axioms(), |a| a.groundings), "grounding"),
         bytes(plan.memory_bytes())
+    );
+    // Shorter times say nothing that matters, and differ from call to call.
+    let time = match work.seconds < 0.1 {
+        true => "less than 0.1 seconds".to_string(),
+        false => format!("about {}", duration(work.seconds)),
+    };
+    let networks = match usize::try_from(work.network_bytes).unwrap_or(usize::MAX) {
+        0 => String::new(),
+        kept => format!(", about {} for networks", bytes(kept)),
+    };
+    out += &format!(
+        "a step: {}, {time}{networks}\n",
+        counted(work.groundings, "grounding")
     );
     out
 }
@@ -240,6 +254,7 @@ fn predicates(project: &Project) -> Vec<Vec<String>> {
                 Some(Grounding::Learnable { initial, .. }) => {
                     format!("{kind} of learnable logits, {initial} at first")
                 }
+                Some(Grounding::ClosedForm(form)) => closed_form(form),
                 Some(Grounding::Logits { file, .. }) => {
                     format!("{kind} of the logits in {}", file.display())
                 }
@@ -257,6 +272,20 @@ fn predicates(project: &Project) -> Vec<Vec<String>> {
             vec![head, what]
         })
         .collect()
+}
+
+/// `log truth -rate * dist(u, v), learning rate (0.05 at first)`.
+fn closed_form(form: &ClosedForm) -> String {
+    let learnt = form.learnt().iter().map(|(name, first)| match &first[..] {
+        [number] => format!("{name} ({number} at first)"),
+        vector => format!("{name} ({} numbers)", vector.len()),
+    });
+    let learnt: Vec<String> = learnt.collect();
+    let what = format!("{} {}", form.key().replace('_', " "), form.text());
+    match learnt.is_empty() {
+        true => what,
+        false => format!("{what}, learning {}", learnt.join(", ")),
+    }
 }
 
 fn describe(network: &Network) -> String {

@@ -6,10 +6,11 @@ mod warnings;
 
 use std::path::PathBuf;
 
-use logltn::{Pass, PlanOptions};
+use logltn::{Diagnostics, Pass, PlanOptions};
 use logltn_train::train::{TrainOptions, Trainer};
 
 use crate::commands::load;
+use crate::commands::train::MEASURED;
 use crate::console;
 use crate::outcome::Outcome;
 
@@ -63,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         steps: (train.is_none_or(|train| train.phases.is_empty())).then_some(1),
         ..TrainOptions::default()
     };
-    let trainer = match Trainer::new_with(project, &training, &options) {
+    let mut trainer = match Trainer::new_with(project, &training, &options) {
         Ok(trainer) if !found.has_errors() => trainer,
         Ok(_) => return console::wrong_input(&found, arguments.json),
         Err(errors) => {
@@ -71,15 +72,20 @@ pub fn run(arguments: &Arguments) -> Outcome {
             return console::wrong_input(&found, arguments.json);
         }
     };
+    let work = match trainer.step_work(MEASURED) {
+        Ok(work) => work,
+        Err(errors) => return console::wrong_input(&errors, arguments.json),
+    };
     let (project, plan) = (trainer.project(), trainer.plan());
     found.extend(plan.warnings().clone());
     warnings::nothing_left(project, plan, &mut found);
     warnings::one_sided(project, &mut found);
+    found.extend(work.warning().map(Diagnostics::from).unwrap_or_default());
     if arguments.json {
-        let document = document::document(project, plan, passes, &found);
+        let document = document::document(project, plan, passes, &work, &found);
         return console::print_json(&document);
     }
-    let outcome = console::print(&human::text(project, plan, passes));
+    let outcome = console::print(&human::text(project, plan, passes, &work));
     console::report(&found);
     outcome
 }

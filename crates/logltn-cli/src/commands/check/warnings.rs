@@ -1,6 +1,8 @@
 //! Warnings about theories that are more easily satisfied than was meant.
 
+use logltn::theory::{ArgumentSort, Predicate};
 use logltn::{Code, Diagnostic, Diagnostics, OutputKind, Plan};
+use logltn_train::manifest::Grounding;
 use logltn_train::project::Project;
 
 /// Warns of predicates that can satisfy all axioms by being true (or false) of everything. Not of a softmax,
@@ -14,7 +16,7 @@ pub fn one_sided(project: &Project, found: &mut Diagnostics) {
         .zip(&project.outputs)
         .zip(polarities)
     {
-        if output.kind == OutputKind::Softmax {
+        if output.kind == OutputKind::Softmax || cannot_give_in(project, predicate) {
             continue;
         }
         let (sign, value, other) = if polarity.only_positive().is_some() {
@@ -33,6 +35,29 @@ pub fn one_sided(project: &Project, found: &mut Diagnostics) {
             .help(format!("add an axiom that says where `{name}` is {other}")),
         );
     }
+}
+
+/// Whether a predicate is a closed form that nothing can make true or false of everything: what it compares is data, or
+/// what networks say of data, and its own numbers, if it has any, do not move.
+fn cannot_give_in(project: &Project, predicate: &Predicate) -> bool {
+    let manifest = &project.manifest;
+    let given = manifest.predicates.get(&predicate.name);
+    let Some(Grounding::ClosedForm(form)) = given.map(|given| &given.grounding) else {
+        return false;
+    };
+    let frozen = |name: &str| {
+        let train = manifest.train.as_ref();
+        train.is_some_and(|train| train.freeze.iter().any(|frozen| frozen.value == name))
+    };
+    let learnt = |argument: &ArgumentSort| match argument {
+        ArgumentSort::Sort(sort) => {
+            let sort = &project.theory()[*sort].name;
+            let given = manifest.sorts.get(sort);
+            given.is_some_and(|given| given.learnable.is_some()) && !frozen(sort)
+        }
+        ArgumentSort::Vector(_) => false,
+    };
+    (form.learnt().is_empty() || frozen(&predicate.name)) && !predicate.arguments.iter().any(learnt)
 }
 
 /// Warns of axioms, and families with members, of which no grounding is left.

@@ -1,0 +1,192 @@
+//! `logltn entails`: reasoning by refutation.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use logltn::{Parameters, Semantics};
+use logltn_learn::{Entailment, Refute, entails};
+use serde_json::{Value, json};
+
+use crate::commands::{eval, load};
+use crate::console;
+use crate::outcome::Outcome;
+use crate::text::{Align, counted, real, table};
+
+/// Look for a grounding that satisfies the theory and not a formula.
+///
+/// All that the manifest lets learn (networks, embeddings, learnable predicates) is moved by gradients to make the formula
+/// as false as possible while the theory stays true. A counterexample refutes the formula; that none was found is not a
+/// proof.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The manifest, a `.toml` file
+    #[arg(value_name = "MANIFEST")]
+    manifest: PathBuf,
+    /// The formula, in quotes: "A() or B()"
+    #[arg(value_name = "FORMULA")]
+    formula: String,
+    /// To which degree the theory must be true
+    #[arg(long, value_name = "Q", default_value_t = 0.95, value_parser = level)]
+    level: f64,
+    /// From how many starts
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    restarts: u64,
+    /// How many steps from each
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    steps: u64,
+    /// The semantics, instead of the manifest's
+    #[arg(long, value_parser = eval::semantics)]
+    semantics: Option<Semantics>,
+    /// α of LogMeanExp and LogSumExp, instead of the schedule's last value
+    #[arg(long, value_parser = |s: &str| eval::parameter("alpha", s), allow_negative_numbers = true)]
+    alpha: Option<f64>,
+    /// p of pMean, instead of the schedule's last value
+    #[arg(long, value_parser = |s: &str| eval::parameter("p", s), allow_negative_numbers = true)]
+    p: Option<f64>,
+    /// p of pMeanError, instead of the schedule's last value
+    #[arg(long, value_parser = |s: &str| eval::parameter("p_forall", s), allow_negative_numbers = true)]
+    p_forall: Option<f64>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+fn level(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(level) if level > 0.0 && level <= 1.0 => Ok(level),
+        _ => Err("expected a degree above 0 and at most 1".to_string()),
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let (project, warnings) = match load(&arguments.manifest, arguments.json) {
+        Ok(loaded) => loaded,
+        Err(outcome) => return outcome,
+    };
+    let manifest = &project.manifest;
+    let last = manifest.schedule.last(false);
+    let how = Refute {
+        level: arguments.level,
+        restarts: arguments.restarts,
+        steps: arguments.steps,
+        seed: manifest.train.as_ref().map_or(0, |train| train.seed),
+        semantics: arguments.semantics.unwrap_or(manifest.semantics),
+        parameters: Parameters {
+            alpha: arguments.alpha.unwrap_or(last.alpha),
+            p: arguments.p.unwrap_or(last.p),
+            p_forall: arguments.p_forall.unwrap_or(last.p_forall),
+        },
+        axioms: manifest.axiom_settings(),
+    };
+    let bar = progress(how.restarts.saturating_mul(how.steps));
+    let found = (project.knowledge())
+        .and_then(|knowledge| entails(&knowledge, &arguments.formula, &how, &mut || bar.inc(1)));
+    bar.finish_and_clear();
+    let found = match found {
+        Ok(found) => found,
+        Err(errors) => return console::wrong_input(&errors, arguments.json),
+    };
+    console::report(&warnings);
+    match arguments.json {
+        true => console::print_json(&document(&found)),
+        false => console::print(&human(&found, arguments)),
+    }
+}
+
+fn progress(steps: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(steps);
+    let style = ProgressStyle::with_template("{bar:30} {elapsed} gone, {eta} left at most");
+    bar.set_style(style.unwrap_or(ProgressStyle::default_bar()));
+    bar
+}
+
+fn document(found: &Entailment) -> Value {
+    let mut out = json!({
+        "entailed": found.counterexample.as_ref().map(|_| false),
+        "level": found.level,
+        "theory": found.theory,
+        "formula": found.formula,
+        "restarts": found.restarts,
+    });
+    if let Some(counterexample) = &found.counterexample {
+        let axioms = counterexample.axioms.iter();
+        let axioms: Value = axioms.map(|(name, v)| (name.clone(), json!(v))).collect();
+        // A proposition is a number, any other predicate a number for each tuple.
+        let predicates = counterexample.predicates.iter().map(|(name, tuples)| {
+            let truths = match tuples.as_slice() {
+                [(tuple, truth)] if tuple.is_empty() => json!(truth),
+                tuples => (tuples.iter())
+                    .map(|(tuple, truth)| (tuple.join(", "), json!(truth)))
+                    .collect(),
+            };
+            (name.clone(), truths)
+        });
+        let predicates: Value = predicates.collect();
+        out["counterexample"] = json!({ "axioms": axioms, "predicates": predicates });
+    }
+    out
+}
+
+/// The most lines of a predicate worth reading.
+const MOST_TUPLES: usize = 12;
+
+fn human(found: &Entailment, arguments: &Arguments) -> String {
+    let starts = format!(
+        "{} of {}",
+        counted(found.restarts, "start"),
+        counted(arguments.steps, "step")
+    );
+    let (theory, formula) = (real(found.theory), real(found.formula));
+    let level = found.level;
+    let Some(counterexample) = &found.counterexample else {
+        return match found.satisfied {
+            true => format!(
+                "no counterexample was found, which is not a proof ({starts})\n\
+                 the least true that the formula became under the theory: {formula} (theory {theory}, level {level})\n"
+            ),
+            false => format!(
+                "the theory was never satisfied to degree {level}: {theory} is the best that {starts} reached, so nothing \
+                 was learnt about the formula\n\
+                 a lower `--level` may be reached; or the theory contradicts itself, or its semantics does not let it be that \
+                 true (in `logltn` an `or` is as true as its members are on average)\n"
+            ),
+        };
+    };
+    let mut text = format!(
+        "not entailed: here the theory is true to {theory}, and the formula to {formula} (level {level}, {starts})\n\n"
+    );
+    let mut rows = vec![vec!["axiom".to_string(), "truth".to_string()]];
+    for (name, truth) in &counterexample.axioms {
+        rows.push(vec![name.clone(), real(*truth)]);
+    }
+    rows.push(vec![String::new(), String::new()]);
+    for (name, tuples) in &counterexample.predicates {
+        for (tuple, truth) in tuples.iter().take(MOST_TUPLES) {
+            rows.push(vec![format!("{name}({})", tuple.join(", ")), real(*truth)]);
+        }
+        if tuples.len() > MOST_TUPLES {
+            let more = tuples.len() - MOST_TUPLES;
+            rows.push(vec![
+                format!("… and {more} more, with --json"),
+                String::new(),
+            ]);
+        }
+    }
+    text += &table(&[Align::Left, Align::Right], &rows);
+    // What is lost is a few times what the theory may lack.
+    if 1.0 - found.formula < 10.0 * (1.0 - found.level) {
+        text += &format!(
+            "\nThe formula is nearly as true as the theory: truth leaks. A theory of degree {level} may fall short of 1 by {}, \
+             several axioms may share that unevenly, and each step of reasoning adds what its premises lack. With a \
+             higher `--level` the formula rises too if it follows from the axioms; one axiom that joins them with `and` \
+             leaves less to leak.\n",
+            real(1.0 - level)
+        );
+    }
+    text
+}

@@ -1,0 +1,126 @@
+//! A trained example, to be asked.
+
+use std::path::{Path, PathBuf};
+
+use logltn::{Code, Diagnostic, Diagnostics, OutputKind, Semantics};
+use logltn_learn::{Evaluated, largest};
+use logltn_train::project::{Features, Project};
+use logltn_train::run_directory::RunDirectory;
+use logltn_train::train::{TrainOptions, Trainer, evaluate_run};
+
+/// The networks of a run, with the data that they were trained on.
+pub struct Learnt {
+    trainer: Trainer,
+    run: PathBuf,
+}
+
+impl Learnt {
+    pub(crate) fn load(manifest: &Path, run: &Path) -> Result<Learnt, Diagnostics> {
+        let mut found = Diagnostics::new();
+        let project = Project::load(manifest, &mut found).ok_or(found)?;
+        let mut trainer = Trainer::new(project, &TrainOptions::default())?;
+        let weights = RunDirectory::open(run)?.weights()?.ok_or_else(|| {
+            let message = format!("{}: the run is not finished", run.display());
+            Diagnostic::error(Code::NotTrained, message)
+                .help("let `logltn train` go on with `--resume`")
+        })?;
+        trainer.restore_weights(&weights)?;
+        Ok(Learnt {
+            trainer,
+            run: run.to_path_buf(),
+        })
+    }
+
+    fn project(&self) -> &Project {
+        self.trainer.project()
+    }
+
+    /// The truth of every axiom with LTN's operators, and the metrics: in `stable`, unless it was trained with truth
+    /// degrees anyway. α, p and p_forall are those that training ended with.
+    pub(crate) fn in_truth_space(&self) -> Result<(Evaluated, Vec<(String, f64)>), Diagnostics> {
+        let project = self.project();
+        let own = project.manifest.semantics;
+        let semantics = match Semantics::named("stable") {
+            Some(stable) if own.sat_is_log() => stable,
+            _ => own,
+        };
+        let last = project.manifest.schedule.last(true);
+        evaluate_run(project, &self.run, &semantics, &last, false)
+    }
+
+    /// What a predicate says of rows of individuals, as truth degrees: for each row one, or one for each class.
+    pub(crate) fn truths(
+        &mut self,
+        predicate: &str,
+        rows: &[u32],
+    ) -> Result<Vec<f64>, Diagnostics> {
+        let logits = self.trainer.predict(predicate, rows)?;
+        let theory = self.project().theory();
+        let output = (theory.predicate(predicate)).map(|id| &self.project().outputs[id.index()]);
+        Ok(match output.map(|output| output.kind) {
+            Some(OutputKind::Softmax) => {
+                let classes = (logits.len() / rows.len().max(1)).max(1);
+                logits.chunks_exact(classes).flat_map(softmax).collect()
+            }
+            _ => logits
+                .iter()
+                .map(|&x| 1.0 / (1.0 + f64::from(-x).exp()))
+                .collect(),
+        })
+    }
+
+    /// The truest class of each of the first `count` individuals.
+    pub(crate) fn classes(
+        &mut self,
+        predicate: &str,
+        count: usize,
+    ) -> Result<Vec<usize>, Diagnostics> {
+        let individuals: Vec<u32> = (0..count as u32).collect();
+        let logits = self.trainer.predict(predicate, &individuals)?;
+        let classes = (logits.len() / count.max(1)).max(1);
+        Ok(logits.chunks_exact(classes).map(largest).collect())
+    }
+
+    /// The features of a sort's individuals, a row for each.
+    pub(crate) fn features(&self, sort: &str) -> Result<Vec<Vec<f64>>, Diagnostics> {
+        let Some(id) = self.project().theory().sort(sort) else {
+            return Ok(Vec::new());
+        };
+        let features = Features::of(&self.project().features_of(id)?);
+        let rows = features.values.chunks_exact(features.width.max(1));
+        Ok(rows.map(<[f64]>::to_vec).collect())
+    }
+
+    /// The true classes of a sort's individuals, for evaluation.
+    pub(crate) fn labels(&self, sort: &str) -> Result<Vec<String>, Diagnostics> {
+        let labels = match self.project().theory().sort(sort) {
+            Some(id) => self.project().labels_of(id)?,
+            None => None,
+        };
+        Ok(labels.unwrap_or_default())
+    }
+
+    /// The names of a sort's individuals.
+    pub(crate) fn names(&self, sort: &str) -> Vec<String> {
+        let theory = self.project().theory();
+        let Some(id) = theory.sort(sort) else {
+            return Vec::new();
+        };
+        let size = self.project().data.size(id);
+        (0..size).map(|i| theory[id].individual_name(i)).collect()
+    }
+
+    /// Where a picture goes.
+    pub(crate) fn picture(&self, name: &str) -> Result<PathBuf, Diagnostics> {
+        let folder = self.run.join("pictures");
+        logltn_paper::places::make_folder(&folder)?;
+        Ok(folder.join(name))
+    }
+}
+
+fn softmax(logits: &[f32]) -> Vec<f64> {
+    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let parts: Vec<f64> = logits.iter().map(|&x| f64::from(x - most).exp()).collect();
+    let sum: f64 = parts.iter().sum();
+    parts.into_iter().map(|x| x / sum).collect()
+}

@@ -1,0 +1,95 @@
+//! Facts and rules that contradict each other: who smokes, who is whose friend, who has cancer.
+
+use logltn::Diagnostics;
+
+use crate::figure::{Figure, Of};
+use crate::file::File;
+use crate::learnt::Learnt;
+use crate::shown::{Shown, Table, degree};
+use crate::sources::Sources;
+use crate::{Example, Made};
+
+pub(crate) const EXAMPLE: Example = Example {
+    name: "smokes",
+    about: "facts and rules that contradict each other: friends, smoking and cancer",
+    theory: include_str!("../projects/smokes.ltn"),
+    manifest: include_str!("../projects/smokes.toml"),
+    data,
+    figures: &[
+        Figure::new(Of::Satisfaction, Some(0.857), Some(0.854)),
+        Figure::new(Of::Axiom("only_smokers"), None, Some(0.934)),
+        Figure::new(Of::Axiom("ill_friends"), None, Some(0.222)),
+    ],
+    show,
+};
+
+/// Whoever is of one group knows all others of it, and nothing is known across.
+const GROUPS: [&str; 2] = ["abcdefgh", "ijklmn"];
+const FRIENDS: [&str; 12] = [
+    "ab", "ae", "af", "ag", "bc", "cd", "ef", "gh", "ij", "jm", "kl", "mn",
+];
+const SMOKERS: &str = "aefgjn";
+const ILL: &str = "ae";
+
+fn people() -> impl Iterator<Item = char> + Clone {
+    GROUPS.iter().flat_map(|group| group.chars())
+}
+
+fn data(_: &Sources) -> Result<Made, Diagnostics> {
+    let pair = |pair: &str| pair.chars().collect::<Vec<_>>();
+    let strangers = GROUPS.iter().flat_map(|group| {
+        let pairs = group
+            .chars()
+            .flat_map(|x| group.chars().map(move |y| (x, y)));
+        pairs.filter(|(x, y)| x < y && !FRIENDS.contains(&&*format!("{x}{y}")))
+    });
+    let who =
+        |name, these: &mut dyn Iterator<Item = char>| File::csv(name, "x", these.map(|x| [x]));
+    Ok(Made {
+        what: "14 people, those of LTN's example".to_string(),
+        files: vec![
+            File::csv("friends.csv", "x,y", FRIENDS.iter().map(|p| pair(p))),
+            File::csv("strangers.csv", "x,y", strangers.map(|(x, y)| [x, y])),
+            who("smokers.csv", &mut SMOKERS.chars()),
+            who(
+                "non_smokers.csv",
+                &mut people().filter(|&x| !SMOKERS.contains(x)),
+            ),
+            who("ill.csv", &mut ILL.chars()),
+            // Of the second group nobody knows.
+            who(
+                "well.csv",
+                &mut GROUPS[0].chars().filter(|&x| !ILL.contains(x)),
+            ),
+        ],
+    })
+}
+
+fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
+    let names = learnt.names("Person");
+    let everybody: Vec<u32> = (0..names.len() as u32).collect();
+    let pairs: Vec<u32> = (everybody.iter())
+        .flat_map(|&x| everybody.iter().flat_map(move |&y| [x, y]))
+        .collect();
+    let smokes = learnt.truths("smokes", &everybody)?;
+    let cancer = learnt.truths("cancer", &everybody)?;
+    let friend = learnt.truths("friend", &pairs)?;
+    let mut table = Table::new(
+        "what was learnt (* a fact that was given; of i to n nobody said who has cancer)",
+        ["", "smokes", "cancer", "friends"],
+    );
+    for (i, name) in names.iter().enumerate() {
+        let of = &friend[i * names.len()..][..names.len()];
+        let friends = names.iter().zip(of).filter(|(_, truth)| **truth > 0.5);
+        let friends: Vec<String> = friends.map(|(y, _)| y.clone()).collect();
+        let star = |given: bool| if given { "*" } else { " " };
+        table.row([
+            name.clone(),
+            degree(smokes[i]) + star(SMOKERS.contains(name)),
+            degree(cancer[i]) + star(ILL.contains(name)),
+            friends.join(" "),
+        ]);
+    }
+    shown.tables.push(table);
+    Ok(())
+}

@@ -1,0 +1,766 @@
+//! Closed forms behind predicates: which numbers their arguments are, and where their gradients go.
+//!
+//! A request is answered in blocks of rows, the blocks shared out among lanes. How many lanes there are depends on the
+//! size of the request alone, and what they find is added up in their order, so the bits do not depend on the number of
+//! threads. Nothing of a block is kept for the way back, except of the last one of each lane: computing it again is cheaper
+//! than reading it from memory.
+
+use std::sync::Arc;
+
+use logltn::theory::{PredicateId, SortKind};
+use logltn::vector::Real;
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, OutputKind, Request};
+use rayon::prelude::*;
+
+use super::Model;
+use super::build::{Builder, leaves};
+use super::inputs::Sources;
+use super::parameters::Parameters;
+use super::unit::Piece;
+use crate::closed_form::{ClosedForm, Tape, Work};
+
+/// A lane has at least about so many numbers to compute.
+const LANE_NUMBERS: usize = 1 << 16;
+
+/// The most lanes.
+const MOST_LANES: usize = 8;
+
+/// What is off by no more than so many roundings is as meant: the cosine of a vector with itself is at most 1.
+const ROUNDINGS: f64 = 32.0;
+
+/// A closed form, with its program and the ways in which it is applied.
+pub(super) struct Closed {
+    predicate: PredicateId,
+    form: Arc<ClosedForm>,
+    tape: Tape,
+    /// What it learns, among the model's learnable tables.
+    learnt: Vec<usize>,
+    pub feeds: Vec<Feed>,
+}
+
+/// A closed form at arguments of some shape.
+pub(super) struct Feed {
+    shape: Vec<ArgumentShape>,
+    /// How many individuals and numbers name a row.
+    arity: usize,
+    /// Where the numbers of each leaf of the program come from.
+    pub pieces: Vec<Piece>,
+    /// Which results of the program pass a gradient on.
+    active: Vec<bool>,
+    /// Where gradients go, each once; and for each leaf the places of those that it may go to.
+    targets: Vec<Target>,
+    lanes: Vec<Lane<f32>>,
+}
+
+/// What a gradient is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    /// A table of learnable vectors.
+    Table(usize),
+    /// The outputs of a network.
+    Unit(usize),
+}
+
+/// Part of a request's rows.
+#[derive(Default)]
+struct Lane<T> {
+    work: Work<T>,
+    /// The first row of the block that `work` holds.
+    holds: Option<usize>,
+    /// The derivatives by each target.
+    gradients: Vec<Vec<f32>>,
+    /// The derivatives by each number that is learnt.
+    by_learnt: Vec<f64>,
+}
+
+/// The rows that a closed form is asked about.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    individuals: &'a [u32],
+    count: usize,
+}
+
+/// A row whose number cannot be.
+struct OutOfRange {
+    row: usize,
+    value: f64,
+}
+
+impl Builder<'_> {
+    /// The closed form of a predicate, with its first numbers.
+    pub(super) fn closed(
+        &mut self,
+        predicate: PredicateId,
+        form: &Arc<ClosedForm>,
+    ) -> Result<usize, Diagnostics> {
+        let tape = self.knowledge.compile(predicate, form)?;
+        let name = &self.knowledge.theory()[predicate].name;
+        let mut learnt = Vec::new();
+        for (number, first) in form.learnt() {
+            learnt.push(self.model.learnable.len());
+            let values: Vec<f32> = first.iter().map(|&x| x as f32).collect();
+            self.model.learnable.push(Parameters {
+                name: format!("{name}.{number}"),
+                shape: vec![values.len()],
+                gradients: vec![0.0; values.len()],
+                values,
+            });
+        }
+        self.model.closed.push(Closed {
+            predicate,
+            form: Arc::clone(form),
+            tape,
+            learnt,
+            feeds: Vec::new(),
+        });
+        Ok(self.model.closed.len() - 1)
+    }
+
+    /// The feed of a closed form for arguments of some shape; made if it is new.
+    pub(super) fn closed_feed(
+        &mut self,
+        closed: usize,
+        shape: &[ArgumentShape],
+    ) -> Result<usize, Diagnostics> {
+        let known = self.model.closed[closed].feeds.iter();
+        if let Some(feed) = known.clone().position(|f| f.shape == shape) {
+            return Ok(feed);
+        }
+        let form = Arc::clone(&self.model.closed[closed].form);
+        let wanted: Vec<_> = self.model.closed[closed].tape.leaves().copied().collect();
+        let mut pieces = Vec::new();
+        for leaf in &wanted {
+            let piece = self.leaf_piece(leaf.argument, leaf.from, leaf.length, shape)?;
+            pieces.push(piece.ok_or_else(|| {
+                let name = &self.knowledge.theory()[self.model.closed[closed].predicate].name;
+                let what = format!(
+                    "an axiom applies `{name}` to something that has not the numbers its closed form needs"
+                );
+                form.mark(Diagnostic::error(Code::WrongShape, what))
+            })?);
+        }
+        let mut targets: Vec<Target> = Vec::new();
+        let mut learns = Vec::new();
+        for piece in &pieces {
+            let found: Vec<Target> = match piece {
+                Piece::Vector { sort, .. } => {
+                    let vectors = &self.model.vectors[*sort];
+                    let tables = [vectors.embedding, vectors.constants];
+                    tables.into_iter().flatten().map(Target::Table).collect()
+                }
+                Piece::Unit { unit, .. } => vec![Target::Unit(*unit)],
+                Piece::Number { .. }
+                | Piece::Integer { .. }
+                | Piece::Given { .. }
+                | Piece::Containment { .. } => Vec::new(),
+            };
+            learns.push(!found.is_empty());
+            for target in found {
+                if !targets.contains(&target) {
+                    targets.push(target);
+                }
+            }
+        }
+        let closed = &mut self.model.closed[closed];
+        closed.feeds.push(Feed {
+            shape: shape.to_vec(),
+            arity: shape.iter().map(leaves).sum(),
+            pieces,
+            active: closed.tape.active(&learns),
+            targets,
+            lanes: Vec::new(),
+        });
+        Ok(closed.feeds.len() - 1)
+    }
+
+    /// Some of the numbers of an argument; `None` if it has not so many.
+    fn leaf_piece(
+        &mut self,
+        argument: usize,
+        from: usize,
+        length: usize,
+        shape: &[ArgumentShape],
+    ) -> Result<Option<Piece>, Diagnostics> {
+        let place: usize = shape[..argument].iter().map(leaves).sum();
+        if let ArgumentShape::Individual(sort) = shape[argument]
+            && self.model.vectors[sort.index()].width() == 0
+            && let SortKind::Range(first, _) = self.knowledge.theory()[sort].kind
+        {
+            return Ok(Some(Piece::Integer { place, first }));
+        }
+        Ok(match self.argument_vector(argument, shape)? {
+            Some(Piece::Vector {
+                place, sort, width, ..
+            }) if from + length <= width => Some(Piece::Vector {
+                place,
+                sort,
+                from,
+                width: length,
+                stop: false,
+            }),
+            // Of a function's value there are no fields.
+            Some(whole) if from == 0 && whole.width() == length => Some(whole),
+            _ => None,
+        })
+    }
+}
+
+impl Closed {
+    /// Lanes for so many rows.
+    fn lanes(&self, rows: usize) -> usize {
+        let numbers = rows * self.tape.width();
+        (numbers / LANE_NUMBERS).clamp(1, MOST_LANES)
+    }
+
+    /// How many rows each of so many lanes takes: whole blocks.
+    fn share(&self, rows: usize, lanes: usize) -> usize {
+        rows.div_ceil(self.tape.rows).div_ceil(lanes) * self.tape.rows
+    }
+
+    /// Computes all rows, on all threads.
+    fn forward<T: Real>(
+        &self,
+        feed: &Feed,
+        sources: Sources<'_>,
+        rows: Rows<'_>,
+        lanes: &mut Vec<Lane<T>>,
+        out: &mut [T],
+    ) -> Result<(), OutOfRange> {
+        let count = self.lanes(rows.count);
+        if lanes.len() < count {
+            lanes.resize_with(count, Lane::default);
+        }
+        let share = self.share(rows.count, count).max(1);
+        let run = |i: usize, lane: &mut Lane<T>, out: &mut [T]| {
+            for (block, out) in out.chunks_mut(self.tape.rows).enumerate() {
+                let first = i * share + block * self.tape.rows;
+                self.block(
+                    feed,
+                    sources,
+                    rows.some(feed, first, out.len()),
+                    first,
+                    lane,
+                );
+                lane.work.result(&self.tape, out);
+            }
+        };
+        match count {
+            1 => run(0, &mut lanes[0], out),
+            _ => {
+                let parts = lanes.par_iter_mut().zip(out.par_chunks_mut(share));
+                parts
+                    .enumerate()
+                    .for_each(|(i, (lane, out))| run(i, lane, out));
+            }
+        }
+        in_range(self.form.output().kind, out)
+    }
+
+    /// Computes one block.
+    fn block<T: Real>(
+        &self,
+        feed: &Feed,
+        sources: Sources<'_>,
+        rows: Rows<'_>,
+        first: usize,
+        lane: &mut Lane<T>,
+    ) {
+        let tape = &self.tape;
+        lane.work.prepare(tape);
+        for (leaf, piece) in feed.pieces.iter().enumerate() {
+            let numbers = lane.work.leaf_mut(tape, leaf, rows.count);
+            let each = numbers.chunks_exact_mut(piece.width().max(1)).enumerate();
+            match piece {
+                // By far the most, so the choice is not made row by row.
+                Piece::Vector {
+                    place, sort, from, ..
+                } => {
+                    let (vectors, learnable) = (&sources.vectors[*sort], sources.learnable);
+                    for (row, out) in each {
+                        vectors.read(rows.tuple(feed, row)[*place], *from, out, learnable);
+                    }
+                }
+                _ => {
+                    for (row, out) in each {
+                        sources.put(rows.tuple(feed, row), first + row, piece, out);
+                    }
+                }
+            }
+        }
+        let learnt = |at: usize| sources.learnable[self.learnt[at]].values.as_slice();
+        lane.work.forward(tape, rows.count, learnt);
+        lane.holds = Some(first);
+    }
+
+    /// The derivatives by whatever is learnt, from those by the numbers of all rows: added to those of the targets, which
+    /// the first lane holds.
+    fn backward(
+        &self,
+        feed: &Feed,
+        sources: Sources<'_>,
+        rows: Rows<'_>,
+        lanes: &mut [Lane<f32>],
+        by: &[f32],
+    ) {
+        let share = self.share(rows.count, lanes.len()).max(1);
+        let run = |i: usize, lane: &mut Lane<f32>| {
+            let end = rows.count.min((i + 1) * share);
+            let mut firsts = (i * share..end).step_by(self.tape.rows);
+            // What was computed last is still there.
+            while let Some(first) = firsts.next_back() {
+                let count = self.tape.rows.min(end - first);
+                let by = &by[first..first + count];
+                if by.iter().all(|by| *by == 0.0) {
+                    continue;
+                }
+                let block = rows.some(feed, first, count);
+                if lane.holds != Some(first) {
+                    self.block(feed, sources, block, first, lane);
+                }
+                lane.work.backward(&self.tape, count, &feed.active, by);
+                self.scatter(feed, sources, block, first, lane);
+            }
+        };
+        match lanes {
+            [one] => run(0, one),
+            lanes => (lanes.par_iter_mut().enumerate()).for_each(|(i, lane)| run(i, lane)),
+        }
+    }
+
+    /// Adds the derivatives by a block's leaves to those by what they were read from.
+    fn scatter(
+        &self,
+        feed: &Feed,
+        sources: Sources<'_>,
+        rows: Rows<'_>,
+        first: usize,
+        lane: &mut Lane<f32>,
+    ) {
+        let Lane {
+            work,
+            gradients,
+            by_learnt,
+            ..
+        } = lane;
+        let place_of = |target| feed.targets.iter().position(|t| *t == target);
+        for (leaf, piece) in feed.pieces.iter().enumerate() {
+            let by = work.by_leaf(&self.tape, leaf, rows.count);
+            let each = by.chunks_exact(piece.width().max(1)).enumerate();
+            match piece {
+                Piece::Vector {
+                    place, sort, from, ..
+                } => {
+                    let vectors = &sources.vectors[*sort];
+                    let [embedding, constants] = [vectors.embedding, vectors.constants]
+                        .map(|table| table.and_then(|table| place_of(Target::Table(table))));
+                    if embedding.or(constants).is_none() {
+                        continue;
+                    }
+                    for (row, by) in each {
+                        let individual = rows.tuple(feed, row)[*place];
+                        let Some((table, learnt)) = vectors.learnt(individual) else {
+                            continue;
+                        };
+                        let own = match vectors.embedding == Some(table) {
+                            true => embedding,
+                            false => constants,
+                        };
+                        if let Some(own) = own {
+                            let start = learnt * vectors.width() + from;
+                            add(&mut gradients[own][start..start + by.len()], by);
+                        }
+                    }
+                }
+                Piece::Unit {
+                    unit,
+                    feed: theirs,
+                    rows: their_rows,
+                    ..
+                } => {
+                    let Some(own) = place_of(Target::Unit(*unit)) else {
+                        continue;
+                    };
+                    let start = sources.units[*unit].feeds[*theirs].start;
+                    for (row, by) in each {
+                        let to = (start + their_rows[first + row] as usize) * by.len();
+                        add(&mut gradients[own][to..to + by.len()], by);
+                    }
+                }
+                Piece::Number { .. }
+                | Piece::Integer { .. }
+                | Piece::Given { .. }
+                | Piece::Containment { .. } => {}
+            }
+        }
+        for (at, by) in work.by_learnt(&self.tape) {
+            let start: usize = self.form.learnt()[..at].iter().map(|(_, x)| x.len()).sum();
+            let sums = by_learnt[start..].iter_mut().zip(by);
+            sums.for_each(|(sum, &by)| *sum += f64::from(by));
+        }
+    }
+}
+
+impl<'a> Rows<'a> {
+    /// Some of them.
+    fn some(self, feed: &Feed, first: usize, count: usize) -> Rows<'a> {
+        Rows {
+            individuals: &self.individuals[first * feed.arity..(first + count) * feed.arity],
+            count,
+        }
+    }
+
+    fn tuple(self, feed: &Feed, row: usize) -> &'a [u32] {
+        &self.individuals[row * feed.arity..(row + 1) * feed.arity]
+    }
+}
+
+impl<'a> From<&'a Request> for Rows<'a> {
+    fn from(request: &'a Request) -> Rows<'a> {
+        Rows {
+            individuals: request.individuals(),
+            count: request.rows(),
+        }
+    }
+}
+
+fn add(to: &mut [f32], x: &[f32]) {
+    to.iter_mut().zip(x).for_each(|(to, x)| *to += x);
+}
+
+/// Whether all numbers can be what they are to be; what is off by roundings is set right.
+fn in_range<T: Real>(kind: OutputKind, numbers: &mut [T]) -> Result<(), OutOfRange> {
+    let slack = T::from_f64(ROUNDINGS * T::EPSILON.to_f64());
+    let (least, most) = match kind {
+        OutputKind::Truth => (T::ZERO, T::ONE),
+        OutputKind::LogTruth => (T::MIN_VALUE, T::ZERO),
+        OutputKind::Sigmoid | OutputKind::Softmax => (T::MIN_VALUE, T::MAX_VALUE),
+    };
+    for (row, x) in numbers.iter_mut().enumerate() {
+        if *x >= least && *x <= most {
+            continue;
+        }
+        if !(*x >= least - slack && *x <= most + slack) {
+            let value = x.to_f64();
+            return Err(OutOfRange { row, value });
+        }
+        *x = if *x < least { least } else { most };
+    }
+    Ok(())
+}
+
+impl Model {
+    /// Which rows of networks closed forms need.
+    pub(super) fn ask_for_closed(&mut self, requests: &[Request]) {
+        let mut tuple = Vec::new();
+        for (request, closed) in requests.iter().zip(&self.closed_feeds) {
+            let Some((closed, feed)) = *closed else {
+                continue;
+            };
+            for piece in &mut self.closed[closed].feeds[feed].pieces {
+                let Piece::Unit {
+                    unit,
+                    feed,
+                    places,
+                    rows,
+                    ..
+                } = piece
+                else {
+                    continue;
+                };
+                rows.clear();
+                let theirs = &mut self.units[*unit].feeds[*feed];
+                for row in 0..request.rows() {
+                    let from = request.row(row);
+                    tuple.clear();
+                    tuple.extend(places.iter().map(|&place| from[place]));
+                    rows.push(theirs.row(&tuple));
+                }
+            }
+        }
+    }
+
+    /// Answers the requests of closed forms, keeping what a backward pass can use.
+    pub(super) fn hand_out_closed(&mut self, engine: &mut Engine<f32>) -> Result<(), Diagnostics> {
+        for index in 0..self.closed_feeds.len() {
+            let Some((closed, feed)) = self.closed_feeds[index] else {
+                continue;
+            };
+            let mut lanes = std::mem::take(&mut self.closed[closed].feeds[feed].lanes);
+            let (request, numbers) = engine.request_and_numbers(index);
+            let done = self.closed_form((closed, feed), request.into(), &mut lanes, numbers);
+            self.closed[closed].feeds[feed].lanes = lanes;
+            done?;
+        }
+        Ok(())
+    }
+
+    /// The same in any precision, keeping nothing.
+    pub(super) fn evaluate_closed<T: Real>(
+        &mut self,
+        engine: &mut Engine<T>,
+    ) -> Result<(), Diagnostics> {
+        for index in 0..self.closed_feeds.len() {
+            if let Some(closed) = self.closed_feeds[index] {
+                let (request, numbers) = engine.request_and_numbers(index);
+                self.closed_form(closed, request.into(), &mut Vec::new(), numbers)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn closed_form<T: Real>(
+        &self,
+        (closed, feed): (usize, usize),
+        rows: Rows<'_>,
+        lanes: &mut Vec<Lane<T>>,
+        numbers: &mut [T],
+    ) -> Result<(), Diagnostics> {
+        let closed = &self.closed[closed];
+        let feed = &closed.feeds[feed];
+        let done = closed.forward(feed, self.sources(), rows, lanes, numbers);
+        done.map_err(|wrong| {
+            let tuple = rows.tuple(feed, wrong.row);
+            self.out_of_range(closed, feed, wrong.row, tuple, wrong.value)
+                .into()
+        })
+    }
+
+    /// What a closed form says of rows of individuals, in double precision.
+    pub(crate) fn of_closed_form(
+        &mut self,
+        predicate: PredicateId,
+        tuples: &[u32],
+    ) -> Result<Vec<f64>, Diagnostics> {
+        let found = self.closed.iter().position(|c| c.predicate == predicate);
+        let plain = |feed: &Feed| {
+            let individual = |s: &ArgumentShape| matches!(s, ArgumentShape::Individual(_));
+            feed.shape.iter().all(individual)
+        };
+        let feed = found.and_then(|closed| self.closed[closed].feeds.iter().position(plain));
+        let (Some(closed), Some(feed)) = (found, feed) else {
+            let what = "a closed form of numbers cannot be asked about individuals";
+            return Err(Diagnostic::error(Code::CannotPredict, what).into());
+        };
+        let arity = self.closed[closed].feeds[feed].arity;
+        let rows = Rows {
+            individuals: tuples,
+            count: if arity == 0 { 1 } else { tuples.len() / arity },
+        };
+        let mut numbers = vec![0.0; rows.count];
+        self.closed_form((closed, feed), rows, &mut Vec::new(), &mut numbers)?;
+        Ok(numbers)
+    }
+
+    /// Evaluates those closed forms whose arguments are data: what is wrong with their numbers is known before anything is
+    /// learnt. The engine must be [attached](Model::attach), and should look at all rows of its tables.
+    ///
+    /// # Errors
+    /// With the first number of each that cannot be.
+    pub fn check_closed_forms<T: Real>(
+        &mut self,
+        engine: &mut Engine<T>,
+    ) -> Result<(), Diagnostics> {
+        let mut wrong = Diagnostics::new();
+        for index in 0..self.closed_feeds.len() {
+            let Some((closed, feed)) = self.closed_feeds[index] else {
+                continue;
+            };
+            if !self.closed[closed].feeds[feed].targets.is_empty() {
+                continue;
+            }
+            let (request, numbers) = engine.request_and_numbers(index);
+            self.set_numbers(request.numbers());
+            let lanes = &mut Vec::new();
+            if let Err(errors) = self.closed_form((closed, feed), request.into(), lanes, numbers) {
+                wrong.extend(errors);
+            }
+        }
+        wrong.into_result(()).map(drop)
+    }
+
+    /// Takes the gradients of the requests of closed forms.
+    pub(super) fn backward_closed(&mut self, engine: &Engine<f32>) {
+        for index in 0..self.closed_feeds.len() {
+            let Some((closed, feed)) = self.closed_feeds[index] else {
+                continue;
+            };
+            self.backward_closed_form(
+                closed,
+                feed,
+                &engine.requests()[index],
+                engine.gradient(index),
+            );
+        }
+    }
+
+    fn backward_closed_form(&mut self, closed: usize, feed: usize, request: &Request, by: &[f32]) {
+        let own = &mut self.closed[closed].feeds[feed];
+        if !own.active.contains(&true) {
+            return;
+        }
+        let mut lanes = std::mem::take(&mut own.lanes);
+        let targets = std::mem::take(&mut own.targets);
+        // Lanes have tables of derivatives of their own, which must be worth being added up.
+        let mut sizes = 0;
+        for (at, target) in targets.iter().enumerate() {
+            let gradients = self.gradients_of(*target);
+            sizes += gradients.len();
+            let first = &mut lanes[0].gradients;
+            if first.len() <= at {
+                first.resize(at + 1, Vec::new());
+            }
+            std::mem::swap(&mut first[at], gradients);
+        }
+        let rows = Rows::from(request);
+        let own = &self.closed[closed];
+        let worth = 1 + rows.count * own.tape.width() / (8 * sizes).max(1);
+        let count = own.lanes(rows.count).min(worth);
+        let learnt: usize = own.form.learnt().iter().map(|(_, x)| x.len()).sum();
+        let (first, others) = lanes.split_at_mut(1);
+        for lane in others[..count - 1].iter_mut() {
+            lane.gradients.resize(targets.len(), Vec::new());
+            for (gradients, first) in lane.gradients.iter_mut().zip(&first[0].gradients) {
+                gradients.clear();
+                gradients.resize(first.len(), 0.0);
+            }
+        }
+        for lane in &mut lanes[..count] {
+            lane.by_learnt.clear();
+            lane.by_learnt.resize(learnt, 0.0);
+        }
+        self.closed[closed].feeds[feed].targets = targets;
+        let own = &self.closed[closed];
+        own.backward(
+            &own.feeds[feed],
+            self.sources(),
+            rows,
+            &mut lanes[..count],
+            by,
+        );
+        self.add_up(closed, feed, &mut lanes[..count]);
+        self.closed[closed].feeds[feed].lanes = lanes;
+    }
+
+    /// Adds what the lanes have found to the gradients, in their order.
+    fn add_up(&mut self, closed: usize, feed: usize, lanes: &mut [Lane<f32>]) {
+        for at in 0..self.closed[closed].feeds[feed].targets.len() {
+            let mut sum = std::mem::take(&mut lanes[0].gradients[at]);
+            for lane in &lanes[1..] {
+                add(&mut sum, &lane.gradients[at]);
+            }
+            // What stood there while the lanes worked has no numbers, and is kept for the next time.
+            let target = self.closed[closed].feeds[feed].targets[at];
+            std::mem::swap(self.gradients_of(target), &mut sum);
+            lanes[0].gradients[at] = sum;
+        }
+        let mut start = 0;
+        for learnt in self.closed[closed].learnt.clone() {
+            let table = &mut self.learnable[learnt];
+            for (k, gradient) in table.gradients.iter_mut().enumerate() {
+                let sum: f64 = lanes.iter().map(|lane| lane.by_learnt[start + k]).sum();
+                *gradient += sum as f32;
+            }
+            start += table.values.len();
+        }
+    }
+
+    fn gradients_of(&mut self, target: Target) -> &mut Vec<f32> {
+        match target {
+            Target::Table(table) => &mut self.learnable[table].gradients,
+            Target::Unit(unit) => &mut self.units[unit].by_outputs,
+        }
+    }
+
+    /// What to say of a number that cannot be: of which individuals it is, and what it was made of.
+    fn out_of_range(
+        &self,
+        closed: &Closed,
+        feed: &Feed,
+        row: usize,
+        tuple: &[u32],
+        value: f64,
+    ) -> Diagnostic {
+        let name = &self.theory[closed.predicate].name;
+        let mut leaves = tuple.iter().copied();
+        let arguments: Vec<String> = (feed.shape.iter())
+            .map(|shape| self.shown(shape, &mut leaves))
+            .collect();
+        let atom = format!("{name}({})", arguments.join(", "));
+        let kind = closed.form.output().kind;
+        let (what, must) = match kind {
+            OutputKind::Truth => ("truth", "a truth lies between 0 and 1"),
+            OutputKind::LogTruth => ("log truth", "the log of a truth is at most 0"),
+            OutputKind::Sigmoid | OutputKind::Softmax => ("logit", ""),
+        };
+        let (message, help) = match value.is_finite() {
+            true => (
+                format!("`{atom}` has the {what} {value}, but {must}"),
+                match (kind, closed.form.learnt().first()) {
+                    (OutputKind::Truth, _) => {
+                        "`sigmoid(…)`, and `exp(-…)` of something positive, lie between 0 and 1".to_string()
+                    }
+                    (_, Some((learnt, _))) => format!(
+                        "if `{learnt}` must stay positive, write `softplus({learnt})`, or keep it where it is with \
+                         `freeze = [\"{name}\"]` under `[train]`"
+                    ),
+                    _ => "a log truth is minus something positive, such as `-dist(u, v)`".to_string(),
+                },
+            ),
+            false => (
+                format!("`{atom}` has the {what} {value}"),
+                "look for a division by 0, the `log` of 0 or the `sqrt` of something negative, or a number that has \
+                 become too large"
+                    .to_string(),
+            ),
+        };
+        let mut made_of = Vec::new();
+        let names = closed.form.argument_names(feed.shape.len());
+        for (leaf, piece) in closed.tape.leaves().zip(&feed.pieces) {
+            if leaf.length == 1 {
+                let mut number = [0.0_f64];
+                self.sources().put(tuple, row, piece, &mut number);
+                let argument = names.get(leaf.argument).map_or("", String::as_str);
+                made_of.push(format!("`{argument}` is {}", number[0]));
+            }
+        }
+        for ((learnt, _), table) in closed.form.learnt().iter().zip(&closed.learnt) {
+            if let [number] = self.learnable[*table].values[..] {
+                made_of.push(format!("`{learnt}` is {number}"));
+            }
+        }
+        let error = Diagnostic::error(Code::ClosedFormOutOfRange, message);
+        let error = match made_of.is_empty() {
+            true => error,
+            false => error.note(format!("here {}", made_of.join(", "))),
+        };
+        closed.form.mark(error).help(help)
+    }
+
+    /// An argument as users write it.
+    fn shown(&self, shape: &ArgumentShape, leaves: &mut impl Iterator<Item = u32>) -> String {
+        match shape {
+            ArgumentShape::Individual(sort) => {
+                let individual = leaves.next().unwrap_or(0);
+                let constant = self.vectors[sort.index()].constant(individual);
+                match constant {
+                    Some(name) => name.to_string(),
+                    None => self.theory[*sort].individual_name(individual as usize),
+                }
+            }
+            ArgumentShape::Number => {
+                let number = leaves.next().and_then(|n| self.numbers.get(n as usize));
+                number.map_or(String::new(), f64::to_string)
+            }
+            ArgumentShape::Row(function) => {
+                let row = leaves.next().unwrap_or(0);
+                format!("row {row} of {}", self.theory[*function].name)
+            }
+            ArgumentShape::Apply(function, arguments) => {
+                let name = &self.theory[*function].name;
+                let arguments: Vec<String> =
+                    arguments.iter().map(|a| self.shown(a, leaves)).collect();
+                format!("{name}({})", arguments.join(", "))
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Ending an evaluation before its end, and saying how long one takes without doing all of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::run::{Lane, Partial, Run};
+use super::share::Part;
+use super::{Engine, Sums};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::parameters::Parameters;
+use crate::plan::physical::Physical;
+use crate::vector::Real;
+
+/// What lanes look at between blocks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stop {
+    flag: Arc<AtomicBool>,
+    deadline: Option<Instant>,
+}
+
+impl Stop {
+    pub fn is_set(&self) -> bool {
+        self.flag.load(Ordering::Relaxed) || self.deadline.is_some_and(|d| Instant::now() >= d)
+    }
+}
+
+/// The work that is measured at once, in node values: long enough for a clock, short enough to stop in time.
+const PIECE: u64 = 1 << 17;
+
+impl<T: Real> Engine<T> {
+    /// Evaluations end soon after this flag is set, with an error of the code [`Code::Interrupted`]: lanes look at it
+    /// between blocks.
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::AtomicBool};
+    /// use logltn::{Code, Data, Engine, Output, Parameters, Plan, Semantics, Source, Theory};
+    /// let theory = Theory::parse(Source::new("t", "sort S = 0..9  predicate P(S)  axiom a: forall x: S. P(x)"))?;
+    /// let plan = Plan::new(&Data::new(&theory), &[Output::sigmoid()], &Semantics::default())?;
+    /// let mut engine = Engine::<f32>::new(plan);
+    /// engine.set_stop(Arc::new(AtomicBool::new(true)));
+    /// let stopped = engine.evaluate(&Parameters::default()).unwrap_err();
+    /// assert_eq!(stopped.iter().next().map(|e| e.code()), Some(Code::Interrupted));
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    pub fn set_stop(&mut self, flag: Arc<AtomicBool>) {
+        self.stop.flag = flag;
+    }
+
+    /// Whether the flag of [`Engine::set_stop`] is set.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_set()
+    }
+
+    pub(super) fn unless_stopped(&self) -> Result<(), Diagnostics> {
+        match self.stop.is_set() {
+            true => Err(Diagnostic::error(Code::Interrupted, "it was asked to stop").into()),
+            false => Ok(()),
+        }
+    }
+
+    /// How many groundings the current batch has, about: those of the plan, by how much of the outermost quantifiers'
+    /// bindings is in the batch.
+    pub fn groundings(&self) -> u128 {
+        let mut bindings = vec![(0_u128, 0_u128); self.ground.plan.axioms.len()];
+        for part in &self.parts {
+            let (now, all) = &mut bindings[part.program];
+            *now += u128::from(self.size_and_cost(part).0);
+            *all += u128::from(self.all_bindings(part));
+        }
+        let mut total: u128 = 0;
+        for (axiom, (now, all)) in self.ground.plan.axioms.iter().zip(bindings) {
+            // In this order, since groundings may be as many as there are numbers.
+            let share = (axiom.groundings / all.max(1)).saturating_mul(now);
+            let rest = (axiom.groundings % all.max(1)).saturating_mul(now) / all.max(1);
+            total = total.saturating_add(share.saturating_add(rest));
+        }
+        total
+    }
+
+    /// About how long [`Engine::evaluate_with_gradients`] takes with the numbers, the batch and the threads as they
+    /// are, in seconds: blocks are measured until the budget is spent, those of the largest axioms first, and the rest is
+    /// reckoned from them. Numbers that are not there yet may be anything finite, such as zeros.
+    pub fn estimate_seconds(&mut self, parameters: &Parameters, budget: Duration) -> f64 {
+        let begun = Instant::now();
+        if self.take_parameters(parameters) {
+            self.assign_lanes();
+        }
+        self.forward_literals(parameters);
+        self.clear_derivatives();
+        let around = begun.elapsed().as_secs_f64();
+        let mut order: Vec<(usize, u64, u64)> = (self.parts.iter().enumerate())
+            .map(|(at, part)| {
+                let (size, cost) = self.size_and_cost(part);
+                (at, size, cost)
+            })
+            .collect();
+        order.sort_by_key(|&(at, size, cost)| (u128::MAX - work(size, cost), at));
+        let end = Instant::now() + budget;
+        let (mut seconds, mut measured) = (0.0, 0.0);
+        for (at, size, cost) in order {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() && measured > 0.0 {
+                seconds += seconds / measured * work(size, cost) as f64;
+            } else {
+                // The largest may take half of what is left.
+                seconds += self.measure_part(at, (size, cost), left / 2);
+            }
+            measured += work(size, cost) as f64;
+        }
+        let threads = rayon::current_num_threads().min(self.lanes.len()).max(1);
+        2.0 * around + seconds / threads as f64
+    }
+
+    /// How long a part takes, in seconds.
+    fn measure_part(&mut self, at: usize, (size, cost): (u64, u64), budget: Duration) -> f64 {
+        let deadline = Instant::now() + budget;
+        let mut piece = (PIECE / cost.max(1)).clamp(1, size.max(1));
+        let (mut done, mut spent, mut sums) = (0_u64, 0.0, Sums::default());
+        while done < size.max(1) {
+            let end = (done + piece).min(size);
+            let begun = Instant::now();
+            let reached = self.run_piece(at, (done, end), deadline, &mut sums);
+            spent += begun.elapsed().as_secs_f64();
+            if reached.is_some_and(|values| values < work(end - done, cost) / 2) {
+                // Not even this was done in time. Backward goes through it again, and has as much to do.
+                let values = reached.unwrap_or(0) + u128::from(done) * u128::from(cost);
+                return 3.0 * spent * (work(size, cost) as f64 / values.max(1) as f64);
+            }
+            done = end.max(done + 1);
+            if Instant::now() >= deadline {
+                break;
+            }
+            piece = piece.saturating_mul(2);
+        }
+        spent * (size.max(1) as f64 / done as f64).max(1.0)
+    }
+
+    /// Runs some bindings of a part, forward and backward; if it ran into the deadline, how many node values it got.
+    fn run_piece(
+        &mut self,
+        at: usize,
+        (start, end): (u64, u64),
+        deadline: Instant,
+        sums: &mut Sums<T>,
+    ) -> Option<u128> {
+        let part: Part = self.parts[at];
+        let stop = Stop {
+            deadline: Some(deadline),
+            ..self.stop.clone()
+        };
+        let shared = self.ground.shared(&self.settings, &stop);
+        let Some(work) = self.lanes.first_mut() else {
+            return None;
+        };
+        work.lane.filled.clear();
+        let mut run = Run::new(&shared, part.program, part.root.node, &mut work.lane);
+        if let Some(fused) = part.fused {
+            run.clause(fused, &self.ground.tables, start, end, sums);
+        } else {
+            let along = run.derivative_along(1.0);
+            let found: Partial = run.forward_root(start, end, along);
+            if along.is_none() && !stop.is_set() {
+                run.backward_root(start, end, found, 1.0);
+                return None;
+            }
+        }
+        let exec = &self.ground.plan.programs[part.program];
+        stop.is_set().then(|| values(exec, &work.lane))
+    }
+}
+
+fn work(size: u64, cost: u64) -> u128 {
+    u128::from(size.max(1)) * u128::from(cost.max(1))
+}
+
+/// How many node values a lane's blocks have had, as a plan counts them.
+fn values<T>(exec: &Physical, lane: &Lane<T>) -> u128 {
+    let levels = exec.levels.iter().zip(&lane.filled);
+    levels
+        .map(|(level, &bindings)| {
+            u128::from(bindings) * (level.buffers + level.adds.len()).max(1) as u128
+        })
+        .sum()
+}
