@@ -10,9 +10,10 @@ use logltn::{
 };
 
 use crate::array::{Rows, View};
+use crate::prepared::Prepared;
 
 /// What a call is about, apart from values.
-#[derive(Default)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Setting {
     /// Of batched tables, the rows to look at; all of them if nothing is said.
     pub batch: Vec<(TableId, Vec<u32>)>,
@@ -20,6 +21,8 @@ pub struct Setting {
     pub rows: Vec<(TableId, Vec<ColumnData>)>,
     /// Whether there is something that comes with each call.
     pub streams: bool,
+    /// Whether rows matter by their order in the requests, which must then depend on nothing but this.
+    pub by_rows: bool,
 }
 
 /// Which numbers an array has.
@@ -55,6 +58,11 @@ pub struct State<T: Real> {
     kinds: Vec<OutputKind>,
     /// What tables are restricted to.
     batch: Vec<(TableId, Vec<u32>)>,
+    /// Plans for what comes with calls, if there can be any.
+    prepared: Option<Prepared<T>>,
+    calls: u64,
+    /// What was set last of what comes with calls.
+    last: Option<Setting>,
 }
 
 /// Where the rows of requests stand in arrays.
@@ -81,7 +89,7 @@ struct Asked {
 const ROUNDING: f64 = 1e-6;
 
 impl<T: Real> State<T> {
-    pub fn new(engine: Engine<T>) -> State<T> {
+    pub fn new(engine: Engine<T>, prepared: Option<Prepared<T>>) -> State<T> {
         let predicates = 0..engine.plan().data().theory().predicates.len() as u32;
         let kind = |p| engine.plan().output(PredicateId(p)).kind;
         let mut state = State {
@@ -89,6 +97,9 @@ impl<T: Real> State<T> {
             engine,
             layout: Layout::default(),
             batch: Vec::new(),
+            prepared,
+            calls: 0,
+            last: None,
         };
         state.lay_out();
         state
@@ -100,45 +111,85 @@ impl<T: Real> State<T> {
 
     /// Takes over batches, and what comes with the call.
     pub fn set(&mut self, setting: Setting) -> Result<(), Diagnostics> {
-        let mut changed = false;
-        if setting.streams {
-            // Until it is done, nothing is known about the requests.
-            self.batch.clear();
-            let done = self.engine.stream(&setting.sizes, setting.rows);
-            changed = true;
-            if done.is_err() {
-                self.lay_out();
-                return done;
-            }
+        if !setting.streams {
+            return self.set_batches(setting.batch, Vec::new());
         }
-        if setting.batch != self.batch {
-            let data = self.engine.plan().data();
-            // Tables of which nothing is said now, but was before, have all their rows again.
-            let mut batches = setting.batch.clone();
-            for (table, _) in &self.batch {
-                if !batches.iter().any(|(t, _)| t == table) {
-                    let rows = data.table(*table).map_or(0, |t| t.rows);
-                    batches.push((*table, (0..rows as u32).collect()));
+        if self.last.as_ref() == Some(&setting) {
+            return Ok(());
+        }
+        self.last = None;
+        let done = self.set_streams(setting.clone());
+        self.last = done.is_ok().then_some(setting);
+        done
+    }
+
+    fn set_streams(&mut self, setting: Setting) -> Result<(), Diagnostics> {
+        let Some(mut prepared) = self.prepared.take() else {
+            return self.stream(setting);
+        };
+        prepared.give_back(&mut self.engine);
+        self.calls += 1;
+        let lent = match setting.by_rows {
+            true => None,
+            false => prepared.lend(&setting, &mut self.engine, self.calls),
+        };
+        let done = match lent {
+            Some(rows) => {
+                // It was another engine that was restricted last.
+                self.batch.clear();
+                self.set_batches(setting.batch, rows)
+            }
+            None => {
+                let done = self.stream(setting.clone());
+                if done.is_ok() && !setting.by_rows {
+                    prepared.learn(&setting);
                 }
+                done
             }
-            self.batch.clear();
-            let all = batches.iter().map(|(table, rows)| (*table, &rows[..]));
-            let done = self.engine.set_batches(all);
-            changed = true;
-            match done {
-                Ok(()) => self.batch = setting.batch,
-                Err(errors) => {
-                    // Some may have been restricted: all of them are to be set again.
-                    self.batch = batches;
-                    self.lay_out();
-                    return Err(errors);
-                }
+        };
+        self.prepared = Some(prepared);
+        done
+    }
+
+    /// Plans what comes with the call.
+    fn stream(&mut self, setting: Setting) -> Result<(), Diagnostics> {
+        let done = self.engine.stream(&setting.sizes, setting.rows);
+        // All rows take part again.
+        self.batch.clear();
+        self.lay_out();
+        done.and_then(|()| self.set_batches(setting.batch, Vec::new()))
+    }
+
+    /// Restricts tables to some rows, and others to all of theirs.
+    fn set_batches(
+        &mut self,
+        mut batch: Vec<(TableId, Vec<u32>)>,
+        chosen: Vec<(TableId, Vec<u32>)>,
+    ) -> Result<(), Diagnostics> {
+        let choice = !chosen.is_empty();
+        batch.extend(chosen);
+        if batch == self.batch && !choice {
+            return Ok(());
+        }
+        let data = self.engine.plan().data();
+        let mut whole = Vec::new();
+        for (i, _) in data.theory().tables.iter().enumerate() {
+            let table = TableId(i as u32);
+            let rows = data
+                .table(table)
+                .filter(|t| t.batched)
+                .map(|t| t.rows as u32);
+            if let Some(rows) = rows.filter(|_| !batch.iter().any(|(t, _)| *t == table)) {
+                whole.push((table, (0..rows).collect::<Vec<u32>>()));
             }
         }
-        if changed {
-            self.lay_out();
-        }
-        Ok(())
+        let all = batch.iter().chain(&whole);
+        let done = self
+            .engine
+            .set_batches(all.map(|(table, rows)| (*table, &rows[..])));
+        self.batch = if done.is_ok() { batch } else { Vec::new() };
+        self.lay_out();
+        done
     }
 
     fn lay_out(&mut self) {
@@ -218,9 +269,9 @@ impl<T: Real> State<T> {
         let evaluation = match gradient {
             Gradient::None => self.engine.evaluate(parameters)?,
             Gradient::OfLoss => self.engine.evaluate_with_gradients(parameters)?,
-            Gradient::Of(by_axiom) => {
-                (self.engine).evaluate_with_derivatives(parameters, by_axiom)?
-            }
+            Gradient::Of(by_axiom) => self
+                .engine
+                .evaluate_with_derivatives(parameters, by_axiom)?,
         };
         let evaluation = evaluation.clone();
         for value in values {

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use logltn::theory::{SortId, SortKind, TableId};
 use logltn::vector::Real;
 use logltn::{
-    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Evaluation, Parameters, Plan,
-    PlanOptions, did_you_mean,
+    ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Output, Parameters,
+    Plan, PlanOptions, did_you_mean,
 };
 use logltn_learn::{AxiomSettings, set_axioms};
 use pyo3::buffer::PyBuffer;
@@ -22,18 +22,28 @@ use crate::check;
 use crate::error::{Failure, Problem, guarded, panicked, take_problems, warn};
 use crate::given::{Column, Given, read_columns};
 use crate::pool::pool;
+use crate::prepared::Prepared;
 use crate::theory::Theory;
 
 /// A plan and the engine that runs it.
 #[pyclass(frozen, module = "logltn._native")]
 pub struct KnowledgeBase {
     plan: Arc<Plan>,
-    axioms: BTreeMap<String, AxiomSettings>,
+    recipe: Arc<Recipe>,
     names: Arc<[String]>,
-    double: bool,
     threads: Option<usize>,
     /// Touched by whoever holds the interpreter's lock, which a fork waits for: it is whole in a child.
     process: Mutex<Arc<Process>>,
+}
+
+/// What is needed to make engines.
+struct Recipe {
+    double: bool,
+    axioms: BTreeMap<String, AxiomSettings>,
+    outputs: Vec<Output>,
+    options: PlanOptions,
+    /// The data without what comes with each call, if plans can be made for that.
+    known: Option<Data>,
 }
 
 /// What belongs to one process.
@@ -47,12 +57,11 @@ struct Process {
 
 impl Process {
     fn new(
-        double: bool,
+        recipe: &Arc<Recipe>,
         plan: &Arc<Plan>,
-        axioms: &BTreeMap<String, AxiomSettings>,
         pool: Arc<ThreadPool>,
     ) -> Result<Process, Diagnostics> {
-        let state = precision(double, plan, axioms, Arc::clone(&pool))?;
+        let state = precision(recipe, plan, &pool)?;
         Ok(Process {
             id: std::process::id(),
             pool,
@@ -111,7 +120,7 @@ impl KnowledgeBase {
                 return Err(found.into());
             }
             take_problems(problems, &mut found);
-            let data = given.data(py, &pool, &theory, &mut found)?;
+            let (data, known) = given.data(py, &pool, &theory, &mut found)?;
             let outputs = given.outputs(&theory, &mut found);
             let semantics = given.semantics(&mut found);
             let axioms = given.axioms(&mut found);
@@ -128,13 +137,23 @@ impl KnowledgeBase {
             warn(py, plan.warnings())?;
             let plan = Arc::new(plan);
             let names = plan.axioms().iter().map(|a| a.name.clone()).collect();
-            let process = Process::new(double, &plan, &axioms, pool)?;
+            let streams = (0..theory.tables.len() as u32).map(TableId);
+            let mut streams = streams.filter(|t| data.streams_table(*t)).peekable();
+            // What guards find in a table depends on all its rows, whichever take part.
+            let prepares = streams.peek().is_some() && streams.all(|t| !theory.guards_look_into(t));
+            let recipe = Arc::new(Recipe {
+                double,
+                axioms,
+                outputs,
+                options,
+                known: prepares.then_some(known),
+            });
+            let process = Process::new(&recipe, &plan, pool)?;
             let process = Mutex::new(Arc::new(process));
             Ok(KnowledgeBase {
                 plan,
-                axioms,
+                recipe,
                 names,
-                double,
                 threads,
                 process,
             })
@@ -173,7 +192,8 @@ impl KnowledgeBase {
         coming: Option<Coming>,
     ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
         guarded(py, || {
-            let setting = self.setting(py, coming)?;
+            let mut setting = self.setting(py, coming)?;
+            setting.by_rows = true;
             let id = logltn::theory::PredicateId(predicate as u32);
             let (rows, arity) = self.with(py, move |state| match state {
                 Precision::Single(state) => state.set(setting).and_then(|()| state.rows(id)),
@@ -191,7 +211,8 @@ impl KnowledgeBase {
         coming: Option<Coming>,
     ) -> PyResult<Vec<AskedFor<'py>>> {
         guarded(py, || {
-            let setting = self.setting(py, coming)?;
+            let mut setting = self.setting(py, coming)?;
+            setting.by_rows = true;
             let requests = self.with(py, move |state| match state {
                 Precision::Single(s) => s.set(setting).map(|()| s.engine().requests().to_vec()),
                 Precision::Double(s) => s.set(setting).map(|()| s.engine().requests().to_vec()),
@@ -235,7 +256,8 @@ impl KnowledgeBase {
         derivatives: Option<Vec<f64>>,
     ) -> PyResult<Evaluated> {
         guarded(py, || {
-            let setting = self.setting(py, coming)?;
+            let mut setting = self.setting(py, coming)?;
+            setting.by_rows = values.iter().any(|(_, kind, ..)| kind & 3 != 0);
             let parameters = Parameters { alpha, p, p_forall };
             let given = values.iter().map(|(which, kind, values, gradient)| {
                 let predicate = logltn::theory::PredicateId(*which as u32);
@@ -294,26 +316,46 @@ fn bytes<'py>(py: Python<'py>, numbers: &[u32]) -> Bound<'py, PyBytes> {
     PyBytes::new(py, &bytes)
 }
 
-fn engine<T: Real>(
-    plan: &Arc<Plan>,
-    axioms: &BTreeMap<String, AxiomSettings>,
-    pool: Arc<ThreadPool>,
-) -> Result<State<T>, Diagnostics> {
-    let mut engine = Engine::new(Arc::clone(plan));
-    engine.run_in(pool);
-    set_axioms(&mut engine, axioms)?;
-    Ok(State::new(engine))
+impl Recipe {
+    fn engine<T: Real>(
+        &self,
+        plan: Arc<Plan>,
+        pool: &Arc<ThreadPool>,
+    ) -> Result<Engine<T>, Diagnostics> {
+        let mut engine = Engine::new(plan);
+        engine.run_in(Arc::clone(pool));
+        set_axioms(&mut engine, &self.axioms)?;
+        Ok(engine)
+    }
+
+    fn state<T: Real>(
+        self: &Arc<Recipe>,
+        plan: &Arc<Plan>,
+        pool: &Arc<ThreadPool>,
+    ) -> Result<State<T>, Diagnostics> {
+        let prepared = self.known.clone().map(|known| {
+            let (recipe, pool, semantics) = (self.clone(), pool.clone(), *plan.semantics());
+            let make = move |data: &Data| {
+                let Recipe {
+                    outputs, options, ..
+                } = &*recipe;
+                let plan = pool.install(|| Plan::new_with(data, outputs, &semantics, options))?;
+                recipe.engine(Arc::new(plan), &pool)
+            };
+            Prepared::new(known, Arc::new(make))
+        });
+        Ok(State::new(self.engine(Arc::clone(plan), pool)?, prepared))
+    }
 }
 
 fn precision(
-    double: bool,
+    recipe: &Arc<Recipe>,
     plan: &Arc<Plan>,
-    axioms: &BTreeMap<String, AxiomSettings>,
-    pool: Arc<ThreadPool>,
+    pool: &Arc<ThreadPool>,
 ) -> Result<Precision, Diagnostics> {
-    match double {
-        true => engine(plan, axioms, pool).map(Precision::Double),
-        false => engine(plan, axioms, pool).map(Precision::Single),
+    match recipe.double {
+        true => recipe.state(plan, pool).map(Precision::Double),
+        false => recipe.state(plan, pool).map(Precision::Single),
     }
 }
 
@@ -324,7 +366,7 @@ impl KnowledgeBase {
         let id = std::process::id();
         if process.id != id {
             let pool = pool(py, self.threads)?;
-            let own = Process::new(self.double, &self.plan, &self.axioms, pool)?;
+            let own = Process::new(&self.recipe, &self.plan, pool)?;
             std::mem::forget(std::mem::replace(&mut *process, Arc::new(own)));
         }
         Ok(Arc::clone(&process))
@@ -342,8 +384,7 @@ impl KnowledgeBase {
             let done = catch_unwind(AssertUnwindSafe(|| run(&mut state)));
             done.map_err(|payload| {
                 // Half a call is done; the next one begins anew.
-                let pool = Arc::clone(&process.pool);
-                if let Ok(fresh) = precision(self.double, &self.plan, &self.axioms, pool) {
+                if let Ok(fresh) = precision(&self.recipe, &self.plan, &process.pool) {
                     *state = fresh;
                 }
                 Failure::Python(panicked(payload.as_ref()))
@@ -469,8 +510,8 @@ impl KnowledgeBase {
         }
     }
 
-    /// `"Point"` for an individual of that sort, `None` for a number, `["f", …]` for a function's value, `("f",)` for a
-    /// vector among the values of a function that is given by data.
+    /// `"Point"` for an individual of that sort, `None` for a number, `("f",)` for a row of a function that is given by data,
+    /// `["f", …]` for a function's value.
     fn shape<'py>(&self, py: Python<'py>, shape: &[ArgumentShape]) -> PyResult<Bound<'py, PyList>> {
         let theory = self.plan.data().theory();
         let list = PyList::empty(py);

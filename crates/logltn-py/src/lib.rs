@@ -11,6 +11,7 @@ mod error;
 mod given;
 mod knowledge_base;
 mod pool;
+mod prepared;
 mod theory;
 
 use pyo3::prelude::*;
@@ -25,6 +26,12 @@ mod _native {
     use super::theory::Theory;
 
     use super::*;
+
+    /// The program: the exit status of a command line, whose first word is the program's name.
+    #[pyfunction]
+    fn main(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> PyResult<u8> {
+        crate::error::guarded(py, || Ok(py.detach(|| logltn_cli::main_with(arguments))))
+    }
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

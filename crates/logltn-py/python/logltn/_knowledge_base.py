@@ -37,6 +37,8 @@ class KnowledgeBase:
         integer sort are themselves, labels go by name.
     params
         Numbers, or :func:`logltn.percentile`.
+    functions
+        Given by data: an array with an axis for each argument, of numbers or of individuals.
     constants
         An individual of the sort, or a vector: then it is an individual of its own, numbered after the others, and the axes
         of its sort are longer by one.
@@ -101,12 +103,12 @@ class KnowledgeBase:
         given_params = [(name, _given.param(p, name, problems)) for name, p in params.items()]
         double = _double(dtype, problems)
         _limits(threads, memory, problems)
-        _functions(functions, native, problems)
         given = {
             "sorts": given_sorts,
             "tables": given_tables,
             "params": [(name, value) for name, value in given_params if value is not None],
             "constants": [_constant(name, c, problems) for name, c in _given.names(constants, "constants", problems).items()],
+            "functions": _functions(functions, native, problems),
             "outputs": [(name, str(o)) for name, o in _given.names(outputs, "outputs", problems).items()],
             "semantics": _semantics(semantics, problems),
             "weights": [
@@ -143,7 +145,9 @@ class KnowledgeBase:
         says which rows of batched tables to look at, ``sorts`` and ``tables`` bring what comes with each call.
         """
         problems: Problems = []
-        arrays, entries, dtypes = {}, [], []
+        arrays: dict[str, Any] = {}
+        entries: list[tuple[int, int, np.ndarray, np.ndarray | None]] = []
+        dtypes = []
         for name, value in _given.names(values, "values", problems).items():
             read = self._value(name, value, problems)
             if read is None:
@@ -312,12 +316,19 @@ def _limits(threads: Any, memory: Any, problems: Problems) -> None:
             problems.append(("value-out-of-range", f"`{name}` must be at least 1, not {value}", None))
 
 
-def _functions(functions: Any, native: Any, problems: Problems) -> None:
-    known = [name for name, *_ in native.functions]
-    for name in _given.names(functions, "functions", problems):
-        if name not in known:
-            help = _native.did_you_mean(name, known)
-            problems.append(("unknown-function", f"the theory has no function `{name}`", help))
+def _functions(functions: Any, native: Any, problems: Problems) -> list[tuple[str, list[int], Any]]:
+    results = {name: result for name, _, result in native.functions}
+    read = []
+    for name, given in _given.names(functions, "functions", problems).items():
+        try:
+            values = _given.array(given)
+        except Exception as error:  # noqa: BLE001  whatever conversion the object has may raise whatever it likes
+            problems.append(("wrong-type", f"the values of function `{name}` cannot be read: {error}", None))
+            continue
+        real = "Real" if results.get(name, "").startswith("Real") else "Int"
+        cells = _given.cells(values.reshape(-1), f"function `{name}`", real, problems)
+        read.append((name, list(values.shape), cells))
+    return read
 
 
 def _constant(name: str, given: Any, problems: Problems) -> tuple[str, Any]:
