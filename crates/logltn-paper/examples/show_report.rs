@@ -135,6 +135,7 @@ fn clusters(dir: &Path) -> Result<Picture, Diagnostics> {
         class_names,
         x_label: "first component".into(),
         y_label: "second component".into(),
+        ..ScatterPanel::default()
     };
     let panels = [
         panel("Known classes", class.clone(), class_names.clone()),
