@@ -156,11 +156,11 @@ pub(crate) fn give(
 }
 
 /// Whether an axiom has this name, or its family.
-fn is_named(axiom: &str, name: &str) -> bool {
+pub(crate) fn is_named(axiom: &str, name: &str) -> bool {
     axiom == name || axiom.split('[').next() == Some(name)
 }
 
-fn no_such<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Diagnostic {
+pub(crate) fn no_such<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Diagnostic {
     Diagnostic::error(
         Code::UnknownAxiom,
         format!("the theory has no axiom `{name}`"),

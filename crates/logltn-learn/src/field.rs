@@ -87,6 +87,17 @@ impl Field {
         self.len() == 0
     }
 
+    /// The numbers of an individual, as networks see them; `None` if there is none of that index.
+    pub fn individual(&self, index: usize) -> Option<Vec<f32>> {
+        let width = self.width();
+        let start = index.checked_mul(width)?;
+        (start + width <= self.len()).then(|| {
+            let mut numbers = vec![0.0; width];
+            self.copy(start, &mut numbers);
+            numbers
+        })
+    }
+
     /// The place of the first number that is not finite.
     pub(crate) fn not_finite(&self) -> Option<usize> {
         match &self.values {

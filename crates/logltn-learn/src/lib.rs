@@ -109,6 +109,7 @@
 //! # Ok::<(), Diagnostics>(())
 //! ```
 
+mod ask;
 mod axioms;
 mod batches;
 mod builder;
@@ -141,6 +142,7 @@ mod stream;
 mod training;
 mod work;
 
+pub use ask::{Ask, Explained, Queried, own_parameters};
 pub use axioms::{AxiomSettings, set_axioms};
 pub use builder::{Builder, Constant, Param};
 pub use closed_form::{ClosedForm, Learnt, Mistake};

@@ -35,6 +35,7 @@ impl Report {
         self.write_charts(&mut out);
         self.write_metrics(&mut out);
         self.write_axioms(&mut out);
+        self.write_violated(&mut out);
         self.write_pictures(&mut out);
         if !self.theory.is_empty() {
             let theory = escaped(&self.theory);

@@ -45,6 +45,7 @@ mod summary;
 mod svg;
 mod thinning;
 mod tiles;
+mod violations;
 
 #[cfg(test)]
 mod tests;
@@ -56,3 +57,4 @@ pub use pca::pca_2d;
 pub use scatter::{ScatterPanel, panels_png, scatter_png};
 pub use summary::{Picture, Report, RunSummary, from_run_directory};
 pub use tiles::{Tile, tiles_png};
+pub use violations::{Culprits, Violated, features_png};

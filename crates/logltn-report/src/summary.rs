@@ -8,6 +8,7 @@ use logltn_data::read_bytes;
 use logltn_train::run_directory::{RunDirectory, StepRecord, write_atomically};
 
 use super::thinning::Thinned;
+use super::violations::Violated;
 
 /// How many stretches a curve of the whole run has: about one for every pixel and a half of a chart.
 const STRETCHES: usize = 512;
@@ -80,6 +81,7 @@ pub struct Report {
     pub(super) step_time: Thinned,
     pub(super) axioms: Vec<AxiomCurve>,
     pub(super) metrics: Vec<(String, Thinned)>,
+    pub(super) violated: Vec<Violated>,
 }
 
 /// What the records say of an axiom.
@@ -120,6 +122,7 @@ impl Report {
             step_time: Thinned::new(STRETCHES),
             axioms,
             metrics: Vec::new(),
+            violated: Vec::new(),
         };
         for record in &summary.steps {
             report.push(record);

@@ -304,3 +304,41 @@ fn numbers_have_four_digits() {
     assert_eq!(number(None), "–");
     assert_eq!(number(Some(f64::NAN)), "–");
 }
+
+#[test]
+fn violations_are_shown_with_their_pictures() {
+    let grey: Vec<f32> = (0..64).map(|i| i as f32 / 63.0).collect();
+    let png = crate::features_png(&[1, 8, 8], &grey).expect("a picture");
+    assert!(png.starts_with(b"\x89PNG"));
+    assert_eq!(crate::features_png(&[64], &grey), None);
+    assert_eq!(crate::features_png(&[8, 9], &grey), None);
+    let mut report = Report::new(&RunSummary::default());
+    assert!(!report.html().contains("What breaks"));
+    report.set_violated(vec![crate::Violated {
+        axiom: "sums".into(),
+        groundings: 12,
+        worst: vec![crate::Culprits {
+            binding: "x = <7>".into(),
+            truth: 0.25,
+            pictures: vec![Picture {
+                title: "x = 7: digit 3, to satisfy it 5".into(),
+                png,
+            }],
+            literals: vec![
+                ("digit(7, 5)".into(), 0.1, 0.9),
+                ("digit(8, 2)".into(), 0.8, 0.1),
+            ],
+            witnesses: vec!["at best d = 5: exists d: Digit. digit(x, d)".into()],
+        }],
+    }]);
+    let page = report.html();
+    for part in [
+        "sums: down to 0.25",
+        "x = &lt;7&gt;",
+        "to satisfy it 5",
+        "digit(8, 2)",
+        "at best d = 5",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}

@@ -155,6 +155,25 @@ impl Data {
         }
     }
 
+    /// The same data with a question instead of the axioms.
+    pub(crate) fn with_query(&self, query: &Query) -> Data {
+        let mut theory = self.theory.without_places();
+        theory.source = query.source.clone();
+        theory.axioms = vec![query.axiom.clone()];
+        let mut data = Data {
+            theory: Arc::new(theory),
+            numbers: OnceLock::new(),
+            fixed_numbers: None,
+            ..self.clone()
+        };
+        // A question is about all rows.
+        data.tables
+            .iter_mut()
+            .flatten()
+            .for_each(|t| t.batched = false);
+        data
+    }
+
     /// The theory that this is the data of.
     pub fn theory(&self) -> &Theory {
         &self.theory

@@ -98,7 +98,10 @@ pub use logltn_vector as vector;
 pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 #[doc(hidden)]
 pub use engine::Fusing;
-pub use engine::{AxiomValue, Engine, Evaluation, Request};
+pub use engine::{
+    Answer, Answers, AxiomValue, BlamedLiteral, Bound, Engine, Evaluation, Explanation, Individual,
+    Request, Violation, Witness,
+};
 pub use function::FunctionData;
 pub use guard::Neighbours;
 pub use logltn_diagnostics::{
@@ -109,7 +112,7 @@ pub use number::{ArithmeticError, Number};
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};
 pub use output::{Output, OutputKind};
 pub use parameters::{AxiomParameters, ParameterError, Parameters};
-pub use plan::{ArgumentShape, Pass, Plan, PlanOptions, PlannedAxiom, Rewrite};
+pub use plan::{ArgumentShape, Pass, Plan, PlanOptions, PlannedAxiom, Ranked, Rewrite};
 pub use polarity::Polarity;
 pub use resolve::Labels;
 pub use semantics::Semantics;

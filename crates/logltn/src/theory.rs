@@ -238,6 +238,17 @@ impl Index<VarId> for Axiom {
     }
 }
 
+/// A question to a theory. Made by [`Theory::parse_query`].
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The formula, under the binder `find` as if that were a `forall`.
+    pub axiom: Axiom,
+    /// Whether it begins with `find`: which bindings it is true of is asked, not how true it is.
+    pub is_open: bool,
+    /// Its text.
+    pub source: Source,
+}
+
 /// A bound variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {

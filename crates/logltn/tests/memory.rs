@@ -4,7 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use logltn::{
-    AxiomParameters, ColumnData, Data, Engine, Output, Parameters, Plan, Semantics, Source, Theory,
+    Answers, AxiomParameters, ColumnData, Data, Engine, Output, Parameters, Plan, PlanOptions,
+    Semantics, Source, Theory,
 };
 
 /// Counts what the allocator is asked for.
@@ -59,6 +60,7 @@ fn flat_memory_and_no_allocation_per_step() {
     clustering_stays_small();
     addition_allocates_nothing_per_step();
     parameters_of_single_axioms_allocate_nothing_per_step();
+    questions_take_memory_for_their_answers_only();
 }
 
 fn clustering_stays_small() {
@@ -183,4 +185,48 @@ fn parameters_of_single_axioms_allocate_nothing_per_step() {
             assert_eq!(CALLS.load(Relaxed), before, "allocations in step {step}");
         }
     }
+}
+
+/// Ten of the bindings are kept, however many there are.
+fn questions_take_memory_for_their_answers_only() {
+    let theory = Theory::parse(Source::new(
+        "pairs.ltn",
+        "sort A  sort B  predicate P(A)  predicate Q(B)
+         axiom a: forall x: A. forall y: B. exists z: B where z = y. P(x) or Q(z)",
+    ))
+    .expect("a theory");
+    let query = theory
+        .parse_query(Source::new("query", "find x: A, y: B. P(x) and not Q(y)"))
+        .expect("a query");
+    let peak_of = |size: usize| {
+        let mut data = Data::new(&theory);
+        data.set_size("A", size).expect("a size");
+        data.set_size("B", size).expect("a size");
+        let (outputs, semantics) = ([Output::sigmoid(); 2], Semantics::default());
+        let options = PlanOptions::default();
+        let plan = Plan::for_explaining(&data, &outputs, &semantics, &options).expect("a plan");
+        let mut explaining = Engine::<f32>::new(plan);
+        fill(&mut explaining, 3);
+        let plan = Plan::for_query(&data, &outputs, &semantics, &query, &options).expect("a plan");
+        let mut answering = Engine::<f32>::new(plan);
+        fill(&mut answering, 4);
+        let before = CURRENT.load(Relaxed);
+        PEAK.store(before, Relaxed);
+        let explained = explaining
+            .explain(&Parameters::default(), 10)
+            .expect("explained");
+        assert_eq!(explained[0].groundings, (size * size) as u64);
+        assert_eq!(explained[0].worst.len(), 10);
+        let answers = answering
+            .answers(&Parameters::default(), 10)
+            .expect("answers");
+        let Answers::Open { total, answers } = answers else {
+            panic!("an open question");
+        };
+        assert_eq!((total, answers.len()), ((size * size) as u64, 10));
+        PEAK.load(Relaxed) - before
+    };
+    let (small, large) = (peak_of(500), peak_of(1500));
+    // Nine times the bindings, two million more: a byte for each would show. The tables of literals grow a little.
+    assert!(large < small + (1 << 18), "{small} and {large} bytes");
 }

@@ -6,11 +6,15 @@ mod demo;
 mod entails;
 mod eval;
 mod example;
+mod explain;
 mod gradients;
+mod meaning;
 mod predict;
+mod query;
 mod reproduce;
 mod sweep;
 mod train;
+mod violated;
 
 use std::path::Path;
 
@@ -29,6 +33,8 @@ pub enum Command {
     Train(train::Arguments),
     Eval(eval::Arguments),
     Example(example::Arguments),
+    Query(query::Arguments),
+    Explain(explain::Arguments),
     Predict(predict::Arguments),
     Entails(entails::Arguments),
     Compare(compare::Arguments),
@@ -45,6 +51,8 @@ impl Command {
             Command::Train(arguments) => train::run_command(&arguments),
             Command::Eval(arguments) => eval::run(&arguments),
             Command::Example(arguments) => example::run(&arguments),
+            Command::Query(arguments) => query::run(&arguments),
+            Command::Explain(arguments) => explain::run(&arguments),
             Command::Predict(arguments) => predict::run(&arguments),
             Command::Entails(arguments) => entails::run(&arguments),
             Command::Compare(arguments) => compare::run(&arguments),

@@ -16,6 +16,7 @@ use logltn_train::train::{
     Beginning, Outcome as RunOutcome, RunOptions, TrainOptions, Trainer, Watch, run,
 };
 
+use crate::commands::violated::violated;
 use crate::commands::{eval, load};
 use crate::console;
 use crate::outcome::Outcome;
@@ -232,9 +233,16 @@ fn make_up_report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<(),
     if let Some(weights) = directory.weights()? {
         trainer.restore_weights(&weights)?;
         draw(trainer, directory)?;
-        from_run_directory(directory.path())?.write(directory.path())?;
+        report(trainer, directory)?;
     }
     Ok(())
+}
+
+/// The report of a run that is finished. Returns its path.
+fn report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<PathBuf, Diagnostics> {
+    let mut report = from_run_directory(directory.path())?;
+    report.set_violated(violated(trainer));
+    report.write(directory.path())
 }
 
 /// A picture of what each predicate says of its individuals, `pictures/P.png`. Returns their paths.
@@ -266,7 +274,7 @@ fn finish(
     first: Option<Vec<f64>>,
 ) -> Result<String, Diagnostics> {
     let pictures = draw(trainer, directory)?;
-    let page = from_run_directory(directory.path())?.write(directory.path())?;
+    let page = report(trainer, directory)?;
     let mut text = String::new();
     if let Some(last) = last {
         let semantics = trainer.semantics();

@@ -82,27 +82,33 @@ impl Project {
         gradients: bool,
     ) -> Result<Evaluated, Diagnostics> {
         self.evaluate_with(semantics, parameters, gradients, |engine| {
-            let answers = self.answers(engine)?;
-            if answers.contains(&None) {
-                let knowledge = self.knowledge()?;
-                let mut model = Model::new(&knowledge, 0)?;
-                model.attach(&knowledge, engine)?;
-                model.evaluate(engine)?;
-            }
-            for (request, answer) in answers.iter().enumerate() {
-                let Some(answer) = answer else {
-                    continue; // a closed form, which the model has evaluated
-                };
-                let width = answer.table.columns;
-                let rows = engine.numbers_mut(request).chunks_exact_mut(width);
-                for (row, start) in rows.zip(&answer.starts) {
-                    if let Some(start) = start {
-                        row.copy_from_slice(&answer.table.values[*start..start + width]);
-                    }
+            self.fill_in(engine)
+        })
+    }
+
+    /// Fills in the numbers of an engine's requests, all of which must be about predicates given by numbers or by closed
+    /// forms of data.
+    pub(crate) fn fill_in(&self, engine: &mut Engine<f64>) -> Result<(), Diagnostics> {
+        let answers = self.answers(engine)?;
+        if answers.contains(&None) {
+            let knowledge = self.knowledge()?;
+            let mut model = Model::new(&knowledge, 0)?;
+            model.attach(&knowledge, engine)?;
+            model.evaluate(engine)?;
+        }
+        for (request, answer) in answers.iter().enumerate() {
+            let Some(answer) = answer else {
+                continue; // a closed form, which the model has evaluated
+            };
+            let width = answer.table.columns;
+            let rows = engine.numbers_mut(request).chunks_exact_mut(width);
+            for (row, start) in rows.zip(&answer.starts) {
+                if let Some(start) = start {
+                    row.copy_from_slice(&answer.table.values[*start..start + width]);
                 }
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     /// The same, with the predicates' numbers filled in by the caller.

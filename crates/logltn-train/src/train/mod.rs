@@ -1,5 +1,6 @@
 //! Training a manifest: a session, with a run directory that can be interrupted at any moment.
 
+mod ask;
 mod classified;
 mod compare;
 mod data_files;
@@ -22,6 +23,7 @@ use logltn_learn::{EarlyStop, Length, Model, Phase, Session, Training};
 
 use crate::manifest::Train;
 use crate::project::Project;
+pub use ask::Questions;
 pub use classified::Classified;
 pub use compare::{ComparedRun, Comparison, Spread};
 pub use evaluate_run::evaluate_run;

@@ -61,8 +61,35 @@ impl<T: Real> Work<T> {
         }
     }
 
+    /// One outer binding, with the values of its factors.
+    pub fn of_one(elimination: &Elimination, key: u32, factors: Vec<Vec<T>>) -> Work<T> {
+        let mut work = Work {
+            keys: vec![key],
+            factors: factors.into_iter().map(|f| (f, Vec::new())).collect(),
+            ..Work::default()
+        };
+        (work.steps).resize_with(elimination.steps.len(), Default::default);
+        work
+    }
+
+    /// What the last steps of the only outer binding add up to.
+    pub fn total_of_one(&self, elimination: &Elimination) -> f64 {
+        let steps = self.steps.iter().zip(&elimination.last);
+        let last = steps.filter(|(_, last)| **last);
+        last.map(|(step, _)| step.message[0].to_f64()).sum()
+    }
+
+    pub fn factor_mut(&mut self, factor: usize) -> &mut [T] {
+        &mut self.factors[factor].0
+    }
+
+    /// The derivatives by a factor's values.
+    pub fn by_factor(&self, factor: usize) -> &[T] {
+        &self.factors[factor].1
+    }
+
     /// All steps for all outer bindings.
-    fn forward(&mut self, elimination: &Elimination, semiring: Semiring, alpha: T) {
+    pub fn forward(&mut self, elimination: &Elimination, semiring: Semiring, alpha: T) {
         for (s, step) in elimination.steps.iter().enumerate() {
             let (earlier, rest) = self.steps.split_at_mut(s);
             let work = &mut rest[0];
@@ -131,7 +158,7 @@ impl<T: Real> Work<T> {
     }
 
     /// The steps in reverse: from the derivative by each outer binding's value to those by the factors.
-    fn backward(&mut self, elimination: &Elimination, semiring: Semiring, by: &[T]) {
+    pub fn backward(&mut self, elimination: &Elimination, semiring: Semiring, by: &[T]) {
         for work in &mut self.steps[..elimination.steps.len()] {
             work.by_message.clear();
             work.by_message.resize(work.message.len(), T::ZERO);

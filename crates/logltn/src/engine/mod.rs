@@ -5,13 +5,17 @@
 //! the same to the last bit on any number of threads.
 
 mod active;
+mod answers;
 mod clause;
 mod eliminate;
+mod explain;
+mod individual;
 mod lane;
 mod literals;
 mod merge;
 mod over_axioms;
 mod parameters;
+mod rank;
 mod run;
 mod share;
 mod stop;
@@ -30,8 +34,11 @@ use crate::theory::{PredicateId, SortId, TableId};
 use crate::vector::Real;
 
 use active::Active;
+pub use answers::{Answer, Answers};
 pub use clause::Fusing;
 use clause::{Exponentials, Sums, Tables};
+pub use explain::{BlamedLiteral, Explanation, Violation, Witness};
+pub use individual::{Bound, Individual};
 use literals::Literals;
 use merge::{find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
 use over_axioms::OverAxioms;
@@ -430,22 +437,28 @@ impl<T: Real> Engine<T> {
         }
     }
 
+    /// Settings of this call, and the literals' truths.
+    fn prepare(&mut self, parameters: &Parameters) -> Result<(), Diagnostics> {
+        if let Err(error) = parameters.validate() {
+            return Err(Diagnostic::error(Code::ValueOutOfRange, error.to_string()).into());
+        }
+        self.check_numbers()?;
+        if self.take_parameters(parameters) {
+            self.assign_lanes();
+        }
+        self.forward_literals(parameters);
+        Ok(())
+    }
+
     fn run(
         &mut self,
         parameters: &Parameters,
         wanted: Option<Wanted>,
     ) -> Result<&Evaluation, Diagnostics> {
+        self.prepare(parameters)?;
         let gradients = wanted.is_some();
-        if let Err(error) = parameters.validate() {
-            return Err(Diagnostic::error(Code::ValueOutOfRange, error.to_string()).into());
-        }
-        self.check_numbers()?;
         let semantics = self.ground.plan.semantics;
         let settings = Settings::new(parameters, semantics.stable_eps);
-        if self.take_parameters(parameters) {
-            self.assign_lanes();
-        }
-        self.forward_literals(parameters);
         // Of an aggregation over axioms that is linear the derivatives are known before the truths are.
         let known = match wanted {
             None => false,

@@ -124,6 +124,11 @@ impl Parser<'_> {
     }
 
     fn quantified(&mut self, quantifier: Quantifier) -> Parsed<Expr> {
+        self.binder(quantifier, quantifier.word())
+    }
+
+    /// A quantifier, or `find`, which binds like one: the word is for messages.
+    pub(super) fn binder(&mut self, quantifier: Quantifier, word: &str) -> Parsed<Expr> {
         let quantifier_span = self.advance();
         let binding = if self.peek() == Token::Open {
             self.advance();
@@ -138,7 +143,7 @@ impl Parser<'_> {
                 let message = "parentheses bind the rows of a table".to_string();
                 let help = format!(
                     "write `{0} (x, y) in table. …` for rows, `{0} x: S, y: S. …` for sorts",
-                    quantifier.word()
+                    word
                 );
                 return Err(self.error_with_help(message, "", Some(help)));
             }
@@ -156,13 +161,13 @@ impl Parser<'_> {
             }
             self.rows_without_parentheses(names)?
         } else {
-            Binding::Sorts(self.sorted_names(quantifier.word())?)
+            Binding::Sorts(self.sorted_names(word)?)
         };
         let guard = self.guard()?;
         if !self.eat(Token::Dot) {
             let message = format!(
                 "expected `.` before the body of `{}`, found {}",
-                quantifier.word(),
+                word,
                 self.found()
             );
             let repairable = self.peek().starts_expression()
@@ -183,7 +188,7 @@ impl Parser<'_> {
                     let names = shortened(&names.join(", "));
                     format!(
                         "rows of a table bind names without sorts: `{} ({names}) in …`",
-                        quantifier.word()
+                        word
                     )
                 }
                 (_, Some(_)) => "the guard ends with a dot: `where guard. body`".to_string(),

@@ -27,6 +27,23 @@ pub(crate) fn parse_formula(source: &Source, out: &mut Diagnostics) -> Option<Ex
     Some(formula)
 }
 
+/// Reads a question: a formula, or one that begins with `find`, which binds like a quantifier; says which.
+pub(crate) fn parse_query(
+    source: &Source,
+    find_is_predicate: bool,
+    out: &mut Diagnostics,
+) -> Option<(Expr, bool)> {
+    let mut parser = Parser::new(source, Unit::Formula, out);
+    let open = parser.at_find(find_is_predicate);
+    let formula = match open {
+        true => parser.binder(Quantifier::Forall, "find"),
+        false => parser.expression(),
+    };
+    let formula = formula.ok()?;
+    parser.expect_end_of_formula().ok()?;
+    Some((formula, open))
+}
+
 /// What the whole text is.
 #[derive(Clone, Copy, PartialEq)]
 enum Unit {
@@ -74,6 +91,30 @@ impl<'a> Parser<'a> {
             misused: Vec::new(),
             out,
         }
+    }
+
+    /// Whether the text begins with the binder `find`. Where a predicate has that name, `find(x)` is an atom, but
+    /// `find (x) in rows` is not.
+    fn at_find(&self, is_predicate: bool) -> bool {
+        if self.peek() != Token::Name || self.source.slice(self.span()) != "find" {
+            return false;
+        }
+        let mut after = self.tokens[self.at + 1..].iter().map(|t| t.0);
+        if !is_predicate || after.next() != Some(Token::Open) {
+            return true;
+        }
+        let mut open = 1;
+        for token in after.by_ref() {
+            match token {
+                Token::Open => open += 1,
+                Token::Close => open -= 1,
+                _ => {}
+            }
+            if open == 0 {
+                break;
+            }
+        }
+        after.next() == Some(Token::Keyword(Keyword::In))
     }
 
     // --- moving about ---------------------------------------------------------------------------

@@ -11,9 +11,9 @@ use super::narrow::Narrow;
 use super::normal::{Maker, Member, Normal};
 use super::passes::Forms;
 use super::physical::Physical;
-use super::program::Program;
+use super::program::{Program, Ungrounded};
 use super::stream;
-use super::{Plan, PlanOptions, PlannedAxiom};
+use super::{Plan, PlanOptions, PlannedAxiom, Ranked};
 use crate::data::Data;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::guard::{Scope, TableIndexes};
@@ -102,7 +102,10 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
     shared.fix();
     let normal_forms = plan_all(&mut shared, streamed);
     lowered.sort_by_key(|l| l.axiom.axiom);
-    check_weights(theory, lowered.iter().map(|l| &l.axiom), &mut found);
+    // Whoever explains axioms does not weigh them.
+    let weighed = options.ranked != Ranked::Foralls;
+    let axioms = lowered.iter().map(|l| &l.axiom);
+    check_weights(theory, axioms, weighed, &mut found);
     if found.has_errors() {
         return Err(found);
     }
@@ -191,6 +194,13 @@ pub(super) fn ground_member(
     };
     let mut rewrites = Vec::new();
     let mut normal = formula;
+    let ranked = match options.ranked {
+        Ranked::None => 0,
+        Ranked::First => 1,
+        Ranked::Foralls => normal.foralls(),
+    };
+    let explained = options.ranked == Ranked::Foralls;
+    let written = explained.then(|| normal.clone());
     keep(&normal);
     if options.narrow && semantics.in_log_space() {
         let mut narrow = Narrow {
@@ -200,7 +210,8 @@ pub(super) fn ground_member(
             always: options.always,
             rewrites: &mut rewrites,
         };
-        narrow.apply(&mut normal);
+        // Whose bindings are asked for keeps them.
+        narrow.apply(normal.under_mut(ranked));
     }
     keep(&normal);
     if options.eliminate && semantics.and_distributes_over_exists() {
@@ -215,7 +226,15 @@ pub(super) fn ground_member(
         eliminate.apply(&mut normal)?;
     }
     keep(&normal);
-    let mut program = ground::ground(scope, problem.outputs, shared, normal)?;
+    let form = written.map(|written| {
+        Arc::new(Ungrounded {
+            written,
+            eliminated: rewrites.is_empty().then(|| normal.clone()),
+            foralls: ranked,
+        })
+    });
+    let mut program = ground::ground(scope, problem.outputs, shared, normal, ranked)?;
+    program.form = form;
     let counts = ground::count(scope, &shared.lists, &program);
     let differs = semantics.in_log_space() && axiom.formula.nnf_differs();
     let warning = counts.warning(&scope, &name, differs);
@@ -244,6 +263,7 @@ pub(super) fn ground_member(
 fn check_weights<'p>(
     theory: &Theory,
     axioms: impl Iterator<Item = &'p PlannedAxiom> + Clone,
+    weighed: bool,
     found: &mut Diagnostics,
 ) {
     match axioms.clone().last() {
@@ -251,7 +271,7 @@ fn check_weights<'p>(
             Diagnostic::error(Code::NoAxioms, "there are no axioms to evaluate")
                 .help("write at least one: `axiom name: formula`"),
         ),
-        Some(last) if axioms.map(|a| a.weight).sum::<f64>() == 0.0 => found.push(
+        Some(last) if weighed && axioms.map(|a| a.weight).sum::<f64>() == 0.0 => found.push(
             Diagnostic::error(Code::ZeroWeights, "the weights of the axioms add up to 0")
                 .at(&theory.source, last.span, "")
                 .help("give at least one axiom a weight above 0"),

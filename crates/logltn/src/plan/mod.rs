@@ -15,6 +15,7 @@ pub(crate) mod normal;
 mod passes;
 pub(crate) mod physical;
 pub(crate) mod program;
+mod query;
 mod show;
 mod stream;
 
@@ -26,9 +27,10 @@ use crate::diagnostic::Diagnostics;
 use crate::output::Output;
 use crate::semantics::Semantics;
 use crate::source::Span;
-use crate::theory::PredicateId;
+use crate::theory::{PredicateId, Query};
 
 use compile::{Problem, compile};
+pub(crate) use ground::{KeyIds, Leaf, codes, strides};
 use passes::Forms;
 pub use passes::Pass;
 use physical::Physical;
@@ -74,6 +76,21 @@ pub struct PlanOptions {
     /// Rewrites wherever that is exact, even where it does not pay: for tests, whose theories are small.
     #[doc(hidden)]
     pub always: bool,
+    /// Which bindings are asked for one by one: see [`Plan::for_query`] and [`Plan::for_explaining`].
+    #[doc(hidden)]
+    pub ranked: Ranked,
+}
+
+/// Which quantifiers at the root of an axiom have bindings that are asked for one by one.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ranked {
+    #[default]
+    None,
+    /// The first one, which is a `find`.
+    First,
+    /// All `forall`s up to the first thing else.
+    Foralls,
 }
 
 impl Default for PlanOptions {
@@ -84,6 +101,7 @@ impl Default for PlanOptions {
             memory: MEMORY.load(Ordering::Relaxed),
             keep_forms: false,
             always: false,
+            ranked: Ranked::None,
         }
     }
 }
@@ -162,6 +180,43 @@ impl Plan {
             semantics,
             options,
         })
+    }
+
+    /// Plans a question instead of the axioms: its engine answers [`Engine::answers`](crate::Engine::answers).
+    ///
+    /// # Errors
+    /// Also if the question names individuals that do not exist.
+    pub fn for_query(
+        data: &Data,
+        outputs: &[Output],
+        semantics: &Semantics,
+        query: &Query,
+        options: &PlanOptions,
+    ) -> Result<Plan, Diagnostics> {
+        query::check_individuals(data, query).into_result(())?;
+        let options = PlanOptions {
+            ranked: match query.is_open {
+                true => Ranked::First,
+                false => Ranked::None,
+            },
+            ..*options
+        };
+        Plan::new_with(&data.with_query(query), outputs, semantics, &options)
+    }
+
+    /// Plans a theory so that its engine can also say which bindings violate an axiom most:
+    /// [`Engine::explain`](crate::Engine::explain).
+    pub fn for_explaining(
+        data: &Data,
+        outputs: &[Output],
+        semantics: &Semantics,
+        options: &PlanOptions,
+    ) -> Result<Plan, Diagnostics> {
+        let options = PlanOptions {
+            ranked: Ranked::Foralls,
+            ..*options
+        };
+        Plan::new_with(data, outputs, semantics, &options)
     }
 
     /// Leaves only some axioms, such as the members of a family that a phase of training names.

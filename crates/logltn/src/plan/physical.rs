@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::Rewrite;
 use super::applied::Applied;
 use super::ground::Bound;
-use super::program::{Elimination, NodeKind, ResolveTable, SlotBase};
+use super::program::{Elimination, NodeKind, Ranking, ResolveTable, SlotBase, Ungrounded};
 use crate::operators::{Additive, Bilinear, Summand};
 
 /// An axiom, ready for the lanes.
@@ -36,6 +36,10 @@ pub(crate) struct Physical {
     pub eliminations: Vec<Elimination>,
     /// What the passes have rewritten, for people.
     pub rewrites: Vec<Rewrite>,
+    /// If the bindings of the root are asked for one by one.
+    pub ranking: Option<Ranking>,
+    /// If they are to be explained.
+    pub form: Option<Arc<Ungrounded>>,
 }
 
 /// A part of an axiom that the lanes can share among them.

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::Rewrite;
 use super::applied::Applied;
 use super::ground::{Bound, KeyIds};
+use super::normal::Normal;
 use crate::source::Span;
 use crate::theory::*;
 
@@ -146,7 +147,55 @@ pub(crate) struct Program {
     pub elimination_keys: Vec<(Vec<VarId>, KeyIds)>,
     /// What the passes have rewritten, for people.
     pub rewrites: Vec<Rewrite>,
+    /// If the bindings of the root are asked for one by one.
+    pub ranking: Option<Ranking>,
+    /// If they are to be explained.
+    pub form: Option<Arc<Ungrounded>>,
 }
+
+/// An axiom before it was grounded, to be looked at binding by binding.
+#[derive(Clone, Debug)]
+pub(crate) struct Ungrounded {
+    /// The normal form.
+    pub written: Normal,
+    /// The same with `exists` as sums of products, if nothing else was rewritten.
+    pub eliminated: Option<Normal>,
+    /// How many `forall`s there are at the root.
+    pub foralls: usize,
+}
+
+/// The bindings of the quantifiers at the root, to be told apart: each is a few mixed-radix numbers, whose order is that
+/// of the individuals.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranking {
+    /// The levels of these quantifiers, from the outside to the inside.
+    pub levels: Vec<usize>,
+    /// What is under them.
+    pub body: usize,
+    /// By number: the wide slot that holds it at the innermost of the levels, then its array in the level's block.
+    pub codes: Vec<usize>,
+    /// Most significant first.
+    pub digits: Vec<Digit>,
+}
+
+/// A digit of the numbers of a [`Ranking`].
+#[derive(Clone, Debug)]
+pub(crate) struct Digit {
+    pub of: DigitOf,
+    /// Which of the numbers it belongs to.
+    pub code: usize,
+    pub stride: u64,
+    pub extent: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum DigitOf {
+    Variable(VarId),
+    Row(TableId, Vec<VarId>),
+}
+
+/// The most numbers of a [`Ranking`].
+pub(crate) const MOST_CODES: usize = 4;
 
 /// An `exists` whose variables are eliminated one after another, instead of going through all bindings.
 ///

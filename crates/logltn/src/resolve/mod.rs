@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, shortened};
 use crate::source::{Source, Span};
 use crate::suggest::did_you_mean;
-use crate::syntax::{AxiomSyntax, Declaration, Name, SortDefinition, TypeName};
+use crate::syntax::{AxiomSyntax, Declaration, Expr, Name, SortDefinition, TypeName};
 use crate::theory::*;
 use scope::Local;
 
@@ -115,30 +115,72 @@ impl Theory {
         theory
     }
 
-    /// Parses and checks one formula against this theory's symbols, as `logltn query` does. Its free
+    /// Parses and checks one formula against this theory's symbols, as `logltn entails` does. Its free
     /// variables are an error.
     pub fn parse_formula(&self, source: Source) -> Result<Axiom, Diagnostics> {
         let mut out = Diagnostics::new();
-        let axiom = crate::parser::parse_formula(&source, &mut out).and_then(|formula| {
-            let mut resolver = Resolver::new(source.clone(), &mut out);
-            resolver.adopt(self);
-            let span = formula.span;
-            // What is never used is of interest in a file that is kept, not in a question.
-            resolver.axiom(AxiomSyntax {
-                name: Name {
-                    text: "query".into(),
-                    span,
-                },
-                weight: None,
-                family: None,
-                formula,
-                span,
-            })
-        });
+        let axiom = crate::parser::parse_formula(&source, &mut out)
+            .and_then(|formula| self.resolve_question(source, formula, false, &mut out));
         match axiom {
             Some(axiom) if !out.has_errors() => Ok(axiom),
             _ => Err(out),
         }
+    }
+
+    /// Parses and checks a question against this theory's symbols, as `logltn query` does: a closed formula, or one
+    /// that begins with `find`, which binds like a quantifier.
+    ///
+    /// ```
+    /// use logltn::{Source, Theory};
+    /// let theory = Theory::parse(Source::new("t", "
+    ///     sort Person  predicate friends(Person, Person)  axiom a: forall x: Person. friends(x, x)"))?;
+    /// let query = theory.parse_query(Source::new("query", "find x, y: Person where x != y. friends(x, y)"))?;
+    /// assert!(query.is_open);
+    /// let open = theory.parse_query(Source::new("query", "friends(x, x)")).unwrap_err();
+    /// assert!(open.to_string().contains("`find x: Person. …`"));
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    pub fn parse_query(&self, source: Source) -> Result<Query, Diagnostics> {
+        let mut out = Diagnostics::new();
+        let find_is_predicate = self.predicate("find").is_some();
+        let query = crate::parser::parse_query(&source, find_is_predicate, &mut out).and_then(
+            |(formula, is_open)| {
+                let axiom = self.resolve_question(source.clone(), formula, true, &mut out)?;
+                Some(Query {
+                    axiom,
+                    is_open,
+                    source,
+                })
+            },
+        );
+        match query {
+            Some(query) if !out.has_errors() => Ok(query),
+            _ => Err(out),
+        }
+    }
+
+    fn resolve_question(
+        &self,
+        source: Source,
+        formula: Expr,
+        may_find: bool,
+        out: &mut Diagnostics,
+    ) -> Option<Axiom> {
+        let mut resolver = Resolver::new(source, out);
+        resolver.adopt(self);
+        resolver.question = Some(Question { may_find });
+        let span = formula.span;
+        // What is never used is of interest in a file that is kept, not in a question.
+        resolver.axiom(AxiomSyntax {
+            name: Name {
+                text: "query".into(),
+                span,
+            },
+            weight: None,
+            family: None,
+            formula,
+            span,
+        })
     }
 
     fn empty(source: Source) -> Theory {
@@ -209,6 +251,13 @@ pub(super) struct Resolver<'a> {
     row_variables: FxHashSet<Span>,
     /// In the guard of a big connective or a family, which may not look at batch data.
     crisp_binder: Option<&'static str>,
+    /// If the text is no theory: there individuals without names are written by number.
+    question: Option<Question>,
+}
+
+#[derive(Clone, Copy)]
+struct Question {
+    may_find: bool,
 }
 
 impl<'a> Resolver<'a> {
@@ -227,6 +276,7 @@ impl<'a> Resolver<'a> {
             variable_used: Vec::new(),
             row_variables: FxHashSet::default(),
             crisp_binder: None,
+            question: None,
         }
     }
 

@@ -220,11 +220,23 @@ impl Resolver<'_> {
                 format!("unbound variable `{short}`"),
                 near.or_else(|| match wanted {
                     ArgumentSort::Vector(_) => None,
-                    ArgumentSort::Sort(_) => {
+                    ArgumentSort::Sort(id) => {
                         let sort = self.argument_sort_name(wanted);
-                        Some(format!(
-                            "bind it with a quantifier, `forall {short}: {sort}. …`, or declare it: `constant {short}: {sort}`"
-                        ))
+                        let labels = &self.theory[id].labels;
+                        let Some(question) = self.question else {
+                            return Some(format!(
+                                "bind it with a quantifier, `forall {short}: {sort}. …`, or declare it: `constant {short}: {sort}`"
+                            ));
+                        };
+                        let exists = format!("bind it with a quantifier, `exists {short}: {sort}. …`");
+                        let ways = match question.may_find {
+                            true => format!("ask which ones it is true of, `find {short}: {sort}. …`, or {exists}"),
+                            false => exists,
+                        };
+                        Some(match labels.is_empty() {
+                            true => ways,
+                            false => format!("the individuals of `{sort}` are {}; {ways}", some_of(labels)),
+                        })
                     }
                 }),
             ),
@@ -255,6 +267,12 @@ impl Resolver<'_> {
                 let range = format!("the integers {low} to {high}");
                 let error = Self::declared_here(error, sort.span, range);
                 self.out.push(error);
+            }
+            // Whether there are so many is known to the data.
+            (Some(value @ 0..=0xffff_ffff), Some((id, SortKind::Data)))
+                if self.question.is_some() && self.theory[id].labels.is_empty() =>
+            {
+                return Some(TermKind::Individual(id, value as u32));
             }
             (_, sort) => {
                 let help = match sort {

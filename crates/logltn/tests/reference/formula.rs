@@ -1,6 +1,6 @@
 //! Formulas, by recursion over their bindings.
 
-use logltn::theory::{Axiom, Formula, FormulaKind, Quantifier};
+use logltn::theory::{Axiom, Formula, FormulaKind, PredicateId, Quantifier};
 use logltn::{Aggregator, Parameters, Semantics, Space};
 
 use super::Case;
@@ -20,6 +20,25 @@ pub struct Evaluator<'a> {
     pub tape: &'a mut Tape,
     pub environment: Environment<'a>,
     pub empty_exists: u64,
+    /// Every literal that was read.
+    pub read: Vec<Read>,
+}
+
+/// A literal, where it was read.
+#[derive(Clone, Copy, Debug)]
+pub struct Read {
+    pub literal: Literal,
+    pub var: Var,
+    /// Its complement was.
+    pub as_complement: bool,
+}
+
+/// An atom by its place in the predicate's table, negated or not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Literal {
+    pub predicate: PredicateId,
+    pub position: usize,
+    pub negated: bool,
 }
 
 /// An operand of `or` or of a quantifier.
@@ -77,7 +96,7 @@ impl Evaluator<'_> {
     }
 
     /// `prod`: the `forall`s at the front add up the logs of what is under them.
-    fn outer_log(&mut self, formula: &Formula) -> Result<Var, String> {
+    pub fn outer_log(&mut self, formula: &Formula) -> Result<Var, String> {
         let FormulaKind::Quantified {
             quantifier: Quantifier::Forall,
             body,
@@ -93,7 +112,7 @@ impl Evaluator<'_> {
         Ok(self.tape.affine(0.0, &logs))
     }
 
-    fn formula(&mut self, formula: &Formula) -> Result<Var, String> {
+    pub fn formula(&mut self, formula: &Formula) -> Result<Var, String> {
         let eps = self.semantics.stable_eps;
         Ok(match &formula.kind {
             FormulaKind::Atom { .. } => self.literal(formula, false),
@@ -101,8 +120,15 @@ impl Evaluator<'_> {
                 self.literal(inner, true)
             }
             FormulaKind::Not(inner) => {
+                let reads = self.read.len();
                 let x = self.formula(inner)?;
-                operators::not(self.tape, self.semantics.not, x)
+                let value = operators::not(self.tape, self.semantics.not, x);
+                // A directly negated atom is a literal of its own.
+                if let FormulaKind::Atom { .. } = inner.kind {
+                    self.read[reads].literal.negated = true;
+                    self.read[reads].var = value;
+                }
+                value
             }
             FormulaKind::And(members) => {
                 let members: Result<Vec<Var>, String> =
@@ -179,10 +205,10 @@ impl Evaluator<'_> {
                 return self.big_connective(formula);
             }
             FormulaKind::Atom { .. } if self.semantics.space == Space::Log => {
-                self.literal(formula, true)
+                self.complement(formula, true)
             }
             FormulaKind::Not(atom) if self.semantics.space == Space::Log => {
-                self.literal(atom, false)
+                self.complement(atom, false)
             }
             _ => {
                 let value = self.formula(formula)?;
@@ -193,8 +219,18 @@ impl Evaluator<'_> {
         Ok(Member { value, complement })
     }
 
+    /// The negation of a literal, as its complement.
+    fn complement(&mut self, atom: &Formula, negated: bool) -> Var {
+        let var = self.literal(atom, negated);
+        if let Some(read) = self.read.last_mut() {
+            read.as_complement = true;
+            read.literal.negated = !negated;
+        }
+        var
+    }
+
     /// The value of `body` under each binding of a quantifier that passes its guard.
-    fn under<M>(
+    pub fn under<M>(
         &mut self,
         quantified: &Formula,
         mut body: impl FnMut(&mut Self) -> Result<M, String>,
@@ -271,13 +307,26 @@ impl Evaluator<'_> {
         let class = position % classes;
         let numbers = &self.leaves[predicate.index()][position - class..][..classes];
         let output = self.case.outputs[predicate.index()].kind;
-        literal(
+        let literal = literal(
             self.tape,
             self.semantics.space,
             output,
             numbers,
             class,
             negated,
-        )
+        );
+        // Some are the numbers themselves, which other literals read as well.
+        let value = self.tape.value(literal);
+        let var = self.tape.literal(value, vec![(literal, 1.0)]);
+        self.read.push(Read {
+            literal: Literal {
+                predicate: *predicate,
+                position,
+                negated,
+            },
+            var,
+            as_complement: false,
+        });
+        var
     }
 }

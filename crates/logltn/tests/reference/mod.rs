@@ -7,6 +7,7 @@
 #![allow(dead_code)] // each test file uses a part of this
 
 mod count;
+pub mod explain;
 mod formula;
 mod guard;
 mod literal;
@@ -18,11 +19,13 @@ use logltn::theory::{ArgumentSort, PredicateId, SortId};
 use logltn::{Aggregator, AxiomParameters, Data, Loss, Output, Parameters, Semantics, Theory};
 
 #[allow(unused_imports)]
-pub use formula::prod_refuses;
+pub use formula::{check as check_formula, prod_refuses};
+#[allow(unused_imports)] // by those who look at single bindings
+pub use guard::Cell;
+pub use guard::Environment;
 pub use number::Num;
 pub use tape::{TieRule, Ties};
 
-use guard::Environment;
 use tape::{Tape, Var};
 
 /// A theory with everything that an evaluation needs.
@@ -152,6 +155,7 @@ pub fn evaluate_own(
                 tape: &mut tape,
                 environment: environment.clone(),
                 empty_exists: 0,
+                read: Vec::new(),
             };
             let truth = evaluator.axiom(axiom)?;
             let empty_exists = evaluator.empty_exists;
@@ -204,7 +208,7 @@ pub fn evaluate_own(
 
 /// The members of a family, each with its name and what `for` binds; an axiom that is no family is its
 /// only member.
-fn family(case: &Case, index: usize) -> Result<Vec<(String, Environment<'_>)>, String> {
+pub(crate) fn family(case: &Case, index: usize) -> Result<Vec<(String, Environment<'_>)>, String> {
     let axiom = &case.theory.axioms[index];
     let mut environment = Environment::new(axiom);
     let Some(family) = &axiom.family else {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Bound, Ground};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::function::FunctionData;
-use crate::guard::{Cell, term_variables};
+use crate::guard::{Cell, Scope, term_variables};
 use crate::parts::PartMut;
 use crate::plan::applied::{Applied, Tree, Values};
 use crate::plan::program::*;
@@ -48,7 +48,7 @@ pub(in crate::plan) enum Form {
 
 /// An argument's individual, number or vector.
 #[derive(Clone)]
-enum Leaf {
+pub(crate) enum Leaf {
     Fixed(u32),
     Bound(VarId),
     /// What functions given by data say of the variables.
@@ -71,6 +71,84 @@ impl Leaf {
     }
 }
 
+impl Scope<'_> {
+    /// How an argument is made of what is neither learnt nor made of something that is, which is added to `leaves`.
+    pub fn argument(&self, term: &Term, leaves: &mut Vec<(Leaf, ArgumentShape)>) -> ArgumentShape {
+        match &term.kind {
+            TermKind::Apply(function, arguments) if self.data.function(*function).is_none() => {
+                let arguments = arguments.iter().map(|a| self.argument(a, leaves));
+                ArgumentShape::Apply(*function, arguments.collect())
+            }
+            _ => {
+                let (leaf, shape) = self.leaf(term);
+                leaves.push((leaf, shape.clone()));
+                shape
+            }
+        }
+    }
+
+    /// What is neither learnt nor made of something that is.
+    pub fn leaf(&self, term: &Term) -> (Leaf, ArgumentShape) {
+        let sorted =
+            |sort: Option<SortId>| sort.map_or(ArgumentShape::Number, ArgumentShape::Individual);
+        let shape = match &term.kind {
+            TermKind::Apply(function, _) => match self.theory()[*function].result {
+                ArgumentSort::Vector(width) if width != 1 => ArgumentShape::Row(*function),
+                _ => sorted(self.sort_of(term)),
+            },
+            _ => sorted(self.sort_of(term)),
+        };
+        let leaf = match &term.kind {
+            TermKind::Variable(id) => Leaf::Bound(*id),
+            TermKind::Apply(..) => Leaf::Computed(term.clone()),
+            _ => Leaf::Fixed(0),
+        };
+        match leaf.variables().is_empty() {
+            true => (Leaf::Fixed(self.index_named(term, &[])), shape),
+            false => (leaf, shape),
+        }
+    }
+
+    /// The individual, the number or the vector that a term names, by its place among its like.
+    fn index_named(&self, term: &Term, env: &[Cell]) -> u32 {
+        let data = self.data;
+        match &term.kind {
+            TermKind::Variable(id) => self.index_of(env[id.index()]),
+            TermKind::Number(x) => data.number_index(x.0),
+            TermKind::Apply(function, arguments) => {
+                let row = self.function_row(*function, arguments, env);
+                match data.function(*function).map(AsRef::as_ref) {
+                    Some(FunctionData::Individuals(values)) => values[row],
+                    Some(FunctionData::Reals(values))
+                        if self.theory()[*function].result == ArgumentSort::Vector(1) =>
+                    {
+                        data.number_index(values[row])
+                    }
+                    _ => row as u32,
+                }
+            }
+            _ => self.individual(term, env),
+        }
+    }
+
+    fn index_of(&self, cell: Cell) -> u32 {
+        match cell {
+            Cell::Individual(index) => index,
+            Cell::Int(n) => self.data.number_index(n as f64),
+            Cell::Real(x) => self.data.number_index(x),
+        }
+    }
+
+    /// What it names under a binding, by its place among its like.
+    pub fn leaf_index(&self, leaf: &Leaf, env: &[Cell]) -> u32 {
+        match leaf {
+            Leaf::Fixed(index) => *index,
+            Leaf::Bound(variable) => self.index_of(env[variable.index()]),
+            Leaf::Computed(term) => self.index_named(term, env),
+        }
+    }
+}
+
 impl Ground<'_> {
     pub(super) fn literal(
         &mut self,
@@ -86,7 +164,7 @@ impl Ground<'_> {
         };
         let mut leaves = Vec::new();
         let shape: Vec<_> = (arguments.iter())
-            .map(|a| self.argument(a, &mut leaves))
+            .map(|a| self.scope.argument(a, &mut leaves))
             .collect();
         let request = self.request(predicate, shape, span)?;
         self.shared.requests[request].occurs[usize::from(negated)] = true;
@@ -101,74 +179,6 @@ impl Ground<'_> {
             negated,
             slot,
         })
-    }
-
-    fn argument(&self, term: &Term, leaves: &mut Vec<(Leaf, ArgumentShape)>) -> ArgumentShape {
-        match &term.kind {
-            TermKind::Apply(function, arguments)
-                if self.scope.data.function(*function).is_none() =>
-            {
-                let arguments = arguments.iter().map(|a| self.argument(a, leaves));
-                ArgumentShape::Apply(*function, arguments.collect())
-            }
-            _ => {
-                let (leaf, shape) = self.leaf(term);
-                leaves.push((leaf, shape.clone()));
-                shape
-            }
-        }
-    }
-
-    /// What is neither learnt nor made of something that is.
-    fn leaf(&self, term: &Term) -> (Leaf, ArgumentShape) {
-        let sorted =
-            |sort: Option<SortId>| sort.map_or(ArgumentShape::Number, ArgumentShape::Individual);
-        let shape = match &term.kind {
-            TermKind::Apply(function, _) => match self.scope.theory()[*function].result {
-                ArgumentSort::Vector(width) if width != 1 => ArgumentShape::Row(*function),
-                _ => sorted(self.scope.sort_of(term)),
-            },
-            _ => sorted(self.scope.sort_of(term)),
-        };
-        let leaf = match &term.kind {
-            TermKind::Variable(id) => Leaf::Bound(*id),
-            TermKind::Apply(..) => Leaf::Computed(term.clone()),
-            _ => Leaf::Fixed(0),
-        };
-        match leaf.variables().is_empty() {
-            true => (Leaf::Fixed(self.index(term, &[])), shape),
-            false => (leaf, shape),
-        }
-    }
-
-    /// The individual, the number or the vector that a term names, by its place among its like.
-    fn index(&self, term: &Term, env: &[Cell]) -> u32 {
-        let data = self.scope.data;
-        match &term.kind {
-            TermKind::Variable(id) => self.index_of(env[id.index()]),
-            TermKind::Number(x) => data.number_index(x.0),
-            TermKind::Apply(function, arguments) => {
-                let row = self.scope.function_row(*function, arguments, env);
-                match data.function(*function).map(AsRef::as_ref) {
-                    Some(FunctionData::Individuals(values)) => values[row],
-                    Some(FunctionData::Reals(values))
-                        if self.scope.theory()[*function].result == ArgumentSort::Vector(1) =>
-                    {
-                        data.number_index(values[row])
-                    }
-                    _ => row as u32,
-                }
-            }
-            _ => self.scope.individual(term, env),
-        }
-    }
-
-    fn index_of(&self, cell: Cell) -> u32 {
-        match cell {
-            Cell::Individual(index) => index,
-            Cell::Int(n) => self.scope.data.number_index(n as f64),
-            Cell::Real(x) => self.scope.data.number_index(x),
-        }
     }
 
     fn request(
@@ -256,7 +266,7 @@ impl Ground<'_> {
         {
             return Err(wrong("a learnt function's value"));
         }
-        let (leaf, shape) = self.leaf(class);
+        let (leaf, shape) = self.scope.leaf(class);
         let variables = leaf.variables();
         let owners = self.owners(&variables);
         match (leaf, owners.as_slice()) {
@@ -274,7 +284,7 @@ impl Ground<'_> {
                     form: form(bound, &leaf),
                 };
                 self.map(slot, *owner, key, |this, owner| {
-                    MapValues::Plain(this.per_tuple(owner, |env| this.leaf_index(&leaf, env)))
+                    MapValues::Plain(this.per_tuple(owner, |env| this.scope.leaf_index(&leaf, env)))
                 })?;
             }
             (leaf, _) => {
@@ -482,7 +492,7 @@ impl Ground<'_> {
                     arguments: arguments.collect(),
                 }
             }
-            _ => Tree::Fixed(self.index(term, &[])),
+            _ => Tree::Fixed(self.scope.index_named(term, &[])),
         }
     }
 
@@ -519,7 +529,7 @@ impl Ground<'_> {
         Ok(())
     }
 
-    fn account_for_places(&mut self, owner: usize) -> Result<(), Diagnostic> {
+    pub(super) fn account_for_places(&mut self, owner: usize) -> Result<(), Diagnostic> {
         let bound = &self.around[owner];
         let lists = &mut self.shared.lists;
         let places = lists.components[bound.component].len();
@@ -533,16 +543,8 @@ impl Ground<'_> {
 
     /// What these parts add to a row's code.
     fn code(&self, env: &[Cell], parts: &[RowPart]) -> u64 {
-        let part = |p: &RowPart| u64::from(self.leaf_index(&p.leaf, env)) * p.stride;
+        let part = |p: &RowPart| u64::from(self.scope.leaf_index(&p.leaf, env)) * p.stride;
         parts.iter().map(part).sum()
-    }
-
-    fn leaf_index(&self, leaf: &Leaf, env: &[Cell]) -> u32 {
-        match leaf {
-            Leaf::Fixed(index) => *index,
-            Leaf::Bound(variable) => self.index_of(env[variable.index()]),
-            Leaf::Computed(term) => self.index(term, env),
-        }
     }
 
     fn per_tuple<T>(&self, owner: usize, number: impl FnMut(&[Cell]) -> T) -> Vec<T> {
@@ -575,7 +577,7 @@ fn form(owner: &Bound, leaf: &Leaf) -> Form {
 }
 
 /// By how much each digit of a mixed-radix number counts; `None` if there are more numbers than 64 bits can tell apart.
-fn strides(extents: &[u64]) -> Option<Vec<u64>> {
+pub(crate) fn strides(extents: &[u64]) -> Option<Vec<u64>> {
     let mut strides = vec![1_u64; extents.len()];
     for i in (1..extents.len()).rev() {
         strides[i - 1] = strides[i].checked_mul(extents[i])?;

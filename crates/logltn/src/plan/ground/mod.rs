@@ -6,6 +6,7 @@ mod keys;
 mod list_key;
 mod lists;
 mod literal;
+mod ranking;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use crate::theory::*;
 pub(super) use count::{count, groundings_before};
 pub(crate) use lists::{Bound, Grounder, KeyIds, codes, groups, relevant};
 use literal::MapKey;
+pub(crate) use literal::{Leaf, strides};
 
 /// What the programs of all axioms share.
 #[derive(Clone, Debug)]
@@ -98,6 +100,8 @@ struct Ground<'a> {
     /// Which levels read which slots.
     reads: Vec<(usize, usize)>,
     wide_reads: Vec<(usize, usize)>,
+    /// How many quantifiers are still to come whose bindings are asked for one by one.
+    ranked: usize,
 }
 
 /// Where a component stands.
@@ -108,12 +112,13 @@ struct Place {
     position: usize,
 }
 
-/// The program of an axiom.
+/// The program of an axiom. The bindings of so many quantifiers at its root can be asked for one by one.
 pub(super) fn ground(
     scope: Scope,
     outputs: &[Output],
     shared: &mut Shared,
     normal: Normal,
+    ranked: usize,
 ) -> Result<Program, Diagnostic> {
     let mut ground = Ground {
         scope,
@@ -125,6 +130,7 @@ pub(super) fn ground(
         level: 0,
         reads: Vec::new(),
         wide_reads: Vec::new(),
+        ranked,
     };
     ground.program.levels.push(Level::default());
     ground.program.root = ground.formula(normal)?;
@@ -241,7 +247,20 @@ impl Ground<'_> {
             ..Level::default()
         });
         self.level = level;
+        let ranking = match self.ranked {
+            0 => None,
+            left => {
+                self.ranked = left - 1;
+                (left == 1).then(|| self.ranking()).transpose()?
+            }
+        };
         let body = self.formula(body);
+        if let (Some(ranking), Ok(body)) = (ranking, &body) {
+            self.program.ranking = Some(Ranking {
+                body: *body,
+                ..ranking
+            });
+        }
         self.level = outer;
         self.around.truncate(depth);
         self.places.truncate(depth);

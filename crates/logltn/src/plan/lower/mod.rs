@@ -49,6 +49,14 @@ impl Lower<'_> {
                     place: place(adds, slot.unwrap_or(0)),
                 }
             });
+        let mut ranking = program.ranking;
+        if let Some(ranking) = &mut ranking {
+            let innermost = ranking.levels.last().copied().unwrap_or(0);
+            let adds = &program.levels[innermost].wide_adds;
+            for code in &mut ranking.codes {
+                *code = index_of(adds, *code).unwrap_or(0);
+            }
+        }
         let mut physical = Physical {
             axiom,
             nodes: nodes.collect(),
@@ -63,6 +71,8 @@ impl Lower<'_> {
             applied: program.applied,
             eliminations: program.eliminations,
             rewrites: program.rewrites,
+            ranking,
+            form: program.form,
         };
         self.choose_capacities(&mut physical.levels);
         self.choose_roots(&mut physical);

@@ -90,6 +90,33 @@ impl Normal {
         Normal::new(kind, span)
     }
 
+    /// How many `forall`s there are one under the other, from this one on.
+    pub fn foralls(&self) -> usize {
+        let (mut at, mut count) = (self, 0);
+        while let Kind::Quantifier {
+            forall: true, body, ..
+        } = &at.kind
+        {
+            (at, count) = (body, count + 1);
+        }
+        count
+    }
+
+    /// What is under so many quantifiers.
+    pub fn under_mut(&mut self, quantifiers: usize) -> &mut Normal {
+        let mut at = self;
+        for _ in 0..quantifiers {
+            at = match at {
+                Normal {
+                    kind: Kind::Quantifier { body, .. },
+                    ..
+                } => body,
+                other => return other,
+            };
+        }
+        at
+    }
+
     /// The formulas right under this one.
     pub fn children(&self) -> impl Iterator<Item = &Normal> {
         let (first, second, members, factors): (_, Option<&Normal>, &[Normal], &[Factor]) =

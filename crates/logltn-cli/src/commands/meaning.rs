@@ -1,0 +1,81 @@
+//! The flags of all questions: which run is asked, and how formulas are meant.
+
+use std::path::PathBuf;
+
+use logltn::{Bound, Individual, Parameters, Semantics};
+use logltn_train::project::Project;
+use logltn_train::train::Questions;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::eval::{parameter, semantics};
+
+/// Which run is asked, and how formulas are meant.
+#[derive(clap::Args)]
+pub struct Meaning {
+    /// The folder of a run, finished or not: networks get its weights, or those of its last checkpoint; to be left out
+    /// where nothing is learnt
+    #[arg(long, value_name = "DIR")]
+    pub run: Option<PathBuf>,
+    /// The semantics, instead of the manifest's
+    #[arg(long, value_parser = semantics)]
+    pub semantics: Option<Semantics>,
+    /// α of LogMeanExp and LogSumExp, instead of the schedule's last value
+    #[arg(long, value_parser = |s: &str| parameter("alpha", s), allow_negative_numbers = true)]
+    pub alpha: Option<f64>,
+    /// p of pMean, instead of the schedule's last value
+    #[arg(long, value_parser = |s: &str| parameter("p", s), allow_negative_numbers = true)]
+    pub p: Option<f64>,
+    /// p of pMeanError, instead of the schedule's last value
+    #[arg(long, value_parser = |s: &str| parameter("p_forall", s), allow_negative_numbers = true)]
+    pub p_forall: Option<f64>,
+}
+
+impl Meaning {
+    /// What is to be asked of a project.
+    pub fn questions<'a>(&'a self, project: &'a Project, top: usize) -> Questions<'a> {
+        let last = project.manifest.schedule.last(self.run.is_some());
+        Questions {
+            project,
+            run: self.run.as_deref(),
+            semantics: self.semantics.unwrap_or(project.manifest.semantics),
+            parameters: Parameters {
+                alpha: self.alpha.unwrap_or(last.alpha),
+                p: self.p.unwrap_or(last.p),
+                p_forall: self.p_forall.unwrap_or(last.p_forall),
+            },
+            top,
+        }
+    }
+}
+
+/// A binding as JSON: variables in the order of the formula.
+pub struct BindingDocument<'a>(pub &'a [Bound]);
+
+impl Serialize for BindingDocument<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for bound in self.0 {
+            match &bound.to {
+                Individual::Name(name) => map.serialize_entry(&bound.variable, name)?,
+                Individual::Int(n) => map.serialize_entry(&bound.variable, n)?,
+                Individual::Real(x) => map.serialize_entry(&bound.variable, x)?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// `x = ann, y = bob`
+pub fn binding_text(binding: &[Bound]) -> String {
+    let bound = |b: &Bound| format!("{} = {}", b.variable, b.to);
+    binding.iter().map(bound).collect::<Vec<_>>().join(", ")
+}
+
+/// A truth degree as a bar of ten blanks.
+pub fn bar(degree: f64) -> String {
+    const PARTS: [&str; 9] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];
+    let eighths = (degree.clamp(0.0, 1.0) * 80.0).round() as usize;
+    let bar = format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8]);
+    let blanks = " ".repeat(10 - bar.chars().count());
+    format!("▕{bar}{blanks}▏")
+}

@@ -1,0 +1,138 @@
+//! `logltn query`: how true a formula is, or of whom.
+
+use std::path::PathBuf;
+
+use logltn::{Answers, Semantics};
+use logltn_learn::Queried;
+use serde::Serialize;
+
+use crate::commands::load;
+use crate::commands::meaning::{BindingDocument, Meaning, bar};
+use crate::console::{self, Message, messages};
+use crate::outcome::Outcome;
+use crate::text::{Align, counted, real, table, thousands};
+
+/// Ask how true a formula is, or which bindings make it true.
+///
+/// A closed formula has a truth: `logltn query M "forall x: Person. smokes(x)"`. One that begins with `find` has answers,
+/// the truest first: `logltn query M "find x: Person, y: Person where x != y. friends(x, y) and not smokes(y)"`, or over the
+/// rows of a table `"find (x, t) in labelled. not type(x, t)"`. Individuals without names are written by their numbers.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The manifest, a `.toml` file
+    #[arg(value_name = "MANIFEST")]
+    manifest: PathBuf,
+    /// The formula, over the symbols of the theory
+    #[arg(value_name = "FORMULA")]
+    formula: String,
+    /// How many answers to show; 0 for all
+    #[arg(long, value_name = "K", default_value_t = 10)]
+    top: usize,
+    #[command(flatten)]
+    meaning: Meaning,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    formula: &'a str,
+    semantics: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truth: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answers: Option<Vec<AnswerDocument<'a>>>,
+    warnings: Vec<Message<'a>>,
+}
+
+#[derive(Serialize)]
+struct AnswerDocument<'a> {
+    binding: BindingDocument<'a>,
+    truth: f64,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let (project, mut warnings) = match load(&arguments.manifest, arguments.json) {
+        Ok(loaded) => loaded,
+        Err(outcome) => return outcome,
+    };
+    let questions = arguments.meaning.questions(&project, arguments.top);
+    let found = match questions.query(&arguments.formula) {
+        Ok(found) => found,
+        Err(errors) => {
+            warnings.extend(errors);
+            return console::wrong_input(&warnings, arguments.json);
+        }
+    };
+    warnings.extend(found.warnings.clone());
+    let semantics = &questions.semantics;
+    let outcome = if arguments.json {
+        let (truth, total, answers) = match &found.answers {
+            Answers::Closed(truth) => (Some(*truth), None, None),
+            Answers::Open { total, answers } => {
+                let answers = (answers.iter()).map(|answer| AnswerDocument {
+                    binding: BindingDocument(&answer.binding),
+                    truth: answer.truth,
+                });
+                (None, Some(*total), Some(answers.collect()))
+            }
+        };
+        console::print_json(&Document {
+            formula: &found.formula,
+            semantics: semantics.to_string(),
+            truth,
+            total,
+            answers,
+            warnings: messages(&warnings),
+        })
+    } else {
+        console::print(&human(semantics, &found))
+    };
+    console::report(&warnings);
+    outcome
+}
+
+fn human(semantics: &Semantics, found: &Queried) -> String {
+    let logs = semantics.sat_is_log();
+    let shown = |truth: f64| {
+        let degree = semantics.degree(truth);
+        let mut cells = vec![bar(degree), real(degree)];
+        cells.extend(logs.then(|| real(truth)));
+        cells
+    };
+    let mut heads = vec![String::new(), "truth".to_string()];
+    heads.extend(logs.then(|| "log truth".to_string()));
+    let mut align = vec![Align::Right; heads.len()];
+    let (mut rows, last) = match &found.answers {
+        Answers::Closed(truth) => (vec![shown(*truth)], String::new()),
+        Answers::Open { total, answers } => {
+            if let Some(answer) = answers.first() {
+                heads.extend(answer.binding.iter().map(|b| b.variable.clone()));
+                align.resize(heads.len(), Align::Left);
+            }
+            let rows = answers.iter().map(|answer| {
+                let mut cells = shown(answer.truth);
+                cells.extend(answer.binding.iter().map(|b| b.to.to_string()));
+                cells
+            });
+            let rows: Vec<Vec<String>> = rows.collect();
+            let last = match rows.len() as u64 {
+                0 => "no binding passes the guard\n".to_string(),
+                all if all == *total => format!("\nall {}\n", counted(all, "binding")),
+                some => {
+                    let total = counted(total, "binding");
+                    format!("\nthe {} truest of {total}\n", thousands(some))
+                }
+            };
+            (rows, last)
+        }
+    };
+    if !rows.is_empty() {
+        rows.insert(0, heads);
+    }
+    format!("{}\n\n{}{last}", found.formula, table(&align, &rows))
+}

@@ -1,0 +1,79 @@
+//! Questions to a project, with the networks of a run where there is something to learn.
+
+use std::path::Path;
+
+use logltn::{Diagnostics, Engine, Parameters, Semantics};
+use logltn_learn::{Ask, Explained, Model, Queried, own_parameters};
+
+use super::run_weights::RunWeights;
+use crate::project::Project;
+
+/// What is asked: a project, the run whose weights its networks have (none where nothing is learnt), and how formulas are
+/// meant.
+#[derive(Clone, Debug)]
+pub struct Questions<'a> {
+    /// The manifest, read.
+    pub project: &'a Project,
+    /// The folder of a run, finished or not.
+    pub run: Option<&'a Path>,
+    /// What connectives and quantifiers mean.
+    pub semantics: Semantics,
+    /// α, p and p_forall.
+    pub parameters: Parameters,
+    /// How many answers, or bindings of each axiom, are wanted; 0: all.
+    pub top: usize,
+}
+
+impl Questions<'_> {
+    /// How true a formula is, or of which bindings if it begins with `find`.
+    ///
+    /// # Errors
+    /// If there is a mistake in the question, shown in place; or as [`RunWeights::read`].
+    pub fn query(&self, formula: &str) -> Result<Queried, Diagnostics> {
+        let mut unknown = Diagnostics::new();
+        let mut found = (self.ask()).query(formula, |engine| self.fill_in(engine, &mut unknown))?;
+        found.warnings.extend(unknown);
+        Ok(found)
+    }
+
+    /// What breaks an axiom most, or each of them.
+    ///
+    /// # Errors
+    /// If there is no such axiom; or as [`RunWeights::read`].
+    pub fn explain(&self, axiom: Option<&str>) -> Result<Explained, Diagnostics> {
+        let settings = self.project.manifest.axiom_settings();
+        let own = |name: &str| own_parameters(&settings, name);
+        let mut unknown = Diagnostics::new();
+        let fill_in = |engine: &mut Engine<f64>| self.fill_in(engine, &mut unknown);
+        let mut found = self.ask().explain(axiom, &own, fill_in)?;
+        found.warnings.extend(unknown);
+        Ok(found)
+    }
+
+    fn ask(&self) -> Ask<'_> {
+        Ask {
+            data: &self.project.data,
+            outputs: &self.project.outputs,
+            semantics: self.semantics,
+            parameters: self.parameters,
+            top: self.top,
+        }
+    }
+
+    fn fill_in(
+        &self,
+        engine: &mut Engine<f64>,
+        warnings: &mut Diagnostics,
+    ) -> Result<(), Diagnostics> {
+        let Some(run) = self.run else {
+            return self.project.fill_in(engine);
+        };
+        let weights = RunWeights::read(self.project, run)?;
+        warnings.extend(weights.warnings().clone());
+        let knowledge = self.project.knowledge()?;
+        let mut model = Model::new(&knowledge, 0)?;
+        model.attach(&knowledge, engine)?;
+        weights.put_into(&mut model)?;
+        model.evaluate(engine)
+    }
+}

@@ -1,0 +1,88 @@
+//! The answers to a question.
+
+use super::Engine;
+use super::individual::Bound;
+use super::rank::Order;
+use crate::diagnostic::Diagnostics;
+use crate::guard::{Scope, TableIndexes};
+use crate::parameters::Parameters;
+use crate::vector::Real;
+
+/// What a question was answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answers {
+    /// The truth of a closed formula: a log in the log semantics and in `prod`.
+    Closed(f64),
+    /// The bindings of an open one.
+    Open {
+        /// How many pass the guard.
+        total: u64,
+        /// The truest first, equal ones in the order of the individuals (of the rows, if `find` ranges over some).
+        answers: Vec<Answer>,
+    },
+}
+
+/// A binding of the variables that were asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// In the order of the question.
+    pub binding: Vec<Bound>,
+    /// How true the formula is of it: a log in the log semantics and in `prod`.
+    pub truth: f64,
+}
+
+impl<T: Real> Engine<T> {
+    /// Answers the question of a plan [for one](crate::Plan::for_query): the `top` truest bindings, all of them if that
+    /// is 0. What takes memory is those, not the bindings they are chosen from. The numbers must be filled in.
+    ///
+    /// ```
+    /// use logltn::{Answers, Data, Engine, Output, Parameters, Plan, PlanOptions, Semantics, Source, Theory};
+    /// let theory = Theory::parse(Source::new("t", "
+    ///     sort Person = {ann, bob, cleo}  predicate happy(Person)
+    ///     axiom a: forall x: Person. happy(x)"))?;
+    /// let query = theory.parse_query(Source::new("query", "find x: Person. not happy(x)"))?;
+    /// let (data, semantics) = (Data::new(&theory), Semantics::default());
+    /// let plan = Plan::for_query(&data, &[Output::truth()], &semantics, &query, &PlanOptions::default())?;
+    /// let mut engine = Engine::<f64>::new(plan);
+    /// engine.numbers_mut(0).copy_from_slice(&[0.9, 0.2, 0.5]);
+    /// let Answers::Open { total, answers } = engine.answers(&Parameters::default(), 2)? else { panic!() };
+    /// let named: Vec<String> = answers.iter().map(|a| a.binding[0].to.to_string()).collect();
+    /// assert_eq!((total, named), (3, vec!["bob".to_string(), "cleo".to_string()]));
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Engine::evaluate`].
+    pub fn answers(&mut self, parameters: &Parameters, top: usize) -> Result<Answers, Diagnostics> {
+        if self.ground.plan.programs[0].ranking.is_none() {
+            let truth = self.evaluate(parameters)?.axioms[0].truth;
+            return Ok(Answers::Closed(truth));
+        }
+        let top = if top == 0 { usize::MAX } else { top };
+        let ranks = self.ranks(parameters, Order::TruestFirst, top)?;
+        let ranks = ranks.into_iter().next().flatten().unwrap_or_default();
+        let plan = &self.ground.plan;
+        let exec = &plan.programs[0];
+        let indexes = TableIndexes::default();
+        let scope = Scope {
+            data: &plan.data,
+            variables: &plan.data.theory().axioms[exec.axiom].variables,
+            indexes: &indexes,
+        };
+        let mut answers = Vec::with_capacity(ranks.first.len());
+        if let Some(ranking) = &exec.ranking {
+            let (mut env, variables) = (scope.environment(), ranking.variables());
+            for found in &ranks.first {
+                ranking.bind(&scope, &found.codes, &mut env);
+                answers.push(Answer {
+                    binding: Bound::all(&scope, &variables, &env),
+                    truth: found.truth,
+                });
+            }
+        }
+        Ok(Answers::Open {
+            total: ranks.total,
+            answers,
+        })
+    }
+}

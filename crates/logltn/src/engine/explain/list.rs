@@ -1,0 +1,192 @@
+//! What is shown of a binding: literals and witnesses.
+
+use super::look::{Look, Place, bind, order};
+use super::tree::{Literal, Quantifier, Tree, TreeKind};
+use super::{BlamedLiteral, Looked, Violation, Witness};
+use crate::engine::individual::{Bound, Individual};
+use crate::guard::Cell;
+use crate::plan::ArgumentShape;
+use crate::recursion::deep;
+use crate::source::Span;
+use crate::theory::*;
+use crate::token::written_label;
+use crate::vector::Real;
+
+/// What is shown, as it is met.
+#[derive(Default)]
+struct List {
+    literals: Vec<(Place, BlamedLiteral)>,
+    witnesses: Vec<Witness>,
+}
+
+impl<T: Real> Look<'_, T> {
+    /// A binding of the `forall`s at the root, which `env` holds.
+    pub fn violation(
+        &mut self,
+        tree: &Tree,
+        env: &mut Vec<Cell>,
+        binding: Vec<Bound>,
+        truth: f64,
+    ) -> Looked<Violation> {
+        let mut list = List::default();
+        self.list(tree, env, &mut list)?;
+        self.blames.clear();
+        self.blame(tree, env, 1.0)?;
+        let mut literals: Vec<BlamedLiteral> = (list.literals.into_iter())
+            .map(|(place, literal)| BlamedLiteral {
+                blame: self.blames.get(&place).copied().unwrap_or(0.0),
+                ..literal
+            })
+            .collect();
+        literals.sort_by(|a, b| b.blame.abs().total_cmp(&a.blame.abs()));
+        Ok(Violation {
+            binding,
+            truth,
+            literals,
+            witnesses: list.witnesses,
+        })
+    }
+
+    fn list(&mut self, tree: &Tree, env: &mut Vec<Cell>, to: &mut List) -> Looked<()> {
+        deep(|| self.list_here(tree, env, to))
+    }
+
+    fn list_here(&mut self, tree: &Tree, env: &mut Vec<Cell>, to: &mut List) -> Looked<()> {
+        match &tree.kind {
+            TreeKind::Constant(_) | TreeKind::Sum(_) => Ok(()),
+            TreeKind::Literal(literal) => {
+                let truth = self.value(tree, env)?;
+                self.add(literal, literal.negated, truth, tree.normal.span, env, to);
+                Ok(())
+            }
+            TreeKind::Not(a) => match &a.kind {
+                TreeKind::Literal(literal) => {
+                    let truth = self.value(tree, env)?;
+                    self.add(literal, true, truth, tree.normal.span, env, to);
+                    Ok(())
+                }
+                _ => self.list(a, env, to),
+            },
+            TreeKind::Log(a) => self.list(a, env, to),
+            TreeKind::Implies(a, b) | TreeKind::Iff(a, b) => {
+                self.list(a, env, to)?;
+                self.list(b, env, to)
+            }
+            TreeKind::And(members) | TreeKind::Or(members) => {
+                members.iter().try_for_each(|m| self.list(m, env, to))
+            }
+            TreeKind::Quantifier(quantifier) => {
+                let variables = quantifier.binding.variables();
+                let found = self.extreme(quantifier, env)?;
+                if !quantifier.forall {
+                    let theory = self.scope.theory();
+                    let formula = theory.whole_normal_text(self.scope.variables, tree.normal);
+                    let truest = found.then(|| Bound::all(&self.scope, variables, env));
+                    let truest = match truest {
+                        Some(binding) => Some((binding, self.value(&quantifier.body, env)?)),
+                        None => None,
+                    };
+                    to.witnesses.push(Witness { formula, truest });
+                }
+                match found {
+                    true => self.list(&quantifier.body, env, to),
+                    false => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Leaves the environment at the truest binding of an `exists`, or at the least true one of a `forall`, the first in
+    /// order if several are; false if there is none.
+    fn extreme(&mut self, quantifier: &Quantifier, env: &mut Vec<Cell>) -> Looked<bool> {
+        if let Some(sum) = &quantifier.sum {
+            return self.truest_of_sum(quantifier, sum, env);
+        }
+        let variables = quantifier.binding.variables();
+        let mut best: Option<(f64, Vec<u32>, Vec<Cell>)> = None;
+        self.each(quantifier, env, &mut |look, env, row| {
+            let value = look.value(&quantifier.body, env)?;
+            let value = if quantifier.forall { -value } else { value };
+            let better = match &best {
+                None => true,
+                Some((known, at, _)) => {
+                    value > *known || value == *known && order(quantifier.binding, env, row) < *at
+                }
+            };
+            if better {
+                let cells = variables.iter().map(|v| env[v.index()]).collect();
+                best = Some((value, order(quantifier.binding, env, row), cells));
+            }
+            Ok(())
+        })?;
+        if let Some((_, _, cells)) = &best {
+            bind(variables, cells, env);
+        }
+        Ok(best.is_some())
+    }
+
+    fn add(
+        &self,
+        literal: &Literal,
+        negated: bool,
+        truth: f64,
+        span: Span,
+        env: &[Cell],
+        to: &mut List,
+    ) {
+        let (request, _, place) = self.place(literal, env);
+        let place = (request, negated, place);
+        if to.literals.iter().any(|(known, _)| *known == place) {
+            return;
+        }
+        let theory = self.scope.theory();
+        let arguments: Vec<String> = (literal.arguments.iter())
+            .map(|term| self.term(term, env))
+            .collect();
+        let mut leaves = Vec::new();
+        for term in literal.arguments {
+            self.scope.argument(term, &mut leaves);
+        }
+        let individuals = (leaves.iter()).filter_map(|(leaf, shape)| match shape {
+            ArgumentShape::Individual(sort) => Some((*sort, self.scope.leaf_index(leaf, env))),
+            _ => None,
+        });
+        let name = &theory[literal.predicate].name;
+        let not = if negated { "not " } else { "" };
+        to.literals.push((
+            place,
+            BlamedLiteral {
+                text: format!("{not}{name}({})", arguments.join(", ")),
+                truth,
+                blame: 0.0,
+                predicate: literal.predicate,
+                individuals: individuals.collect(),
+                span,
+            },
+        ));
+    }
+
+    /// A term with individuals in the place of variables.
+    fn term(&self, term: &Term, env: &[Cell]) -> String {
+        let theory = self.scope.theory();
+        match &term.kind {
+            TermKind::Variable(id) => written(&Bound::new(&self.scope, *id, env[id.index()]).to),
+            TermKind::Individual(sort, index) => written(&Individual::of(theory, *sort, *index)),
+            TermKind::Constant(id) => theory[*id].name.clone(),
+            TermKind::Number(x) => x.0.to_string(),
+            TermKind::Apply(id, arguments) => {
+                let arguments: Vec<String> =
+                    (arguments.iter()).map(|a| self.term(a, env)).collect();
+                format!("{}({})", theory[*id].name, arguments.join(", "))
+            }
+        }
+    }
+}
+
+/// As in a theory: a label that is not a name stands in double quotes.
+fn written(individual: &Individual) -> String {
+    match individual {
+        Individual::Name(name) => written_label(name),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,140 @@
+//! Why an axiom is not true: its least true bindings, and for each of them the literals and the witnesses.
+//!
+//! The bindings are found by the engine, block by block ([`super::rank`]). Only the few that are shown are then looked at
+//! one by one, by a plain interpreter of the normal form: [`tree`] makes the formula ready for it, [`look`] has values and
+//! derivatives, [`sum_product`] those of an `exists` whose variables were eliminated, [`list`] what is shown.
+
+mod list;
+mod look;
+mod sum_product;
+mod tree;
+
+use super::Engine;
+use super::individual::Bound;
+use super::rank::Order;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::guard::{Scope, TableIndexes};
+use crate::parameters::Parameters;
+use crate::source::Span;
+use crate::theory::{PredicateId, SortId};
+use crate::vector::Real;
+
+use look::Look;
+use tree::Planter;
+
+/// Why an axiom is as true as it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// The axiom, by its place in [`Plan::axioms`](crate::Plan::axioms).
+    pub axiom: usize,
+    /// Its name, `name[individual]` for a member of a family.
+    pub name: String,
+    /// Its truth: a log in the log semantics and in `prod`.
+    pub truth: f64,
+    /// How many bindings the `forall`s at its root have.
+    pub groundings: u64,
+    /// The least true first, equal ones in the order of the individuals.
+    pub worst: Vec<Violation>,
+}
+
+/// A binding of the `forall`s at an axiom's root.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Violation {
+    /// Empty if the axiom does not start with `forall`.
+    pub binding: Vec<Bound>,
+    /// The truth of what is under them; in `prod` its log.
+    pub truth: f64,
+    /// What it is made of, the greatest |blame| first.
+    pub literals: Vec<BlamedLiteral>,
+    /// The witness of each `exists`, from the outside in.
+    pub witnesses: Vec<Witness>,
+}
+
+/// An atom or a directly negated atom.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlamedLiteral {
+    /// As it is written, with individuals in the place of variables.
+    pub text: String,
+    /// Its truth: a log in the log semantics.
+    pub truth: f64,
+    /// The derivative of the binding's truth by the literal's.
+    pub blame: f64,
+    /// Its predicate.
+    pub predicate: PredicateId,
+    /// The individuals that it is about, in the order of its arguments: what a function given by data says, what one that
+    /// is learnt is applied to. A learnable constant comes after those of its sort.
+    pub individuals: Vec<(SortId, u32)>,
+    /// Where it stands in the theory, the first time.
+    pub span: Span,
+}
+
+/// The truest binding of an `exists`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Witness {
+    /// The formula as it is evaluated.
+    pub formula: String,
+    /// The first in order if several are truest, and the truth of the body at it; `None` if there is no binding.
+    pub truest: Option<(Vec<Bound>, f64)>,
+}
+
+impl<T: Real> Engine<T> {
+    /// Explains the axioms of a plan [for that](crate::Plan::for_explaining) by their `top` least true bindings, all of
+    /// them if that is 0. What takes memory is those, not the bindings they are chosen from. The numbers must be filled
+    /// in.
+    ///
+    /// # Errors
+    /// As [`Engine::evaluate`].
+    pub fn explain(
+        &mut self,
+        parameters: &Parameters,
+        top: usize,
+    ) -> Result<Vec<Explanation>, Diagnostics> {
+        let top = if top == 0 { usize::MAX } else { top };
+        let truths: Vec<f64> = (self.evaluate(parameters)?.axioms.iter())
+            .map(|axiom| axiom.truth)
+            .collect();
+        let ranks = self.ranks(parameters, Order::LeastTrueFirst, top)?;
+        let plan = &self.ground.plan;
+        let mut explanations = Vec::with_capacity(truths.len());
+        let indexes = TableIndexes::default();
+        for (axiom, (truth, ranks)) in truths.into_iter().zip(ranks).enumerate() {
+            let exec = &plan.programs[axiom];
+            let Some(form) = &exec.form else { continue };
+            let scope = Scope {
+                data: &plan.data,
+                variables: &plan.data.theory().axioms[exec.axiom].variables,
+                indexes: &indexes,
+            };
+            let tree = Planter::new(scope, plan).plant(form);
+            let mut look = Look::new(&self.ground, &self.settings[axiom], scope, axiom);
+            let mut env = scope.environment();
+            let mut worst = Vec::new();
+            let groundings = match (&exec.ranking, &ranks) {
+                (Some(ranking), Some(ranks)) => {
+                    let variables = ranking.variables();
+                    for found in &ranks.first {
+                        ranking.bind(&scope, &found.codes, &mut env);
+                        let binding = Bound::all(&scope, &variables, &env);
+                        worst.push(look.violation(&tree, &mut env, binding, found.truth)?);
+                    }
+                    ranks.total
+                }
+                _ => {
+                    worst.push(look.violation(&tree, &mut env, Vec::new(), truth)?);
+                    1
+                }
+            };
+            explanations.push(Explanation {
+                axiom,
+                name: plan.axioms[axiom].name.clone(),
+                truth,
+                groundings,
+                worst,
+            });
+        }
+        Ok(explanations)
+    }
+}
+
+/// What can go wrong in guards has been found when they were listed.
+type Looked<V> = Result<V, Diagnostic>;

@@ -1,0 +1,107 @@
+//! How the bindings of answers are handed to people and programs.
+
+use std::fmt;
+
+use crate::guard::{Cell, Scope};
+use crate::plan::program::{Digit, DigitOf, MOST_CODES, Ranking};
+use crate::theory::*;
+
+/// What a variable is bound to, as it is written: by its name if it has one, otherwise by its number.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Individual {
+    /// An individual with a name.
+    Name(String),
+    /// An individual of an integer sort, one without a name by its row, or the cell of an `Int` column.
+    Int(i64),
+    /// The cell of a `Real` column.
+    Real(f64),
+}
+
+impl Individual {
+    /// An individual of a sort, by its index.
+    pub fn of(theory: &Theory, sort: SortId, index: u32) -> Individual {
+        let sort = &theory[sort];
+        match (sort.kind, sort.labels.get(index as usize)) {
+            (SortKind::Range(low, _), _) => Individual::Int(low + i64::from(index)),
+            (_, Some(label)) => Individual::Name(label.clone()),
+            _ => Individual::Int(i64::from(index)),
+        }
+    }
+}
+
+impl fmt::Display for Individual {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Individual::Name(name) => f.write_str(name),
+            Individual::Int(n) => n.fmt(f),
+            Individual::Real(x) => x.fmt(f),
+        }
+    }
+}
+
+/// A variable and what it is bound to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// The variable.
+    pub variable: String,
+    /// What it is bound to.
+    pub to: Individual,
+    /// The same as an individual of a sort, if it is one.
+    pub individual: Option<(SortId, u32)>,
+}
+
+impl Bound {
+    pub(super) fn new(scope: &Scope, variable: VarId, cell: Cell) -> Bound {
+        let Variable { name, sort, .. } = &scope.variables[variable.index()];
+        let (to, individual) = match (cell, *sort) {
+            (Cell::Individual(index), ColumnSort::Sort(sort)) => {
+                let to = Individual::of(scope.theory(), sort, index);
+                (to, Some((sort, index)))
+            }
+            (Cell::Individual(index), _) => (Individual::Int(i64::from(index)), None),
+            (Cell::Int(n), _) => (Individual::Int(n), None),
+            (Cell::Real(x), _) => (Individual::Real(x), None),
+        };
+        Bound {
+            variable: name.clone(),
+            to,
+            individual,
+        }
+    }
+
+    /// What some variables are bound to.
+    pub(super) fn all(scope: &Scope, variables: &[VarId], env: &[Cell]) -> Vec<Bound> {
+        let bound = |&v: &VarId| Bound::new(scope, v, env[v.index()]);
+        variables.iter().map(bound).collect()
+    }
+}
+
+impl Ranking {
+    /// Binds the variables of a binding that is given by its numbers.
+    pub(super) fn bind(&self, scope: &Scope, codes: &[u64; MOST_CODES], env: &mut [Cell]) {
+        for Digit {
+            of,
+            code,
+            stride,
+            extent,
+        } in &self.digits
+        {
+            let value = codes[*code] / stride % extent;
+            match of {
+                DigitOf::Variable(v) => env[v.index()] = Cell::Individual(value as u32),
+                DigitOf::Row(table, variables) => {
+                    scope.bind_row(env, *table, variables, value as usize);
+                }
+            }
+        }
+    }
+
+    /// The variables that are bound, in order.
+    pub(super) fn variables(&self) -> Vec<VarId> {
+        let variables = self.digits.iter().flat_map(|digit| match &digit.of {
+            DigitOf::Variable(v) => std::slice::from_ref(v),
+            DigitOf::Row(_, variables) => variables,
+        });
+        variables.copied().collect()
+    }
+}
