@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Looked, Visit};
 use super::tree::{Literal, Quantifier, Tree, TreeKind};
+use super::{Looked, Visit};
 use crate::engine::Ground;
 use crate::guard::{Cell, Scope};
 use crate::operators::{
