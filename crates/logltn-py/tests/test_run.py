@@ -103,8 +103,8 @@ network = { mlp = [], activation = "relu" }
 output = "sigmoid"
 [predicates.linked]
 args = ["h", "r", "t"]
-closed_form = { logit = "margin - norm(h + r - t) * 2 / max(1, abs(shift)) + dot(h, t) - -min(r)" }
-learn = { margin = 3.0, shift = -1.5 }
+closed_form = { logit = "margin - norm(h + r - t) * 2 / max(1, abs(values)) + dot(h, t) - -min(r)" }
+learn = { margin = 3.0, values = -1.5 }
 [predicates.odd]
 learnable = true
 [predicates.level]

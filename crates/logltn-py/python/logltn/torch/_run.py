@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ from torch import nn
 from .. import _native
 from .._knowledge_base import KnowledgeBase as _KnowledgeBase
 from ._knowledge_base import KnowledgeBase
-from ._networks import Fields, gather
+from ._networks import Fields, Parts, gather
 
 _ACTIVATIONS = {"elu": nn.ELU, "relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "flatten": nn.Flatten}
 
@@ -221,7 +222,10 @@ class _Table(nn.Module):
         numbers = self.numbers
         if not self.arguments:
             return numbers.reshape(1, -1) if numbers.numel() > 1 else numbers.reshape(1)
-        return numbers[tuple(argument["index"].to(numbers.device) for argument in arguments)]
+        index = tuple(argument["index"].to(numbers.device) for argument in arguments)
+        if any(len(i) and int(i.max()) >= size for i, size in zip(index, numbers.shape)):
+            _native.raise_problems([("not-grounded", "a predicate that is given by numbers has none for a learnable constant", None)])
+        return numbers[index]
 
 
 def _sqrt(x: torch.Tensor) -> torch.Tensor:
@@ -274,11 +278,16 @@ class _ClosedForm(nn.Module):
     def __init__(self, name: str, text: str, arguments: list[str], learnt: dict[str, torch.Tensor]) -> None:
         super().__init__()
         self.text, self.arguments = text, arguments
-        self.learnt = nn.ParameterDict({x: nn.Parameter(value) for x, value in learnt.items()})
+        self.learnt = Parts()
+        for x, value in learnt.items():
+            self.learnt.put(x, nn.Parameter(value))
         try:
             ast.parse(f"({text}\n)", mode="eval")
+            same = unicodedata.normalize("NFKC", text) == text  # as Python does with names
         except SyntaxError:
-            help = "a name in it means something else in Python: call it otherwise in the manifest"
+            same = False
+        if not same:
+            help = "something in it, perhaps a name, means something else in Python: write it otherwise in the manifest"
             _native.raise_problems([("cannot-predict", f"the closed form of `{name}` cannot be made for PyTorch: `{text}`", help)])
 
     def forward(self, *arguments: Any) -> torch.Tensor:
@@ -295,7 +304,7 @@ class _ClosedForm(nn.Module):
             like = next((v for _, v in names.values() if v is not None), None)
             return torch.full((1, 1), float(node.value), device=None if like is None else like.device)  # type: ignore[arg-type]
         if isinstance(node, ast.Name):
-            return names[node.id][1] if node.id in names else self.learnt[node.id].unsqueeze(0)
+            return names[node.id][1] if node.id in names else self.learnt.part(node.id).unsqueeze(0)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             return names[node.value.id][0][f".{node.attr}"]
         if isinstance(node, ast.UnaryOp):
