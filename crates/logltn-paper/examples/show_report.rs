@@ -136,7 +136,6 @@ fn clusters(dir: &Path) -> Result<Picture, Diagnostics> {
         names: Vec::new(),
         x_label: "first component".into(),
         y_label: "second component".into(),
-        ..ScatterPanel::default()
     };
     let panels = [
         panel("Known classes", class.clone(), class_names.clone()),
