@@ -6,6 +6,9 @@ mod folder;
 mod outcome;
 mod text;
 
+pub use commands::explain::document as explain_document;
+pub use commands::query::document as query_document;
+
 use std::ffi::OsString;
 
 use clap::Parser;

@@ -109,6 +109,10 @@ impl<T: Real> State<T> {
         &self.engine
     }
 
+    pub fn into_engine(self) -> Engine<T> {
+        self.engine
+    }
+
     /// Takes over batches, and what comes with the call.
     pub fn set(&mut self, setting: Setting) -> Result<(), Diagnostics> {
         if !setting.streams {
@@ -262,10 +266,7 @@ impl<T: Real> State<T> {
         values: &[Value],
         gradient: &Gradient,
     ) -> Result<Evaluation, Diagnostics> {
-        self.check(values)?;
-        for value in values {
-            self.gather(value)?;
-        }
+        self.take(values)?;
         let evaluation = match gradient {
             Gradient::None => self.engine.evaluate(parameters)?,
             Gradient::OfLoss => self.engine.evaluate_with_gradients(parameters)?,
@@ -289,6 +290,66 @@ impl<T: Real> State<T> {
             }
         }
         Ok(evaluation)
+    }
+
+    /// Gives the engine the numbers of its requests.
+    pub fn take(&mut self, values: &[Value]) -> Result<(), Diagnostics> {
+        self.check(values)?;
+        values.iter().try_for_each(|value| self.gather(value))
+    }
+
+    /// The rows that a predicate is asked about, by what their arguments are, in the order of an array at rows.
+    pub fn known_rows(&self, predicate: PredicateId) -> HashMap<Vec<u64>, usize> {
+        let asked = &self.layout.predicates[predicate.index()];
+        let mut known = HashMap::new();
+        for (at, &request) in asked.requests.iter().enumerate() {
+            for (row, key) in self.keys(request).enumerate() {
+                known.insert(key, asked.among.as_ref().map_or(row, |a| a[at][row]));
+            }
+        }
+        known
+    }
+
+    /// Says that an array at rows has these, of which the requests may want some in another order.
+    pub fn know_rows(
+        &mut self,
+        predicate: PredicateId,
+        known: &HashMap<Vec<u64>, usize>,
+    ) -> Result<(), Diagnostics> {
+        let requests = &self.layout.predicates[predicate.index()].requests;
+        let places = requests.iter().map(|&r| {
+            self.keys(r)
+                .map(|key| known.get(&key).copied())
+                .collect::<Option<Vec<_>>>()
+        });
+        let Some(among) = places.collect::<Option<Vec<_>>>() else {
+            let name = &self.engine.plan().data().theory()[predicate].name;
+            let message = format!(
+                "predicate `{name}` is asked about rows that no axiom asks about, so that there are no values for them"
+            );
+            let help = "give an array with an axis for each argument instead of `logltn.AtRows`";
+            return Err(Diagnostic::error(Code::NotGrounded, message)
+                .help(help)
+                .into());
+        };
+        let asked = &mut self.layout.predicates[predicate.index()];
+        asked.among = Some(among);
+        asked.rows = known.len();
+        Ok(())
+    }
+
+    /// What the arguments of each row of a request are. Numbers have other places in other plans, so they are themselves.
+    fn keys(&self, request: usize) -> impl Iterator<Item = Vec<u64>> {
+        let request = &self.engine.requests()[request];
+        let numbers = self.engine.plan().data().numbers();
+        (0..request.rows()).map(move |row| {
+            let shapes = request.shape.iter().zip(request.row(row));
+            let key = |(shape, &i): (&ArgumentShape, &u32)| match shape {
+                ArgumentShape::Number => numbers[i as usize].to_bits(),
+                _ => u64::from(i),
+            };
+            shapes.map(key).collect()
+        })
     }
 
     /// Whether the values are there and have the right shape.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use logltn::theory::{SortId, SortKind, TableId};
+use logltn::theory::{PredicateId, SortId, SortKind, TableId};
 use logltn::vector::Real;
 use logltn::{
     ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Output, Parameters,
-    Plan, PlanOptions, did_you_mean,
+    Plan, PlanOptions, Request, Semantics, Space, did_you_mean,
 };
 use logltn_learn::{AxiomSettings, set_axioms};
 use pyo3::buffer::PyBuffer;
@@ -28,28 +28,45 @@ use crate::theory::Theory;
 /// A plan and the engine that runs it.
 #[pyclass(frozen, module = "logltn._native")]
 pub struct KnowledgeBase {
-    plan: Arc<Plan>,
-    recipe: Arc<Recipe>,
+    pub plan: Arc<Plan>,
+    pub recipe: Arc<Recipe>,
+    /// What is probably not meant, of theory and data.
+    pub warnings: Diagnostics,
     names: Arc<[String]>,
     threads: Option<usize>,
     /// Touched by whoever holds the interpreter's lock, which a fork waits for: it is whole in a child.
     process: Mutex<Arc<Process>>,
 }
 
+/// What a knowledge base is made of.
+pub struct Parts {
+    pub data: Data,
+    /// The data without what comes with each call.
+    pub known: Option<Data>,
+    pub outputs: Vec<Output>,
+    pub semantics: Semantics,
+    pub axioms: BTreeMap<String, AxiomSettings>,
+    pub options: PlanOptions,
+    pub double: bool,
+    pub threads: Option<usize>,
+    /// What is probably not meant, of theory and data.
+    pub warnings: Diagnostics,
+}
+
 /// What is needed to make engines.
-struct Recipe {
+pub struct Recipe {
     double: bool,
-    axioms: BTreeMap<String, AxiomSettings>,
-    outputs: Vec<Output>,
-    options: PlanOptions,
+    pub axioms: BTreeMap<String, AxiomSettings>,
+    pub outputs: Vec<Output>,
+    pub options: PlanOptions,
     /// The data without what comes with each call, if plans can be made for that.
     known: Option<Data>,
 }
 
 /// What belongs to one process.
-struct Process {
+pub struct Process {
     id: u32,
-    pool: Arc<ThreadPool>,
+    pub pool: Arc<ThreadPool>,
     /// Held while computing, without the interpreter's lock. In a child it may be held forever by a thread that is not
     /// there, and what it guards be half done; so a child makes its own.
     state: Mutex<Precision>,
@@ -70,7 +87,7 @@ impl Process {
     }
 }
 
-enum Precision {
+pub enum Precision {
     Single(State<f32>),
     Double(State<f64>),
 }
@@ -88,10 +105,10 @@ pub struct Coming {
 
 /// Predicate (or request), kind of target, values, gradient. Buffers of one number without axes are not to be had, so these
 /// come with one axis, and 4 is added to the kind.
-type GivenValue = (usize, u8, Array, Option<Array>);
+pub type GivenValue = (usize, u8, Array, Option<Array>);
 
 /// How a predicate's arguments are made: nested lists, and the individuals of each row.
-type AskedFor<'py> = (usize, Bound<'py, PyList>, Bound<'py, PyBytes>, usize, usize);
+pub type AskedFor<'py> = (usize, Bound<'py, PyList>, Bound<'py, PyBytes>, usize, usize);
 
 #[pymethods]
 impl KnowledgeBase {
@@ -130,33 +147,18 @@ impl KnowledgeBase {
             }
             let mut options = PlanOptions::default();
             options.memory = memory.unwrap_or(options.memory);
-            let plan = py.detach(|| {
-                pool.install(|| Plan::new_with(&data, &outputs, &semantics, &options))
-            })?;
-            // The theory's own were said when it was read.
-            warn(py, plan.warnings())?;
-            let plan = Arc::new(plan);
-            let names = plan.axioms().iter().map(|a| a.name.clone()).collect();
-            let streams = (0..theory.tables.len() as u32).map(TableId);
-            let mut streams = streams.filter(|t| data.streams_table(*t)).peekable();
-            // What guards find in a table depends on all its rows, whichever take part.
-            let prepares = streams.peek().is_some() && streams.all(|t| !theory.guards_look_into(t));
-            let recipe = Arc::new(Recipe {
-                double,
-                axioms,
+            let parts = Parts {
+                data,
+                known: Some(known),
                 outputs,
+                semantics,
+                axioms,
                 options,
-                known: prepares.then_some(known),
-            });
-            let process = Process::new(&recipe, &plan, pool)?;
-            let process = Mutex::new(Arc::new(process));
-            Ok(KnowledgeBase {
-                plan,
-                recipe,
-                names,
+                double,
                 threads,
-                process,
-            })
+                warnings: found,
+            };
+            KnowledgeBase::of(py, pool, parts)
         })
     }
 
@@ -164,6 +166,13 @@ impl KnowledgeBase {
     #[getter]
     fn axiom_names(&self) -> Vec<String> {
         self.names.to_vec()
+    }
+
+    /// Whether the truths of axioms, and those of literals, are logs.
+    #[getter]
+    fn logs(&self) -> (bool, bool) {
+        let semantics = self.plan.semantics();
+        (semantics.sat_is_log(), semantics.space == Space::Log)
     }
 
     /// The document of `logltn check --json`.
@@ -194,7 +203,7 @@ impl KnowledgeBase {
         guarded(py, || {
             let mut setting = self.setting(py, coming)?;
             setting.by_rows = true;
-            let id = logltn::theory::PredicateId(predicate as u32);
+            let id = PredicateId(predicate as u32);
             let (rows, arity) = self.with(py, move |state| match state {
                 Precision::Single(state) => state.set(setting).and_then(|()| state.rows(id)),
                 Precision::Double(state) => state.set(setting).and_then(|()| state.rows(id)),
@@ -217,14 +226,7 @@ impl KnowledgeBase {
                 Precision::Single(s) => s.set(setting).map(|()| s.engine().requests().to_vec()),
                 Precision::Double(s) => s.set(setting).map(|()| s.engine().requests().to_vec()),
             })?;
-            let mut asked = Vec::with_capacity(requests.len());
-            for request in &requests {
-                let shape = self.shape(py, &request.shape)?;
-                let rows = bytes(py, request.individuals());
-                let predicate = request.predicate.index();
-                asked.push((predicate, shape, rows, request.arity, request.rows()));
-            }
-            Ok(asked)
+            Ok(self.asked_for(py, &requests)?)
         })
     }
 
@@ -259,24 +261,7 @@ impl KnowledgeBase {
             let mut setting = self.setting(py, coming)?;
             setting.by_rows = values.iter().any(|(_, kind, ..)| kind & 3 != 0);
             let parameters = Parameters { alpha, p, p_forall };
-            let given = values.iter().map(|(which, kind, values, gradient)| {
-                let predicate = logltn::theory::PredicateId(*which as u32);
-                let plain = kind & 4 == 0;
-                let view = |array: &Array| match plain {
-                    true => array.view(),
-                    false => array.view().without_axes(),
-                };
-                Value {
-                    target: match kind & 3 {
-                        0 => Target::Grid(predicate),
-                        1 => Target::AtRows(predicate),
-                        _ => Target::Request(*which),
-                    },
-                    values: view(values),
-                    gradient: gradient.as_ref().map(view),
-                }
-            });
-            let given: Vec<Value> = given.collect();
+            let given = given_values(&values);
             let gradient = match derivatives {
                 Some(by_axiom) => Gradient::Of(by_axiom),
                 None if gradients => Gradient::OfLoss,
@@ -309,6 +294,28 @@ impl Drop for KnowledgeBase {
             std::mem::forget(Arc::clone(process));
         }
     }
+}
+
+/// Where the numbers of arrays are, which must outlive this.
+pub fn given_values(values: &[GivenValue]) -> Vec<Value> {
+    let value = |(which, kind, values, gradient): &GivenValue| {
+        let predicate = PredicateId(*which as u32);
+        let plain = kind & 4 == 0;
+        let view = |array: &Array| match plain {
+            true => array.view(),
+            false => array.view().without_axes(),
+        };
+        Value {
+            target: match kind & 3 {
+                0 => Target::Grid(predicate),
+                1 => Target::AtRows(predicate),
+                _ => Target::Request(*which),
+            },
+            values: view(values),
+            gradient: gradient.as_ref().map(view),
+        }
+    };
+    values.iter().map(value).collect()
 }
 
 fn bytes<'py>(py: Python<'py>, numbers: &[u32]) -> Bound<'py, PyBytes> {
@@ -360,8 +367,51 @@ fn precision(
 }
 
 impl KnowledgeBase {
+    /// A knowledge base of its parts.
+    pub fn of(py: Python<'_>, pool: Arc<ThreadPool>, parts: Parts) -> Result<Self, Failure> {
+        let Parts {
+            data,
+            known,
+            outputs,
+            semantics,
+            axioms,
+            options,
+            double,
+            threads,
+            warnings,
+        } = parts;
+        let plan =
+            py.detach(|| pool.install(|| Plan::new_with(&data, &outputs, &semantics, &options)))?;
+        // The theory's own were said when it was read.
+        warn(py, plan.warnings())?;
+        let plan = Arc::new(plan);
+        let names = plan.axioms().iter().map(|a| a.name.clone()).collect();
+        let theory = data.theory();
+        let streams = (0..theory.tables.len() as u32).map(TableId);
+        let mut streams = streams.filter(|t| data.streams_table(*t)).peekable();
+        // What guards find in a table depends on all its rows, whichever take part.
+        let prepares = streams.peek().is_some() && streams.all(|t| !theory.guards_look_into(t));
+        let recipe = Arc::new(Recipe {
+            double,
+            axioms,
+            outputs,
+            options,
+            known: known.filter(|_| prepares),
+        });
+        let process = Process::new(&recipe, &plan, pool)?;
+        let process = Mutex::new(Arc::new(process));
+        Ok(KnowledgeBase {
+            plan,
+            recipe,
+            warnings,
+            names,
+            threads,
+            process,
+        })
+    }
+
     /// This process' own engine.
-    fn process(&self, py: Python<'_>) -> Result<Arc<Process>, Diagnostics> {
+    pub fn process(&self, py: Python<'_>) -> Result<Arc<Process>, Diagnostics> {
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         let id = std::process::id();
         if process.id != id {
@@ -373,7 +423,7 @@ impl KnowledgeBase {
     }
 
     /// Runs something without the interpreter's lock. Whoever comes meanwhile waits.
-    fn with<R: Send>(
+    pub fn with<R: Send>(
         &self,
         py: Python<'_>,
         run: impl FnOnce(&mut Precision) -> Result<R, Diagnostics> + Send,
@@ -394,7 +444,7 @@ impl KnowledgeBase {
     }
 
     /// Batches and what comes with the call, in the theory's terms.
-    fn setting(&self, py: Python<'_>, coming: Option<Coming>) -> Result<Setting, Failure> {
+    pub fn setting(&self, py: Python<'_>, coming: Option<Coming>) -> Result<Setting, Failure> {
         let data = self.plan.data();
         let theory = data.theory();
         let mut found = Diagnostics::new();
@@ -508,6 +558,21 @@ impl KnowledgeBase {
             true => Err(found.into()),
             false => Ok(setting),
         }
+    }
+
+    /// Requests as Python takes them.
+    pub fn asked_for<'py>(
+        &self,
+        py: Python<'py>,
+        requests: &[Request],
+    ) -> PyResult<Vec<AskedFor<'py>>> {
+        let asked = requests.iter().map(|request| {
+            let shape = self.shape(py, &request.shape)?;
+            let rows = bytes(py, request.individuals());
+            let predicate = request.predicate.index();
+            Ok((predicate, shape, rows, request.arity, request.rows()))
+        });
+        asked.collect()
     }
 
     /// `"Point"` for an individual of that sort, `None` for a number, `("f",)` for a row of a function that is given by data,

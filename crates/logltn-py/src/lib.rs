@@ -5,6 +5,7 @@
 //! PyTorch, whatever their version.
 
 mod array;
+mod ask;
 mod call;
 mod check;
 mod error;
@@ -12,6 +13,7 @@ mod given;
 mod knowledge_base;
 mod pool;
 mod prepared;
+mod run;
 mod theory;
 
 use pyo3::prelude::*;
@@ -19,9 +21,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::ask::{ask, asked};
+    #[pymodule_export]
     use super::error::{did_you_mean, raise_problems};
     #[pymodule_export]
     use super::knowledge_base::{Evaluated, KnowledgeBase};
+    #[pymodule_export]
+    use super::run::load_run;
     #[pymodule_export]
     use super::theory::Theory;
 

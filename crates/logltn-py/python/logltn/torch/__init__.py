@@ -2,7 +2,8 @@
 
 from ._knowledge_base import KnowledgeBase
 from ._networks import log_truth, sigmoid, softmax, truth
+from ._run import load_run
 
-__all__ = ["KnowledgeBase", "log_truth", "sigmoid", "softmax", "truth"]
+__all__ = ["KnowledgeBase", "load_run", "log_truth", "sigmoid", "softmax", "truth"]
 
 KnowledgeBase.__module__ = "logltn.torch"  # where users find it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from .. import _given, _native
 from .._given import AtRows, Problems
 from .._knowledge_base import KnowledgeBase as _KnowledgeBase
-from .._knowledge_base import Evaluation, _parameters
+from .._knowledge_base import Evaluation, Explanation, _parameters, _question
 from .._theory import Theory
 from ._autograd import Axioms, Loss
 from ._networks import Fields, Parts, Run, meaning, tensor
@@ -71,11 +72,9 @@ class KnowledgeBase(torch.nn.Module):
         outputs: Mapping[str, str] | None = None,
         **arguments: Any,
     ) -> None:
-        super().__init__()
+        self._begin()
         theory = theory if isinstance(theory, Theory) else Theory(theory)
         problems: Problems = []
-        self.individuals, self.predicates, self.functions, self.vectors = Parts(), Parts(), Parts(), Parts()
-        self.tables = Parts()  # of functions that are given by data
         outputs = dict(_given.names(outputs, "outputs", problems))
         for name, given in _given.names(predicates, "predicates", problems).items():
             if name in outputs:
@@ -104,7 +103,17 @@ class KnowledgeBase(torch.nn.Module):
         sizes = {name: self._sort(name, given) for name, given in _given.names(sorts, "sorts", problems).items()}
         if problems:
             _native.raise_problems(problems)
-        self._knowledge = _KnowledgeBase(theory, sorts=sizes, functions=data or None, constants=vectors, outputs=outputs, **arguments)
+        knowledge = _KnowledgeBase(theory, sorts=sizes, functions=data or None, constants=vectors, outputs=outputs, **arguments)
+        self._take(knowledge)
+
+    def _begin(self) -> None:
+        super().__init__()
+        self.individuals, self.predicates, self.functions, self.vectors = Parts(), Parts(), Parts(), Parts()
+        self.tables = Parts()  # of functions that are given by data
+
+    def _take(self, knowledge: _KnowledgeBase) -> None:
+        theory = knowledge.theory
+        self._knowledge = knowledge
         self._last: Any = None
         self._names = theory.predicates
         kinds = {name: (kind, ends) for name, kind, ends in theory._native.sorts}
@@ -113,10 +122,11 @@ class KnowledgeBase(torch.nn.Module):
         for name, sort in theory._native.constants:
             if name in self.vectors:
                 self._own.setdefault(sort, []).append(name)
-        size = {s["name"]: s["size"] for s in self._knowledge.check()["sorts"]} if outputs else {}
+        document = knowledge.check()
+        size = {s["name"]: s["size"] for s in document["sorts"]}
         self._classes = {
-            name: (size.get(sorts_[-1], 0) or -1) if outputs.get(name) == "softmax" and sorts_ else None
-            for name, sorts_ in theory._native.predicates
+            given["name"]: (size.get(given["arguments"][-1], 0) or -1) if given["per_class"] and given["arguments"] else None
+            for given in document["predicates"]
         }
 
     def _sort(self, name: str, given: Any) -> Any:
@@ -138,9 +148,9 @@ class KnowledgeBase(torch.nn.Module):
         self,
         values: Mapping[str, Any] | None = None,
         *,
-        alpha: float = 1.0,
-        p: float = 2.0,
-        p_forall: float = 2.0,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
         batch: Mapping[str, Any] | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
@@ -154,12 +164,7 @@ class KnowledgeBase(torch.nn.Module):
         tensors, call, dtype, device = self._call(values, named, alpha, p, p_forall, batch, sorts, tables)
         native, which, alpha, p, p_forall, coming = call
         given = {place for place, _ in which}
-        requests = []
-        for predicate, shape, rows, arity, count in native.requests(coming):
-            requests.append((predicate, shape, np.frombuffer(rows, np.int32).reshape(count, arity)))
-        features = {name: v for name, v in (sorts or {}).items() if isinstance(v, torch.Tensor) and v.dim() > 0}
-        numbers = self._knowledge.numbers
-        places, outs = Run(self, requests, numbers, features).values(given)
+        places, outs = self._run(native.requests(coming), self._knowledge.numbers, sorts, given)
         for place, out in zip(places, outs):
             if out.dtype in _HALF:
                 out = out.float()
@@ -172,6 +177,14 @@ class KnowledgeBase(torch.nn.Module):
         loss = Loss.apply(self, (native, which, alpha, p, p_forall, coming), dtype, *tensors)
         return loss if device is None else loss.to(device)
 
+    def _run(self, requests: list[Any], numbers: Any, sorts: Any, given: set[int]) -> tuple[list[tuple[int, int]], list[torch.Tensor]]:
+        """What the networks say to requests, but to those of predicates that are given."""
+        asked = []
+        for predicate, shape, rows, arity, count in requests:
+            asked.append((predicate, shape, np.frombuffer(rows, np.int32).reshape(count, arity)))
+        features = {name: v for name, v in (sorts or {}).items() if isinstance(v, torch.Tensor) and v.dim() > 0}
+        return Run(self, asked, numbers, features).values(given)
+
     @property
     def theory(self) -> Theory:
         """The theory."""
@@ -181,9 +194,9 @@ class KnowledgeBase(torch.nn.Module):
         self,
         values: Mapping[str, Any] | None = None,
         *,
-        alpha: float = 1.0,
-        p: float = 2.0,
-        p_forall: float = 2.0,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
         batch: Mapping[str, Any] | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
@@ -203,9 +216,9 @@ class KnowledgeBase(torch.nn.Module):
         self,
         values: Mapping[str, Any] | None = None,
         *,
-        alpha: float = 1.0,
-        p: float = 2.0,
-        p_forall: float = 2.0,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
         batch: Mapping[str, Any] | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
@@ -267,8 +280,11 @@ class KnowledgeBase(torch.nn.Module):
         if problems:
             _native.raise_problems(problems)
         coming = _given.coming(knowledge.theory, batch, sorts, tables)
+        defaults = knowledge._defaults
+        alpha, p = defaults[0] if alpha is None else alpha, defaults[1] if p is None else p
+        p_forall = defaults[2] if p_forall is None else p_forall
         if type(alpha) is not float or type(p) is not float or type(p_forall) is not float:
-            alpha, p, p_forall = _parameters(alpha, p, p_forall)
+            alpha, p, p_forall = _parameters(alpha, p, p_forall, defaults)
         return tensors, (knowledge._native, which, alpha, p, p_forall, coming), dtype or torch.float64, device
 
     @staticmethod
@@ -293,6 +309,55 @@ class KnowledgeBase(torch.nn.Module):
     def evaluate(self, values: Mapping[str, Any] | None = None, **arguments: Any) -> Evaluation:
         """:meth:`logltn.KnowledgeBase.evaluate`."""
         return self._knowledge.evaluate(values, **arguments)
+
+    def query(
+        self,
+        formula: str,
+        values: Mapping[str, Any] | None = None,
+        *,
+        top: int = 10,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """:meth:`logltn.KnowledgeBase.query`; the knowledge base runs the networks of predicates that are not in ``values``."""
+        question = _question(formula, None, top, _parameters(alpha, p, p_forall, self._knowledge._defaults))
+        return json.loads(self._ask(question, values, sorts, tables))
+
+    def explain(
+        self,
+        values: Mapping[str, Any] | None = None,
+        axiom: str | None = None,
+        *,
+        top: int = 10,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> Explanation:
+        """:meth:`logltn.KnowledgeBase.explain`; the knowledge base runs the networks of predicates that are not in ``values``."""
+        question = _question(None, axiom, top, _parameters(alpha, p, p_forall, self._knowledge._defaults))
+        return Explanation(json.loads(self._ask(question, values, sorts, tables)), self._knowledge._native.logs)
+
+    @torch.no_grad()
+    def _ask(self, question: dict[str, Any], values: Any, sorts: Any, tables: Any) -> str:
+        tensors, call, *_ = self._call(values, {}, 1.0, 2.0, 2.0, None, sorts, tables)
+        native, which, coming = call[0], call[1], call[-1]
+        if self.predicates.names():
+            given = {place for place, _ in which}
+            requests, numbers = _native.asked(native, question, coming)
+            places, outs = self._run(requests, np.asarray(numbers), sorts, given)
+            which, tensors = [*which, *places], [*tensors, *outs]
+        entries: list[tuple[int, int, np.ndarray, np.ndarray | None]] = []
+        for (place, kind), value in zip(which, tensors):
+            array = (value.float() if value.dtype in _HALF else value).detach().cpu().numpy()
+            if array.ndim == 0:  # no buffer without axes
+                kind, array = kind + 4, array.reshape(1)
+            entries.append((place, kind, array, None))
+        return _native.ask(native, question, entries, coming)
 
     def rows(self, predicate: str, **arguments: Any) -> Any:
         """:meth:`logltn.KnowledgeBase.rows`."""

@@ -13,7 +13,7 @@ use super::Engine;
 use super::individual::Bound;
 use super::rank::Order;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::guard::{Scope, TableIndexes};
+use crate::guard::{Cell, Scope, TableIndexes};
 use crate::parameters::Parameters;
 use crate::source::Span;
 use crate::theory::{PredicateId, SortId};
@@ -138,3 +138,6 @@ impl<T: Real> Engine<T> {
 
 /// What can go wrong in guards has been found when they were listed.
 type Looked<V> = Result<V, Diagnostic>;
+
+/// What is done at each binding of a quantifier.
+type Visit<'a, L> = dyn FnMut(&mut L, &mut Vec<Cell>, u32) -> Looked<()> + 'a;
