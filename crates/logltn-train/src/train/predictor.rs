@@ -66,6 +66,7 @@ impl Predictor {
             }
             None => {
                 learns_nothing(&project, symbol)?;
+                project.check_new_features()?;
                 None
             }
         };
