@@ -79,7 +79,7 @@ def wrongs(tasks):
     for task in tasks:
         for name, group in task["groups"].items():
             for r in group["results"]:
-                reason = r.get("mismatch") or (r.get("failed") if r["peer"].startswith("logltn") else None)
+                reason = r.get("mismatch") or (r.get("failed") if r["peer"].startswith(("logltn", "in_torch")) else None)
                 if reason:
                     yield f"{task['task']}, {name}, {r['peer']}: {reason}"
 

@@ -34,7 +34,7 @@ def reference_of(name, semantics):
     family = name.partition(":")[0]
     if name in semantics or name.startswith("pytorch:network"):
         return None  # ourselves, or no logic and so no loss to compare
-    if family in ("ltntorch", "ltn"):
+    if family in ("ltntorch", "ltn") or name == "in_torch:stable":
         return "logltn:stable"
     return next(s for s in semantics if s != "logltn:stable")
 

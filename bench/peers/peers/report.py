@@ -20,6 +20,9 @@ NAMES = {
     "logltn:stable": "**logltn**, `stable`",
     "logltn:logltn": "**logltn**, `logltn`",
     "logltn:logltn-lse": "**logltn**, `logltn-lse`",
+    "in_torch:stable": "network in PyTorch, logic ours, `stable`",
+    "in_torch:logltn": "network in PyTorch, logic ours, `logltn`",
+    "in_torch:logltn-lse": "network in PyTorch, logic ours, `logltn-lse`",
     "ltntorch": "LTNtorch 1.0.2",
     "ltn:": "`ltn` 2.1 (TensorFlow)",
     "ltn:eager": "`ltn` 2.1, without `tf.function`",
@@ -64,7 +67,7 @@ def figures(value):
 
 def reference_of(name, by_name):
     """Which of ours a peer is compared with."""
-    if name.startswith("ltn"):
+    if name.startswith("ltn") or name == "in_torch:stable":
         return by_name.get("logltn:stable")
     return by_name.get("logltn:logltn") or by_name.get("logltn:logltn-lse")
 

@@ -7,6 +7,8 @@ from typing import Callable
 
 OURS = ["logltn:stable", "logltn:logltn"]
 BY_HAND = ["pytorch:eager", "pytorch:compiled"]
+# Networks in PyTorch, the logic ours.
+IN_TORCH = ["in_torch:stable", "in_torch:logltn"]
 LTN = ["ltntorch", "ltn:"]
 # Only for single steps: it is the slowest of all.
 LTN_EAGER = ["ltn:eager"]
@@ -32,27 +34,27 @@ def case(function, *arguments):
 
 
 def clustering(quick):
-    return [Group("step", case("clustering"), OURS + LTN + LTN_EAGER + BY_HAND)]
+    return [Group("step", case("clustering"), OURS + IN_TORCH + LTN + LTN_EAGER + BY_HAND)]
 
 
 def mnist_add(quick):
     alone = ["pytorch:network", "pytorch:network-pool-first"]
-    groups = [Group("step", case("mnist_add", 32), OURS + LTN + LTN_EAGER + BY_HAND + alone)]
+    groups = [Group("step", case("mnist_add", 32), OURS + IN_TORCH + LTN + LTN_EAGER + BY_HAND + alone)]
     for rows in (1_500,) if quick else (1_500, 15_000):
-        groups.append(Group(f"epoch of {rows:,}", case("mnist_add", rows), OURS + LTN + BY_HAND, -(-rows // 32)))
+        groups.append(Group(f"epoch of {rows:,}", case("mnist_add", rows), OURS + IN_TORCH + LTN + BY_HAND, -(-rows // 32)))
     return groups
 
 
 def pascal_part(quick):
     apart = ["pytorch:stop-eager", "pytorch:stop-compiled"]
-    return [Group("step", case("pascal_part"), OURS + ["ltntorch"] + BY_HAND + apart)]
+    return [Group("step", case("pascal_part"), OURS + IN_TORCH + ["ltntorch"] + BY_HAND + apart)]
 
 
 def multi_add(quick):
     groups = []
     for digits in (1, 2) if quick else (1, 2, 4, 15):
         klay = ["klay:", "klay:compiled"] if digits == 2 else ["klay:"]
-        peers = ["logltn:logltn-lse"] + BY_HAND + klay + ["deepproblog:"]
+        peers = ["logltn:logltn-lse", "in_torch:logltn-lse"] + BY_HAND + klay + ["deepproblog:"]
         groups.append(Group(f"N = {digits}", case("multi_add", digits), peers))
     return groups
 

@@ -30,6 +30,8 @@ def build(peer, folder):
             import handwritten as module
         elif family == "ltntorch":
             import ltntorch as module
+        elif family == "in_torch":
+            import in_torch as module
         elif family == "klay":
             import klay_circuits as module
         elif family == "deepproblog":

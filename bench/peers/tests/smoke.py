@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 import cases
 from measure import Repetitions, measure, say
 
+IN_TORCH = ["in_torch:stable", "in_torch:logltn"]
 OURS = ["logltn:stable", "logltn:logltn"]
 
 
@@ -18,10 +19,10 @@ def main():
     wrong = []
     with tempfile.TemporaryDirectory() as work:
         for folder, peers in (
-            (cases.growing_points(work, 100), OURS + ["ltntorch", "ltn:", "ltn:eager", "pytorch:eager", "pytorch:compiled"]),
-            (cases.mnist_add(work, 32), OURS + ["ltntorch", "ltn:", "ltn:eager", "pytorch:eager", "pytorch:network"]),
-            (cases.pascal_part(work, 60), OURS + ["ltntorch", "pytorch:eager", "pytorch:stop-eager"]),
-            (cases.multi_add(work, 1), ["logltn:logltn-lse", "pytorch:eager", "klay:", "deepproblog:"]),
+            (cases.growing_points(work, 100), OURS + IN_TORCH + ["ltntorch", "ltn:", "ltn:eager", "pytorch:eager", "pytorch:compiled"]),
+            (cases.mnist_add(work, 32), OURS + IN_TORCH + ["ltntorch", "ltn:", "ltn:eager", "pytorch:eager", "pytorch:network"]),
+            (cases.pascal_part(work, 60), OURS + IN_TORCH + ["ltntorch", "pytorch:eager", "pytorch:stop-eager"]),
+            (cases.multi_add(work, 1), ["logltn:logltn-lse", "in_torch:logltn-lse", "pytorch:eager", "klay:", "deepproblog:"]),
         ):
             say(f"{folder.name}:")
             for r in measure(folder, peers, Repetitions(1, 0.01)):

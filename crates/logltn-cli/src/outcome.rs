@@ -1,7 +1,5 @@
 //! How a command ended, as the exit status says it.
 
-use std::process::ExitCode;
-
 /// The three ways to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -13,12 +11,13 @@ pub enum Outcome {
     WrongInput,
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> ExitCode {
-        ExitCode::from(match outcome {
+impl Outcome {
+    /// The exit status.
+    pub fn status(self) -> u8 {
+        match self {
             Outcome::Done => 0,
             Outcome::Failed => 1,
             Outcome::WrongInput => 2,
-        })
+        }
     }
 }

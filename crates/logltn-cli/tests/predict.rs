@@ -469,3 +469,55 @@ predicate p(Person)\naxiom a: forall x: Person. p(mother(x))\n",
     let first = serde_json::json!({"arguments": {"a1": "ann"}, "value": "bob"});
     assert_eq!(said["rows"][0], first);
 }
+
+#[test]
+fn closed_forms() {
+    let manifest = "theory = \"t.ltn\"\n[predicates.far]\nargs = [\"x\", \"y\"]
+closed_form = { log_truth = \"-RATE * abs(x - y)\" }\n[train]\nsteps = 2\n";
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort N = 0..2\npredicate far(N, N)\naxiom a: forall x, y: N. far(x, y)\n",
+        ),
+        ("m.toml", manifest.replace("RATE", "2").as_bytes()),
+    ]);
+    let said = ok(folder.run(&["predict", "m.toml", "far"]));
+    let truth = column(&said, "truth");
+    assert!((truth[1] - (-2.0_f64).exp()).abs() < 1e-7, "{said}");
+    // Numbers that are trained are not known before.
+    let learnt = manifest
+        .replace("RATE", "rate")
+        .replace("[train]", "learn = { rate = 0.5 }\n[train]");
+    folder.write("m.toml", learnt.as_bytes());
+    refused(&folder, &["far"], "not-trained", &["--run DIR"]);
+    assert_eq!(folder.run(&["train", "m.toml", "--out", "run"]).status, 0);
+    ok(folder.run(&["predict", "m.toml", "far", "--run", "run"]));
+}
+
+#[test]
+fn new_individuals_of_closed_forms() {
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort P\npredicate near(P, P)\naxiom a: forall x, y: P. near(x, y)\n",
+        ),
+        ("p.csv", b"a,b\n0,1\n0.1,0.7\n"),
+        (
+            "m.toml",
+            b"theory = \"t.ltn\"\n[sorts.P]\nfeatures = \"p.csv\"\n[predicates.near]\nargs = [\"x\", \"y\"]
+closed_form = { log_truth = \"-dist(x, y)\" }\n",
+        ),
+        ("narrow.csv", b"a\n0\n1\n"),
+    ]);
+    // The same individuals are the same to the last digit.
+    let known = ok(folder.run(&["predict", "m.toml", "near"]));
+    let same = folder.run(&["predict", "m.toml", "near", "--features", "P=p.csv"]);
+    assert_eq!(ok(same), known);
+    let narrow = ["near", "--features", "P=narrow.csv"];
+    refused(
+        &folder,
+        &narrow,
+        "wrong-shape",
+        &["narrow.csv", "[1]", "[2]"],
+    );
+}

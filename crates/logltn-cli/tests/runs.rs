@@ -173,7 +173,7 @@ fn a_schedule_can_go_by_steps() {
         ("{ at = [[0, 1], [3, 4], [3, 2]] }", "must come after 3"),
         ("{ at = [] }", "is empty"),
         ("{ at = [[0, 1, 2]] }", "[step, value]"),
-        ("{ at = [[0, -1]] }", "must be at least"),
+        ("{ at = [[0, -1]] }", "must be between 0.001"),
         ("{ at = [[0, 1]], linear = [1, 4] }", "has both"),
         ("{ at = [[0.5, 1]] }", "a whole number"),
     ] {
@@ -247,7 +247,7 @@ fn axioms_have_weights_and_parameters_of_their_own() {
         ),
         ("[axioms.\"each[7]\"]\nweight = 2\n", "no axiom `each[7]`"),
         ("[axioms.each]\nweight = -1\n", "at least 0"),
-        ("[axioms.each]\np_forall = 0.5\n", "at least 1"),
+        ("[axioms.each]\np_forall = 0.5\n", "between 1 and"),
         ("[axioms.each]\nwieght = 1\n", "did you mean `weight`?"),
     ] {
         refused(&folder, &format!("{MANIFEST}{section}"), &[said]);

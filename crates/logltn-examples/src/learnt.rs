@@ -3,14 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics, OutputKind, Semantics};
-use logltn_learn::{Evaluated, largest};
+use logltn_learn::{Evaluated, State, largest};
 use logltn_train::project::{Features, Project};
 use logltn_train::run_directory::RunDirectory;
 use logltn_train::train::{TrainOptions, Trainer, evaluate_run};
 
+use crate::sources::{Row, rows};
+
 /// The networks of a run, with the data that they were trained on.
 pub struct Learnt {
     trainer: Trainer,
+    weights: State,
+    folder: PathBuf,
     run: PathBuf,
 }
 
@@ -27,6 +31,8 @@ impl Learnt {
         trainer.restore_weights(&weights)?;
         Ok(Learnt {
             trainer,
+            weights,
+            folder: manifest.parent().unwrap_or(Path::new("")).to_path_buf(),
             run: run.to_path_buf(),
         })
     }
@@ -108,6 +114,40 @@ impl Learnt {
         };
         let size = self.project().data.size(id);
         (0..size).map(|i| theory[id].individual_name(i)).collect()
+    }
+
+    /// A column of numbers of a file beside the manifest.
+    pub(crate) fn column(&self, file: &str, column: usize) -> Result<Vec<f64>, Diagnostics> {
+        let path = self.folder.join(file);
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            let message = format!("{}: cannot be read: {error}", path.display());
+            Diagnostic::error(Code::FileUnreadable, message)
+        })?;
+        let header: Vec<&str> = text.lines().next().unwrap_or("").split(',').collect();
+        let number = |row: &Row<'_>| Ok(row.numbers(column..column + 1)?[0]);
+        rows(&text, &path, &header)?.iter().map(number).collect()
+    }
+
+    /// The values of a function of one argument.
+    pub(crate) fn values(
+        &mut self,
+        function: &str,
+        individuals: &[u32],
+    ) -> Result<Vec<f64>, Diagnostics> {
+        let knowledge = self.project().knowledge()?;
+        let Some(id) = knowledge.theory().function(function) else {
+            return Ok(Vec::new());
+        };
+        let values = (self.trainer.model_mut()).values(&knowledge, id, individuals, 1)?;
+        Ok(values.into_iter().map(f64::from).collect())
+    }
+
+    /// The numbers of a tensor of the run, such as `embedding.Person`.
+    pub(crate) fn tensor(&self, name: &str) -> Vec<f64> {
+        let found = self.weights.tensor(name);
+        found.map_or(Vec::new(), |(_, values)| {
+            values.iter().map(|&x| f64::from(x)).collect()
+        })
     }
 
     /// Where a picture goes.

@@ -26,9 +26,11 @@ mod ancestors;
 mod binary;
 mod clustering;
 mod crabs;
+mod embeddings;
 mod iris;
 mod mnist_add;
 mod propositions;
+mod real_estate;
 mod smokes;
 mod sudoku;
 
@@ -44,14 +46,16 @@ pub use shown::{Shown, Table};
 pub use sources::Sources;
 
 /// All examples, the simplest first.
-pub const EXAMPLES: [&Example; 10] = [
+pub const EXAMPLES: [&Example; 12] = [
     &binary::EXAMPLE,
     &iris::EXAMPLE,
     &crabs::EXAMPLE,
+    &real_estate::EXAMPLE,
     &clustering::EXAMPLE,
     &smokes::EXAMPLE,
     &ancestors::EXAMPLE,
     &propositions::EXAMPLE,
+    &embeddings::EXAMPLE,
     &mnist_add::EXAMPLE,
     &sudoku::FOUR,
     &sudoku::NINE,

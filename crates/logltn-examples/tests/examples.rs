@@ -97,6 +97,27 @@ fn crabs() {
 }
 
 #[test]
+fn real_estate() {
+    // The standard deviation of the prices is 13.6; what a straight line leaves of it, 9.
+    let (metrics, shown) = trained("real-estate", None);
+    assert!(metric(&metrics, "rmse(f)") <= 10.5);
+    assert_eq!(shown.pictures.len(), 1);
+}
+
+#[test]
+fn embeddings() {
+    let (metrics, shown) = trained("embeddings", None);
+    assert!(metric(&metrics, "f1(near)") >= 0.85);
+    let next = &shown.tables[0].rows;
+    assert!(
+        next[..2]
+            .iter()
+            .any(|row| row[0] == "france" || row[0] == "spain"),
+        "{next:?}"
+    );
+}
+
+#[test]
 fn clustering() {
     let (metrics, shown) = trained("clustering", None);
     assert!(metric(&metrics, "adjusted_rand_index(C)") >= 0.95);

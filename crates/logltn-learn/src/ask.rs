@@ -27,6 +27,7 @@ use crate::session::Session;
 ///     semantics: Semantics::named("stable").unwrap(),
 ///     parameters: Parameters::default(),
 ///     top: 1,
+///     options: Default::default(),
 /// };
 /// let asked = ask.explain(None, &|_| Default::default(), |engine| {
 ///     engine.numbers_mut(0).copy_from_slice(&[0.9, 0.25]);
@@ -49,6 +50,8 @@ pub struct Ask<'a> {
     pub parameters: Parameters,
     /// How many answers, or bindings of each axiom, are wanted; 0: all.
     pub top: usize,
+    /// What planning may take.
+    pub options: PlanOptions,
 }
 
 /// A question with its answers.
@@ -83,8 +86,8 @@ impl Ask<'_> {
         fill_in: impl FnOnce(&mut Engine<f64>) -> Result<(), Diagnostics>,
     ) -> Result<Queried, Diagnostics> {
         let query = (self.data.theory()).parse_query(Source::new("query", formula))?;
-        let options = PlanOptions::default();
-        let plan = Plan::for_query(self.data, self.outputs, &self.semantics, &query, &options)?;
+        let (semantics, options) = (&self.semantics, &self.options);
+        let plan = Plan::for_query(self.data, self.outputs, semantics, &query, options)?;
         let mut engine = Engine::new(plan);
         fill_in(&mut engine)?;
         Ok(Queried {
@@ -118,8 +121,8 @@ impl Ask<'_> {
             Some(family) => &self.data.with_axioms(|a| a.name == family),
             None => self.data,
         };
-        let options = PlanOptions::default();
-        let mut plan = Plan::for_explaining(data, self.outputs, &self.semantics, &options)?;
+        let (semantics, options) = (&self.semantics, &self.options);
+        let mut plan = Plan::for_explaining(data, self.outputs, semantics, options)?;
         if let Some(axiom) = axiom
             && axiom.ends_with(']')
             && !plan.axioms().iter().any(|a| a.name == axiom)
@@ -210,6 +213,7 @@ impl Session {
             semantics: self.training.semantics,
             parameters: *parameters,
             top,
+            options: PlanOptions::default(),
         }
     }
 

@@ -133,6 +133,7 @@ fn clusters(dir: &Path) -> Result<Picture, Diagnostics> {
         points: points.clone(),
         class,
         class_names,
+        names: Vec::new(),
         x_label: "first component".into(),
         y_label: "second component".into(),
     };

@@ -10,9 +10,10 @@ use logltn::{
 };
 
 use crate::array::{Rows, View};
+use crate::prepared::Prepared;
 
 /// What a call is about, apart from values.
-#[derive(Default)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Setting {
     /// Of batched tables, the rows to look at; all of them if nothing is said.
     pub batch: Vec<(TableId, Vec<u32>)>,
@@ -20,6 +21,8 @@ pub struct Setting {
     pub rows: Vec<(TableId, Vec<ColumnData>)>,
     /// Whether there is something that comes with each call.
     pub streams: bool,
+    /// Whether rows matter by their order in the requests, which must then depend on nothing but this.
+    pub by_rows: bool,
 }
 
 /// Which numbers an array has.
@@ -55,6 +58,11 @@ pub struct State<T: Real> {
     kinds: Vec<OutputKind>,
     /// What tables are restricted to.
     batch: Vec<(TableId, Vec<u32>)>,
+    /// Plans for what comes with calls, if there can be any.
+    prepared: Option<Prepared<T>>,
+    calls: u64,
+    /// What was set last of what comes with calls.
+    last: Option<Setting>,
 }
 
 /// Where the rows of requests stand in arrays.
@@ -81,7 +89,7 @@ struct Asked {
 const ROUNDING: f64 = 1e-6;
 
 impl<T: Real> State<T> {
-    pub fn new(engine: Engine<T>) -> State<T> {
+    pub fn new(engine: Engine<T>, prepared: Option<Prepared<T>>) -> State<T> {
         let predicates = 0..engine.plan().data().theory().predicates.len() as u32;
         let kind = |p| engine.plan().output(PredicateId(p)).kind;
         let mut state = State {
@@ -89,6 +97,9 @@ impl<T: Real> State<T> {
             engine,
             layout: Layout::default(),
             batch: Vec::new(),
+            prepared,
+            calls: 0,
+            last: None,
         };
         state.lay_out();
         state
@@ -98,47 +109,91 @@ impl<T: Real> State<T> {
         &self.engine
     }
 
+    pub fn into_engine(self) -> Engine<T> {
+        self.engine
+    }
+
     /// Takes over batches, and what comes with the call.
     pub fn set(&mut self, setting: Setting) -> Result<(), Diagnostics> {
-        let mut changed = false;
-        if setting.streams {
-            // Until it is done, nothing is known about the requests.
-            self.batch.clear();
-            let done = self.engine.stream(&setting.sizes, setting.rows);
-            changed = true;
-            if done.is_err() {
-                self.lay_out();
-                return done;
-            }
+        if !setting.streams {
+            return self.set_batches(setting.batch, Vec::new());
         }
-        if setting.batch != self.batch {
-            let data = self.engine.plan().data();
-            // Tables of which nothing is said now, but was before, have all their rows again.
-            let mut batches = setting.batch.clone();
-            for (table, _) in &self.batch {
-                if !batches.iter().any(|(t, _)| t == table) {
-                    let rows = data.table(*table).map_or(0, |t| t.rows);
-                    batches.push((*table, (0..rows as u32).collect()));
+        if self.last.as_ref() == Some(&setting) {
+            return Ok(());
+        }
+        self.last = None;
+        let done = self.set_streams(setting.clone());
+        self.last = done.is_ok().then_some(setting);
+        done
+    }
+
+    fn set_streams(&mut self, setting: Setting) -> Result<(), Diagnostics> {
+        let Some(mut prepared) = self.prepared.take() else {
+            return self.stream(setting);
+        };
+        prepared.give_back(&mut self.engine);
+        self.calls += 1;
+        let lent = match setting.by_rows {
+            true => None,
+            false => prepared.lend(&setting, &mut self.engine, self.calls),
+        };
+        let done = match lent {
+            Some(rows) => {
+                // It was another engine that was restricted last.
+                self.batch.clear();
+                self.set_batches(setting.batch, rows)
+            }
+            None => {
+                let done = self.stream(setting.clone());
+                if done.is_ok() && !setting.by_rows {
+                    prepared.learn(&setting);
                 }
+                done
             }
-            self.batch.clear();
-            let all = batches.iter().map(|(table, rows)| (*table, &rows[..]));
-            let done = self.engine.set_batches(all);
-            changed = true;
-            match done {
-                Ok(()) => self.batch = setting.batch,
-                Err(errors) => {
-                    // Some may have been restricted: all of them are to be set again.
-                    self.batch = batches;
-                    self.lay_out();
-                    return Err(errors);
-                }
+        };
+        self.prepared = Some(prepared);
+        done
+    }
+
+    /// Plans what comes with the call.
+    fn stream(&mut self, setting: Setting) -> Result<(), Diagnostics> {
+        let done = self.engine.stream(&setting.sizes, setting.rows);
+        // All rows take part again.
+        self.batch.clear();
+        self.lay_out();
+        done.and_then(|()| self.set_batches(setting.batch, Vec::new()))
+    }
+
+    /// Restricts tables to some rows, and others to all of theirs.
+    fn set_batches(
+        &mut self,
+        mut batch: Vec<(TableId, Vec<u32>)>,
+        chosen: Vec<(TableId, Vec<u32>)>,
+    ) -> Result<(), Diagnostics> {
+        let choice = !chosen.is_empty();
+        batch.extend(chosen);
+        if batch == self.batch && !choice {
+            return Ok(());
+        }
+        let data = self.engine.plan().data();
+        let mut whole = Vec::new();
+        for (i, _) in data.theory().tables.iter().enumerate() {
+            let table = TableId(i as u32);
+            let rows = data
+                .table(table)
+                .filter(|t| t.batched)
+                .map(|t| t.rows as u32);
+            if let Some(rows) = rows.filter(|_| !batch.iter().any(|(t, _)| *t == table)) {
+                whole.push((table, (0..rows).collect::<Vec<u32>>()));
             }
         }
-        if changed {
-            self.lay_out();
-        }
-        Ok(())
+        let all = batch.iter().chain(&whole);
+        let done = self
+            .engine
+            .set_batches(all.map(|(table, rows)| (*table, &rows[..])));
+        self.batch = if done.is_ok() { batch } else { Vec::new() };
+        self.lay_out();
+        done
     }
 
     fn lay_out(&mut self) {
@@ -211,16 +266,13 @@ impl<T: Real> State<T> {
         values: &[Value],
         gradient: &Gradient,
     ) -> Result<Evaluation, Diagnostics> {
-        self.check(values)?;
-        for value in values {
-            self.gather(value)?;
-        }
+        self.take(values)?;
         let evaluation = match gradient {
             Gradient::None => self.engine.evaluate(parameters)?,
             Gradient::OfLoss => self.engine.evaluate_with_gradients(parameters)?,
-            Gradient::Of(by_axiom) => {
-                (self.engine).evaluate_with_derivatives(parameters, by_axiom)?
-            }
+            Gradient::Of(by_axiom) => self
+                .engine
+                .evaluate_with_derivatives(parameters, by_axiom)?,
         };
         let evaluation = evaluation.clone();
         for value in values {
@@ -238,6 +290,66 @@ impl<T: Real> State<T> {
             }
         }
         Ok(evaluation)
+    }
+
+    /// Gives the engine the numbers of its requests.
+    pub fn take(&mut self, values: &[Value]) -> Result<(), Diagnostics> {
+        self.check(values)?;
+        values.iter().try_for_each(|value| self.gather(value))
+    }
+
+    /// The rows that a predicate is asked about, by what their arguments are, in the order of an array at rows.
+    pub fn known_rows(&self, predicate: PredicateId) -> HashMap<Vec<u64>, usize> {
+        let asked = &self.layout.predicates[predicate.index()];
+        let mut known = HashMap::new();
+        for (at, &request) in asked.requests.iter().enumerate() {
+            for (row, key) in self.keys(request).enumerate() {
+                known.insert(key, asked.among.as_ref().map_or(row, |a| a[at][row]));
+            }
+        }
+        known
+    }
+
+    /// Says that an array at rows has these, of which the requests may want some in another order.
+    pub fn know_rows(
+        &mut self,
+        predicate: PredicateId,
+        known: &HashMap<Vec<u64>, usize>,
+    ) -> Result<(), Diagnostics> {
+        let requests = &self.layout.predicates[predicate.index()].requests;
+        let places = requests.iter().map(|&r| {
+            self.keys(r)
+                .map(|key| known.get(&key).copied())
+                .collect::<Option<Vec<_>>>()
+        });
+        let Some(among) = places.collect::<Option<Vec<_>>>() else {
+            let name = &self.engine.plan().data().theory()[predicate].name;
+            let message = format!(
+                "predicate `{name}` is asked about rows that no axiom asks about, so that there are no values for them"
+            );
+            let help = "give an array with an axis for each argument instead of `logltn.AtRows`";
+            return Err(Diagnostic::error(Code::NotGrounded, message)
+                .help(help)
+                .into());
+        };
+        let asked = &mut self.layout.predicates[predicate.index()];
+        asked.among = Some(among);
+        asked.rows = known.len();
+        Ok(())
+    }
+
+    /// What the arguments of each row of a request are. Numbers have other places in other plans, so they are themselves.
+    fn keys(&self, request: usize) -> impl Iterator<Item = Vec<u64>> {
+        let request = &self.engine.requests()[request];
+        let numbers = self.engine.plan().data().numbers();
+        (0..request.rows()).map(move |row| {
+            let shapes = request.shape.iter().zip(request.row(row));
+            let key = |(shape, &i): (&ArgumentShape, &u32)| match shape {
+                ArgumentShape::Number => numbers[i as usize].to_bits(),
+                _ => u64::from(i),
+            };
+            shapes.map(key).collect()
+        })
     }
 
     /// Whether the values are there and have the right shape.

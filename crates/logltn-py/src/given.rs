@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use logltn::theory::{ColumnSort, SortKind, TableId};
+use logltn::theory::{ArgumentSort, ColumnSort, SortKind, TableId};
 use logltn::{
-    Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, Labels, Number, Output,
-    Semantics, Theory, did_you_mean,
+    Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, FunctionData, Labels, Number,
+    Output, Semantics, Theory, did_you_mean,
 };
 use logltn_learn::{AxiomSettings, Points, Schedule, parse_distance, percentile};
 use pyo3::buffer::PyBuffer;
@@ -56,6 +56,9 @@ pub struct Given {
     pub params: Vec<(String, Param)>,
     #[pyo3(item)]
     pub constants: Vec<(String, Option<Constant>)>,
+    /// Shape and values, row by row.
+    #[pyo3(item)]
+    pub functions: Vec<(String, Vec<usize>, Column)>,
     #[pyo3(item)]
     pub outputs: Vec<(String, String)>,
     #[pyo3(item)]
@@ -106,19 +109,23 @@ impl Given {
         labels
     }
 
-    /// The data of the theory, which was read with these labels.
+    /// The data of the theory, which was read with these labels; the second time without saying that something comes with
+    /// each call.
     pub fn data(
         &self,
         py: Python<'_>,
         pool: &rayon::ThreadPool,
         theory: &Theory,
         found: &mut Diagnostics,
-    ) -> PyResult<Data> {
+    ) -> PyResult<(Data, Data)> {
         let mut data = Data::new(theory);
         self.set_sorts(py, theory, &mut data, found)?;
         self.set_params(py, pool, &mut data, found)?;
         for (name, constant) in &self.constants {
             set_constant(name, constant.as_ref(), theory, &mut data, found);
+        }
+        for (name, shape, values) in &self.functions {
+            set_function(py, name, shape, values, &mut data, found)?;
         }
         for (name, columns) in &self.tables {
             let Some(id) = theory.table(name) else {
@@ -135,15 +142,6 @@ impl Given {
                 check(found, data.set_rows(name, columns));
             }
         }
-        for name in &self.streamed {
-            match theory.table(name) {
-                Some(_) => check(found, data.set_streamed(name)),
-                None => {
-                    let known = theory.tables.iter().map(|t| t.name.as_str());
-                    no_such(found, (Code::UnknownTable, "table"), name, known);
-                }
-            }
-        }
         for name in &self.batched {
             let known = theory.table(name);
             if known.is_none() {
@@ -158,7 +156,23 @@ impl Given {
                 check(found, data.set_batched(name));
             }
         }
-        Ok(data)
+        let known = data.clone();
+        // What is not given comes with each call.
+        for sort in theory.sorts.iter().filter(|s| s.kind == SortKind::Data) {
+            if !self.sorts.iter().any(|(name, _)| *name == sort.name) {
+                check(found, data.set_streamed_size(&sort.name));
+            }
+        }
+        for name in &self.streamed {
+            match theory.table(name) {
+                Some(_) => check(found, data.set_streamed(name)),
+                None => {
+                    let known = theory.tables.iter().map(|t| t.name.as_str());
+                    no_such(found, (Code::UnknownTable, "table"), name, known);
+                }
+            }
+        }
+        Ok((data, known))
     }
 
     fn set_sorts(
@@ -184,12 +198,6 @@ impl Given {
                 },
             };
             check(found, set);
-        }
-        // What is not given comes with each call.
-        for sort in theory.sorts.iter().filter(|s| s.kind == SortKind::Data) {
-            if !self.sorts.iter().any(|(name, _)| *name == sort.name) {
-                check(found, data.set_streamed_size(&sort.name));
-            }
         }
         Ok(())
     }
@@ -393,6 +401,89 @@ fn set_constant(
         },
     };
     check(found, data.set_constant(name, is));
+}
+
+/// A function that is given by data: one axis for each argument and, for a vector, one for its numbers.
+fn set_function(
+    py: Python<'_>,
+    name: &str,
+    shape: &[usize],
+    values: &Column,
+    data: &mut Data,
+    found: &mut Diagnostics,
+) -> PyResult<()> {
+    let theory = data.theory();
+    let Some(id) = theory.function(name) else {
+        let known = theory.functions.iter().map(|f| f.name.as_str());
+        no_such(found, (Code::UnknownFunction, "function"), name, known);
+        return Ok(());
+    };
+    let declared = &theory[id];
+    let mut expected: Vec<usize> = Vec::new();
+    for sort in &declared.arguments {
+        if let ArgumentSort::Sort(sort) = sort {
+            expected.push(data.size(*sort));
+        }
+    }
+    let read = match (declared.result, values) {
+        (ArgumentSort::Vector(width), Column::Real(_) | Column::Int(_)) => {
+            if width != 1 || shape.len() > expected.len() {
+                expected.push(width);
+            }
+            FunctionData::Reals(match values {
+                Column::Int(cells) => numbers(py, cells)?.into_iter().map(|n| n as f64).collect(),
+                Column::Real(cells) => numbers(py, cells)?,
+                Column::Names(_) => Vec::new(),
+            })
+        }
+        (ArgumentSort::Sort(sort), Column::Int(_) | Column::Names(_)) => {
+            let sort = &theory[sort];
+            let (mut places, mut wrong_one) = (Vec::new(), None);
+            match values {
+                Column::Int(cells) => {
+                    for cell in numbers(py, cells)? {
+                        match place(sort, cell) {
+                            Some(place) => places.push(place),
+                            None => wrong_one = wrong_one.or(Some(cell.to_string())),
+                        }
+                    }
+                }
+                Column::Names(cells) => {
+                    for cell in cells {
+                        match sort.labels.iter().position(|l| l == cell) {
+                            Some(place) => places.push(place as u32),
+                            None => wrong_one = wrong_one.or(Some(format!("`{cell}`"))),
+                        }
+                    }
+                }
+                Column::Real(_) => {}
+            }
+            if let Some(one) = wrong_one {
+                let what = format!("function `{name}`: {}", not_in(sort, &one));
+                wrong(found, Code::UnknownIndividual, what);
+                return Ok(());
+            }
+            FunctionData::Individuals(places)
+        }
+        (result, _) => {
+            let what = format!(
+                "function `{name}`: its values are `{}`, which these are not",
+                theory.argument_sort_name(&result)
+            );
+            wrong(found, Code::WrongSort, what);
+            return Ok(());
+        }
+    };
+    // A transposed array has as many values.
+    if shape != expected && declared.arguments.len() <= expected.len() {
+        let what = format!(
+            "function `{name}`: its values have shape {shape:?}, but must have {expected:?}: an axis for each argument"
+        );
+        wrong(found, Code::WrongShape, what);
+        return Ok(());
+    }
+    check(found, data.set_function(name, read));
+    Ok(())
 }
 
 fn not_in(sort: &logltn::theory::Sort, what: &str) -> String {

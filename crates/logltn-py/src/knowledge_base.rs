@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use logltn::theory::{SortId, SortKind, TableId};
+use logltn::theory::{PredicateId, SortId, SortKind, TableId};
 use logltn::vector::Real;
 use logltn::{
-    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Evaluation, Parameters, Plan,
-    PlanOptions, did_you_mean,
+    ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Output, Parameters,
+    Plan, PlanOptions, Request, Semantics, Space, did_you_mean,
 };
 use logltn_learn::{AxiomSettings, set_axioms};
 use pyo3::buffer::PyBuffer;
@@ -22,24 +22,51 @@ use crate::check;
 use crate::error::{Failure, Problem, guarded, panicked, take_problems, warn};
 use crate::given::{Column, Given, read_columns};
 use crate::pool::pool;
+use crate::prepared::Prepared;
 use crate::theory::Theory;
 
 /// A plan and the engine that runs it.
 #[pyclass(frozen, module = "logltn._native")]
 pub struct KnowledgeBase {
-    plan: Arc<Plan>,
-    axioms: BTreeMap<String, AxiomSettings>,
+    pub plan: Arc<Plan>,
+    pub recipe: Arc<Recipe>,
+    /// What is probably not meant, of theory and data.
+    pub warnings: Diagnostics,
     names: Arc<[String]>,
-    double: bool,
     threads: Option<usize>,
     /// Touched by whoever holds the interpreter's lock, which a fork waits for: it is whole in a child.
     process: Mutex<Arc<Process>>,
 }
 
+/// What a knowledge base is made of.
+pub struct Parts {
+    pub data: Data,
+    /// The data without what comes with each call.
+    pub known: Option<Data>,
+    pub outputs: Vec<Output>,
+    pub semantics: Semantics,
+    pub axioms: BTreeMap<String, AxiomSettings>,
+    pub options: PlanOptions,
+    pub double: bool,
+    pub threads: Option<usize>,
+    /// What is probably not meant, of theory and data.
+    pub warnings: Diagnostics,
+}
+
+/// What is needed to make engines.
+pub struct Recipe {
+    double: bool,
+    pub axioms: BTreeMap<String, AxiomSettings>,
+    pub outputs: Vec<Output>,
+    pub options: PlanOptions,
+    /// The data without what comes with each call, if plans can be made for that.
+    known: Option<Data>,
+}
+
 /// What belongs to one process.
-struct Process {
+pub struct Process {
     id: u32,
-    pool: Arc<ThreadPool>,
+    pub pool: Arc<ThreadPool>,
     /// Held while computing, without the interpreter's lock. In a child it may be held forever by a thread that is not
     /// there, and what it guards be half done; so a child makes its own.
     state: Mutex<Precision>,
@@ -47,12 +74,11 @@ struct Process {
 
 impl Process {
     fn new(
-        double: bool,
+        recipe: &Arc<Recipe>,
         plan: &Arc<Plan>,
-        axioms: &BTreeMap<String, AxiomSettings>,
         pool: Arc<ThreadPool>,
     ) -> Result<Process, Diagnostics> {
-        let state = precision(double, plan, axioms, Arc::clone(&pool))?;
+        let state = precision(recipe, plan, &pool)?;
         Ok(Process {
             id: std::process::id(),
             pool,
@@ -61,7 +87,7 @@ impl Process {
     }
 }
 
-enum Precision {
+pub enum Precision {
     Single(State<f32>),
     Double(State<f64>),
 }
@@ -79,10 +105,10 @@ pub struct Coming {
 
 /// Predicate (or request), kind of target, values, gradient. Buffers of one number without axes are not to be had, so these
 /// come with one axis, and 4 is added to the kind.
-type GivenValue = (usize, u8, Array, Option<Array>);
+pub type GivenValue = (usize, u8, Array, Option<Array>);
 
 /// How a predicate's arguments are made: nested lists, and the individuals of each row.
-type AskedFor<'py> = (usize, Bound<'py, PyList>, Bound<'py, PyBytes>, usize, usize);
+pub type AskedFor<'py> = (usize, Bound<'py, PyList>, Bound<'py, PyBytes>, usize, usize);
 
 #[pymethods]
 impl KnowledgeBase {
@@ -111,7 +137,7 @@ impl KnowledgeBase {
                 return Err(found.into());
             }
             take_problems(problems, &mut found);
-            let data = given.data(py, &pool, &theory, &mut found)?;
+            let (data, known) = given.data(py, &pool, &theory, &mut found)?;
             let outputs = given.outputs(&theory, &mut found);
             let semantics = given.semantics(&mut found);
             let axioms = given.axioms(&mut found);
@@ -121,23 +147,18 @@ impl KnowledgeBase {
             }
             let mut options = PlanOptions::default();
             options.memory = memory.unwrap_or(options.memory);
-            let plan = py.detach(|| {
-                pool.install(|| Plan::new_with(&data, &outputs, &semantics, &options))
-            })?;
-            // The theory's own were said when it was read.
-            warn(py, plan.warnings())?;
-            let plan = Arc::new(plan);
-            let names = plan.axioms().iter().map(|a| a.name.clone()).collect();
-            let process = Process::new(double, &plan, &axioms, pool)?;
-            let process = Mutex::new(Arc::new(process));
-            Ok(KnowledgeBase {
-                plan,
+            let parts = Parts {
+                data,
+                known: Some(known),
+                outputs,
+                semantics,
                 axioms,
-                names,
+                options,
                 double,
                 threads,
-                process,
-            })
+                warnings: found,
+            };
+            KnowledgeBase::of(py, pool, parts)
         })
     }
 
@@ -145,6 +166,13 @@ impl KnowledgeBase {
     #[getter]
     fn axiom_names(&self) -> Vec<String> {
         self.names.to_vec()
+    }
+
+    /// Whether the truths of axioms, and those of literals, are logs.
+    #[getter]
+    fn logs(&self) -> (bool, bool) {
+        let semantics = self.plan.semantics();
+        (semantics.sat_is_log(), semantics.space == Space::Log)
     }
 
     /// The document of `logltn check --json`.
@@ -173,8 +201,9 @@ impl KnowledgeBase {
         coming: Option<Coming>,
     ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
         guarded(py, || {
-            let setting = self.setting(py, coming)?;
-            let id = logltn::theory::PredicateId(predicate as u32);
+            let mut setting = self.setting(py, coming)?;
+            setting.by_rows = true;
+            let id = PredicateId(predicate as u32);
             let (rows, arity) = self.with(py, move |state| match state {
                 Precision::Single(state) => state.set(setting).and_then(|()| state.rows(id)),
                 Precision::Double(state) => state.set(setting).and_then(|()| state.rows(id)),
@@ -191,19 +220,13 @@ impl KnowledgeBase {
         coming: Option<Coming>,
     ) -> PyResult<Vec<AskedFor<'py>>> {
         guarded(py, || {
-            let setting = self.setting(py, coming)?;
+            let mut setting = self.setting(py, coming)?;
+            setting.by_rows = true;
             let requests = self.with(py, move |state| match state {
                 Precision::Single(s) => s.set(setting).map(|()| s.engine().requests().to_vec()),
                 Precision::Double(s) => s.set(setting).map(|()| s.engine().requests().to_vec()),
             })?;
-            let mut asked = Vec::with_capacity(requests.len());
-            for request in &requests {
-                let shape = self.shape(py, &request.shape)?;
-                let rows = bytes(py, request.individuals());
-                let predicate = request.predicate.index();
-                asked.push((predicate, shape, rows, request.arity, request.rows()));
-            }
-            Ok(asked)
+            Ok(self.asked_for(py, &requests)?)
         })
     }
 
@@ -235,26 +258,10 @@ impl KnowledgeBase {
         derivatives: Option<Vec<f64>>,
     ) -> PyResult<Evaluated> {
         guarded(py, || {
-            let setting = self.setting(py, coming)?;
+            let mut setting = self.setting(py, coming)?;
+            setting.by_rows = values.iter().any(|(_, kind, ..)| kind & 3 != 0);
             let parameters = Parameters { alpha, p, p_forall };
-            let given = values.iter().map(|(which, kind, values, gradient)| {
-                let predicate = logltn::theory::PredicateId(*which as u32);
-                let plain = kind & 4 == 0;
-                let view = |array: &Array| match plain {
-                    true => array.view(),
-                    false => array.view().without_axes(),
-                };
-                Value {
-                    target: match kind & 3 {
-                        0 => Target::Grid(predicate),
-                        1 => Target::AtRows(predicate),
-                        _ => Target::Request(*which),
-                    },
-                    values: view(values),
-                    gradient: gradient.as_ref().map(view),
-                }
-            });
-            let given: Vec<Value> = given.collect();
+            let given = given_values(&values);
             let gradient = match derivatives {
                 Some(by_axiom) => Gradient::Of(by_axiom),
                 None if gradients => Gradient::OfLoss,
@@ -289,49 +296,134 @@ impl Drop for KnowledgeBase {
     }
 }
 
+/// Where the numbers of arrays are, which must outlive this.
+pub fn given_values(values: &[GivenValue]) -> Vec<Value> {
+    let value = |(which, kind, values, gradient): &GivenValue| {
+        let predicate = PredicateId(*which as u32);
+        let plain = kind & 4 == 0;
+        let view = |array: &Array| match plain {
+            true => array.view(),
+            false => array.view().without_axes(),
+        };
+        Value {
+            target: match kind & 3 {
+                0 => Target::Grid(predicate),
+                1 => Target::AtRows(predicate),
+                _ => Target::Request(*which),
+            },
+            values: view(values),
+            gradient: gradient.as_ref().map(view),
+        }
+    };
+    values.iter().map(value).collect()
+}
+
 fn bytes<'py>(py: Python<'py>, numbers: &[u32]) -> Bound<'py, PyBytes> {
     let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_ne_bytes()).collect();
     PyBytes::new(py, &bytes)
 }
 
-fn engine<T: Real>(
-    plan: &Arc<Plan>,
-    axioms: &BTreeMap<String, AxiomSettings>,
-    pool: Arc<ThreadPool>,
-) -> Result<State<T>, Diagnostics> {
-    let mut engine = Engine::new(Arc::clone(plan));
-    engine.run_in(pool);
-    set_axioms(&mut engine, axioms)?;
-    Ok(State::new(engine))
+impl Recipe {
+    fn engine<T: Real>(
+        &self,
+        plan: Arc<Plan>,
+        pool: &Arc<ThreadPool>,
+    ) -> Result<Engine<T>, Diagnostics> {
+        let mut engine = Engine::new(plan);
+        engine.run_in(Arc::clone(pool));
+        set_axioms(&mut engine, &self.axioms)?;
+        Ok(engine)
+    }
+
+    fn state<T: Real>(
+        self: &Arc<Recipe>,
+        plan: &Arc<Plan>,
+        pool: &Arc<ThreadPool>,
+    ) -> Result<State<T>, Diagnostics> {
+        let prepared = self.known.clone().map(|known| {
+            let (recipe, pool, semantics) = (self.clone(), pool.clone(), *plan.semantics());
+            let make = move |data: &Data| {
+                let Recipe {
+                    outputs, options, ..
+                } = &*recipe;
+                let plan = pool.install(|| Plan::new_with(data, outputs, &semantics, options))?;
+                recipe.engine(Arc::new(plan), &pool)
+            };
+            Prepared::new(known, Arc::new(make))
+        });
+        Ok(State::new(self.engine(Arc::clone(plan), pool)?, prepared))
+    }
 }
 
 fn precision(
-    double: bool,
+    recipe: &Arc<Recipe>,
     plan: &Arc<Plan>,
-    axioms: &BTreeMap<String, AxiomSettings>,
-    pool: Arc<ThreadPool>,
+    pool: &Arc<ThreadPool>,
 ) -> Result<Precision, Diagnostics> {
-    match double {
-        true => engine(plan, axioms, pool).map(Precision::Double),
-        false => engine(plan, axioms, pool).map(Precision::Single),
+    match recipe.double {
+        true => recipe.state(plan, pool).map(Precision::Double),
+        false => recipe.state(plan, pool).map(Precision::Single),
     }
 }
 
 impl KnowledgeBase {
+    /// A knowledge base of its parts.
+    pub fn of(py: Python<'_>, pool: Arc<ThreadPool>, parts: Parts) -> Result<Self, Failure> {
+        let Parts {
+            data,
+            known,
+            outputs,
+            semantics,
+            axioms,
+            options,
+            double,
+            threads,
+            warnings,
+        } = parts;
+        let plan =
+            py.detach(|| pool.install(|| Plan::new_with(&data, &outputs, &semantics, &options)))?;
+        // The theory's own were said when it was read.
+        warn(py, plan.warnings())?;
+        let plan = Arc::new(plan);
+        let names = plan.axioms().iter().map(|a| a.name.clone()).collect();
+        let theory = data.theory();
+        let streams = (0..theory.tables.len() as u32).map(TableId);
+        let mut streams = streams.filter(|t| data.streams_table(*t)).peekable();
+        // What guards find in a table depends on all its rows, whichever take part.
+        let prepares = streams.peek().is_some() && streams.all(|t| !theory.guards_look_into(t));
+        let recipe = Arc::new(Recipe {
+            double,
+            axioms,
+            outputs,
+            options,
+            known: known.filter(|_| prepares),
+        });
+        let process = Process::new(&recipe, &plan, pool)?;
+        let process = Mutex::new(Arc::new(process));
+        Ok(KnowledgeBase {
+            plan,
+            recipe,
+            warnings,
+            names,
+            threads,
+            process,
+        })
+    }
+
     /// This process' own engine.
-    fn process(&self, py: Python<'_>) -> Result<Arc<Process>, Diagnostics> {
+    pub fn process(&self, py: Python<'_>) -> Result<Arc<Process>, Diagnostics> {
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         let id = std::process::id();
         if process.id != id {
             let pool = pool(py, self.threads)?;
-            let own = Process::new(self.double, &self.plan, &self.axioms, pool)?;
+            let own = Process::new(&self.recipe, &self.plan, pool)?;
             std::mem::forget(std::mem::replace(&mut *process, Arc::new(own)));
         }
         Ok(Arc::clone(&process))
     }
 
     /// Runs something without the interpreter's lock. Whoever comes meanwhile waits.
-    fn with<R: Send>(
+    pub fn with<R: Send>(
         &self,
         py: Python<'_>,
         run: impl FnOnce(&mut Precision) -> Result<R, Diagnostics> + Send,
@@ -342,8 +434,7 @@ impl KnowledgeBase {
             let done = catch_unwind(AssertUnwindSafe(|| run(&mut state)));
             done.map_err(|payload| {
                 // Half a call is done; the next one begins anew.
-                let pool = Arc::clone(&process.pool);
-                if let Ok(fresh) = precision(self.double, &self.plan, &self.axioms, pool) {
+                if let Ok(fresh) = precision(&self.recipe, &self.plan, &process.pool) {
                     *state = fresh;
                 }
                 Failure::Python(panicked(payload.as_ref()))
@@ -353,7 +444,7 @@ impl KnowledgeBase {
     }
 
     /// Batches and what comes with the call, in the theory's terms.
-    fn setting(&self, py: Python<'_>, coming: Option<Coming>) -> Result<Setting, Failure> {
+    pub fn setting(&self, py: Python<'_>, coming: Option<Coming>) -> Result<Setting, Failure> {
         let data = self.plan.data();
         let theory = data.theory();
         let mut found = Diagnostics::new();
@@ -469,8 +560,23 @@ impl KnowledgeBase {
         }
     }
 
-    /// `"Point"` for an individual of that sort, `None` for a number, `["f", …]` for a function's value, `("f",)` for a
-    /// vector among the values of a function that is given by data.
+    /// Requests as Python takes them.
+    pub fn asked_for<'py>(
+        &self,
+        py: Python<'py>,
+        requests: &[Request],
+    ) -> PyResult<Vec<AskedFor<'py>>> {
+        let asked = requests.iter().map(|request| {
+            let shape = self.shape(py, &request.shape)?;
+            let rows = bytes(py, request.individuals());
+            let predicate = request.predicate.index();
+            Ok((predicate, shape, rows, request.arity, request.rows()))
+        });
+        asked.collect()
+    }
+
+    /// `"Point"` for an individual of that sort, `None` for a number, `("f",)` for a row of a function that is given by data,
+    /// `["f", …]` for a function's value.
     fn shape<'py>(&self, py: Python<'py>, shape: &[ArgumentShape]) -> PyResult<Bound<'py, PyList>> {
         let theory = self.plan.data().theory();
         let list = PyList::empty(py);

@@ -5,12 +5,15 @@
 //! PyTorch, whatever their version.
 
 mod array;
+mod ask;
 mod call;
 mod check;
 mod error;
 mod given;
 mod knowledge_base;
 mod pool;
+mod prepared;
+mod run;
 mod theory;
 
 use pyo3::prelude::*;
@@ -18,13 +21,23 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::ask::{ask, asked};
+    #[pymodule_export]
     use super::error::{did_you_mean, raise_problems};
     #[pymodule_export]
     use super::knowledge_base::{Evaluated, KnowledgeBase};
     #[pymodule_export]
+    use super::run::load_run;
+    #[pymodule_export]
     use super::theory::Theory;
 
     use super::*;
+
+    /// The program: the exit status of a command line, whose first word is the program's name.
+    #[pyfunction]
+    fn main(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> PyResult<u8> {
+        crate::error::guarded(py, || Ok(py.detach(|| logltn_cli::main_with(arguments))))
+    }
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -236,3 +236,4 @@ def test_warnings():
         logltn.KnowledgeBase(text, params={"n": 0})
     assert [w.category for w in caught] == [logltn.InputWarning]
     assert caught[0].message.diagnostic.code == "nothing-to-range-over"
+    assert caught[0].filename == __file__

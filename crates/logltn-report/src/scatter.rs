@@ -23,6 +23,8 @@ pub struct ScatterPanel {
     pub class: Vec<usize>,
     /// The names of the classes, below the panel. A class without a name is called by its number.
     pub class_names: Vec<String>,
+    /// Beside each point; may be empty.
+    pub names: Vec<String>,
     /// Below the horizontal axis; may be empty.
     pub x_label: String,
     /// Beside the vertical axis; may be empty.
@@ -174,9 +176,13 @@ fn draw_panel(
         });
     }
     let radius = if panel.points.len() > 3000 { 2.0 } else { 3.2 };
-    for (point, class) in panel.points.iter().zip(&panel.class) {
+    for (i, (point, class)) in panel.points.iter().zip(&panel.class).enumerate() {
         if let Some(at) = frame.place(&x, &y, *point) {
             drawing.shapes.push(dot(at, radius, *class, 0.72));
+            if let Some(name) = panel.names.get(i) {
+                let beside = (at.0 + 6.0, at.1 - 4.0);
+                drawing.text(beside, name, LEGEND_SIZE, Anchor::Start, INK);
+            }
         }
     }
     let below = frame.bottom + if panel.x_label.is_empty() { 42.0 } else { 60.0 };

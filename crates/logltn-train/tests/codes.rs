@@ -2,7 +2,9 @@
 
 mod common;
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use common::Folder;
 use logltn::{
@@ -163,6 +165,19 @@ fn done(code: Code) -> Diagnostics {
                 "{NETWORK}[train]\nsteps = 50\nlearning_rate = 1e30\n"
             ));
             train(&mut folder(&[("m.toml", &text)]).trainer())
+        }
+        Code::Interrupted => {
+            let mut trainer = folder(&[]).trainer();
+            trainer.set_stop(Arc::new(AtomicBool::new(true)));
+            errors(trainer.step())
+        }
+        Code::SlowStep => {
+            let theory = "sort Thing = 1..1000\npredicate near(Thing, Thing)\n\
+                axiom a: forall x, y, z, w: Thing. near(x, y) and near(z, w) -> near(x, w)\n";
+            let text = "theory = \"theory.ltn\"\n[predicates]\nnear = { learnable = true }\n[train]\nsteps = 1\n";
+            let folder = folder(&[("theory.ltn", theory), ("m.toml", text)]);
+            let work = folder.trainer().step_work(Duration::from_millis(200));
+            work.expect("an estimate").warning().expect("a word").into()
         }
         // min(1 + y, 1) is 1 whatever y is.
         Code::VanishingGradient => balance(

@@ -157,15 +157,7 @@ impl Data {
 
     /// The same data with a question instead of the axioms.
     pub(crate) fn with_query(&self, query: &Query) -> Data {
-        let mut theory = self.theory.without_places();
-        theory.source = query.source.clone();
-        theory.axioms = vec![query.axiom.clone()];
-        let mut data = Data {
-            theory: Arc::new(theory),
-            numbers: OnceLock::new(),
-            fixed_numbers: None,
-            ..self.clone()
-        };
+        let mut data = self.with_formula(query.source.clone(), query.axiom.clone());
         // A question is about all rows.
         data.tables
             .iter_mut()

@@ -58,11 +58,12 @@ fn written(binding: &[Bound]) -> Vec<String> {
 }
 
 fn options(rng: &mut Rng) -> PlanOptions {
-    let mut options = PlanOptions::default();
-    options.always = rng.chance(0.5);
-    options.narrow = rng.chance(0.7);
-    options.eliminate = rng.chance(0.8);
-    options
+    PlanOptions {
+        always: rng.chance(0.5),
+        narrow: rng.chance(0.7),
+        eliminate: rng.chance(0.8),
+        ..PlanOptions::default()
+    }
 }
 
 /// Compares a ranking with all bindings, the first to come sorted first. Where rounding decides between two, either may
@@ -244,7 +245,8 @@ fn compare_violation(
             (None, None, _) => {}
             (Some((binding, truth)), Some(cells), Some(expected_truth)) => {
                 let same = written(binding) == named(case, cells);
-                if !expected.is_close && !(same && near(*truth, expected_truth, TOLERANCE)) {
+                let right = same && near(*truth, expected_truth, TOLERANCE);
+                if !expected.is_close && !right {
                     return Err(format!("witness {found:?}, expected {witness:?}"));
                 }
             }

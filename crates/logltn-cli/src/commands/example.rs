@@ -1,5 +1,6 @@
 //! `logltn example`: LTN's examples and more, written, trained, shown.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
@@ -26,17 +27,34 @@ pub struct Arguments {
     /// else a stand-in]
     #[arg(long, value_name = "DIR", requires = "name")]
     data: Option<PathBuf>,
+    /// The list as one JSON document
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
     let Some(name) = &arguments.name else {
-        return console::print(&list());
+        return match arguments.json {
+            true => console::print_json(&names()),
+            false => console::print(&list()),
+        };
     };
     match example(name) {
+        Ok(_) if arguments.json => {
+            let what = "`--json` lists the examples: trying one out has no document";
+            let error = Diagnostic::error(Code::FlagDoesNotApply, what)
+                .help("leave it out; the run's folder has `metrics.jsonl`");
+            console::wrong_input(&Diagnostics::from(error), true)
+        }
         Ok(example) => try_out(example, arguments),
-        Err(error) => console::wrong_input(&Diagnostics::from(error), false),
+        Err(error) => console::wrong_input(&Diagnostics::from(error), arguments.json),
     }
+}
+
+/// Each example by name, with what it is about.
+fn names() -> BTreeMap<&'static str, &'static str> {
+    EXAMPLES.iter().map(|e| (e.name, e.about)).collect()
 }
 
 fn list() -> String {
@@ -87,7 +105,7 @@ fn must_be_empty(folder: &Path) -> Result<(), Diagnostic> {
     match taken {
         false => Ok(()),
         true => Err(Diagnostic::error(
-            Code::RunExists,
+            Code::FolderTaken,
             format!("{}: something is there already", folder.display()),
         )
         .help("choose another folder with `--out`")),

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use logltn::theory::Formula;
-use logltn::{BlamedLiteral, Explanation, Semantics, Space, Span, Theory, Violation, Witness};
+use logltn::{
+    BlamedLiteral, Diagnostics, Explanation, Semantics, Space, Span, Theory, Violation, Witness,
+};
 use serde::Serialize;
 
 use crate::commands::load;
@@ -86,10 +88,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     };
     warnings.extend(found.warnings);
     let outcome = if arguments.json {
-        console::print_json(&Document {
-            axioms: found.axioms.iter().map(axiom_document).collect(),
-            warnings: messages(&warnings),
-        })
+        console::print_json(&document(&found.axioms, &warnings))
     } else {
         let explained = found.axioms.iter();
         let parts: Vec<String> = explained
@@ -99,6 +98,17 @@ pub fn run(arguments: &Arguments) -> Outcome {
     };
     console::report(&warnings);
     outcome
+}
+
+/// What `--json` prints.
+pub fn document<'a>(
+    axioms: &'a [Explanation],
+    warnings: &'a Diagnostics,
+) -> impl Serialize + use<'a> {
+    Document {
+        axioms: axioms.iter().map(axiom_document).collect(),
+        warnings: messages(warnings),
+    }
 }
 
 fn axiom_document(axiom: &Explanation) -> AxiomDocument<'_> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use logltn::{Answers, Semantics};
+use logltn::{Answers, Diagnostics, Semantics};
 use logltn_learn::Queried;
 use serde::Serialize;
 
@@ -71,29 +71,38 @@ pub fn run(arguments: &Arguments) -> Outcome {
     warnings.extend(found.warnings.clone());
     let semantics = &questions.semantics;
     let outcome = if arguments.json {
-        let (truth, total, answers) = match &found.answers {
-            Answers::Closed(truth) => (Some(*truth), None, None),
-            Answers::Open { total, answers } => {
-                let answers = (answers.iter()).map(|answer| AnswerDocument {
-                    binding: BindingDocument(&answer.binding),
-                    truth: answer.truth,
-                });
-                (None, Some(*total), Some(answers.collect()))
-            }
-        };
-        console::print_json(&Document {
-            formula: &found.formula,
-            semantics: semantics.to_string(),
-            truth,
-            total,
-            answers,
-            warnings: messages(&warnings),
-        })
+        console::print_json(&document(semantics, &found, &warnings))
     } else {
         console::print(&human(semantics, &found))
     };
     console::report(&warnings);
     outcome
+}
+
+/// What `--json` prints.
+pub fn document<'a>(
+    semantics: &Semantics,
+    found: &'a Queried,
+    warnings: &'a Diagnostics,
+) -> impl Serialize + use<'a> {
+    let (truth, total, answers) = match &found.answers {
+        Answers::Closed(truth) => (Some(*truth), None, None),
+        Answers::Open { total, answers } => {
+            let answers = (answers.iter()).map(|answer| AnswerDocument {
+                binding: BindingDocument(&answer.binding),
+                truth: answer.truth,
+            });
+            (None, Some(*total), Some(answers.collect()))
+        }
+    };
+    Document {
+        formula: &found.formula,
+        semantics: semantics.to_string(),
+        truth,
+        total,
+        answers,
+        warnings: messages(warnings),
+    }
 }
 
 fn human(semantics: &Semantics, found: &Queried) -> String {

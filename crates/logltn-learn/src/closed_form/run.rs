@@ -273,7 +273,7 @@ fn sum_of<T: Real>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> T {
     let mut half = LANES / 2;
     while half > 0 {
         for k in 0..half {
-            lanes[k] = lanes[k] + lanes[k + half];
+            lanes[k] += lanes[k + half];
         }
         half /= 2;
     }

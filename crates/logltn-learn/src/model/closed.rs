@@ -643,7 +643,7 @@ impl Model {
         let arity = self.closed[closed].feeds[feed].arity;
         let rows = Rows {
             individuals: tuples,
-            count: if arity == 0 { 1 } else { tuples.len() / arity },
+            count: tuples.len().checked_div(arity).unwrap_or(1),
         };
         let mut numbers = vec![0.0; rows.count];
         self.closed_form((closed, feed), rows, &mut Vec::new(), &mut numbers)?;

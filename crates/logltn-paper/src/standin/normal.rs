@@ -33,11 +33,9 @@ impl Normal {
     pub fn draw(&self, random: &mut Random) -> Vec<f64> {
         let normals: Vec<f64> = self.mean.iter().map(|_| random.normal()).collect();
         let value = |(row, mean): (usize, &f64)| {
-            let mut value = *mean;
-            for column in 0..=row {
-                value += self.factor[triangle(row, column)] * normals[column];
-            }
-            value
+            let factors = &self.factor[triangle(row, 0)..=triangle(row, row)];
+            let parts = factors.iter().zip(&normals);
+            parts.fold(*mean, |value, (factor, normal)| value + factor * normal)
         };
         self.mean.iter().enumerate().map(value).collect()
     }

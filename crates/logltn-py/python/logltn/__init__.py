@@ -11,7 +11,7 @@
 
 from ._errors import Diagnostic, InputError, InputWarning
 from ._given import AtRows, Percentile, percentile
-from ._knowledge_base import Evaluation, KnowledgeBase
+from ._knowledge_base import Evaluation, Explanation, KnowledgeBase
 from ._native import __version__
 from ._theory import Theory
 
@@ -19,6 +19,7 @@ __all__ = [
     "AtRows",
     "Diagnostic",
     "Evaluation",
+    "Explanation",
     "InputError",
     "InputWarning",
     "KnowledgeBase",
@@ -28,5 +29,5 @@ __all__ = [
     "percentile",
 ]
 
-for _public in (AtRows, Diagnostic, Evaluation, InputError, InputWarning, KnowledgeBase, Percentile, Theory):
+for _public in (AtRows, Diagnostic, Evaluation, Explanation, InputError, InputWarning, KnowledgeBase, Percentile, Theory):
     _public.__module__ = "logltn"  # where users find them

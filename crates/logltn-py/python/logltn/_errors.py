@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from dataclasses import dataclass
 
@@ -60,5 +62,12 @@ def input_error(text: str, diagnostics: list[tuple]) -> InputError:
 
 def warn(texts: list[str], diagnostics: list[tuple]) -> None:
     """What the native part warns of."""
+    # It is about whoever called this package, from however deep.
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        level, frame = level + 1, frame.f_back
     for text, diagnostic in zip(texts, diagnostics):
-        warnings.warn(InputWarning(text, Diagnostic(*diagnostic)), stacklevel=4)
+        warnings.warn(InputWarning(text, Diagnostic(*diagnostic)), stacklevel=level)
+
+
+_HERE = os.path.dirname(__file__) + os.sep

@@ -76,3 +76,41 @@ def evaluation(result: Any) -> str:
         shown = degree(truth) if logs else truth
         rows.append([escape(name), f"{truth:.4g}", bar(shown), f"{empty[name]:,}" if empty[name] else ""])
     return f"<p>loss {native.loss:.6g} · sat {native.sat:.6g}</p>" + table(["axiom", "truth", "", "empty exists"], rows)
+
+
+def explanation(document: dict[str, Any], axioms_are_logs: bool, literals_are_logs: bool) -> str:
+    """The least true bindings of each axiom, with what is to blame."""
+    out = []
+    for axiom in document["axioms"]:
+        head = f"<p><b>{escape(axiom['name'])}</b> · truth {number(axiom['truth'])} · {axiom['groundings']:,} groundings</p>"
+        rows = []
+        for worst in axiom["worst"]:
+            binding = ", ".join(f"{escape(v)} = {escape(str(to))}" for v, to in worst["binding"].items())
+            literals = "<br>".join(
+                f"<code>{escape(x['literal'])}</code> {number(shown(x['truth'], literals_are_logs))}, blame {number(x['blame'])}"
+                for x in worst["literals"]
+            )
+            witnesses = "<br>".join(witness(x, literals_are_logs) for x in worst["witnesses"])
+            truth = shown(worst["truth"], axioms_are_logs)
+            rows.append([binding, number(worst["truth"]), bar(truth), literals, witnesses])
+        out.append(head + table(["binding", "truth", "", "literals", "at best"], rows))
+    return "".join(out) or "<p>no axioms</p>"
+
+
+def shown(truth: float | None, is_log: bool) -> float:
+    """As a degree. JSON has no infinities: nothing is the log of 0."""
+    return 0.0 if truth is None else math.exp(min(truth, 0.0)) if is_log else truth
+
+
+def number(x: float | None) -> str:
+    """For people."""
+    return "−∞" if x is None else f"{x:.4g}"
+
+
+def witness(found: dict[str, Any], is_log: bool) -> str:
+    """Who makes an `exists` as true as it is."""
+    formula = f"<code>{escape(found['formula'])}</code>"
+    if found["binding"] is None:
+        return f"nothing to choose from: {formula}"
+    binding = ", ".join(f"{escape(v)} = {escape(str(to))}" for v, to in found["binding"].items())
+    return f"{number(shown(found['truth'], is_log))} with {binding}: {formula}"

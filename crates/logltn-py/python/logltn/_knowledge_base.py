@@ -37,6 +37,8 @@ class KnowledgeBase:
         integer sort are themselves, labels go by name.
     params
         Numbers, or :func:`logltn.percentile`.
+    functions
+        Given by data: an array with an axis for each argument, of numbers or of individuals.
     constants
         An individual of the sort, or a vector: then it is an individual of its own, numbered after the others, and the axes
         of its sort are longer by one.
@@ -54,6 +56,7 @@ class KnowledgeBase:
     """
 
     theory: Theory
+    _defaults: tuple[float, float, float] = (1.0, 2.0, 2.0)
 
     def __init__(
         self,
@@ -101,12 +104,12 @@ class KnowledgeBase:
         given_params = [(name, _given.param(p, name, problems)) for name, p in params.items()]
         double = _double(dtype, problems)
         _limits(threads, memory, problems)
-        _functions(functions, native, problems)
         given = {
             "sorts": given_sorts,
             "tables": given_tables,
             "params": [(name, value) for name, value in given_params if value is not None],
             "constants": [_constant(name, c, problems) for name, c in _given.names(constants, "constants", problems).items()],
+            "functions": _functions(functions, native, problems),
             "outputs": [(name, str(o)) for name, o in _given.names(outputs, "outputs", problems).items()],
             "semantics": _semantics(semantics, problems),
             "weights": [
@@ -129,9 +132,9 @@ class KnowledgeBase:
         self,
         values: Mapping[str, Any] | None = None,
         *,
-        alpha: float = 1.0,
-        p: float = 2.0,
-        p_forall: float = 2.0,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
         batch: Mapping[str, Any] | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
@@ -142,15 +145,89 @@ class KnowledgeBase:
         ``values`` has an array for each predicate, with an axis for each argument, or :class:`logltn.AtRows`. ``batch``
         says which rows of batched tables to look at, ``sorts`` and ``tables`` bring what comes with each call.
         """
+        arrays, entries = self._entries(values, gradients)
+        coming = _given.coming(self.theory, batch, sorts, tables)
+        numbers = _parameters(alpha, p, p_forall, self._defaults)
+        evaluated = self._native.evaluate(entries, *numbers, coming, gradients)
+        dtype = np.result_type(*(entry[2].dtype for entry in entries)) if entries else np.dtype(np.float64)
+        return Evaluation(evaluated, dtype, arrays if gradients else None)
+
+    def query(
+        self,
+        formula: str,
+        values: Mapping[str, Any] | None = None,
+        *,
+        top: int = 10,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """How true a formula is, or of whom: the document of ``logltn query --json``.
+
+        A formula that begins with ``find`` has answers, the ``top`` truest first (0: all of them). Truths are logs in the log
+        semantics. Computed in double precision, over all rows of batched tables.
+
+        >>> import numpy as np
+        >>> kb = KnowledgeBase('''
+        ...     sort Person = {ann, bob}  predicate happy(Person)
+        ...     axiom all: forall x: Person. happy(x)
+        ... ''', outputs={"happy": "truth"}, semantics="stable")
+        >>> values = {"happy": np.array([0.9, 0.25])}
+        >>> round(kb.query("happy(ann) and happy(bob)", values)["truth"], 3)
+        0.225
+        >>> kb.query("find x: Person. not happy(x)", values, top=1)["answers"]
+        [{'binding': {'x': 'bob'}, 'truth': 0.75}]
+        """
+        question = _question(formula, None, top, _parameters(alpha, p, p_forall, self._defaults))
+        _, entries = self._entries(values)
+        return json.loads(_native.ask(self._native, question, entries, _given.coming(self.theory, None, sorts, tables)))
+
+    def explain(
+        self,
+        values: Mapping[str, Any] | None = None,
+        axiom: str | None = None,
+        *,
+        top: int = 10,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> Explanation:
+        """What breaks an axiom, a family or a member of one, or each of them: the document of ``logltn explain --json``.
+
+        The ``top`` least true bindings of each (0: all of them), with the literals to blame and the witnesses. Computed in
+        double precision, over all rows of batched tables.
+
+        >>> import numpy as np
+        >>> kb = KnowledgeBase('''
+        ...     sort Person = {ann, bob}  predicate happy(Person)
+        ...     axiom all: forall x: Person. happy(x)
+        ... ''', outputs={"happy": "truth"}, semantics="stable")
+        >>> worst = kb.explain({"happy": np.array([0.9, 0.25])}, top=1)["axioms"][0]["worst"][0]
+        >>> worst["binding"], worst["literals"]
+        ({'x': 'bob'}, [{'literal': 'happy(bob)', 'truth': 0.25, 'blame': 1.0}])
+        """
+        question = _question(None, axiom, top, _parameters(alpha, p, p_forall, self._defaults))
+        _, entries = self._entries(values)
+        document = _native.ask(self._native, question, entries, _given.coming(self.theory, None, sorts, tables))
+        return Explanation(json.loads(document), self._native.logs)
+
+    def _entries(
+        self, values: Any, gradients: bool = False
+    ) -> tuple[dict[str, Any], list[tuple[int, int, np.ndarray, np.ndarray | None]]]:
+        """Values as the native part takes them, and arrays for their gradients."""
         problems: Problems = []
-        arrays, entries, dtypes = {}, [], []
+        arrays: dict[str, Any] = {}
+        entries: list[tuple[int, int, np.ndarray, np.ndarray | None]] = []
         for name, value in _given.names(values, "values", problems).items():
             read = self._value(name, value, problems)
             if read is None:
                 continue
             gradient = np.empty(read.shape, read.dtype) if gradients else None
             arrays[name] = gradient
-            dtypes.append(read.dtype)
             kind = 1 if isinstance(value, AtRows) else 0
             if read.ndim == 0:  # no buffer without axes
                 kind, read = kind + 4, read.reshape(1)
@@ -159,11 +236,7 @@ class KnowledgeBase:
                 entries.append((self._places[name], kind, read, gradient))
         if problems:
             _native.raise_problems(problems)
-        coming = _given.coming(self.theory, batch, sorts, tables)
-        numbers = _parameters(alpha, p, p_forall)
-        evaluated = self._native.evaluate(entries, *numbers, coming, gradients)
-        dtype = np.result_type(*dtypes) if dtypes else np.dtype(np.float64)
-        return Evaluation(evaluated, dtype, arrays if gradients else None)
+        return arrays, entries
 
     def _value(self, name: str, value: Any, problems: Problems) -> np.ndarray | None:
         if name not in self._places:
@@ -225,7 +298,29 @@ class KnowledgeBase:
         return self._arguments
 
     def __setstate__(self, arguments: dict[str, Any]) -> None:
-        self.__init__(**arguments)  # type: ignore[misc]
+        if "run" in arguments:
+            self.__dict__.update(self._of_run(**arguments)[0].__dict__)
+        else:
+            self.__init__(**arguments)  # type: ignore[misc]
+
+    @classmethod
+    def _of_run(
+        cls, run: str, dtype: Any, threads: Any, memory: Any
+    ) -> tuple[KnowledgeBase, dict[str, Any], list[tuple[str, list[int], bytes]]]:
+        """The knowledge base of a run, a description of what stands behind its symbols, and the tensors of that."""
+        problems: Problems = []
+        double = _double(dtype, problems)
+        _limits(threads, memory, problems)
+        if problems:
+            _native.raise_problems(problems)
+        (text, name), native, described, tensors, defaults = _native.load_run(run, double, threads, memory)
+        knowledge = cls.__new__(cls)
+        knowledge._arguments = dict(run=run, dtype=dtype, threads=threads, memory=memory)
+        knowledge.theory = Theory(text, name=name)
+        knowledge._native = native
+        knowledge._places = {name: i for i, (name, _) in enumerate(knowledge.theory._native.predicates)}
+        knowledge._defaults = defaults
+        return knowledge, json.loads(described), tensors
 
 
 class Evaluation:
@@ -273,6 +368,19 @@ class Evaluation:
         return evaluation(self)
 
 
+class Explanation(dict[str, Any]):
+    """What :meth:`KnowledgeBase.explain` says: the document of ``logltn explain --json``, which a notebook shows as tables."""
+
+    def __init__(self, document: Mapping[str, Any] = {}, logs: tuple[bool, bool] = (False, False)) -> None:
+        super().__init__(document)
+        self._logs = logs  # whether the truths of axioms, and of literals, are logs
+
+    def _repr_html_(self) -> str:
+        from ._html import explanation
+
+        return explanation(self, *self._logs)
+
+
 def _listed(given: Any) -> Any:
     return given if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
 
@@ -282,12 +390,29 @@ def _only(rows: bytes) -> int:
     return 1
 
 
-def _parameters(alpha: Any, p: Any, p_forall: Any) -> tuple[float, float, float]:
+def _parameters(alpha: Any, p: Any, p_forall: Any, defaults: tuple[float, float, float]) -> tuple[float, float, float]:
     problems: Problems = []
-    numbers = tuple(_given.number(x, f"`{name}`", problems) for name, x in (("alpha", alpha), ("p", p), ("p_forall", p_forall)))
+    numbers = tuple(
+        default if x is None else _given.number(x, f"`{name}`", problems)
+        for name, x, default in zip(("alpha", "p", "p_forall"), (alpha, p, p_forall), defaults)
+    )
     if problems:
         _native.raise_problems(problems)
     return numbers  # type: ignore[return-value]
+
+
+def _question(formula: Any, axiom: Any, top: Any, parameters: tuple[float, float, float]) -> dict[str, Any]:
+    problems: Problems = []
+    for name, text in (("formula", formula), ("axiom", axiom)):
+        if text is not None and not isinstance(text, str):
+            problems.append(("wrong-type", f"`{name}` is a text, not {_given.kind(text)}", None))
+    if isinstance(top, bool) or not isinstance(top, int):
+        problems.append(("wrong-type", f"`top` must be a number, not {top!r}", None))
+    elif top < 0:
+        problems.append(("value-out-of-range", f"`top` must be at least 0, which means all, not {top}", None))
+    if problems:
+        _native.raise_problems(problems)
+    return {"formula": formula, "axiom": axiom, "parameters": parameters, "top": top}
 
 
 def _double(dtype: Any, problems: Problems) -> bool:
@@ -312,12 +437,19 @@ def _limits(threads: Any, memory: Any, problems: Problems) -> None:
             problems.append(("value-out-of-range", f"`{name}` must be at least 1, not {value}", None))
 
 
-def _functions(functions: Any, native: Any, problems: Problems) -> None:
-    known = [name for name, *_ in native.functions]
-    for name in _given.names(functions, "functions", problems):
-        if name not in known:
-            help = _native.did_you_mean(name, known)
-            problems.append(("unknown-function", f"the theory has no function `{name}`", help))
+def _functions(functions: Any, native: Any, problems: Problems) -> list[tuple[str, list[int], Any]]:
+    results = {name: result for name, _, result in native.functions}
+    read = []
+    for name, given in _given.names(functions, "functions", problems).items():
+        try:
+            values = _given.array(given)
+        except Exception as error:  # noqa: BLE001  whatever conversion the object has may raise whatever it likes
+            problems.append(("wrong-type", f"the values of function `{name}` cannot be read: {error}", None))
+            continue
+        real = "Real" if results.get(name, "").startswith("Real") else "Int"
+        cells = _given.cells(values.reshape(-1), f"function `{name}`", real, problems)
+        read.append((name, list(values.shape), cells))
+    return read
 
 
 def _constant(name: str, given: Any, problems: Problems) -> tuple[str, Any]:

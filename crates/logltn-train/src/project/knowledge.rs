@@ -179,7 +179,7 @@ impl Project {
         Ok(
             match (self.own_features.get(name), self.features.get(name)) {
                 (Some(own), Some(file)) => {
-                    new_features::like(fields, &file.path, own, &file.chosen)?.into()
+                    new_features::like(fields, &file.path, own, &file.chosen, exact)?.into()
                 }
                 _ => (fields.into_iter())
                     .map(|field| {

@@ -6,6 +6,7 @@ use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::{Field as Read, Values};
 use logltn_learn::Field;
 
+use super::Project;
 use super::features::Chosen;
 
 /// A number beyond this is no share of 255, even after a picture was made smaller.
@@ -28,6 +29,40 @@ fn seen(field: &Read) -> Own {
     }
 }
 
+impl Project {
+    /// Without a run, what new features must look like is what the manifest's own do. Where those are not at hand, nothing
+    /// can be said.
+    pub(crate) fn check_new_features(&self) -> Result<(), Diagnostics> {
+        let mut wrong = Diagnostics::new();
+        for (sort, own) in &self.own_features {
+            let Some(file) = self.features.get(sort) else {
+                continue;
+            };
+            let Ok(known) = file.chosen.read(own) else {
+                continue;
+            };
+            for field in &file.fields {
+                let other = known.iter().find(|other| other.name == field.name);
+                if let Some(other) = other
+                    && other.array.shape[1..] != field.shape
+                {
+                    let what = format!(
+                        "{}: an individual of sort `{sort}` is {:?} here, but {:?} in {}",
+                        file.path.display(),
+                        field.shape,
+                        &other.array.shape[1..],
+                        own.display()
+                    );
+                    wrong.push(Diagnostic::error(Code::WrongShape, what).help(
+                        "give the same columns, or arrays of the same shape, as the manifest's features",
+                    ));
+                }
+            }
+        }
+        wrong.into_result(()).map(drop)
+    }
+}
+
 /// A file's fields for networks that were trained with those of another. Whether bytes are scaled depends on all of them,
 /// so a single dark picture must not be judged by itself.
 pub(super) fn like(
@@ -35,6 +70,7 @@ pub(super) fn like(
     file: &Path,
     own: &Path,
     chosen: &Chosen,
+    exact: bool,
 ) -> Result<Vec<Field>, Diagnostics> {
     let is_csv = |path: &Path| path.display().to_string().to_lowercase().ends_with(".csv");
     let known: Result<Vec<Read>, Diagnostics> = match is_csv(own) {
@@ -87,6 +123,9 @@ pub(super) fn like(
                 return Err(Diagnostic::error(Code::ValueOutOfRange, what)
                     .help("divide by 255, or give bytes")
                     .into());
+            }
+            (Values::F64(numbers), _, _) if exact => {
+                Field::new(field.name, shape, numbers.clone())
             }
             _ => Field::new(field.name, shape, field.array.to_f32()),
         });

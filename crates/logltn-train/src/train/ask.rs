@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use logltn::{Diagnostics, Engine, Parameters, Semantics};
+use logltn::{Diagnostics, Engine, Parameters, PlanOptions, Semantics};
 use logltn_learn::{Ask, Explained, Model, Queried, own_parameters};
 
 use super::run_weights::RunWeights;
@@ -57,6 +57,7 @@ impl Questions<'_> {
             semantics: self.semantics,
             parameters: self.parameters,
             top: self.top,
+            options: PlanOptions::default(),
         }
     }
 

@@ -66,6 +66,7 @@ impl Predictor {
             }
             None => {
                 learns_nothing(&project, symbol)?;
+                project.check_new_features()?;
                 None
             }
         };
@@ -199,9 +200,13 @@ fn same_shapes(
 /// Without a run there must be nothing that is learnt.
 fn learns_nothing(project: &Project, symbol: &str) -> Result<(), Diagnostics> {
     let knowledge = project.sketch();
-    let learns = |ground: &Ground| matches!(ground, Ground::Network(_) | Ground::Learnable { .. });
     let functions = knowledge.functions.iter().any(Option::is_some);
-    if !functions && !knowledge.predicates.iter().any(learns) {
+    let predicates = project.manifest.predicates.values().any(|p| p.learns());
+    // A closed form may be of vectors that are learnt.
+    let closed = |ground: &Ground| matches!(ground, Ground::ClosedForm(_));
+    let vectors = knowledge.vectors.iter().any(|v| v.learnable.is_some());
+    let of_vectors = vectors && knowledge.predicates.iter().any(closed);
+    if !functions && !predicates && !of_vectors {
         return Ok(());
     }
     let what = format!("what `{symbol}` says is known only after training");

@@ -150,9 +150,7 @@ impl<T: Real> Engine<T> {
             ..self.stop.clone()
         };
         let shared = self.ground.shared(&self.settings, &stop);
-        let Some(work) = self.lanes.first_mut() else {
-            return None;
-        };
+        let work = self.lanes.first_mut()?;
         work.lane.filled.clear();
         let mut run = Run::new(&shared, part.program, part.root.node, &mut work.lane);
         if let Some(fused) = part.fused {

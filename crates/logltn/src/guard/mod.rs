@@ -72,3 +72,23 @@ pub(crate) fn term_variables(term: &Term, found: &mut Vec<VarId>) {
 fn value_variables(value: &Value, found: &mut Vec<VarId>) {
     value.visit(&mut |part| found.extend(part.variable()));
 }
+
+impl Theory {
+    /// Whether some guard asks whether a table has a row, or looks for one in it: what is true then depends on all rows, and
+    /// not on those that a quantifier ranges over.
+    pub fn guards_look_into(&self, table: TableId) -> bool {
+        let looks =
+            |guard: &Option<Guard>| guard.as_ref().is_some_and(|g| tables(g).contains(&table));
+        self.axioms.iter().any(|axiom| {
+            let mut formulas = vec![&axiom.formula];
+            let mut found = axiom.family.as_ref().is_some_and(|f| looks(&f.guard));
+            while let Some(formula) = formulas.pop().filter(|_| !found) {
+                if let FormulaKind::Quantified { guard, .. } = &formula.kind {
+                    found = looks(guard);
+                }
+                formulas.extend(formula.children());
+            }
+            found
+        })
+    }
+}

@@ -20,8 +20,9 @@ use logltn::{Aggregator, AxiomParameters, Data, Loss, Output, Parameters, Semant
 
 #[allow(unused_imports)]
 pub use formula::{check as check_formula, prod_refuses};
-#[allow(unused_imports)] // each test uses its part
-pub use guard::{Cell, Environment};
+#[allow(unused_imports)] // by those who look at single bindings
+pub use guard::Cell;
+pub use guard::Environment;
 pub use number::Num;
 pub use tape::{TieRule, Ties};
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 
 from .. import _given, _native
 from .._given import AtRows, Problems
 from .._knowledge_base import KnowledgeBase as _KnowledgeBase
-from .._knowledge_base import Evaluation, _parameters
+from .._knowledge_base import Evaluation, Explanation, _parameters, _question
 from .._theory import Theory
 from ._autograd import Axioms, Loss
+from ._networks import Fields, Parts, Run, meaning, tensor
 
 _HALF = (torch.float16, torch.bfloat16)
 
@@ -37,13 +40,150 @@ class KnowledgeBase(torch.nn.Module):
     >>> round(loss.item(), 4), logits.grad.shape
     (4.6052, torch.Size([4, 10]))
 
-    Takes every argument of :class:`logltn.KnowledgeBase`.
+    Or let the knowledge base run them, each once, on just the rows that axioms ask for:
+
+    >>> _ = torch.manual_seed(0)
+    >>> kb = logltn.torch.KnowledgeBase('''
+    ...     sort Point  predicate C(Point)  predicate eq(Point, Point)
+    ...     axiom same: forall x, y: Point. C(x) and eq(x, y) -> C(y)
+    ... ''', sorts={"Point": torch.rand(5, 2)}, predicates={
+    ...     "C": torch.nn.Linear(2, 1), "eq": logltn.torch.log_truth(lambda u, v: -(u - v).norm(dim=1))})
+    >>> loss = kb(alpha=2.0)
+    >>> loss.backward()
+    >>> [tuple(p.grad.shape) for p in kb.parameters()]
+    [(1, 2), (1,)]
+
+    A callable gets a tensor for each argument, ``[n, …]``: features, values of functions, or ``int64`` numbers for sorts without
+    features (integers of an integer sort are themselves); for a softmax the last argument is left out. :func:`softmax`,
+    :func:`sigmoid`, :func:`truth` and :func:`log_truth` say what its numbers mean.
+
+    Takes every other argument of :class:`logltn.KnowledgeBase`. Sorts may be tensors or ``nn.Embedding``, constants
+    ``nn.Parameter``, functions callables.
     """
 
-    def __init__(self, theory: Theory | str, **arguments: Any) -> None:
+    def __init__(
+        self,
+        theory: Theory | str,
+        *,
+        sorts: Mapping[str, Any] | None = None,
+        predicates: Mapping[str, Any] | None = None,
+        functions: Mapping[str, Any] | None = None,
+        constants: Mapping[str, Any] | None = None,
+        outputs: Mapping[str, str] | None = None,
+        **arguments: Any,
+    ) -> None:
+        self._begin()
+        theory = theory if isinstance(theory, Theory) else Theory(theory)
+        problems: Problems = []
+        outputs = dict(_given.names(outputs, "outputs", problems))
+        for name, given in _given.names(predicates, "predicates", problems).items():
+            if name in outputs:
+                problems.append(("conflicting-keys", f"what predicate `{name}` gives is said with its callable, not in `outputs`", None))
+            part, outputs[name] = meaning(name, given, problems)
+            self.predicates.put(name, part)
+        data = {}
+        for name, given in _given.names(functions, "functions", problems).items():
+            if callable(given):
+                self.functions.put(name, given)
+            else:
+                data[name] = given = given.detach().cpu().numpy() if isinstance(given, torch.Tensor) else given
+                values = tensor(given)
+                if values.is_floating_point() and values.dim() > 0:
+                    self.tables.put(name, values.reshape(-1, values.shape[-1]))
+        known = [name for name, *_ in theory._native.functions]
+        for name in self.functions.names():
+            if name not in known:
+                problems.append(("unknown-function", f"the theory has no function `{name}`", _native.did_you_mean(name, known)))
+        vectors = {}
+        for name, given in _given.names(constants, "constants", problems).items():
+            if isinstance(given, torch.Tensor) and given.dim() > 0:
+                self.vectors.put(name, given)
+                given = given.detach().cpu().numpy()
+            vectors[name] = given
+        sizes = {name: self._sort(name, given) for name, given in _given.names(sorts, "sorts", problems).items()}
+        if problems:
+            _native.raise_problems(problems)
+        knowledge = _KnowledgeBase(theory, sorts=sizes, functions=data or None, constants=vectors, outputs=outputs, **arguments)
+        self._take(knowledge)
+
+    def _begin(self) -> None:
         super().__init__()
-        self._knowledge = _KnowledgeBase(theory, **arguments)
+        self.individuals, self.predicates, self.functions, self.vectors = Parts(), Parts(), Parts(), Parts()
+        self.tables = Parts()  # of functions that are given by data
+
+    def _take(self, knowledge: _KnowledgeBase) -> None:
+        theory = knowledge.theory
+        self._knowledge = knowledge
         self._last: Any = None
+        self._names = theory.predicates
+        kinds = {name: (kind, ends) for name, kind, ends in theory._native.sorts}
+        self._low = {name: int(ends[0]) for name, (kind, ends) in kinds.items() if kind == "range"}
+        self._own: dict[str, list[str]] = {}
+        for name, sort in theory._native.constants:
+            if name in self.vectors:
+                self._own.setdefault(sort, []).append(name)
+        document = knowledge.check()
+        size = {s["name"]: s["size"] for s in document["sorts"]}
+        self._classes = {
+            given["name"]: (size.get(given["arguments"][-1], 0) or -1) if given["per_class"] and given["arguments"] else None
+            for given in document["predicates"]
+        }
+
+    def _sort(self, name: str, given: Any) -> Any:
+        """Keeps what networks read of a sort, and says what the plan has to know."""
+        if isinstance(given, torch.nn.Embedding):
+            self.individuals.put(name, given)
+            return given.weight.detach().cpu().numpy()
+        if isinstance(given, torch.Tensor):
+            self.individuals.put(name, given)
+            return given.detach().cpu().numpy()
+        if isinstance(given, Mapping):
+            self.individuals.put(name, Fields(given))
+            return {field: _given.array(v.detach().cpu() if isinstance(v, torch.Tensor) else v) for field, v in given.items()}
+        if hasattr(given, "shape") and len(given.shape) > 0 and np.asarray(given).dtype.kind in "fiub":
+            self.individuals.put(name, tensor(given))
+        return given
+
+    def forward(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
+        batch: Mapping[str, Any] | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> torch.Tensor:
+        """The loss, with the networks run by the knowledge base: each once, on the distinct rows that axioms ask for.
+
+        Predicates without a callable are given as in :meth:`loss`. A sort whose size comes with the call may come as a
+        tensor of features, ``sorts={"Image": images}``.
+        """
+        tensors, call, dtype, device = self._call(values, named, alpha, p, p_forall, batch, sorts, tables)
+        native, which, alpha, p, p_forall, coming = call
+        given = {place for place, _ in which}
+        places, outs = self._run(native.requests(coming), self._knowledge.numbers, sorts, given)
+        for place, out in zip(places, outs):
+            if out.dtype in _HALF:
+                out = out.float()
+            if not out.is_cpu:
+                device = out.device
+                out = out.cpu()
+            dtype = out.dtype if not tensors or dtype is out.dtype else torch.promote_types(dtype, out.dtype)
+            which.append(place)
+            tensors.append(out)
+        loss = Loss.apply(self, (native, which, alpha, p, p_forall, coming), dtype, *tensors)
+        return loss if device is None else loss.to(device)
+
+    def _run(self, requests: list[Any], numbers: Any, sorts: Any, given: set[int]) -> tuple[list[tuple[int, int]], list[torch.Tensor]]:
+        """What the networks say to requests, but to those of predicates that are given."""
+        asked = []
+        for predicate, shape, rows, arity, count in requests:
+            asked.append((predicate, shape, np.frombuffer(rows, np.int32).reshape(count, arity)))
+        features = {name: v for name, v in (sorts or {}).items() if isinstance(v, torch.Tensor) and v.dim() > 0}
+        return Run(self, asked, numbers, features).values(given)
 
     @property
     def theory(self) -> Theory:
@@ -54,9 +194,9 @@ class KnowledgeBase(torch.nn.Module):
         self,
         values: Mapping[str, Any] | None = None,
         *,
-        alpha: float = 1.0,
-        p: float = 2.0,
-        p_forall: float = 2.0,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
         batch: Mapping[str, Any] | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
@@ -76,9 +216,9 @@ class KnowledgeBase(torch.nn.Module):
         self,
         values: Mapping[str, Any] | None = None,
         *,
-        alpha: float = 1.0,
-        p: float = 2.0,
-        p_forall: float = 2.0,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
         batch: Mapping[str, Any] | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
@@ -140,8 +280,11 @@ class KnowledgeBase(torch.nn.Module):
         if problems:
             _native.raise_problems(problems)
         coming = _given.coming(knowledge.theory, batch, sorts, tables)
+        defaults = knowledge._defaults
+        alpha, p = defaults[0] if alpha is None else alpha, defaults[1] if p is None else p
+        p_forall = defaults[2] if p_forall is None else p_forall
         if type(alpha) is not float or type(p) is not float or type(p_forall) is not float:
-            alpha, p, p_forall = _parameters(alpha, p, p_forall)
+            alpha, p, p_forall = _parameters(alpha, p, p_forall, defaults)
         return tensors, (knowledge._native, which, alpha, p, p_forall, coming), dtype or torch.float64, device
 
     @staticmethod
@@ -166,6 +309,55 @@ class KnowledgeBase(torch.nn.Module):
     def evaluate(self, values: Mapping[str, Any] | None = None, **arguments: Any) -> Evaluation:
         """:meth:`logltn.KnowledgeBase.evaluate`."""
         return self._knowledge.evaluate(values, **arguments)
+
+    def query(
+        self,
+        formula: str,
+        values: Mapping[str, Any] | None = None,
+        *,
+        top: int = 10,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """:meth:`logltn.KnowledgeBase.query`; the knowledge base runs the networks of predicates that are not in ``values``."""
+        question = _question(formula, None, top, _parameters(alpha, p, p_forall, self._knowledge._defaults))
+        return json.loads(self._ask(question, values, sorts, tables))
+
+    def explain(
+        self,
+        values: Mapping[str, Any] | None = None,
+        axiom: str | None = None,
+        *,
+        top: int = 10,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> Explanation:
+        """:meth:`logltn.KnowledgeBase.explain`; the knowledge base runs the networks of predicates that are not in ``values``."""
+        question = _question(None, axiom, top, _parameters(alpha, p, p_forall, self._knowledge._defaults))
+        return Explanation(json.loads(self._ask(question, values, sorts, tables)), self._knowledge._native.logs)
+
+    @torch.no_grad()
+    def _ask(self, question: dict[str, Any], values: Any, sorts: Any, tables: Any) -> str:
+        tensors, call, *_ = self._call(values, {}, 1.0, 2.0, 2.0, None, sorts, tables)
+        native, which, coming = call[0], call[1], call[-1]
+        if self.predicates.names():
+            given = {place for place, _ in which}
+            requests, numbers = _native.asked(native, question, coming)
+            places, outs = self._run(requests, np.asarray(numbers), sorts, given)
+            which, tensors = [*which, *places], [*tensors, *outs]
+        entries: list[tuple[int, int, np.ndarray, np.ndarray | None]] = []
+        for (place, kind), value in zip(which, tensors):
+            array = (value.float() if value.dtype in _HALF else value).detach().cpu().numpy()
+            if array.ndim == 0:  # no buffer without axes
+                kind, array = kind + 4, array.reshape(1)
+            entries.append((place, kind, array, None))
+        return _native.ask(native, question, entries, coming)
 
     def rows(self, predicate: str, **arguments: Any) -> Any:
         """:meth:`logltn.KnowledgeBase.rows`."""

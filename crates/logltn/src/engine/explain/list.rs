@@ -5,6 +5,7 @@ use super::tree::{Literal, Quantifier, Tree, TreeKind};
 use super::{BlamedLiteral, Looked, Violation, Witness};
 use crate::engine::individual::{Bound, Individual};
 use crate::guard::Cell;
+use crate::plan::ArgumentShape;
 use crate::recursion::deep;
 use crate::source::Span;
 use crate::theory::*;
@@ -139,10 +140,17 @@ impl<T: Real> Look<'_, T> {
             return;
         }
         let theory = self.scope.theory();
-        let mut individuals = Vec::new();
         let arguments: Vec<String> = (literal.arguments.iter())
-            .map(|term| self.term(term, env, &mut individuals))
+            .map(|term| self.term(term, env))
             .collect();
+        let mut leaves = Vec::new();
+        for term in literal.arguments {
+            self.scope.argument(term, &mut leaves);
+        }
+        let individuals = (leaves.iter()).filter_map(|(leaf, shape)| match shape {
+            ArgumentShape::Individual(sort) => Some((*sort, self.scope.leaf_index(leaf, env))),
+            _ => None,
+        });
         let name = &theory[literal.predicate].name;
         let not = if negated { "not " } else { "" };
         to.literals.push((
@@ -152,38 +160,23 @@ impl<T: Real> Look<'_, T> {
                 truth,
                 blame: 0.0,
                 predicate: literal.predicate,
-                individuals,
+                individuals: individuals.collect(),
                 span,
             },
         ));
     }
 
     /// A term with individuals in the place of variables.
-    fn term(&self, term: &Term, env: &[Cell], individuals: &mut Vec<(SortId, u32)>) -> String {
+    fn term(&self, term: &Term, env: &[Cell]) -> String {
         let theory = self.scope.theory();
-        let mut individual = |sort: SortId, index: u32| {
-            individuals.push((sort, index));
-            written(&Individual::of(theory, sort, index))
-        };
         match &term.kind {
-            TermKind::Variable(id) => {
-                let bound = Bound::new(&self.scope, *id, env[id.index()]);
-                match bound.individual {
-                    Some((sort, index)) => individual(sort, index),
-                    None => written(&bound.to),
-                }
-            }
-            TermKind::Individual(sort, index) => individual(*sort, *index),
-            TermKind::Constant(id) => {
-                let index = self.scope.data.constant_index(*id);
-                individuals.push((theory[*id].sort, index));
-                theory[*id].name.clone()
-            }
+            TermKind::Variable(id) => written(&Bound::new(&self.scope, *id, env[id.index()]).to),
+            TermKind::Individual(sort, index) => written(&Individual::of(theory, *sort, *index)),
+            TermKind::Constant(id) => theory[*id].name.clone(),
             TermKind::Number(x) => x.0.to_string(),
             TermKind::Apply(id, arguments) => {
-                let arguments: Vec<String> = (arguments.iter())
-                    .map(|a| self.term(a, env, individuals))
-                    .collect();
+                let arguments: Vec<String> =
+                    (arguments.iter()).map(|a| self.term(a, env)).collect();
                 format!("{}({})", theory[*id].name, arguments.join(", "))
             }
         }

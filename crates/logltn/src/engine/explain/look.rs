@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Looked;
 use super::tree::{Literal, Quantifier, Tree, TreeKind};
+use super::{Looked, Visit};
 use crate::engine::Ground;
 use crate::guard::{Cell, Scope};
 use crate::operators::{
@@ -252,7 +252,7 @@ impl<'a, T: Real> Look<'a, T> {
         &mut self,
         quantifier: &Quantifier,
         env: &mut Vec<Cell>,
-        visit: &mut dyn FnMut(&mut Self, &mut Vec<Cell>, u32) -> Looked<()>,
+        visit: &mut Visit<'_, Self>,
     ) -> Looked<()> {
         let mut failure = None;
         let done = quantifier.join.run(env, &mut |env, row| {

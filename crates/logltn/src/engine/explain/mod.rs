@@ -13,7 +13,7 @@ use super::Engine;
 use super::individual::Bound;
 use super::rank::Order;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::guard::{Scope, TableIndexes};
+use crate::guard::{Cell, Scope, TableIndexes};
 use crate::parameters::Parameters;
 use crate::source::Span;
 use crate::theory::{PredicateId, SortId};
@@ -61,7 +61,8 @@ pub struct BlamedLiteral {
     pub blame: f64,
     /// Its predicate.
     pub predicate: PredicateId,
-    /// The individuals that it is about, in the order of its text; a learnable constant comes after those of its sort.
+    /// The individuals that it is about, in the order of its arguments: what a function given by data says, what one that
+    /// is learnt is applied to. A learnable constant comes after those of its sort.
     pub individuals: Vec<(SortId, u32)>,
     /// Where it stands in the theory, the first time.
     pub span: Span,
@@ -137,3 +138,6 @@ impl<T: Real> Engine<T> {
 
 /// What can go wrong in guards has been found when they were listed.
 type Looked<V> = Result<V, Diagnostic>;
+
+/// What is done at each binding of a quantifier.
+type Visit<'a, L> = dyn FnMut(&mut L, &mut Vec<Cell>, u32) -> Looked<()> + 'a;

@@ -1,0 +1,42 @@
+//! The program `logltn` as a function, for whoever starts it in another way: the Python package does.
+
+mod commands;
+mod console;
+mod folder;
+mod outcome;
+mod text;
+
+pub use commands::explain::document as explain_document;
+pub use commands::query::document as query_document;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use logltn::PlanOptions;
+
+/// Logic Tensor Networks in log space: rules and neural networks, trained together.
+#[derive(Parser)]
+#[command(name = "logltn", version, propagate_version = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: commands::Command,
+    /// How much memory plans and networks may take, as `16GB`; what would need more is refused
+    #[arg(long, global = true, value_name = "SIZE", value_parser = text::size, default_value = "4GiB")]
+    memory: u64,
+}
+
+/// Does what the command line says, of which the first word is the program's name, and gives the exit status: 0 if all went
+/// well, 1 if right input failed, 2 if something is wrong with theory, manifest, data or flags.
+pub fn main_with<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>) -> u8 {
+    match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => {
+            PlanOptions::set_default_memory(arguments.memory);
+            arguments.command.run().status()
+        }
+        Err(usage) => {
+            // A reader that has seen enough of the help is no failure.
+            let _ = usage.print();
+            u8::try_from(usage.exit_code()).unwrap_or(2)
+        }
+    }
+}

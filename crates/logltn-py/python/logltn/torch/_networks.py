@@ -1,0 +1,266 @@
+"""What stands behind symbols when the knowledge base runs the networks itself: callables, tensors and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from .. import _native
+from .._given import Problems
+
+
+class Meaning:
+    """A callable, and what its numbers mean."""
+
+    __slots__ = ("callable", "output")
+
+    def __init__(self, callable: Callable[..., torch.Tensor], output: str) -> None:
+        self.callable = callable
+        self.output = output
+
+
+def softmax(callable: Callable[..., torch.Tensor]) -> Meaning:
+    """Logits over the last argument's individuals, of which one is true: ``[n, classes]`` for all arguments but the last."""
+    return Meaning(callable, "softmax")
+
+
+def sigmoid(callable: Callable[..., torch.Tensor]) -> Meaning:
+    """A logit for each row. What a bare callable gives."""
+    return Meaning(callable, "sigmoid")
+
+
+def truth(callable: Callable[..., torch.Tensor]) -> Meaning:
+    """A degree of truth for each row, from 0 to 1."""
+    return Meaning(callable, "truth")
+
+
+def log_truth(callable: Callable[..., torch.Tensor]) -> Meaning:
+    """The log of a degree of truth for each row, at most 0."""
+    return Meaning(callable, "log_truth")
+
+
+class Parts(nn.Module):
+    """Modules, parameters and tensors by the names of symbols, which may be any names at all (`type`, `forward`)."""
+
+    def put(self, name: str, part: Any) -> None:
+        """Modules and parameters learn, tensors move along, and functions are just kept."""
+        if isinstance(part, nn.Module):
+            self._modules[name] = part
+        elif isinstance(part, nn.Parameter):
+            self._parameters[name] = part
+        elif isinstance(part, torch.Tensor):
+            self._buffers[name] = part
+            self._non_persistent_buffers_set.add(name)
+        else:
+            self.plain[name] = part
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plain: dict[str, Any] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return any(name in parts for parts in (self._modules, self._parameters, self._buffers, self.plain))
+
+    def part(self, name: str) -> Any:
+        """What was put there."""
+        for parts in (self._modules, self._parameters, self._buffers):
+            if name in parts:
+                return parts[name]
+        return self.plain[name]
+
+    def names(self) -> list[str]:
+        """Of all parts."""
+        return [*self._modules, *self._parameters, *self._buffers, *self.plain]
+
+
+class Fields(nn.Module):
+    """The fields of a sort's features."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.parts = Parts()
+        for name, values in fields.items():
+            self.parts.put(name, tensor(values))
+
+    def __getitem__(self, index: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {name: gather(self.parts.part(name), index) for name in self.parts.names()}
+
+
+def tensor(values: Any) -> torch.Tensor:
+    """Features, in single precision if they are none of PyTorch's own."""
+    if isinstance(values, torch.Tensor):
+        return values
+    array = np.asarray(values)
+    return torch.from_numpy(array.astype(np.float32) if array.dtype == np.float64 else array.copy())
+
+
+def gather(values: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    """Rows by index, on the device of the values."""
+    return values[index.to(values.device)]
+
+
+class Run:
+    """One pass: each callable once, on all rows that somebody asks about."""
+
+    def __init__(self, owner: Any, requests: list[Any], numbers: np.ndarray, sorts: Mapping[str, Any]) -> None:
+        self.owner = owner
+        self.requests = requests
+        self.numbers = numbers
+        self.sorts = sorts  # what comes with the call
+        self.applied: dict[str, tuple[np.ndarray, Any]] = {}
+
+    def values(self, given: set[int]) -> tuple[list[tuple[int, int]], list[torch.Tensor]]:
+        """The numbers of all requests but those of predicates that are given."""
+        asked: list[tuple[int, Any]] = []
+        for place, request in enumerate(self.requests):
+            name = self.owner._names[request[0]]
+            # The engine says what has no values.
+            if len(request[2]) and request[0] not in given and name in self.owner.predicates:
+                asked.append((place, request))
+        self._apply_functions([request for _, request in asked])
+        groups: dict[Any, list[tuple[int, Any, list[Any]]]] = {}
+        for place, request in asked:
+            arguments = self._arguments(request[1], request[2])
+            network = self.owner.predicates.part(self.owner._names[request[0]])
+            groups.setdefault((id(network), *map(like, arguments)), []).append((place, request, arguments))
+        which, tensors = [], []
+        for group in groups.values():
+            counts = [len(request[2]) for _, request, _ in group]
+            joined = [join(list(parts)) for parts in zip(*(arguments for _, _, arguments in group))]
+            name = self.owner._names[group[0][1][0]]
+            out = self._checked(name, self.owner.predicates.part(name)(*joined), sum(counts))
+            for (place, _, _), part in zip(group, out.split(counts)):
+                which.append((place, 2))
+                tensors.append(part)
+        return which, tensors
+
+    def _checked(self, name: str, out: Any, rows: int) -> torch.Tensor:
+        classes = self.owner._classes[name]
+        expected = (rows,) if classes is None else (rows, classes if classes >= 0 else "classes")
+        problem = None
+        if not isinstance(out, torch.Tensor):
+            problem = ("wrong-type", f"predicate `{name}` gave {type(out).__name__}, not a tensor")
+        else:
+            if classes is None and out.shape == (rows, 1):
+                out = out.squeeze(1)
+            fits = out.dim() == len(expected) and out.shape[0] == rows and (classes is None or classes < 0 or out.shape[1] == classes)
+            if not fits:
+                shape = ", ".join(map(str, expected)) + ("," if classes is None else "")
+                problem = ("wrong-shape", f"predicate `{name}` gave shape {tuple(out.shape)} for {rows} rows, but must give ({shape})")
+        if problem is not None:
+            _native.raise_problems([(*problem, None)])
+        return out
+
+    def _arguments(self, shape: list[Any], rows: np.ndarray) -> list[Any]:
+        arguments, column = [], 0
+        for part in shape:
+            width = leaves(part)
+            arguments.append(self._argument(part, rows[:, column : column + width]))
+            column += width
+        return arguments
+
+    def _argument(self, part: Any, rows: np.ndarray) -> Any:
+        if part is None:
+            return torch.from_numpy(self.numbers[rows[:, 0]].astype(np.float32))
+        if isinstance(part, str):
+            return self._individuals(part, rows[:, 0])
+        if isinstance(part, tuple):  # a vector of a function that is given by data
+            return gather(self.owner.tables.part(part[0]), torch.from_numpy(rows[:, 0].astype(np.int64)))
+        distinct, value = self.applied[repr(part)]
+        return gather(value, torch.from_numpy(places(distinct, rows)))
+
+    def _individuals(self, sort: str, index: np.ndarray) -> Any:
+        owner = self.owner
+        at = torch.from_numpy(index.astype(np.int64))
+        features = self.sorts.get(sort)
+        if features is None and sort in owner.individuals:
+            features = owner.individuals.part(sort)
+        if features is None:
+            # An individual of its own has a vector even where the others have none.
+            return owner._low.get(sort, 0) + at
+        vectors = [owner.vectors.part(name) for name in owner._own.get(sort, ())]
+        if isinstance(features, nn.Embedding):
+            if not vectors:
+                return features(at.to(features.weight.device))
+            features = features.weight
+        if isinstance(features, Fields):
+            return features[at]
+        if vectors:
+            features = torch.cat([features, torch.stack([v.to(features) for v in vectors])])
+        return gather(features, at)
+
+    def _apply_functions(self, requests: list[Any]) -> None:
+        """Each function on the distinct values of its arguments, inner ones first."""
+        asked: dict[str, tuple[Any, list[np.ndarray]]] = {}
+
+        def ask(part: Any, rows: np.ndarray) -> None:
+            if not isinstance(part, list):
+                return
+            column = 0
+            for inner in part[1:]:
+                width = leaves(inner)
+                ask(inner, rows[:, column : column + width])
+                column += width
+            # After what it is made of, in the order of the dict.
+            asked.setdefault(repr(part), (part, []))[1].append(rows)
+
+        for _, shape, rows in requests:
+            column = 0
+            for part in shape:
+                width = leaves(part)
+                ask(part, rows[:, column : column + width])
+                column += width
+        for key, (part, rows) in asked.items():
+            distinct = np.unique(np.concatenate(rows), axis=0)
+            name = part[0]
+            if name not in self.owner.functions:
+                _native.raise_problems([("not-grounded", f"function `{name}` has no callable", None)])
+            value = self.owner.functions.part(name)(*self._arguments(part[1:], distinct))
+            if not isinstance(value, torch.Tensor) or value.dim() == 0 or value.shape[0] != len(distinct):
+                found = tuple(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__
+                message = f"function `{name}` gave {found} for {len(distinct)} rows, but must give a row for each"
+                _native.raise_problems([("wrong-shape", message, None)])
+            self.applied[key] = (distinct, value)
+
+
+def leaves(part: Any) -> int:
+    """How many individuals an argument is made of."""
+    return sum(leaves(inner) for inner in part[1:]) if isinstance(part, list) else 1
+
+
+def places(distinct: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Where rows are among the distinct ones, which are sorted."""
+    if distinct.shape[1] == 1:
+        return np.searchsorted(distinct[:, 0], rows[:, 0]).astype(np.int64)
+    known = {tuple(row): i for i, row in enumerate(distinct.tolist())}
+    return np.fromiter((known[tuple(row)] for row in rows.tolist()), np.int64, len(rows))
+
+
+def like(argument: Any) -> Any:
+    """What arguments must have in common to go through a network together."""
+    if isinstance(argument, dict):
+        return tuple((name, like(value)) for name, value in argument.items())
+    return argument.dtype, argument.device, argument.shape[1:]
+
+
+def join(parts: list[Any]) -> Any:
+    """One argument of several requests."""
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], dict):
+        return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+    return torch.cat(parts)
+
+
+def meaning(name: str, given: Any, problems: Problems) -> tuple[Any, str]:
+    """The callable behind a predicate, and its output."""
+    output = "sigmoid"
+    if isinstance(given, Meaning):
+        given, output = given.callable, given.output
+    if not callable(given):
+        problems.append(("wrong-type", f"predicate `{name}` is a callable, such as a network, not {type(given).__name__}", None))
+    return given, output
