@@ -369,4 +369,10 @@ fn runs_are_asked() {
         "{}",
         other.stderr
     );
+    // A run of something else altogether.
+    folder.write("p.csv", b"t\n0.5\n0.5\n");
+    let given = "theory = \"t.ltn\"\n[sorts.Point]\nfeatures = \"f.csv\"\n[predicates.P]\ntruth = \"p.csv\"\n";
+    folder.write("given.toml", given.as_bytes());
+    let other = folder.run(&["query", "given.toml", "P(0)", "--run", "run"]);
+    assert_eq!(other.status, 2, "{}", other.stdout);
 }

@@ -8,7 +8,7 @@ use logltn_train::run_directory::write_atomically;
 /// Names the folder of the data where `--data` does not.
 const VARIABLE: &str = "LOGLTN_DATA";
 
-/// The folder `name` of data, such as `tcga`: in the folder that `--data` or [`VARIABLE`] names; else in `data` of the
+/// The folder `name` of data, such as `tcga`: in the folder that `--data` or the environment variable `LOGLTN_DATA` names; else in `data` of the
 /// current folder, of those above it, or of those above the program, where a clone has what it ships.
 ///
 /// # Errors

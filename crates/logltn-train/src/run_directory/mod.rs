@@ -16,7 +16,7 @@
 //!
 //! Files that are replaced are replaced whole ([`write_atomically`]); files that grow are cut back to the checkpoint when
 //! a run is resumed ([`RunDirectory::metrics_log`]). So whenever the process dies, what is there can be continued.
-//! Nothing but a run's own files is ever written over: its folder is new, empty or a run's ([`ours`]).
+//! Nothing but a run's own files is ever written over: its folder is new, empty or a run's (`ours.rs`).
 
 mod atomic;
 mod checkpoint;

@@ -52,6 +52,14 @@ fn compare(project: &Project, folder: &Path) -> Result<Diagnostics, Diagnostics>
     match learnt {
         Ok(learnt) if !learnt.is_empty() => {
             (project.same_model(&learnt)).map_err(|errors| with_help(errors, folder))?;
+            let used = project.description();
+            // Features are what is learnt from.
+            let given = |key: &str| key.ends_with(".columns") || key.ends_with(".features");
+            if !learnt.keys().any(|key| used.contains_key(key) && !given(key)) {
+                let message = "the run has learnt nothing that this manifest speaks of";
+                let error = Diagnostic::error(Code::WeightsDoNotFit, message);
+                return Err(with_help(error.into(), folder));
+            }
             Ok(Diagnostics::new())
         }
         // Nothing is learnt here.
