@@ -40,10 +40,13 @@ pub fn index_column(path: &Path, array: &Array) -> Option<Diagnostic> {
     let Values::F64(values) = &array.values else {
         return None;
     };
+    let names = header(path)?;
+    if let Some(warning) = no_header(path, &names) {
+        return Some(warning);
+    }
     if width < 2 {
         return None;
     }
-    let names = header(path)?;
     let first = names.first()?;
     let counts_from = |start: f64| {
         let column = values.iter().step_by(width).enumerate();
@@ -85,6 +88,25 @@ pub fn index_column(path: &Path, array: &Array) -> Option<Diagnostic> {
                  `features = {{ file = {name:?}, columns = [{}] }}`; a column that is chosen is not asked about",
                 others.join(", ")
             )),
+    )
+}
+
+/// A header of numbers may be the first row, which would be lost. Columns that are counted are what pandas writes of an
+/// array.
+fn no_header(path: &Path, names: &[String]) -> Option<Diagnostic> {
+    let numbers: Option<Vec<f64>> = names.iter().map(|name| name.trim().parse().ok()).collect();
+    let numbers = numbers?;
+    let counts = |start: f64| (numbers.iter().enumerate()).all(|(i, x)| *x == start + i as f64);
+    if counts(0.0) || counts(1.0) {
+        return None;
+    }
+    let message = format!(
+        "{}, header (line 1): it holds numbers only, and is not taken for an individual",
+        path.display()
+    );
+    Some(
+        Diagnostic::warning(Code::NoHeader, message)
+            .help("if it is the first row, write a line with the names of the columns above it"),
     )
 }
 

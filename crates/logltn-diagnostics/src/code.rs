@@ -663,6 +663,9 @@ codes! {
             [sorts]
             Point = { features = "points.csv", labels = { file = "classes.csv" } }
             "#);
+    NoHeader = "no-header":
+        "The header line of a CSV holds numbers only: it may be the first row.",
+        Warning, run!("check m.toml", "points.csv": b"0.5,1\n1,0\n2,2\n3,1\n");
     IndexColumn = "index-column":
         "The first column of a file of features looks like the index of a data frame.",
         Warning, run!("check m.toml", "points.csv": b",a,b\n0,1,5\n1,0,3\n2,2,4\n");

@@ -28,27 +28,17 @@ impl Project {
     }
 
     /// Compares what weights were learnt for with this project. Other columns of features, or in another order, are a
-    /// difference; but if not one of their names is the same, they may be the same columns under other names.
+    /// difference: what stands under another name may be something else.
     ///
     /// # Errors
     /// With each difference.
     pub fn same_model(&self, learnt: &BTreeMap<String, String>) -> Result<(), Diagnostics> {
         let (mut learnt, mut used) = (learnt.clone(), self.description());
-        let renamed = |was: &str, is: &str| {
-            let is: Vec<&str> = is.split(", ").collect();
-            !was.split(", ").any(|column| is.contains(&column))
-        };
-        let is_columns = |key: &String| key.starts_with("sorts.") && key.ends_with(".columns");
-        let columns: Vec<String> = (learnt.keys().chain(used.keys()))
-            .filter(|key| is_columns(key))
-            .cloned()
-            .collect();
-        for key in columns {
-            let same_names = match (learnt.get(&key), used.get(&key)) {
-                (Some(was), Some(is)) => !renamed(was, is),
-                _ => false, // only one of them is a CSV
-            };
-            if !same_names {
+        // Only a CSV has names for its columns.
+        let named = |side: &BTreeMap<String, String>| side.keys().cloned().collect::<Vec<_>>();
+        for key in [named(&learnt), named(&used)].concat() {
+            let is_columns = key.starts_with("sorts.") && key.ends_with(".columns");
+            if is_columns && !(learnt.contains_key(&key) && used.contains_key(&key)) {
                 learnt.remove(&key);
                 used.remove(&key);
             }
