@@ -804,7 +804,7 @@ fn a_run_is_not_evaluated_as_something_else() {
     folder.write("other.toml", same.as_bytes());
     succeeds(&folder.run(&["eval", "other.toml", "--run", "run"]));
 
-    // Columns in another order are other inputs; columns that are only called otherwise are not.
+    // Columns in another order, or under other names, are other inputs.
     let points = std::fs::read_to_string(folder.path().join("points.csv")).expect("points");
     folder.write(
         "points.csv",
@@ -817,7 +817,8 @@ fn a_run_is_not_evaluated_as_something_else() {
         "points.csv",
         points.replace("a,b,c\n", "u,v,w\n").as_bytes(),
     );
-    succeeds(&folder.run(&["eval", "m.toml", "--run", "run"]));
+    let run = folder.run(&["eval", "m.toml", "--run", "run"]);
+    assert_eq!(run.status, 2, "{}", run.stdout);
     folder.write("points.csv", points.as_bytes());
 
     // A run of an older version has no record.
