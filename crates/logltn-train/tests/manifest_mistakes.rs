@@ -148,6 +148,31 @@ fn files_that_cannot_be_read() {
 }
 
 #[test]
+fn keys_that_stand_elsewhere() {
+    for (text, help) in [
+        (
+            "[predicates.eq]\nclosed_form = { logit = \"m\", learn = { m = 1 } }\n",
+            "it stands beside `closed_form`",
+        ),
+        ("[train]\nsteps = 1\nsemantics = \"stable\"\n", "at the top"),
+        ("[sorts.P]\nsize = 20\n", "individuals have names"),
+    ] {
+        let shown = report(&[&format!("theory = \"t.ltn\"\n{text}")]);
+        assert!(shown.contains(help), "{shown}");
+    }
+}
+
+#[test]
+fn a_theory_is_no_manifest() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let path = dir.path().join("t.ltn");
+    std::fs::write(&path, "sort P\n").expect("a file");
+    let errors = Manifest::read(&path).expect_err("must fail").to_string();
+    assert!(errors.contains("is a theory, not a manifest"), "{errors}");
+    assert!(errors.contains("`theory = \"t.ltn\"`"), "{errors}");
+}
+
+#[test]
 fn a_file_is_read_relative_to_its_folder() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let path = dir.path().join("m.toml");

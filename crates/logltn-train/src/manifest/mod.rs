@@ -212,6 +212,16 @@ fn read_source(path: &Path) -> Result<Source, Diagnostic> {
             format!("`{name}` is {other}, not a manifest"),
         ));
     }
+    if path.is_file() && path.extension().is_some_and(|extension| extension == "ltn") {
+        let theory = path.file_name().unwrap_or_default().display();
+        return Err(Diagnostic::error(
+            Code::MalformedToml,
+            format!("`{name}` is a theory, not a manifest"),
+        )
+        .help(format!(
+            "give the `.toml` file that says `theory = \"{theory}\"` and what stands behind its predicates"
+        )));
+    }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(fail)?;
     file.take(Manifest::MAX_BYTES + 1)
