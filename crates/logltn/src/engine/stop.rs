@@ -86,7 +86,7 @@ impl<T: Real> Engine<T> {
         if self.take_parameters(parameters) {
             self.assign_lanes();
         }
-        self.forward_literals(parameters);
+        self.forward_literals(parameters, &mut []);
         self.clear_derivatives();
         let around = begun.elapsed().as_secs_f64();
         let mut order: Vec<(usize, u64, u64)> = (self.parts.iter().enumerate())
