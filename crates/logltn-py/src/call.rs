@@ -63,7 +63,7 @@ pub struct State<T: Real> {
     prepared: Option<Prepared<T>>,
     /// Who the plan's individuals are, of sorts that go by numbers of its own.
     who: Vec<Who>,
-    /// How long the engine itself took in this call.
+    /// How long choosing the rows of this call and evaluating them took.
     took: Duration,
     calls: u64,
     /// What was set last of what comes with calls.
@@ -186,9 +186,7 @@ impl<T: Real> State<T> {
 
     /// Plans what comes with the call.
     fn stream(&mut self, setting: Setting) -> Result<(), Diagnostics> {
-        let begun = Instant::now();
         let done = self.engine.stream(&setting.sizes, setting.rows);
-        self.took += begun.elapsed();
         // All rows take part again.
         self.batch.clear();
         self.lay_out();
@@ -219,11 +217,9 @@ impl<T: Real> State<T> {
             }
         }
         let all = batch.iter().chain(&whole);
-        let begun = Instant::now();
         let done = self
             .engine
             .set_batches(all.map(|(table, rows)| (*table, &rows[..])));
-        self.took += begun.elapsed();
         self.batch = if done.is_ok() { batch } else { Vec::new() };
         self.lay_out();
         done
@@ -300,7 +296,7 @@ impl<T: Real> State<T> {
             .into()
     }
 
-    /// One call, and how long the engine itself took for it, in seconds.
+    /// One call, and how long choosing the rows and evaluating them took, in seconds.
     pub fn call(
         &mut self,
         setting: Setting,
@@ -308,8 +304,9 @@ impl<T: Real> State<T> {
         values: &[Value],
         gradient: &Gradient,
     ) -> Result<(Evaluation, f64), Diagnostics> {
-        self.took = Duration::ZERO;
+        let begun = Instant::now();
         self.set(setting)?;
+        self.took = begun.elapsed();
         let evaluation = self.evaluate(parameters, values, gradient)?;
         Ok((evaluation, self.took.as_secs_f64()))
     }

@@ -644,7 +644,7 @@ impl Evaluated {
         self.evaluation.sat
     }
 
-    /// How long the engine itself took, apart from what it takes to get there.
+    /// How long choosing the rows and evaluating them took, apart from what it takes to get there and back.
     #[getter]
     fn seconds(&self) -> f64 {
         self.seconds
