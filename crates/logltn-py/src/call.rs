@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use logltn::Precision as Real;
 use logltn::theory::{ArgumentSort, PredicateId, SortId, TableId};
-use logltn::vector::Real;
 use logltn::{
     ArgumentShape, Code, ColumnData, Diagnostic, Diagnostics, Engine, Evaluation, OutputKind,
     Parameters, Request,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use logltn::Precision as Real;
 use logltn::theory::{PredicateId, SortId, SortKind, TableId};
-use logltn::vector::Real;
 use logltn::{
     ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Output, Parameters,
     Plan, PlanOptions, Request, Semantics, Space, did_you_mean,

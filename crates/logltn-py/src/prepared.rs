@@ -9,8 +9,8 @@
 
 use std::sync::Arc;
 
+use logltn::Precision as Real;
 use logltn::theory::{SortId, TableId};
-use logltn::vector::Real;
 use logltn::{ColumnData, Data, Diagnostics, Engine};
 use rustc_hash::FxHashMap;
 

@@ -100,7 +100,7 @@ pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 pub use engine::Fusing;
 pub use engine::{
     Answer, Answers, AxiomValue, BlamedLiteral, Bound, Engine, Evaluation, Explanation, Individual,
-    Request, Violation, Witness,
+    Precision, Request, Violation, Witness,
 };
 pub use function::FunctionData;
 pub use guard::Neighbours;

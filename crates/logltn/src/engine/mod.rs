@@ -15,6 +15,7 @@ mod literals;
 mod merge;
 mod over_axioms;
 mod parameters;
+mod precision;
 mod rank;
 mod run;
 mod share;
@@ -42,6 +43,7 @@ pub use individual::{Bound, Individual};
 use literals::Literals;
 use merge::{find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
 use over_axioms::OverAxioms;
+pub use precision::Precision;
 use run::{Partial, Run, Shared};
 use share::{Fit, LaneWork, Part, each_lane};
 use stop::Stop;
@@ -86,7 +88,7 @@ pub struct Engine<T: Real> {
 
 /// Which gradient is wanted.
 #[derive(Clone, Copy)]
-enum Wanted<'a> {
+pub enum Wanted<'a> {
     OfLoss,
     /// Of something with these derivatives by the axioms' truths.
     Of(&'a [f64]),
@@ -182,7 +184,7 @@ pub struct AxiomValue {
     pub empty_exists: u64,
 }
 
-impl<T: Real> Engine<T> {
+impl<T: Precision> Engine<T> {
     /// An engine for a plan, with every row of every table.
     pub fn new(plan: impl Into<Arc<Plan>>) -> Engine<T> {
         let plan: Arc<Plan> = plan.into();
@@ -258,8 +260,8 @@ impl<T: Real> Engine<T> {
         self.numbers.resize(count, Vec::new());
         self.gradients.resize(count, Vec::new());
         self.wanted = wanted_literals(plan);
-        self.list_rows(fixed);
-        self.assign_lanes();
+        T::list_rows(self, fixed);
+        T::assign_lanes(self);
     }
 
     /// Gives the rows of tables, and the sizes of sorts, that come with each call ([`Data::set_streamed`](crate::Data::set_streamed),
@@ -301,7 +303,7 @@ impl<T: Real> Engine<T> {
     #[doc(hidden)]
     pub fn set_fusing(&mut self, fusing: Fusing) {
         self.fusing = fusing;
-        self.assign_lanes();
+        T::assign_lanes(self);
     }
 
     /// The plan.
@@ -335,8 +337,8 @@ impl<T: Real> Engine<T> {
         let plan = &self.ground.plan;
         let (maps, requests) = (plan.maps.len(), plan.requests.len());
         self.ground.active.number(plan, maps, requests);
-        self.list_rows(requests);
-        self.assign_lanes();
+        T::list_rows(self, requests);
+        T::assign_lanes(self);
         Ok(())
     }
 
@@ -383,7 +385,8 @@ impl<T: Real> Engine<T> {
 
     /// The truth of the axioms and the loss.
     pub fn evaluate(&mut self, parameters: &Parameters) -> Result<&Evaluation, Diagnostics> {
-        self.run(parameters, None)
+        T::run(self, parameters, None)?;
+        Ok(&self.evaluation)
     }
 
     /// The truth of the axioms, the loss, and its gradient by every number.
@@ -391,7 +394,8 @@ impl<T: Real> Engine<T> {
         &mut self,
         parameters: &Parameters,
     ) -> Result<&Evaluation, Diagnostics> {
-        self.run(parameters, Some(Wanted::OfLoss))
+        T::run(self, parameters, Some(Wanted::OfLoss))?;
+        Ok(&self.evaluation)
     }
 
     /// The truth of the axioms and, as [`Engine::gradient`], the gradient of a function of them whose derivative by each
@@ -406,7 +410,8 @@ impl<T: Real> Engine<T> {
         by_axiom: &[f64],
     ) -> Result<&Evaluation, Diagnostics> {
         assert_eq!(by_axiom.len(), self.derivatives.len(), "one for each axiom");
-        self.run(parameters, Some(Wanted::Of(by_axiom)))
+        T::run(self, parameters, Some(Wanted::Of(by_axiom)))?;
+        Ok(&self.evaluation)
     }
 
     /// Runs in these threads from now on instead of rayon's own. Their number changes no bit of a result.
@@ -415,7 +420,7 @@ impl<T: Real> Engine<T> {
     }
 
     /// Lists the rows of the requests, of which the first so many change with the batch only.
-    fn list_rows(&mut self, known: usize) {
+    fn list_rows_here(&mut self, known: usize) {
         for (i, plan) in self.ground.plan.requests.iter().enumerate() {
             if i < known && (!plan.dynamic || plan.complete) {
                 continue;
@@ -444,17 +449,17 @@ impl<T: Real> Engine<T> {
         }
         self.check_numbers()?;
         if self.take_parameters(parameters) {
-            self.assign_lanes();
+            T::assign_lanes(self);
         }
         self.forward_literals(parameters);
         Ok(())
     }
 
-    fn run(
+    fn run_here(
         &mut self,
         parameters: &Parameters,
         wanted: Option<Wanted>,
-    ) -> Result<&Evaluation, Diagnostics> {
+    ) -> Result<(), Diagnostics> {
         self.prepare(parameters)?;
         let gradients = wanted.is_some();
         let semantics = self.ground.plan.semantics;
@@ -500,7 +505,7 @@ impl<T: Real> Engine<T> {
         };
         each_lane(pool, &mut self.lanes, forward);
         if self.stop.is_set() {
-            return self.unless_stopped().map(|()| &self.evaluation);
+            return self.unless_stopped();
         }
         merge(
             &shared,
@@ -543,13 +548,16 @@ impl<T: Real> Engine<T> {
             }
             self.backward_literals(None);
         }
-        self.unless_stopped()?;
-        Ok(&self.evaluation)
+        self.unless_stopped()
     }
 
     /// How much each axiom pulls: the norm of the gradient of its part of the loss by all numbers, after
     /// [`Engine::evaluate_with_gradients`] with the same parameters. Overwrites [`Engine::gradient`].
     pub fn axiom_gradient_norms(&mut self, parameters: &Parameters) -> Vec<f64> {
+        T::axiom_gradient_norms(self, parameters)
+    }
+
+    fn axiom_gradient_norms_here(&mut self, parameters: &Parameters) -> Vec<f64> {
         self.take_parameters(parameters);
         let mut norms = Vec::with_capacity(self.ground.plan.programs.len());
         for axiom in 0..self.ground.plan.programs.len() {
@@ -604,7 +612,7 @@ impl<T: Real> Engine<T> {
         }
         let exponentials = self.ground.plan.semantics.clauses_take_exponentials();
         if exponentials && self.look_at_exponentials() {
-            self.assign_lanes();
+            T::assign_lanes(self);
         }
         let alpha = exponentials.then_some(parameters.alpha);
         self.ground.tables.fill(&self.ground.literals, alpha);

@@ -4,9 +4,9 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::Engine;
 use super::run::Run;
 use super::share::{LaneWork, each_lane};
+use super::{Engine, Precision};
 use super::{Fusing, Ground};
 use crate::diagnostic::Diagnostics;
 use crate::operators::{Semiring, Space};
@@ -16,14 +16,14 @@ use crate::vector::Real;
 
 /// Which bindings come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub enum Order {
     TruestFirst,
     LeastTrueFirst,
 }
 
 /// The bindings that come first, and how many there are.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ranks {
+pub struct Ranks {
     pub total: u64,
     /// In order.
     pub first: Vec<Found>,
@@ -31,7 +31,7 @@ pub(crate) struct Ranks {
 
 /// A binding, by the numbers that its [`Ranking`] gives it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
+pub struct Found {
     pub truth: f64,
     pub codes: [u64; MOST_CODES],
     /// Less comes first.
@@ -124,12 +124,21 @@ impl Best {
     }
 }
 
-impl<T: Real> Engine<T> {
+impl<T: Precision> Engine<T> {
     /// For each axiom whose bindings can be told apart, the first `top` of them. The numbers must be there.
     ///
     /// # Errors
     /// As [`Engine::evaluate`].
     pub(crate) fn ranks(
+        &mut self,
+        parameters: &Parameters,
+        order: Order,
+        top: usize,
+    ) -> Result<Vec<Option<Ranks>>, Diagnostics> {
+        T::ranks(self, parameters, order, top)
+    }
+
+    pub(super) fn ranks_here(
         &mut self,
         parameters: &Parameters,
         order: Order,

@@ -3,9 +3,9 @@
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::Engine;
 use super::clause::{Exponentials, Fused, Fusing, Sums, Tables};
 use super::run::{Lane, Partial};
+use super::{Engine, Precision};
 use crate::plan::physical::{LevelComponent, Root};
 use crate::plan::program::NodeKind;
 use crate::vector::Real;
@@ -56,7 +56,7 @@ const LANE_WORK: u64 = 1 << 15;
 /// The most memory that the lanes' tables of derivatives may take together.
 const MAX_LANE_BYTES: usize = 256 << 20;
 
-impl<T: Real> Engine<T> {
+impl<T: Precision> Engine<T> {
     /// How many bindings a level outside of all others has in this batch.
     fn bindings(&self, program: usize, level: usize) -> u64 {
         let length = |c: &LevelComponent| {
@@ -184,7 +184,7 @@ impl<T: Real> Engine<T> {
     }
 
     /// Cuts the axioms into lanes of about equal work.
-    pub(super) fn assign_lanes(&mut self) {
+    pub(super) fn assign_lanes_here(&mut self) {
         self.choose_clauses();
         let mut works = 0_u64;
         for part in &self.parts {
