@@ -15,6 +15,7 @@ mod literals;
 mod merge;
 mod over_axioms;
 mod parameters;
+mod pieces;
 mod precision;
 mod rank;
 mod run;
@@ -22,6 +23,7 @@ mod share;
 mod stop;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::ColumnData;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -43,6 +45,7 @@ pub use individual::{Bound, Individual};
 use literals::Literals;
 use merge::{find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
 use over_axioms::OverAxioms;
+use pieces::{Places, Threads};
 pub use precision::Precision;
 use run::{Partial, Run, Shared};
 use share::{Fit, LaneWork, Part, each_lane};
@@ -585,6 +588,7 @@ impl<T: Precision> Engine<T> {
 
     /// Forgets the derivatives of the last evaluation.
     fn clear_derivatives(&mut self) {
+        let threads = Threads(self.pool.as_deref());
         for (lane, work) in self.lanes.iter_mut().enumerate() {
             let (items, parts) = (&work.items, &self.parts);
             let only_clauses = items.iter().all(|i| parts[i.part].fused.is_some());
@@ -592,11 +596,12 @@ impl<T: Precision> Engine<T> {
             by_literal.resize_with(self.ground.plan.requests.len(), Default::default);
             for (i, wanted) in self.wanted.iter().enumerate() {
                 for (by, wanted) in by_literal[i].iter_mut().zip(wanted) {
-                    by.clear();
                     // The first lane's tables are where all are added up; the others have those they add to, if any:
                     // small clauses have tables of their own.
                     if lane == 0 || *wanted && !only_clauses {
-                        by.resize(self.ground.literals[i].positive.len(), T::ZERO);
+                        threads.zeros(by, self.ground.literals[i].positive.len());
+                    } else {
+                        by.clear();
                     }
                 }
             }
@@ -604,23 +609,29 @@ impl<T: Precision> Engine<T> {
     }
 
     fn forward_literals(&mut self, parameters: &Parameters) {
+        let pool = self.pool.clone();
+        let threads = Threads(pool.as_deref());
         let space = self.ground.plan.semantics.space;
         for (i, request) in self.ground.plan.requests.iter().enumerate() {
             let kind = self.ground.plan.outputs[request.predicate.index()].kind;
             let negated = self.wanted[i][1];
-            self.ground.literals[i].forward(kind, space, negated, request.width, &self.numbers[i]);
+            let numbers = &self.numbers[i];
+            let literals = &mut self.ground.literals[i];
+            literals.forward((kind, space), negated, request.width, numbers, threads);
         }
         let exponentials = self.ground.plan.semantics.clauses_take_exponentials();
         if exponentials && self.look_at_exponentials() {
             T::assign_lanes(self);
         }
         let alpha = exponentials.then_some(parameters.alpha);
-        self.ground.tables.fill(&self.ground.literals, alpha);
+        (self.ground.tables).fill(&self.ground.literals, alpha, threads);
     }
 
     /// Adds up the lanes' derivatives by literals, those of small clauses included (of one axiom, if only that is
     /// asked for), and hands them on to the numbers.
     fn backward_literals(&mut self, only: Option<usize>) {
+        let pool = self.pool.clone();
+        let threads = Threads(pool.as_deref());
         let space = self.ground.plan.semantics.space;
         for (i, request) in self.ground.plan.requests.iter().enumerate() {
             let kind = self.ground.plan.outputs[request.predicate.index()].kind;
@@ -628,12 +639,14 @@ impl<T: Precision> Engine<T> {
                 return;
             };
             let mut by = std::mem::take(&mut first.lane.by_literal[i]);
-            for lane in rest.iter() {
-                for (sum, part) in by.iter_mut().zip(&lane.lane.by_literal[i]) {
-                    for (sum, &part) in sum.iter_mut().zip(part) {
-                        *sum += part;
+            for (sign, sum) in by.iter_mut().enumerate() {
+                let places = Places { at: 0, of: sum };
+                threads.each(places, |Places { at, of: sum }| {
+                    for lane in rest.iter() {
+                        let part = lane.lane.by_literal[i][sign].get(at..).unwrap_or_default();
+                        sum.iter_mut().zip(part).for_each(|(a, &b)| *a += b);
                     }
-                }
+                });
             }
             for (at, part) in self.parts.iter().enumerate() {
                 let (Some(fused), Partial::State(total)) = (part.fused, self.totals[at]) else {
@@ -660,17 +673,16 @@ impl<T: Precision> Engine<T> {
                     sums,
                     scratch,
                     &mut by,
+                    threads,
                 );
             }
-            let [positive, negative] = &by;
             self.ground.literals[i].backward(
-                kind,
-                space,
+                (kind, space),
                 request.width,
                 &self.numbers[i],
-                positive,
-                negative,
+                by.each_ref().map(Vec::as_slice),
                 &mut self.gradients[i],
+                threads,
             );
             self.lanes[0].lane.by_literal[i] = by;
         }
@@ -680,7 +692,13 @@ impl<T: Precision> Engine<T> {
     fn check_numbers(&self) -> Result<(), Diagnostics> {
         for (i, numbers) in self.numbers.iter().enumerate() {
             // The sum of finite numbers may overflow, but that of a NaN or an infinity is never finite.
-            if T::kernels().sum(numbers).is_finite() {
+            let all_finite = AtomicBool::new(true);
+            Threads(self.pool.as_deref()).each(numbers.as_slice(), |numbers| {
+                if !T::kernels().sum(numbers).is_finite() {
+                    all_finite.store(false, Ordering::Relaxed);
+                }
+            });
+            if all_finite.into_inner() {
                 continue;
             }
             let Some(at) = numbers.iter().position(|x| !x.is_finite()) else {
