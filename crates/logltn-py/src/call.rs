@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use logltn::Precision as Real;
 use logltn::theory::{ArgumentSort, PredicateId, SortId, TableId};
-use logltn::vector::Real;
 use logltn::{
     ArgumentShape, Code, ColumnData, Diagnostic, Diagnostics, Engine, Evaluation, InPlace,
     OutputKind, Parameters, Request, Wanted,

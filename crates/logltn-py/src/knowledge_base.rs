@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use logltn::Precision as Real;
 use logltn::theory::{ArgumentSort, ColumnSort, PredicateId, SortId, SortKind, TableId};
-use logltn::vector::Real;
 use logltn::{
     ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Output, Parameters,
     Plan, PlanOptions, Request, Semantics, Space, did_you_mean,
@@ -415,8 +415,7 @@ impl KnowledgeBase {
         let streams = (0..theory.tables.len() as u32).map(TableId);
         let streams: Vec<TableId> = streams.filter(|t| data.streams_table(*t)).collect();
         // What guards find in a table depends on all its rows, whichever take part.
-        let prepares =
-            !streams.is_empty() && streams.iter().all(|t| !theory.guards_look_into(*t));
+        let prepares = !streams.is_empty() && streams.iter().all(|t| !theory.guards_look_into(*t));
         let free = free_sorts(&data, &outputs, &streams);
         let recipe = Arc::new(Recipe {
             double,

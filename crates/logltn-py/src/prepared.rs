@@ -10,8 +10,8 @@
 
 use std::sync::Arc;
 
+use logltn::Precision as Real;
 use logltn::theory::{ColumnSort, SortId, TableId};
-use logltn::vector::Real;
 use logltn::{ColumnData, Data, Diagnostics, Engine};
 use rustc_hash::FxHashMap;
 
@@ -346,9 +346,7 @@ impl<T: Real> Prepared<T> {
         }
         entry.news = 0;
         entry.engine = None;
-        let came: Vec<usize> = (entry.tables.iter())
-            .map(|t| t.others.list.len())
-            .collect();
+        let came: Vec<usize> = (entry.tables.iter()).map(|t| t.others.list.len()).collect();
         // What a plan costs grows with what it knows.
         entry.patience = 2 + came.iter().max().map_or(0, |n| *n as u32 / 8);
         entry.add_between(setting);

@@ -100,7 +100,7 @@ pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 pub use engine::Fusing;
 pub use engine::{
     Answer, Answers, AxiomValue, BlamedLiteral, Bound, Engine, Evaluation, Explanation, InPlace,
-    Individual, Request, Violation, Wanted, Witness,
+    Individual, Precision, Request, Violation, Wanted, Witness,
 };
 pub use function::FunctionData;
 pub use guard::Neighbours;

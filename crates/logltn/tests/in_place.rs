@@ -1,8 +1,6 @@
 //! Numbers and gradients in the memory of whoever asks: to the bit what they are in the engine's own.
 
-use logltn::{
-    Data, Engine, InPlace, Output, Parameters, Plan, Semantics, Source, Theory, Wanted,
-};
+use logltn::{Data, Engine, InPlace, Output, Parameters, Plan, Semantics, Source, Theory, Wanted};
 
 const THEORY: &str = "
     sort P  sort T = {a, b, c}  predicate type(P, T)  predicate part(P, P)  predicate ok()
