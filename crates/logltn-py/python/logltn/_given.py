@@ -54,8 +54,10 @@ def kind(value: object) -> str:
 
 def array(value: Any) -> np.ndarray:
     """An array of what has ``__array__`` or ``__dlpack__``, without a copy where that can be."""
-    if isinstance(value, np.ndarray):
+    if type(value) is np.ndarray:
         return value
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise TypeError("some of it is masked: fill it in, for example with `.filled(0)`")
     if hasattr(value, "detach"):  # a tensor that learns has no `__array__` to speak of
         value = value.detach()
         if getattr(value, "device", None) is not None and value.device.type != "cpu":
@@ -93,6 +95,10 @@ def size(given: Any, name: str, problems: Problems) -> int | None:
     if isinstance(given, Integral) and not isinstance(given, bool):
         if given < 0:
             problems.append(("value-out-of-range", f"sort `{name}` cannot have {given} individuals", None))
+            return None
+        if given >= 2**32 - 1:
+            message = f"sort `{name}` has {given} individuals: at most 4,294,967,294 are possible"
+            problems.append(("too-many-individuals", message, None))
             return None
         return int(given)
     return None
@@ -174,14 +180,15 @@ def integers(given: Any, declared: Sequence[tuple[str, str]]) -> list[Any] | Non
         return None
     read: list[Any] = []
     for column, _ in declared:
-        values = given.get(column)
+        values: Any = given.get(column)
         if type(values) is not np.ndarray:
             if not hasattr(values, "detach"):
                 return None
             values = values.numpy(force=True)
-        if values.dtype != np.int64 or values.ndim != 1 or len(values) != len(read[0] if read else values) or not values.flags.aligned:
+        if values.dtype != np.int64 or values.ndim != 1 or len(values) != len(read[0] if read else values):
             return None
-        read.append(values)
+        # The native part reads numbers that follow each other much faster.
+        read.append(values if values.flags.c_contiguous and values.flags.aligned else values.copy())
     return read
 
 
@@ -246,7 +253,7 @@ def named_columns(given: Any) -> dict[str, Any] | None:
 def cells(given: Any, what: str, sort: str, problems: Problems) -> Any:
     """One column: integers, reals or strings."""
     try:
-        if isinstance(given, np.ndarray):
+        if type(given) is np.ndarray:
             values = given
         elif hasattr(given, "detach"):
             values = given.numpy(force=True)
@@ -277,7 +284,10 @@ def cells(given: Any, what: str, sort: str, problems: Problems) -> Any:
         wrong = next((i for i, name in enumerate(names) if not isinstance(name, str)), None)
         if wrong is None:
             return names
-        problems.append(("wrong-type", f"{what}: row {wrong} is {names[wrong]!r}, neither text nor a number", None))
+        if isinstance(names[wrong], int):
+            problems.append(("number-too-large", f"{what}: row {wrong} is {names[wrong]}, which is too large", None))
+        else:
+            problems.append(("wrong-type", f"{what}: row {wrong} is {names[wrong]!r}, neither text nor a number", None))
         return ()
     problems.append(("wrong-type", f"{what} has elements of type {values.dtype}, neither numbers nor text", None))
     return ()
