@@ -71,8 +71,12 @@ def names(mapping: Any, what: str, problems: Problems) -> Mapping[str, Any]:
     """A dict by name, or a problem."""
     if mapping is None:
         return {}
-    if (type(mapping) is dict or isinstance(mapping, Mapping)) and all(isinstance(k, str) for k in mapping):
-        return mapping
+    if type(mapping) is dict or isinstance(mapping, Mapping):
+        for key in mapping:
+            if not isinstance(key, str):
+                break
+        else:
+            return mapping
     problems.append(("wrong-type", f"`{what}` must be a dict by name, not {kind(mapping)}", None))
     return {}
 
@@ -174,21 +178,26 @@ def features(given: Any, what: str, problems: Problems) -> np.ndarray | None:
     return values
 
 
+_INT64 = np.dtype(np.int64)
+
+
 def integers(given: Any, declared: Sequence[tuple[str, str]]) -> list[Any] | None:
     """The columns of a dict of integer arrays or tensors, in a hurry: what most calls bring. None if it is anything else."""
     if type(given) is not dict or len(given) != len(declared):
         return None
     read: list[Any] = []
+    shape = None
     for column, _ in declared:
         values: Any = given.get(column)
         if type(values) is not np.ndarray:
             if not hasattr(values, "detach"):
                 return None
             values = values.numpy(force=True)
-        if values.dtype != np.int64 or values.ndim != 1 or len(values) != len(read[0] if read else values):
+        if values.dtype != _INT64 or values.ndim != 1 or (shape is not None and values.shape != shape):
             return None
+        shape, flags = values.shape, values.flags
         # The native part reads numbers that follow each other much faster.
-        read.append(values if values.flags.c_contiguous and values.flags.aligned else values.copy())
+        read.append(values if flags.c_contiguous and flags.aligned else values.copy())
     return read
 
 
@@ -329,6 +338,9 @@ def coming(theory: Any, batch: Any, sorts: Any, tables: Any) -> dict[str, Any] |
             problems.append(("wrong-type", f"the batch of table `{name}` must be numbers of rows", None))
     sizes = []
     for name, given in names(sorts, "sorts", problems).items():
+        if type(given) is int and 0 <= given < 2**31:  # in a hurry
+            sizes.append((name, given))
+            continue
         before = len(problems)
         count = size(given, name, problems)
         if count is None and hasattr(given, "shape") and len(given.shape) > 0:
