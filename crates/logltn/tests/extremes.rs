@@ -1,6 +1,6 @@
 //! α, p and p_forall from one end of what is accepted to the other: the values are right, in both precisions.
 
-use logltn::vector::Real;
+use logltn::Precision;
 use logltn::{Data, Engine, Output, Parameters, Plan, Semantics, Source, Theory};
 
 /// Near the ends and at them, all alike, and far apart.
@@ -19,7 +19,7 @@ fn range() -> impl Iterator<Item = f64> {
 }
 
 /// The truth of an axiom; its gradient is finite.
-fn truth<T: Real>(
+fn truth<T: Precision>(
     semantics: &str,
     axiom: &str,
     degrees: &[f64; 6],
