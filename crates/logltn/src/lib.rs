@@ -104,6 +104,7 @@ pub use engine::{
 };
 pub use function::FunctionData;
 pub use guard::Neighbours;
+pub use logltn_diagnostics::memory;
 pub use logltn_diagnostics::{
     Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, nearest,
 };

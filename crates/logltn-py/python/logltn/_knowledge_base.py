@@ -52,7 +52,7 @@ class KnowledgeBase:
         Tables of which a call may look at some rows only, and tables whose rows come with each call.
     dtype, threads, memory
         The precision of computing (``"float32"`` or ``"float64"``), how many threads may be used (as many as there are
-        cores), how many bytes the plan may take (4 GiB).
+        cores), how many bytes the plan may take (half of the machine's memory).
     """
 
     theory: Theory
