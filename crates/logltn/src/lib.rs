@@ -99,8 +99,8 @@ pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 #[doc(hidden)]
 pub use engine::Fusing;
 pub use engine::{
-    Answer, Answers, AxiomValue, BlamedLiteral, Bound, Engine, Evaluation, Explanation, Individual,
-    Request, Violation, Witness,
+    Answer, Answers, AxiomValue, BlamedLiteral, Bound, EXPORT_VERSION, Engine, Evaluation,
+    Explanation, Exported, ExportedArray, Individual, Request, Violation, Witness,
 };
 pub use function::FunctionData;
 pub use guard::Neighbours;

@@ -1,6 +1,6 @@
 //! The plan: a theory, its data and a semantics, compiled to programs for the engine.
 
-mod applied;
+pub(crate) mod applied;
 mod compile;
 mod cost;
 mod distances;
