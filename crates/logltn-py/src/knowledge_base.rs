@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use logltn::theory::{PredicateId, SortId, SortKind, TableId};
-use logltn::vector::Real;
+use logltn::Precision as Real;
+use logltn::theory::{ArgumentSort, ColumnSort, PredicateId, SortId, SortKind, TableId};
 use logltn::{
     ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Output, Parameters,
     Plan, PlanOptions, Request, Semantics, Space, did_you_mean,
@@ -62,6 +62,8 @@ pub struct Recipe {
     pub options: PlanOptions,
     /// The data without what comes with each call, if plans can be made for that.
     known: Option<Data>,
+    /// Sorts whose individuals may go by any numbers.
+    free: Vec<SortId>,
 }
 
 /// What belongs to one process.
@@ -176,8 +178,8 @@ impl KnowledgeBase {
         (semantics.sat_is_log(), semantics.space == Space::Log)
     }
 
-    /// The document of `logltn check --json`.
-    fn check(&self, py: Python<'_>) -> PyResult<String> {
+    /// The document of `logltn check --json`, with what a step takes if these are α, p and p_forall.
+    fn check(&self, py: Python<'_>, parameters: Option<(f64, f64, f64)>) -> PyResult<String> {
         guarded(py, || {
             let weights = self.with(py, |state| {
                 Ok(match state {
@@ -185,7 +187,12 @@ impl KnowledgeBase {
                     Precision::Double(state) => state.engine().weights().to_vec(),
                 })
             })?;
-            Ok(check::document(&self.plan, &weights).to_string())
+            let pool = Arc::clone(&self.process(py)?.pool);
+            let step = parameters.map(|(alpha, p, p_forall)| {
+                let parameters = Parameters { alpha, p, p_forall };
+                py.detach(|| check::step(&self.plan, &pool, parameters))
+            });
+            Ok(check::document(&self.plan, &weights, step, &self.warnings).to_string())
         })
     }
 
@@ -288,16 +295,13 @@ impl KnowledgeBase {
                 None if gradients => Gradient::OfLoss,
                 None => Gradient::None,
             };
-            let evaluation = self.with(py, move |state| match state {
-                Precision::Single(s) => {
-                    (s.set(setting)).and_then(|()| s.evaluate(&parameters, &given, &gradient))
-                }
-                Precision::Double(s) => {
-                    (s.set(setting)).and_then(|()| s.evaluate(&parameters, &given, &gradient))
-                }
+            let (evaluation, seconds) = self.with(py, move |state| match state {
+                Precision::Single(s) => s.call(setting, &parameters, &given, &gradient),
+                Precision::Double(s) => s.call(setting, &parameters, &given, &gradient),
             })?;
             Ok(Evaluated {
                 evaluation,
+                seconds,
                 names: Arc::clone(&self.names),
             })
         })
@@ -374,10 +378,31 @@ impl Recipe {
                 let plan = pool.install(|| Plan::new_with(data, outputs, &semantics, options))?;
                 recipe.engine(Arc::new(plan), &pool)
             };
-            Prepared::new(known, Arc::new(make))
+            Prepared::new(known, self.free.clone(), Arc::new(make))
         });
         Ok(State::new(self.engine(Arc::clone(plan), pool)?, prepared))
     }
+}
+
+/// The sorts whose size comes with each call and whose individuals are nothing but cells of rows that do: it does not matter
+/// by which numbers they go.
+fn free_sorts(data: &Data, outputs: &[Output], streams: &[TableId]) -> Vec<SortId> {
+    let theory = data.theory();
+    let is_free = |sort: &SortId| {
+        let in_rows = |table: &TableId| {
+            let mut columns = theory[*table].columns.iter();
+            columns.any(|c| c.sort == ColumnSort::Sort(*sort))
+        };
+        let classes = theory.predicates.iter().zip(outputs).any(|(p, output)| {
+            output.per_class && p.arguments.last() == Some(&ArgumentSort::Sort(*sort))
+        });
+        data.streams_sort(*sort)
+            && !classes
+            && streams.iter().any(in_rows)
+            && theory.are_only_cells(*sort, &|table| streams.contains(&table))
+    };
+    let sorts = (0..theory.sorts.len() as u32).map(SortId);
+    sorts.filter(is_free).collect()
 }
 
 fn precision(
@@ -413,15 +438,17 @@ impl KnowledgeBase {
         let names = plan.axioms().iter().map(|a| a.name.clone()).collect();
         let theory = data.theory();
         let streams = (0..theory.tables.len() as u32).map(TableId);
-        let mut streams = streams.filter(|t| data.streams_table(*t)).peekable();
+        let streams: Vec<TableId> = streams.filter(|t| data.streams_table(*t)).collect();
         // What guards find in a table depends on all its rows, whichever take part.
-        let prepares = streams.peek().is_some() && streams.all(|t| !theory.guards_look_into(t));
+        let prepares = !streams.is_empty() && streams.iter().all(|t| !theory.guards_look_into(*t));
+        let free = free_sorts(&data, &outputs, &streams);
         let recipe = Arc::new(Recipe {
             double,
             axioms,
             outputs,
             options,
             known: known.filter(|_| prepares),
+            free,
         });
         let process = Process::new(&recipe, &plan, pool)?;
         let process = Mutex::new(Arc::new(process));
@@ -625,6 +652,7 @@ impl KnowledgeBase {
 #[pyclass(frozen, module = "logltn._native")]
 pub struct Evaluated {
     evaluation: Evaluation,
+    seconds: f64,
     names: Arc<[String]>,
 }
 
@@ -638,6 +666,12 @@ impl Evaluated {
     #[getter]
     fn sat(&self) -> f64 {
         self.evaluation.sat
+    }
+
+    /// How long choosing the rows and evaluating them took, apart from what it takes to get there and back.
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.seconds
     }
 
     /// By name.

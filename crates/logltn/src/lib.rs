@@ -100,7 +100,8 @@ pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 pub use engine::Fusing;
 pub use engine::{
     Answer, Answers, AxiomValue, BlamedLiteral, Bound, EXPORT_VERSION, Engine, Evaluation,
-    Explanation, Exported, ExportedArray, Individual, Request, Violation, Witness,
+    Explanation, Exported, ExportedArray, InPlace, Individual, Precision, Request, Violation,
+    Wanted, Witness,
 };
 pub use function::FunctionData;
 pub use guard::Neighbours;

@@ -1,12 +1,12 @@
 //! α, p and p_forall from one end of what is accepted to the other: the values are right, in both precisions.
 
-use logltn::vector::Real;
+use logltn::Precision;
 use logltn::{Data, Engine, Output, Parameters, Plan, Semantics, Source, Theory};
 
 const DEGREES: [f64; 6] = [0.9999, 0.9998, 0.7, 0.31, 0.02, 1e-3];
 const RANGE: [f64; 7] = [1e-3, 1e-2, 1.0, 5.0, 1e3, 1e5, 1e6];
 
-fn truth<T: Real>(semantics: &str, axiom: &str, parameters: &Parameters) -> f64 {
+fn truth<T: Precision>(semantics: &str, axiom: &str, parameters: &Parameters) -> f64 {
     let text = format!("sort U = 1..6 predicate P(U) axiom a: {axiom}");
     let theory = Theory::parse(Source::new("t.ltn", text)).expect("a theory");
     let mut semantics = Semantics::named(semantics).expect("it is one");

@@ -17,8 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId};
-use logltn::vector::Real;
-use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Request, Theory};
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Precision, Request, Theory};
 use logltn_nn::Tensor;
 
 use crate::knowledge::{Ground, KnowledgeBase};
@@ -162,7 +161,7 @@ impl Model {
 
     /// Prepares for the requests of an engine: every shape of arguments gets its feed. Must be called
     /// before the first step with that engine.
-    pub fn attach<T: Real>(
+    pub fn attach<T: Precision>(
         &mut self,
         knowledge: &KnowledgeBase,
         engine: &Engine<T>,
@@ -223,7 +222,7 @@ impl Model {
 
     /// The same for an engine of any precision, when no gradients are wanted: networks keep nothing, and
     /// numbers from files lose nothing. The engine must be [attached](Model::attach).
-    pub fn evaluate<T: Real>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
+    pub fn evaluate<T: Precision>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
         self.ask(engine.requests());
         self.unchanged = false;
         self.run(Purpose::Looking);
@@ -232,7 +231,7 @@ impl Model {
     }
 
     /// Copies what the networks found to where the engine wants it.
-    fn hand_out<T: Real>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
+    fn hand_out<T: Precision>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
         for index in 0..engine.requests().len() {
             if let Some((unit, feed)) = self.feeds[index] {
                 let unit = &self.units[unit];
@@ -252,7 +251,7 @@ impl Model {
         Ok(())
     }
 
-    fn hand_out_without_unit<T: Real>(
+    fn hand_out_without_unit<T: Precision>(
         &mut self,
         engine: &mut Engine<T>,
         index: usize,

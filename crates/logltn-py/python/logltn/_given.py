@@ -69,7 +69,7 @@ def names(mapping: Any, what: str, problems: Problems) -> Mapping[str, Any]:
     """A dict by name, or a problem."""
     if mapping is None:
         return {}
-    if isinstance(mapping, Mapping) and all(isinstance(k, str) for k in mapping):
+    if (type(mapping) is dict or isinstance(mapping, Mapping)) and all(isinstance(k, str) for k in mapping):
         return mapping
     problems.append(("wrong-type", f"`{what}` must be a dict by name, not {kind(mapping)}", None))
     return {}
@@ -168,8 +168,28 @@ def features(given: Any, what: str, problems: Problems) -> np.ndarray | None:
     return values
 
 
+def integers(given: Any, declared: Sequence[tuple[str, str]]) -> list[Any] | None:
+    """The columns of a dict of integer arrays or tensors, in a hurry: what most calls bring. None if it is anything else."""
+    if type(given) is not dict or len(given) != len(declared):
+        return None
+    read: list[Any] = []
+    for column, _ in declared:
+        values = given.get(column)
+        if type(values) is not np.ndarray:
+            if not hasattr(values, "detach"):
+                return None
+            values = values.numpy(force=True)
+        if values.dtype != np.int64 or values.ndim != 1 or len(values) != len(read[0] if read else values) or not values.flags.aligned:
+            return None
+        read.append(values)
+    return read
+
+
 def columns(given: Any, name: str, declared: Sequence[tuple[str, str]], problems: Problems) -> list[Any] | None:
     """The columns of a table in the order of their declaration."""
+    read = integers(given, declared)
+    if read is not None:
+        return read
     expected = [column for column, _ in declared]
     what = f"table `{name}`"
     found = named_columns(given)
@@ -211,6 +231,8 @@ def columns(given: Any, name: str, declared: Sequence[tuple[str, str]], problems
 
 def named_columns(given: Any) -> dict[str, Any] | None:
     """The columns of a dict or a data frame by name; none if it is neither."""
+    if type(given) is dict:
+        return given
     if isinstance(given, Mapping):
         return dict(given)
     named = getattr(given, "column_names", None)  # pyarrow
@@ -227,7 +249,7 @@ def cells(given: Any, what: str, sort: str, problems: Problems) -> Any:
         if isinstance(given, np.ndarray):
             values = given
         elif hasattr(given, "detach"):
-            values = given.detach().cpu().numpy()
+            values = given.numpy(force=True)
         elif hasattr(given, "to_numpy"):
             values = np.asarray(given.to_numpy())
         else:
@@ -305,7 +327,7 @@ def coming(theory: Any, batch: Any, sorts: Any, tables: Any) -> dict[str, Any] |
             sizes.append((name, count))
         elif len(problems) == before:
             problems.append(("wrong-type", f"sort `{name}`: how many individuals come with the call is a number, not {kind(given)}", None))
-    declared = dict(theory._native.tables) if tables else {}
+    declared = theory._columns
     read = []
     for name, given in names(tables, "tables", problems).items():
         if name not in declared:

@@ -503,7 +503,7 @@ impl<T: Real> Engine<T> {
             let bases = &active.bases[i];
             w.out.push('{');
             w.name("name", &plan.axioms[i].name)?;
-            w.number("weight", self.weights()[i])?;
+            w.number("weight", self.over_axioms.weights[i])?;
             let own = &self.own[i];
             for (key, value) in [
                 ("alpha", own.alpha),

@@ -130,7 +130,7 @@ class KnowledgeBase(torch.nn.Module):
         for name, sort in theory._native.constants:
             if name in self.vectors:
                 self._own.setdefault(sort, []).append(name)
-        document = knowledge.check()
+        document = json.loads(knowledge._native.check(None))
         size = {s["name"]: s["size"] for s in document["sorts"]}
         self._classes = {
             given["name"]: (size.get(given["arguments"][-1], 0) or -1) if given["per_class"] and given["arguments"] else None
@@ -285,9 +285,12 @@ class KnowledgeBase(torch.nn.Module):
                 help = _native.did_you_mean(name, list(places))
                 problems.append(("unknown-predicate", f"the theory has no predicate `{name}`", help))
                 continue
-            if value.dtype in _HALF:
+            kept = value.dtype
+            if kept is torch.float32 or kept is torch.float64:
+                pass
+            elif kept in _HALF:
                 value = value.float()
-            elif value.dtype is not torch.float32 and value.dtype is not torch.float64:
+            else:
                 help = "convert them, for example with `.float()`"
                 message = f"the values of predicate `{name}` are {value.dtype}, not float32 or float64"
                 problems.append(("unsupported-elements", message, help))
@@ -299,7 +302,9 @@ class KnowledgeBase(torch.nn.Module):
             which.append((places[name], kind))
         if problems:
             _native.raise_problems(problems)
-        coming = _given.coming(knowledge.theory, batch, sorts, tables)
+        coming = None
+        if batch is not None or sorts is not None or tables is not None:
+            coming = _given.coming(knowledge.theory, batch, sorts, tables)
         defaults = knowledge._defaults
         alpha, p = defaults[0] if alpha is None else alpha, defaults[1] if p is None else p
         p_forall = defaults[2] if p_forall is None else p_forall
@@ -358,7 +363,11 @@ class KnowledgeBase(torch.nn.Module):
     ) -> Explanation:
         """:meth:`logltn.KnowledgeBase.explain`; the knowledge base runs the networks of predicates that are not in ``values``."""
         question = _question(None, axiom, top, _parameters(alpha, p, p_forall, self._knowledge._defaults))
-        return Explanation(json.loads(self._ask(question, values, sorts, tables)), self._knowledge._native.logs)
+        document = json.loads(self._ask(question, values, sorts, tables))
+        coming = {
+            name: v.detach().cpu() for name, v in (sorts or {}).items() if isinstance(v, torch.Tensor) and v.dim() > 0
+        }
+        return self._knowledge._explanation(document, coming)
 
     @torch.no_grad()
     def _ask(self, question: dict[str, Any], values: Any, sorts: Any, tables: Any) -> str:
