@@ -120,3 +120,4 @@ pub use resolve::Labels;
 pub use semantics::Semantics;
 pub use semantics_error::SemanticsError;
 pub use theory::Theory;
+pub use token::quoted_label;
