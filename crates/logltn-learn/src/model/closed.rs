@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use logltn::theory::{PredicateId, SortKind};
 use logltn::vector::{Real, Task, run_task};
-use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, OutputKind, Request};
+use logltn::{
+    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, OutputKind, Precision, Request,
+};
 use rayon::prelude::*;
 
 use super::Model;
@@ -661,7 +663,7 @@ impl Model {
     }
 
     /// The same in any precision, keeping nothing.
-    pub(super) fn evaluate_closed<T: Real>(
+    pub(super) fn evaluate_closed<T: Precision>(
         &mut self,
         engine: &mut Engine<T>,
     ) -> Result<(), Diagnostics> {
@@ -674,7 +676,7 @@ impl Model {
         Ok(())
     }
 
-    fn closed_form<T: Real>(
+    fn closed_form<T: Precision>(
         &self,
         (closed, feed): (usize, usize),
         rows: Rows<'_>,
@@ -722,7 +724,7 @@ impl Model {
     ///
     /// # Errors
     /// With the first number of each that cannot be.
-    pub fn check_closed_forms<T: Real>(
+    pub fn check_closed_forms<T: Precision>(
         &mut self,
         engine: &mut Engine<T>,
     ) -> Result<(), Diagnostics> {
