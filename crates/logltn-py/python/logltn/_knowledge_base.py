@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _given, _native
 from ._given import AtRows, Percentile, Problems
+from ._plan import ExportedPlan, exported
 from ._theory import Theory
 
 
@@ -52,7 +53,7 @@ class KnowledgeBase:
         Tables of which a call may look at some rows only, and tables whose rows come with each call.
     dtype, threads, memory
         The precision of computing (``"float32"`` or ``"float64"``), how many threads may be used (as many as there are
-        cores), how many bytes the plan may take (4 GiB).
+        cores), how many bytes the plan may take (half of the machine's memory).
     """
 
     theory: Theory
@@ -302,6 +303,16 @@ class KnowledgeBase:
         coming = _given.coming(self.theory, batch, sorts, tables)
         rows, arity = self._native.rows(self._places[predicate], coming)
         return np.frombuffer(rows, np.int32).reshape(-1 if arity else _only(rows), arity)
+
+    def export_plan(
+        self,
+        *,
+        batch: Mapping[str, Any] | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> ExportedPlan:
+        """The plan as a header and arrays, to be run elsewhere; docs/plan-format.md describes them."""
+        return exported(self._native, _given.coming(self.theory, batch, sorts, tables))
 
     @property
     def numbers(self) -> np.ndarray:

@@ -9,6 +9,7 @@ mod answers;
 mod clause;
 mod eliminate;
 mod explain;
+mod export;
 mod in_place;
 mod individual;
 mod lane;
@@ -42,6 +43,7 @@ pub use answers::{Answer, Answers};
 pub use clause::Fusing;
 use clause::{Exponentials, Sums, Tables};
 pub use explain::{BlamedLiteral, Explanation, Violation, Witness};
+pub use export::{EXPORT_VERSION, Exported, ExportedArray};
 pub use in_place::InPlace;
 use in_place::{Lent, numbers};
 pub use individual::{Bound, Individual};
@@ -596,6 +598,9 @@ impl<T: Precision> Engine<T> {
         self.take_parameters(parameters);
         let mut norms = Vec::with_capacity(self.ground.plan.programs.len());
         for axiom in 0..self.ground.plan.programs.len() {
+            if self.stop.is_set() {
+                break;
+            }
             self.clear_derivatives();
             let shared = self.ground.shared(&self.settings, &self.stop);
             let derivative = self.derivatives[axiom];
