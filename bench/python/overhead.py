@@ -3,8 +3,8 @@
     python bench/python/overhead.py [ROUNDS]
 
 In turns: (1) `kb.loss` and `backward`, less what choosing the rows and evaluating them took in that call, which it says; (2) an
-`autograd.Function` on the same values that does nothing, and `backward`, after the engine has run once more, so that it finds the
-processor's caches as (1) does. The median of (1) is to be at most 30 µs more than that of (2); exit status 1 if it is more. Build the
+`autograd.Function` on the same values that does nothing, and `backward`, after the engine has run once more, on a call like that of (1), so
+that it finds the processor's caches as (1) does. The median of (1) is to be at most 30 µs more than that of (2); exit status 1 if it is more. Build the
 package with optimisation (`pip install .` does), and use a quiet machine.
 """
 
@@ -100,6 +100,7 @@ def measure(name, made, rounds):
         whole, engine = time.perf_counter() - start, kb._last.seconds
         for t in tensors:
             t.grad = None
+        arguments = coming()
         _, call, *_ = kb._call(values, {}, 2.0, None, None, *(arguments.get(key) for key in ("batch", "sorts", "tables")))
         _autograd._evaluate(call, tensors, [True] * len(tensors))
         start = time.perf_counter()

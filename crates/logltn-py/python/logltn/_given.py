@@ -100,7 +100,7 @@ def size(given: Any, name: str, problems: Problems) -> int | None:
         if given < 0:
             problems.append(("value-out-of-range", f"sort `{name}` cannot have {given} individuals", None))
             return None
-        if given >= 2**32 - 1:
+        if int(given) >= 2**32 - 1:
             message = f"sort `{name}` has {given} individuals: at most 4,294,967,294 are possible"
             problems.append(("too-many-individuals", message, None))
             return None

@@ -222,6 +222,8 @@ class KnowledgeBase(torch.nn.Module):
     def _loss(
         self, tensors: list[torch.Tensor], call: Any, dtype: torch.dtype, device: torch.device | None, check: bool
     ) -> torch.Tensor:
+        if device is None and self._backend.name == "auto":  # all are on the CPU, and in a hurry
+            return Loss.apply(self, _plain(call, self._knowledge._defaults), dtype, *tensors)
         there = self._backend.device(tensors)
         if there is not None:
             return self._backend.loss(self, call, dtype, tensors, there, check)
