@@ -909,6 +909,9 @@ codes! {
             [train]
             steps = 1
             "#);
+    NothingToMine = "nothing-to-mine":
+        "No axiom says what rows of a table make a predicate true, so rules have nothing to conclude.",
+        Error, run!("mine m.toml");
     CannotPredict = "cannot-predict":
         "A predicate cannot be evaluated on other rows than those of the axioms.",
         Error, deed("A metric is to be measured of a predicate whose numbers come from the caller's own program.");

@@ -101,6 +101,9 @@ struct Asked {
     among: Option<Vec<Vec<usize>>>,
 }
 
+/// A request's predicate, and where its rows stand in arrays.
+pub type Places = (usize, Option<Vec<usize>>, Option<Vec<usize>>);
+
 /// Truths a little beyond their range are rounding, and are taken as the end of it.
 const ROUNDING: f64 = 1e-6;
 
@@ -259,6 +262,24 @@ impl<T: Real> State<T> {
             places,
             individuals,
         };
+    }
+
+    /// By request: its predicate, and where its rows stand in an array with an axis for each argument and in one of the
+    /// rows that are asked for; none if they are just its rows.
+    pub fn places(&self) -> Vec<Places> {
+        let requests = self.engine.requests().iter().enumerate();
+        let places = requests.map(|(i, request)| {
+            let asked = &self.layout.predicates[request.predicate.index()];
+            let at = asked.requests.iter().position(|r| *r == i);
+            let among = asked
+                .among
+                .as_ref()
+                .zip(at)
+                .map(|(all, at)| all[at].clone());
+            let predicate = request.predicate.index();
+            (predicate, self.layout.places[i].clone(), among)
+        });
+        places.collect()
     }
 
     /// The rows that a predicate is asked about.
@@ -463,7 +484,7 @@ impl<T: Real> State<T> {
     }
 
     /// Whether the values are there and have the right shape.
-    fn check(&self, values: &[Value]) -> Result<(), Diagnostics> {
+    pub fn check(&self, values: &[Value]) -> Result<(), Diagnostics> {
         let plan = self.engine.plan();
         let theory = plan.data().theory();
         let requests = self.engine.requests();

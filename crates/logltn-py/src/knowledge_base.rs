@@ -20,6 +20,7 @@ use crate::array::Array;
 use crate::call::{Gradient, Setting, State, Target, Value};
 use crate::check;
 use crate::error::{Failure, Problem, guarded, panicked, take_problems, warn};
+use crate::export::{self, ExportedPlan};
 use crate::given::{Column, Given, read_columns};
 use crate::pool::pool;
 use crate::prepared::Prepared;
@@ -237,6 +238,26 @@ impl KnowledgeBase {
         })
     }
 
+    /// The plan as a header and arrays, with what comes with the call; and by request where its rows stand in arrays.
+    fn export_plan<'py>(
+        &self,
+        py: Python<'py>,
+        coming: Option<Coming>,
+        by_rows: bool,
+    ) -> PyResult<ExportedPlan<'py>> {
+        guarded(py, || export::plan(self, py, coming, by_rows))
+    }
+
+    /// Raises what is wrong with values of these shapes: predicate (or request), kind, shape.
+    fn check_shapes(
+        &self,
+        py: Python<'_>,
+        values: Vec<(usize, u8, Vec<usize>)>,
+        coming: Option<Coming>,
+    ) -> PyResult<()> {
+        guarded(py, || export::check_shapes(self, py, values, coming))
+    }
+
     /// The numbers that stand for themselves as arguments.
     fn numbers(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
         guarded(py, || {
@@ -303,23 +324,27 @@ impl Drop for KnowledgeBase {
 /// Where the numbers of arrays are, which must outlive this.
 pub fn given_values(values: &[GivenValue]) -> Vec<Value> {
     let value = |(which, kind, values, gradient): &GivenValue| {
-        let predicate = PredicateId(*which as u32);
         let plain = kind & 4 == 0;
         let view = |array: &Array| match plain {
             true => array.view(),
             false => array.view().without_axes(),
         };
         Value {
-            target: match kind & 3 {
-                0 => Target::Grid(predicate),
-                1 => Target::AtRows(predicate),
-                _ => Target::Request(*which),
-            },
+            target: target(*which, *kind),
             values: view(values),
             gradient: gradient.as_ref().map(view),
         }
     };
     values.iter().map(value).collect()
+}
+
+/// What an array of this kind has the numbers of.
+pub fn target(which: usize, kind: u8) -> Target {
+    match kind & 3 {
+        0 => Target::Grid(PredicateId(which as u32)),
+        1 => Target::AtRows(PredicateId(which as u32)),
+        _ => Target::Request(which),
+    }
 }
 
 fn bytes<'py>(py: Python<'py>, numbers: &[u32]) -> Bound<'py, PyBytes> {

@@ -99,8 +99,9 @@ pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 #[doc(hidden)]
 pub use engine::Fusing;
 pub use engine::{
-    Answer, Answers, AxiomValue, BlamedLiteral, Bound, Engine, Evaluation, Explanation, InPlace,
-    Individual, Precision, Request, Violation, Wanted, Witness,
+    Answer, Answers, AxiomValue, BlamedLiteral, Bound, EXPORT_VERSION, Engine, Evaluation,
+    Explanation, Exported, ExportedArray, InPlace, Individual, Precision, Request, Violation,
+    Wanted, Witness,
 };
 pub use function::FunctionData;
 pub use guard::Neighbours;
@@ -119,3 +120,4 @@ pub use resolve::Labels;
 pub use semantics::Semantics;
 pub use semantics_error::SemanticsError;
 pub use theory::Theory;
+pub use token::quoted_label;

@@ -414,8 +414,8 @@ pub(crate) fn written_label(label: &str) -> String {
     }
 }
 
-/// The same, always in quotes: then it is a label whatever else has its name.
-pub(crate) fn quoted_label(label: &str) -> String {
+/// A label as a theory has it in quotes: then it is a label whatever else has its name.
+pub fn quoted_label(label: &str) -> String {
     let mut out = String::from('"');
     for c in label.chars() {
         match c {

@@ -122,6 +122,10 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
     };
     let directory = match directory {
         Ok(directory) => directory,
+        // A disk that is full is no mistake of the input.
+        Err(errors) if errors.iter().any(|e| e.code() == Code::CannotWrite) => {
+            return console::failed(&errors, false);
+        }
         Err(errors) => return console::wrong_input(&errors, false),
     };
     let run_options = RunOptions {

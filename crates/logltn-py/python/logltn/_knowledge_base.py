@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _given, _native
 from ._given import AtRows, Percentile, Problems
+from ._plan import ExportedPlan, exported
 from ._theory import Theory
 
 
@@ -103,7 +104,7 @@ class KnowledgeBase:
                 given_tables.append((name, columns))
         given_params = [(name, _given.param(p, name, problems)) for name, p in params.items()]
         double = _double(dtype, problems)
-        _limits(threads, memory, problems)
+        limited = _limits(threads, memory, problems)
         given = {
             "sorts": given_sorts,
             "tables": given_tables,
@@ -123,6 +124,8 @@ class KnowledgeBase:
             "batched": _given.list_of_names(batched, "batched", problems),
             "streamed": _given.list_of_names(streamed, "streamed", problems),
         }
+        if not limited:  # the native part says so, with all else that is wrong
+            threads, memory = None, None
         self._native = _native.KnowledgeBase(
             native, given, double=double, threads=threads, memory=memory, problems=problems
         )
@@ -301,6 +304,16 @@ class KnowledgeBase:
         rows, arity = self._native.rows(self._places[predicate], coming)
         return np.frombuffer(rows, np.int32).reshape(-1 if arity else _only(rows), arity)
 
+    def export_plan(
+        self,
+        *,
+        batch: Mapping[str, Any] | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> ExportedPlan:
+        """The plan as a header and arrays, to be run elsewhere; docs/plan-format.md describes them."""
+        return exported(self._native, _given.coming(self.theory, batch, sorts, tables))
+
     @property
     def numbers(self) -> np.ndarray:
         """The numbers that stand as arguments of predicates, as of the last call."""
@@ -473,14 +486,18 @@ def _double(dtype: Any, problems: Problems) -> bool:
     return False
 
 
-def _limits(threads: Any, memory: Any, problems: Problems) -> None:
-    for name, value, unit in (("threads", threads, ""), ("memory", memory, " bytes")):
+def _limits(threads: Any, memory: Any, problems: Problems) -> bool:
+    before = len(problems)
+    for name, value, unit, most in (("threads", threads, "", 1024), ("memory", memory, " bytes", 2**63)):
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int):
             problems.append(("wrong-type", f"`{name}` must be a number{unit and ' of' + unit}, not {value!r}", None))
         elif value < 1:
             problems.append(("value-out-of-range", f"`{name}` must be at least 1, not {value}", None))
+        elif value > most:
+            problems.append(("value-out-of-range", f"`{name}` must be at most {most}, not {value}", None))
+    return len(problems) == before
 
 
 def _functions(functions: Any, native: Any, problems: Problems) -> list[tuple[str, list[int], Any]]:

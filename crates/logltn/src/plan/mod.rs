@@ -1,7 +1,7 @@
 //! The plan: a theory, its data and a semantics, compiled to programs for the engine.
 
 mod account;
-mod applied;
+pub(crate) mod applied;
 mod compile;
 mod cost;
 mod distances;
