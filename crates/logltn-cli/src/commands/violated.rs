@@ -20,7 +20,8 @@ pub fn violated(trainer: &mut Trainer) -> Vec<Violated> {
     let axioms = trainer.plan().axioms();
     let groundings: u128 = axioms.iter().map(|axiom| axiom.groundings).sum();
     // It takes a plan of its own.
-    let room = memory::ask(3 * trainer.plan().memory_bytes() as u128);
+    let plan = trainer.plan();
+    let room = memory::ask(3 * plan.memory_bytes() as u128 + 1400 * plan.parts() as u128);
     if groundings > MOST_GROUNDINGS || room.is_err() {
         return Vec::new();
     }

@@ -224,7 +224,7 @@ impl Eliminate<'_> {
         let mut lists = Lists::new(turns.len(), groups.len());
         let mut too_much = false;
         let around = relevant(&self.around, &outer);
-        (self.lists).walk(scope, &around, &outer, &mut |env| {
+        let had_room = (self.lists).walk(scope, &around, &outer, &mut |env| {
             let key = codes(&outer, env);
             if !keys.contains_key(&key) {
                 too_much = lists.add_key(&mut cliques, &conditions, env).is_none();
@@ -232,7 +232,7 @@ impl Eliminate<'_> {
             }
             !too_much
         });
-        if too_much || keys.is_empty() {
+        if too_much || !had_room || keys.is_empty() {
             return None;
         }
         let combinations = lists.finish(&network, &turns);

@@ -248,7 +248,7 @@ impl Grounder {
             self.check_estimate(scope, &join, (arity, room), span)?;
         }
         let mut failure = None;
-        self.walk(scope, &relevant, &outer, &mut |env| {
+        let had_room = self.walk(scope, &relevant, &outer, &mut |env| {
             let key = codes(&outer, env);
             if keys.contains_key(&key) {
                 return true;
@@ -282,6 +282,9 @@ impl Grounder {
             offsets.push(offsets[offsets.len() - 1] + count);
             true
         });
+        if !had_room {
+            failure = Some(self.account.too_much(None, scope.theory(), span));
+        }
         if let Some(failure) = failure {
             return Err(failure);
         }
@@ -344,18 +347,19 @@ impl Grounder {
     /// `wanted` variables' values comes at least once, in the order of its first; until `visit` says no.
     ///
     /// Prefixes that are alike in all that matters further in are followed once: a chain of guards has few of these,
-    /// but no end of combinations.
+    /// but no end of combinations. `false` if there was no room for them.
+    #[must_use]
     pub fn walk(
         &self,
         scope: Scope,
         components: &[&Bound],
         wanted: &[VarId],
         visit: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
-    ) {
+    ) -> bool {
         let mut env = scope.environment();
         let Some((last, before)) = components.split_last() else {
             visit(&mut env);
-            return;
+            return true;
         };
         let mut matter: Vec<VarId> = Vec::new();
         let mut prefixes: Vec<Box<[Cell]>> = vec![Box::default()];
@@ -377,6 +381,9 @@ impl Grounder {
                 for tuple in self.list(bound, &env) {
                     self.bind(scope, bound, tuple as usize, &mut env);
                     if seen.insert(codes(&next, &env)) {
+                        if !may_grow(longer.len() + 1, longer.capacity(), 2 * PER_KEY) {
+                            return false;
+                        }
                         longer.push(next.iter().map(|v| env[v.index()]).collect());
                     }
                 }
@@ -388,10 +395,11 @@ impl Grounder {
             for tuple in self.list(last, &env) {
                 self.bind(scope, last, tuple as usize, &mut env);
                 if !visit(&mut env) {
-                    return;
+                    return true;
                 }
             }
         }
+        true
     }
 
     /// The tuples of a component under a binding of the outer variables.
