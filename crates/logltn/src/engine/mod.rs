@@ -9,6 +9,8 @@ mod answers;
 mod clause;
 mod eliminate;
 mod explain;
+mod export;
+mod in_place;
 mod individual;
 mod lane;
 mod literals;
@@ -41,6 +43,9 @@ pub use answers::{Answer, Answers};
 pub use clause::Fusing;
 use clause::{Exponentials, Sums, Tables};
 pub use explain::{BlamedLiteral, Explanation, Violation, Witness};
+pub use export::{EXPORT_VERSION, Exported, ExportedArray};
+pub use in_place::InPlace;
+use in_place::{Lent, numbers};
 pub use individual::{Bound, Individual};
 use literals::Literals;
 use merge::{find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
@@ -80,6 +85,8 @@ pub struct Engine<T: Real> {
     /// For a root that is an extreme: the first lane that attains it, by part.
     attained_by: Vec<usize>,
     over_axioms: OverAxioms,
+    /// Whether the last evaluation read numbers that were lent to it.
+    lent: bool,
     /// Of the loss, by axiom, unless others are given.
     derivatives: Vec<f64>,
     other_derivatives: Vec<f64>,
@@ -90,8 +97,9 @@ pub struct Engine<T: Real> {
 }
 
 /// Which gradient is wanted.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub enum Wanted<'a> {
+    /// Of the loss.
     OfLoss,
     /// Of something with these derivatives by the axioms' truths.
     Of(&'a [f64]),
@@ -215,6 +223,7 @@ impl<T: Precision> Engine<T> {
             attained_by: Vec::new(),
             parts: Vec::new(),
             over_axioms,
+            lent: false,
             derivatives: vec![0.0; axioms],
             other_derivatives: vec![0.0; axioms],
             pool: None,
@@ -388,7 +397,7 @@ impl<T: Precision> Engine<T> {
 
     /// The truth of the axioms and the loss.
     pub fn evaluate(&mut self, parameters: &Parameters) -> Result<&Evaluation, Diagnostics> {
-        T::run(self, parameters, None)?;
+        T::run(self, parameters, None, &mut [])?;
         Ok(&self.evaluation)
     }
 
@@ -397,7 +406,7 @@ impl<T: Precision> Engine<T> {
         &mut self,
         parameters: &Parameters,
     ) -> Result<&Evaluation, Diagnostics> {
-        T::run(self, parameters, Some(Wanted::OfLoss))?;
+        T::run(self, parameters, Some(Wanted::OfLoss), &mut [])?;
         Ok(&self.evaluation)
     }
 
@@ -413,7 +422,26 @@ impl<T: Precision> Engine<T> {
         by_axiom: &[f64],
     ) -> Result<&Evaluation, Diagnostics> {
         assert_eq!(by_axiom.len(), self.derivatives.len(), "one for each axiom");
-        T::run(self, parameters, Some(Wanted::Of(by_axiom)))?;
+        T::run(self, parameters, Some(Wanted::Of(by_axiom)), &mut [])?;
+        Ok(&self.evaluation)
+    }
+
+    /// Evaluates without copying: by request, numbers that are lent are read where they are, and their gradients written
+    /// where they are to go. Of the other requests the numbers are those of [`Engine::numbers_mut`].
+    ///
+    /// # Panics
+    /// If there is not one for each request, or not one derivative for each axiom, or not as many numbers as are asked for.
+    pub fn evaluate_in_place(
+        &mut self,
+        parameters: &Parameters,
+        wanted: Option<Wanted>,
+        lent: &mut [Option<InPlace<'_, T>>],
+    ) -> Result<&Evaluation, Diagnostics> {
+        self.check_lent(lent);
+        if let Some(Wanted::Of(by_axiom)) = wanted {
+            assert_eq!(by_axiom.len(), self.derivatives.len(), "one for each axiom");
+        }
+        T::run(self, parameters, wanted, lent)?;
         Ok(&self.evaluation)
     }
 
@@ -446,15 +474,15 @@ impl<T: Precision> Engine<T> {
     }
 
     /// Settings of this call, and the literals' truths.
-    fn prepare(&mut self, parameters: &Parameters) -> Result<(), Diagnostics> {
+    fn prepare(&mut self, parameters: &Parameters, lent: Lent<T>) -> Result<(), Diagnostics> {
         if let Err(error) = parameters.validate() {
             return Err(Diagnostic::error(Code::ValueOutOfRange, error.to_string()).into());
         }
-        self.check_numbers()?;
+        self.check_numbers(lent)?;
         if self.take_parameters(parameters) {
             T::assign_lanes(self);
         }
-        self.forward_literals(parameters);
+        self.forward_literals(parameters, lent);
         Ok(())
     }
 
@@ -462,8 +490,10 @@ impl<T: Precision> Engine<T> {
         &mut self,
         parameters: &Parameters,
         wanted: Option<Wanted>,
+        lent: Lent<T>,
     ) -> Result<(), Diagnostics> {
-        self.prepare(parameters)?;
+        self.lent = !lent.is_empty();
+        self.prepare(parameters, lent)?;
         let gradients = wanted.is_some();
         let semantics = self.ground.plan.semantics;
         let settings = Settings::new(parameters, semantics.stable_eps);
@@ -549,14 +579,18 @@ impl<T: Precision> Engine<T> {
             if !self.parts.iter().all(gone_along) {
                 each_lane(pool, &mut self.lanes, backward);
             }
-            self.backward_literals(None);
+            self.backward_literals(None, lent);
         }
         self.unless_stopped()
     }
 
     /// How much each axiom pulls: the norm of the gradient of its part of the loss by all numbers, after
     /// [`Engine::evaluate_with_gradients`] with the same parameters. Overwrites [`Engine::gradient`].
+    ///
+    /// # Panics
+    /// After [`Engine::evaluate_in_place`]: the numbers may have gone.
     pub fn axiom_gradient_norms(&mut self, parameters: &Parameters) -> Vec<f64> {
+        assert!(!self.lent, "the numbers were only lent");
         T::axiom_gradient_norms(self, parameters)
     }
 
@@ -564,6 +598,9 @@ impl<T: Precision> Engine<T> {
         self.take_parameters(parameters);
         let mut norms = Vec::with_capacity(self.ground.plan.programs.len());
         for axiom in 0..self.ground.plan.programs.len() {
+            if self.stop.is_set() {
+                break;
+            }
             self.clear_derivatives();
             let shared = self.ground.shared(&self.settings, &self.stop);
             let derivative = self.derivatives[axiom];
@@ -579,7 +616,7 @@ impl<T: Precision> Engine<T> {
                     }
                 }
             }
-            self.backward_literals(Some(axiom));
+            self.backward_literals(Some(axiom), &mut []);
             let squares = (self.gradients.iter().flatten()).map(|g| g.to_f64() * g.to_f64());
             norms.push(squares.sum::<f64>().sqrt());
         }
@@ -608,14 +645,14 @@ impl<T: Precision> Engine<T> {
         }
     }
 
-    fn forward_literals(&mut self, parameters: &Parameters) {
+    fn forward_literals(&mut self, parameters: &Parameters, lent: Lent<T>) {
         let pool = self.pool.clone();
         let threads = Threads(pool.as_deref());
         let space = self.ground.plan.semantics.space;
         for (i, request) in self.ground.plan.requests.iter().enumerate() {
             let kind = self.ground.plan.outputs[request.predicate.index()].kind;
             let negated = self.wanted[i][1];
-            let numbers = &self.numbers[i];
+            let numbers = numbers(lent, &self.numbers, i);
             let literals = &mut self.ground.literals[i];
             literals.forward((kind, space), negated, request.width, numbers, threads);
         }
@@ -629,13 +666,18 @@ impl<T: Precision> Engine<T> {
 
     /// Adds up the lanes' derivatives by literals, those of small clauses included (of one axiom, if only that is
     /// asked for), and hands them on to the numbers.
-    fn backward_literals(&mut self, only: Option<usize>) {
+    fn backward_literals(&mut self, only: Option<usize>, lent: Lent<T>) {
         let pool = self.pool.clone();
         let threads = Threads(pool.as_deref());
         let space = self.ground.plan.semantics.space;
         for (i, request) in self.ground.plan.requests.iter().enumerate() {
             let kind = self.ground.plan.outputs[request.predicate.index()].kind;
             let Some((first, rest)) = self.lanes.split_first_mut() else {
+                let lent = lent
+                    .iter_mut()
+                    .flatten()
+                    .filter_map(|l| l.gradient.as_mut());
+                lent.for_each(|gradient| gradient.fill(T::ZERO));
                 return;
             };
             let mut by = std::mem::take(&mut first.lane.by_literal[i]);
@@ -676,12 +718,16 @@ impl<T: Precision> Engine<T> {
                     threads,
                 );
             }
+            let (numbers, gradient) = match lent.get_mut(i) {
+                Some(Some(lent)) => (lent.numbers, lent.gradient.as_deref_mut()),
+                _ => (&self.numbers[i][..], None),
+            };
             self.ground.literals[i].backward(
                 (kind, space),
                 request.width,
-                &self.numbers[i],
+                numbers,
                 by.each_ref().map(Vec::as_slice),
-                &mut self.gradients[i],
+                gradient.unwrap_or(&mut self.gradients[i]),
                 threads,
             );
             self.lanes[0].lane.by_literal[i] = by;
@@ -689,11 +735,12 @@ impl<T: Precision> Engine<T> {
     }
 
     /// Refuses numbers that are not finite, with the predicate, the row and an axiom that asks for it.
-    fn check_numbers(&self) -> Result<(), Diagnostics> {
-        for (i, numbers) in self.numbers.iter().enumerate() {
+    fn check_numbers(&self, lent: &[Option<InPlace<T>>]) -> Result<(), Diagnostics> {
+        for i in 0..self.numbers.len() {
+            let numbers = numbers(lent, &self.numbers, i);
             // The sum of finite numbers may overflow, but that of a NaN or an infinity is never finite.
             let all_finite = AtomicBool::new(true);
-            Threads(self.pool.as_deref()).each(numbers.as_slice(), |numbers| {
+            Threads(self.pool.as_deref()).each(numbers, |numbers| {
                 if !T::kernels().sum(numbers).is_finite() {
                     all_finite.store(false, Ordering::Relaxed);
                 }

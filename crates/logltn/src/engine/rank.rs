@@ -146,7 +146,9 @@ impl<T: Precision> Engine<T> {
     ) -> Result<Vec<Option<Ranks>>, Diagnostics> {
         let fusing = self.fusing;
         self.set_fusing(Fusing::Never);
-        let done = self.prepare(parameters).map(|()| self.rank(order, top));
+        let done = self
+            .prepare(parameters, &mut [])
+            .map(|()| self.rank(order, top));
         self.set_fusing(fusing);
         // What was cut short is no answer.
         self.unless_stopped()?;

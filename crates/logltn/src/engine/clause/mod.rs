@@ -76,13 +76,8 @@ impl<T: Real> Sums<T> {
         }
     }
 
-    /// Derivatives are going to be added at these places of a literal's table, and in the rest of their rows.
-    fn touch(&mut self, literal: usize, places: &[u32], entry: &Entry) {
-        let (mut least, mut most) = (u32::MAX, 0);
-        for &place in places {
-            least = least.min(place);
-            most = most.max(place);
-        }
+    /// Derivatives are going to be added between these places of a literal's table, and in the rest of their rows.
+    fn touch(&mut self, literal: usize, (least, most): (u32, u32), entry: &Entry) {
         if least <= most {
             let touched = &mut self.touched[literal];
             let end = (most as usize + entry.stride).min(entry.range().end);
@@ -268,14 +263,16 @@ impl<T: Real> Run<'_, '_, T> {
             let table = fused.tables[k];
             places.resize(len, 0);
             let entry = &tables.entries[table];
-            match literal.place {
+            let between = match literal.place {
                 Place::Array(index) => entry.places(places, block.array(index)),
                 Place::Base(slot) => {
                     let base = self.shared.active.bases[self.program][slot];
-                    places.fill(entry.place(base));
+                    let place = entry.place(base);
+                    places.fill(place);
+                    (place, place)
                 }
-            }
-            sums.touch(fused.first_with(table), places, entry);
+            };
+            sums.touch(fused.first_with(table), between, entry);
         }
     }
 
@@ -494,14 +491,20 @@ pub(super) fn finish<'s, T: Real>(
         };
         threads.each(rows, |piece| {
             let range = piece.from..piece.from + piece.rows.len();
-            piece.rows.fill(T::ZERO);
-            for sums in lanes.clone() {
+            for (lane, sums) in lanes.clone().enumerate() {
                 let touched = &sums.touched[k];
                 let start = touched.start.clamp(range.start, range.end);
                 let end = touched.end.clamp(start, range.end);
-                let rows = &mut piece.rows[start - range.start..end - range.start];
-                let sums = &sums.by_number[start..end];
-                rows.iter_mut().zip(sums).for_each(|(a, &b)| *a += b);
+                let (before, after) = (start - range.start, end - range.start);
+                let (rows, sums) = (&mut *piece.rows, &sums.by_number[start..end]);
+                if lane == 0 {
+                    rows[..before].fill(T::ZERO);
+                    rows[before..after].copy_from_slice(sums);
+                    rows[after..].fill(T::ZERO);
+                } else {
+                    let pairs = rows[before..after].iter_mut().zip(sums);
+                    pairs.for_each(|(a, &b)| *a += b);
+                }
             }
             for (sum, &e) in piece.rows.iter_mut().zip(&tables.values[range.clone()]) {
                 // In this order: a small exponential times the factor may be no number any more.

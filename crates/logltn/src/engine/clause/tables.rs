@@ -41,13 +41,13 @@ impl Entry {
         self.base..self.base + self.rows * self.stride
     }
 
-    /// From places in the request's table to places in this one.
-    pub fn places(&self, out: &mut [u32], from: &[u32]) {
+    /// From places in the request's table to places in this one; the least and the greatest of them.
+    pub fn places(&self, out: &mut [u32], from: &[u32]) -> (u32, u32) {
         run_task(Places {
             entry: self,
             out,
             from,
-        });
+        })
     }
 
     /// The same for one place.
@@ -66,10 +66,10 @@ struct Places<'a> {
 }
 
 impl Task for Places<'_> {
-    type Output = ();
+    type Output = (u32, u32);
 
     #[inline(always)]
-    fn run<const FUSED: bool>(self) {
+    fn run<const FUSED: bool>(self) -> (u32, u32) {
         let Places { entry, out, from } = self;
         let base = entry.base as u32;
         let (width, more) = (entry.width as u64, (entry.stride - entry.width) as u32);
@@ -89,6 +89,17 @@ impl Task for Places<'_> {
                 let row = ((u64::from(place) * inverse) >> 32) as u32;
                 *out = base + place + row * more;
             }
+        }
+        // They keep the order.
+        let (mut least, mut most) = (u32::MAX, 0);
+        for &place in from {
+            least = least.min(place);
+            most = most.max(place);
+        }
+        let move_one = |place: u32| base + place + place / width as u32 * more;
+        match least <= most {
+            true => (move_one(least), move_one(most)),
+            false => (least, most),
         }
     }
 }
