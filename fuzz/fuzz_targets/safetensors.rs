@@ -1,8 +1,0 @@
-//! Safetensors.
-#![no_main]
-
-mod fields;
-
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|bytes: &[u8]| fields::check(bytes, "a.safetensors"));
