@@ -79,9 +79,10 @@ class Engine:
         """The requests whose numbers a tensor has, and where their rows are in it."""
         if kind == 2:
             return [(place, None)]
-        rows = 1 if kind == 0 else 2
         return [
-            (i, own[rows]) for i, own in enumerate(self._places) if own[0] == place and self.requests[i]["rows"] > 0
+            (i, grid if kind == 0 else among)
+            for i, (predicate, grid, among) in enumerate(self._places)
+            if predicate == place and self.requests[i]["rows"] > 0
         ]
 
     def numbers(self, which: list[tuple[int, int]], tensors: Any) -> list[Tensor]:

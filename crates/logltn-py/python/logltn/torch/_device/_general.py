@@ -230,7 +230,7 @@ class Run:
         messages: list[Tensor] = []
         out: Any = 0
         for step, (inputs, segment, places, starts) in zip(of["steps"], lists):
-            x = torch.zeros(len(segment), device=blocks.device, dtype=self.tables.values.dtype) if not inputs else None
+            x: Any = torch.zeros(len(segment), device=blocks.device, dtype=self.tables.values.dtype) if not inputs else None
             for source, at in zip(step["inputs"], inputs):
                 values = messages[source["message"]] if "message" in source else factors[source["factor"]]
                 x = values.index_select(0, at) if x is None else x + values.index_select(0, at)
