@@ -84,6 +84,8 @@ class Blocks:
 
     def total(self, axiom: int, level: int, parent: Block) -> int:
         """How many bindings a level has under a block of its parent."""
+        if parent.n == 0:
+            return 0
         given = self.header["axioms"][axiom]["levels"][level]
         if not any("key" in c for c in given["components"]):
             return parent.n * math.prod(self.components[c["component"]][0] for c in given["components"])
