@@ -112,6 +112,13 @@ codes! {
     UnexpectedCharacter = "unexpected-character":
         "A character is not part of the language.",
         Error, theory("predicate rains?()\n");
+    TurnedText = "turned-text":
+        "A comment or a label has an invisible character that turns the direction of writing, so that text can look like another.",
+        Warning, theory("
+            # \u{202e}reads from right to left
+            predicate rains()
+            axiom wet: rains()
+            ");
     UnclosedParenthesis = "unclosed-parenthesis":
         "A parenthesis is opened and never closed.",
         Error, theory("predicate rains()\naxiom wet: (rains() or not rains()\n");
@@ -388,7 +395,7 @@ codes! {
             axiom all: forall a, b, c, d: Number. sum(a, b, c, d)
             ");
     TooMuchMemory = "too-much-memory":
-        "A plan would take more memory than it may have.",
+        "A quantifier, a network, a file or something else would take more memory than the program may have.",
         Error, theory("
             sort Number = 0..4000000000
             predicate even(Number)
@@ -828,6 +835,17 @@ codes! {
             [train]
             learning_rate = 0.01
             "#);
+    NothingToTrain = "nothing-to-train":
+        "A manifest asks for a training, but nothing in it can be learnt.",
+        Error, run!("check m.toml", "good.csv": b"good\n0.5\n0.25\n0\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { truth = "good.csv" }
+            [train]
+            steps = 10
+            "#);
     TrainingHasBegun = "training-has-begun":
         "Something is changed that can be changed only before the first step.",
         Error, deed("In a program: a predicate gets a network of its own after the first step.");
@@ -891,6 +909,9 @@ codes! {
             [train]
             steps = 1
             "#);
+    NothingToMine = "nothing-to-mine":
+        "No axiom says what rows of a table make a predicate true, so rules have nothing to conclude.",
+        Error, run!("mine m.toml");
     CannotPredict = "cannot-predict":
         "A predicate cannot be evaluated on other rows than those of the axioms.",
         Error, deed("A metric is to be measured of a predicate whose numbers come from the caller's own program.");

@@ -125,6 +125,7 @@ mod input;
 mod knowledge;
 mod measure;
 pub mod metrics;
+pub mod mine;
 mod model;
 mod network;
 mod numbers;

@@ -148,6 +148,22 @@ def test_mistakes():
         assert torch.isfinite(kb.loss(digit=logits()))
 
 
+def test_tensors_without_rows_and_columns():
+    kb = addition()
+    x = torch.tensor(LOGITS)
+    for wrong in (x.to_sparse(), x.to("meta"), torch.nested.nested_tensor([x])):
+        with pytest.raises(logltn.InputError, match="`digit`"):
+            kb.loss(digit=wrong)
+    with pytest.raises(logltn.InputError, match="masked"):
+        kb.loss(digit=np.ma.masked_array(LOGITS, LOGITS > 0))
+    # Arrays that PyTorch cannot have as tensors are read all the same.
+    expected = kb.loss(digit=x).item()
+    frozen = LOGITS.copy()
+    frozen.flags.writeable = False
+    for array in (LOGITS[::-1].copy()[::-1], LOGITS.astype(">f8"), frozen):
+        assert kb.loss(digit=array).item() == expected
+
+
 def test_second_derivatives_are_refused():
     kb = addition()
     for function in (lambda x: kb.loss(digit=x), lambda x: kb.axioms(digit=x)["addition"]):
@@ -188,6 +204,8 @@ def test_gradients_are_handed_over():
     (again,) = torch.autograd.grad(loss, x, retain_graph=True)
     assert given.data_ptr() != again.data_ptr()
     torch.testing.assert_close(given, again)
+    (batched,) = torch.autograd.grad(loss, x, torch.tensor([1.0, 3.0]), is_grads_batched=True, retain_graph=True)
+    torch.testing.assert_close(batched, torch.stack([given, 3 * given]))
     # Values that were changed meanwhile are noticed, as everywhere in PyTorch.
     y = torch.tensor(LOGITS, dtype=torch.float32, requires_grad=True) + 0
     loss = kb.loss(digit=y)

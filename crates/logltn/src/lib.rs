@@ -105,6 +105,7 @@ pub use engine::{
 };
 pub use function::FunctionData;
 pub use guard::Neighbours;
+pub use logltn_diagnostics::memory;
 pub use logltn_diagnostics::{
     Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, nearest,
 };
@@ -119,3 +120,4 @@ pub use resolve::Labels;
 pub use semantics::Semantics;
 pub use semantics_error::SemanticsError;
 pub use theory::Theory;
+pub use token::quoted_label;

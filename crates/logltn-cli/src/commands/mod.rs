@@ -9,6 +9,7 @@ mod example;
 pub mod explain;
 mod gradients;
 mod meaning;
+mod mine;
 mod predict;
 pub mod query;
 mod reproduce;
@@ -37,6 +38,7 @@ pub enum Command {
     Explain(explain::Arguments),
     Predict(predict::Arguments),
     Entails(entails::Arguments),
+    Mine(mine::Arguments),
     Compare(compare::Arguments),
     Sweep(sweep::Arguments),
     Reproduce(reproduce::Arguments),
@@ -55,6 +57,7 @@ impl Command {
             Command::Explain(arguments) => explain::run(&arguments),
             Command::Predict(arguments) => predict::run(&arguments),
             Command::Entails(arguments) => entails::run(&arguments),
+            Command::Mine(arguments) => mine::run(&arguments),
             Command::Compare(arguments) => compare::run(&arguments),
             Command::Sweep(arguments) => sweep::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),

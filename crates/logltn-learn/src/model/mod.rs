@@ -94,6 +94,7 @@ impl Model {
     /// # Errors
     /// With what is wrong with the networks of all predicates. For that, features need not be there, only their shapes.
     pub fn new(knowledge: &KnowledgeBase, seed: u64) -> Result<Model, Diagnostics> {
+        vectors::check_memory(knowledge)?;
         let mut model = Model::without_networks(knowledge, seed);
         let mut found = Diagnostics::new();
         for i in 0..knowledge.predicates.len() {
@@ -294,7 +295,10 @@ impl Model {
                     Code::NotGrounded,
                     format!("nothing stands behind predicate `{name}`"),
                 )
-                .help("give it a network or numbers, or `ground` it")
+                .help(format!(
+                    "in a manifest, give it a `network` and an `output`, or numbers, in `[predicates.{name}]`; in a program, \
+                     `Session::ground` puts one behind it"
+                ))
                 .into())
             }
         }

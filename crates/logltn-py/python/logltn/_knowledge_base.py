@@ -53,7 +53,7 @@ class KnowledgeBase:
         Tables of which a call may look at some rows only, and tables whose rows come with each call.
     dtype, threads, memory
         The precision of computing (``"float32"`` or ``"float64"``), how many threads may be used (as many as there are
-        cores), how many bytes the plan may take (4 GiB).
+        cores), how many bytes the plan may take (half of the machine's memory).
     """
 
     theory: Theory
@@ -104,7 +104,7 @@ class KnowledgeBase:
                 given_tables.append((name, columns))
         given_params = [(name, _given.param(p, name, problems)) for name, p in params.items()]
         double = _double(dtype, problems)
-        _limits(threads, memory, problems)
+        limited = _limits(threads, memory, problems)
         given = {
             "sorts": given_sorts,
             "tables": given_tables,
@@ -124,6 +124,8 @@ class KnowledgeBase:
             "batched": _given.list_of_names(batched, "batched", problems),
             "streamed": _given.list_of_names(streamed, "streamed", problems),
         }
+        if not limited:  # the native part says so, with all else that is wrong
+            threads, memory = None, None
         self._native = _native.KnowledgeBase(
             native, given, double=double, threads=threads, memory=memory, problems=problems
         )
@@ -484,14 +486,18 @@ def _double(dtype: Any, problems: Problems) -> bool:
     return False
 
 
-def _limits(threads: Any, memory: Any, problems: Problems) -> None:
-    for name, value, unit in (("threads", threads, ""), ("memory", memory, " bytes")):
+def _limits(threads: Any, memory: Any, problems: Problems) -> bool:
+    before = len(problems)
+    for name, value, unit, most in (("threads", threads, "", 1024), ("memory", memory, " bytes", 2**63)):
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int):
             problems.append(("wrong-type", f"`{name}` must be a number{unit and ' of' + unit}, not {value!r}", None))
         elif value < 1:
             problems.append(("value-out-of-range", f"`{name}` must be at least 1, not {value}", None))
+        elif value > most:
+            problems.append(("value-out-of-range", f"`{name}` must be at most {most}, not {value}", None))
+    return len(problems) == before
 
 
 def _functions(functions: Any, native: Any, problems: Problems) -> list[tuple[str, list[int], Any]]:

@@ -29,7 +29,13 @@ class Theory:
 
     def __init__(self, text: str, *, name: str = "theory") -> None:
         if not isinstance(text, str):
-            raise TypeError(f"a theory is text, not {type(text).__name__}; Theory.read takes a file")
+            _native.raise_problems([("wrong-type", f"a theory is text, not {type(text).__name__}", "Theory.read takes a file")])
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                message = f"the text has half a character at position {error.start}: {ascii(text[error.start])}"
+                _native.raise_problems([("unexpected-character", message, None)])
         self._native = _native.Theory(text, name)
         self._columns = dict(self._native.tables)  # by table, for each call that brings rows
 

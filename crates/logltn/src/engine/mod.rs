@@ -598,6 +598,9 @@ impl<T: Precision> Engine<T> {
         self.take_parameters(parameters);
         let mut norms = Vec::with_capacity(self.ground.plan.programs.len());
         for axiom in 0..self.ground.plan.programs.len() {
+            if self.stop.is_set() {
+                break;
+            }
             self.clear_derivatives();
             let shared = self.ground.shared(&self.settings, &self.stop);
             let derivative = self.derivatives[axiom];

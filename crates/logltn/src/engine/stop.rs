@@ -129,7 +129,9 @@ impl<T: Precision> Engine<T> {
             let begun = Instant::now();
             let reached = self.run_piece(at, (done, end), deadline, &mut sums);
             spent += begun.elapsed().as_secs_f64();
-            if reached.is_some_and(|values| values < work(end - done, cost) / 2) {
+            // Outside of all quantifiers there are no blocks to count, and nothing stops.
+            let partly = reached.filter(|&values| values > 0 || size > 1);
+            if partly.is_some_and(|values| values < work(end - done, cost) / 2) {
                 // Not even this was done in time. Backward goes through it again, and has as much to do.
                 let values = reached.unwrap_or(0) + u128::from(done) * u128::from(cost);
                 return 3.0 * spent * (work(size, cost) as f64 / values.max(1) as f64);

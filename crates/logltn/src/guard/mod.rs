@@ -4,6 +4,7 @@
 //! that pass without trying the whole product, wherever an equation, a table, bounds or a distance allow.
 
 mod bounds;
+mod estimate;
 mod evaluate;
 mod join;
 mod linear;

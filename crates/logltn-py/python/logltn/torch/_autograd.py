@@ -52,11 +52,15 @@ class Loss(torch.autograd.Function):
         gradients, ctx.gradients = ctx.gradients, None
         if gradients is None:
             _, gradients = _evaluate(ctx.call, ctx.saved_tensors, ctx.needs_input_grad[3:])
-        by = by_loss.item()
-        if by != 1.0:
-            for gradient in gradients:
-                if gradient is not None:
-                    gradient.mul_(by)
+        try:
+            by = by_loss.item()
+        except RuntimeError:  # many at once (`is_grads_batched`)
+            gradients = [None if g is None else g * by_loss.to(g.dtype) for g in gradients]
+        else:
+            if by != 1.0:
+                for gradient in gradients:
+                    if gradient is not None:
+                        gradient.mul_(by)
         return None, None, None, *_once(ctx, by_loss, gradients)
 
 

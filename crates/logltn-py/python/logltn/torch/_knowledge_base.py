@@ -295,6 +295,10 @@ class KnowledgeBase(torch.nn.Module):
                 message = f"the values of predicate `{name}` are {value.dtype}, not float32 or float64"
                 problems.append(("unsupported-elements", message, help))
                 continue
+            if value.layout is not torch.strided or value.is_nested or value.is_meta:
+                message = f"the values of predicate `{name}` are a tensor without numbers in rows and columns"
+                problems.append(("wrong-type", message, "make a dense one, for example with `.to_dense()`"))
+                continue
             if not value.is_cpu:
                 device = value.device
             dtype = value.dtype if dtype is None or dtype is value.dtype else torch.float64
@@ -324,6 +328,10 @@ class KnowledgeBase(torch.nn.Module):
     @staticmethod
     def _tensor(name: str, value: Any, problems: Problems) -> torch.Tensor | None:
         try:
+            if isinstance(value, np.ndarray):
+                value = _given.array(value)
+                if not value.flags.writeable or not value.dtype.isnative or min(value.strides, default=0) < 0:
+                    value = value.astype(value.dtype.newbyteorder("="))  # PyTorch has no such tensors
             return torch.as_tensor(value)
         except Exception as error:  # noqa: BLE001  whatever conversion the object has may raise whatever it likes
             problems.append(("wrong-type", f"the values of predicate `{name}` cannot be read: {error}", None))
