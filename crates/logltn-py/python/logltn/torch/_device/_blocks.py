@@ -84,6 +84,8 @@ class Blocks:
 
     def total(self, axiom: int, level: int, parent: Block) -> int:
         """How many bindings a level has under a block of its parent."""
+        if parent.n == 0:
+            return 0
         given = self.header["axioms"][axiom]["levels"][level]
         if not any("key" in c for c in given["components"]):
             return parent.n * math.prod(self.components[c["component"]][0] for c in given["components"])
@@ -153,7 +155,8 @@ class Blocks:
                 ends, lengths, parts = self._lengths(given, level, parent)
                 owner = torch.searchsorted(ends, i, right=True) if parent.n > 1 else torch.zeros_like(i)
                 rest = i - (ends - lengths)[owner]
-                parts = [tuple(x[owner] if isinstance(x, Tensor) else x for x in part) for part in parts]
+                own = lambda x: x[owner] if isinstance(x, Tensor) else x  # noqa: E731
+                parts = [(own(first), own(size)) for first, size in parts]
             else:
                 owner, rest = i // max(1, each), i % max(1, each)
                 parts = [(0, size) for size in sizes]

@@ -59,6 +59,8 @@ class Engine:
         to_device = lambda given: None if given is None else torch.tensor(given, device=device)  # noqa: E731
         self._places = [(predicate, to_device(grid), to_device(among)) for predicate, grid, among in plan.places]
         self._weights = torch.tensor(self.weights, device=device, dtype=dtype)
+        # Of the loss by each axiom, where that is linear.
+        self._linear = -self._weights / sum(self.weights) if self.semantics["over_axioms"] == "mean" else -self._weights
         # Shapes of values that were found to be right.
         self.fitting: set[Any] = set()
         self.kernels = Kernels.of(self) if kernels is not False else None
@@ -77,9 +79,10 @@ class Engine:
         """The requests whose numbers a tensor has, and where their rows are in it."""
         if kind == 2:
             return [(place, None)]
-        rows = 1 if kind == 0 else 2
         return [
-            (i, own[rows]) for i, own in enumerate(self._places) if own[0] == place and self.requests[i]["rows"] > 0
+            (i, grid if kind == 0 else among)
+            for i, (predicate, grid, among) in enumerate(self._places)
+            if predicate == place and self.requests[i]["rows"] > 0
         ]
 
     def numbers(self, which: list[tuple[int, int]], tensors: Any) -> list[Tensor]:
@@ -121,7 +124,7 @@ class Engine:
     ) -> tuple[Tensor, Tensor, list[Tensor]]:
         """The truths of all axioms, the loss, and, if they are wanted, the derivatives by the numbers: of the loss, or of
         something with these derivatives by the axioms."""
-        settings = [self._settings(axiom, parameters) for axiom in self.axioms]
+        settings = [self._settings(axiom, parameters) for axiom in self.axioms] if self._general else []
         over = Settings(*parameters, self.semantics["stable_eps"])
         if self.kernels is not None:
             self.kernels.begin(parameters[0])
@@ -134,12 +137,17 @@ class Engine:
         if gradients and by_axiom is not None:
             derivatives = torch.where(by_axiom.isfinite(), by_axiom.to(self.dtype), 0)
         elif gradients and self.semantics["over_axioms"] in LINEAR:
-            mean = self.semantics["over_axioms"] == "mean"
-            derivatives = -self._weights / sum(self.weights) if mean else -self._weights
+            derivatives = self._linear
         run = Run(self.blocks, self.offsets, tables, settings)
         truths = self._truths(run, derivatives, gradients)
-        sat, slopes = self._over_axioms(over, truths.detach())
-        loss = -sat if self.semantics["loss"] == "minus_sat" else 1 - sat
+        if self.semantics["over_axioms"] in LINEAR and all(w > 0 for w in self.weights):
+            loss = torch.dot(truths.detach(), self._linear)
+            slopes = self._linear
+            if self.semantics["loss"] != "minus_sat":
+                loss = 1 + loss
+        else:
+            sat, slopes = self._over_axioms(over, truths.detach())
+            loss = -sat if self.semantics["loss"] == "minus_sat" else 1 - sat
         if not gradients:
             return truths.detach(), loss, []
         if derivatives is None:
@@ -205,10 +213,6 @@ class Engine:
     def _over_axioms(self, s: Settings, truths: Tensor) -> tuple[Tensor, Tensor]:
         """The satisfaction of all axioms, and the derivative of the loss by each."""
         name = self.semantics["over_axioms"]
-        if name in LINEAR and all(w > 0 for w in self.weights):
-            total = sum(self.weights) if name == "mean" else 1.0
-            # The derivatives were known beforehand.
-            return torch.dot(truths, self._weights) / total, truths
         aggregator = AGGREGATORS[name]
         # What has no weight is not looked at: it may be infinite. Extremes ignore weights.
         chosen = [i for i, w in enumerate(self.weights) if w > 0 or name in ("min", "max")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,11 @@ class Tables:
 
     def __init__(self, values: Tensor, by: Tensor | None) -> None:
         self.values, self.by = values, by
-        # What makes autograd come by; the derivatives go straight into `by`.
-        self.anchor = torch.zeros((), device=values.device, dtype=values.dtype, requires_grad=by is not None)
+
+    @cached_property
+    def anchor(self) -> Tensor:
+        """What makes autograd come by; the derivatives go straight into `by`."""
+        return torch.zeros((), device=self.values.device, dtype=self.values.dtype, requires_grad=self.by is not None)
 
 
 class _Gather(torch.autograd.Function):
@@ -226,7 +230,7 @@ class Run:
         messages: list[Tensor] = []
         out: Any = 0
         for step, (inputs, segment, places, starts) in zip(of["steps"], lists):
-            x = torch.zeros(len(segment), device=blocks.device, dtype=self.tables.values.dtype) if not inputs else None
+            x: Any = torch.zeros(len(segment), device=blocks.device, dtype=self.tables.values.dtype) if not inputs else None
             for source, at in zip(step["inputs"], inputs):
                 values = messages[source["message"]] if "message" in source else factors[source["factor"]]
                 x = values.index_select(0, at) if x is None else x + values.index_select(0, at)

@@ -32,7 +32,7 @@ def available(device: torch.device) -> bool:
     if device.type != "cuda" and os.environ.get("TRITON_INTERPRET") != "1":
         return False
     try:
-        import triton  # noqa: F401
+        import triton  # type: ignore[import-untyped, import-not-found, unused-ignore]  # noqa: F401
     except ImportError:
         return False
     return True
@@ -178,7 +178,8 @@ class Kernels:
         """A literal's place as a number and, for each component of some levels, the maps that add to it."""
         if "array" not in literal["place"] or literal["level"] != levels[-1]:
             return None
-        place, maps = literal["place"], []
+        place = literal["place"]
+        maps: list[list[list[int]]] = []
         for number in reversed(levels):
             level = axiom["levels"][number]
             if self._is_keyed(axiom, number):
@@ -275,13 +276,16 @@ class Kernels:
         parts += [(part.axiom, part.slots, part) for part in self._others]
         parts.sort(key=lambda part: part[0])
         ends = np.zeros(len(self.engine.axioms) + 1, np.int64)
-        roots, groups = [], []
+        roots: list[list[int]] = []
+        groups: list[tuple[int, int]] = []
         begin = 0
         for c in self._clauses:
             roots.append([begin, c.places.shape[1], len(c.groups), c.axiom, c.form, len(groups)])
             groups += c.groups
             begin += c.places.numel()
-        at, tasks, slots = 0, [], []
+        at = 0
+        tasks: list[tuple[int, int]] = []
+        slots: list[int] = []
         for axiom, room, part in parts:
             if isinstance(part, int):
                 tasks += [(part, _BLOCK * t) for t in range(room)]

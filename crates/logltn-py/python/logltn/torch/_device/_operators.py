@@ -159,6 +159,8 @@ def implication(name: str, s: Settings, x: Tensor, y: Tensor) -> Tensor:
 class Segments:
     """Which members belong to which outer binding: all to the only one, equally many to each, or as `index` says."""
 
+    index: Any
+
     def __init__(self, parents: int, members: int, each: int | None, index: Tensor | None = None) -> None:
         self.parents, self.members, self.each, self.index = parents, members, each, index
 
