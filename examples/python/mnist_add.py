@@ -40,7 +40,7 @@ def main() -> float:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sums", type=int, default=6000, help="how many sums to learn from (%(default)s)")
     parser.add_argument("--epochs", type=int, default=2, help="how often to see them (%(default)s)")
-    parser.add_argument("--workers", type=int, default=0, help="processes that load data (%(default)s)")
+    parser.add_argument("--workers", type=int, default=2, help="processes that load data (%(default)s)")
     arguments = parser.parse_args()
     torch.manual_seed(0)
 

@@ -7,6 +7,7 @@ feature map are what is known of the boxes, and two heads give `type` and `part_
 The same is trained with labels alone, and with the rules as well.
 """
 
+import os
 import time
 
 import torch
@@ -40,7 +41,8 @@ THEORY = """
 """
 TYPES = ["car", "wheel", "door", "cat", "tail", "ear"]
 ONTOLOGY = {"whole": ["car", "car", "cat", "cat"], "part": ["wheel", "door", "tail", "ear"]}
-PICTURES, BOXES, SIDE, BATCH, STEPS = 240, 6, 32, 8, 300
+PICTURES, BOXES, SIDE, BATCH = 240, 6, 32, 8
+STEPS = int(os.environ.get("LOGLTN_STEPS", 300))
 LABELLED, HELD_OUT = 4, 80  # pictures whose boxes have labels, and pictures that nobody sees before the end
 
 

@@ -5,10 +5,13 @@
 People are vectors that are learnt (`nn.Embedding`); the knowledge base runs the networks. The theory is in smokes_data.py.
 """
 
+import os
 import time
 
 import smokes_data as data
 import torch
+
+STEPS = int(os.environ.get("LOGLTN_STEPS", 1001))
 
 
 def main() -> float:
@@ -17,7 +20,7 @@ def main() -> float:
     kb = data.knowledge_base(modules)
     optimizer = torch.optim.Adam(kb.parameters(), 0.01)
     start = time.perf_counter()
-    for step in range(1001):
+    for step in range(STEPS):
         loss = kb()
         optimizer.zero_grad()
         loss.backward()

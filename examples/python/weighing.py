@@ -7,6 +7,8 @@ the same if the loss is `kb.loss`. The loop below learns how far to trust each s
 uncertainty of each (Kendall, Gal and Cipolla, 2018), and brings in the rule that neighbours are alike slowly.
 """
 
+import os
+
 import torch
 from torch import nn
 
@@ -23,7 +25,7 @@ THEORY = """
     axiom bob:   forall (x, k) in bobs. of(x, k)
     axiom alike: forall k: Class, x, y: Point where dist(x, y) < near. of(x, k) <-> of(y, k)
 """
-STEPS = 300
+STEPS = int(os.environ.get("LOGLTN_STEPS", 300))
 
 
 def made_up() -> tuple[torch.Tensor, torch.Tensor, dict[str, dict[str, torch.Tensor]]]:

@@ -12,7 +12,7 @@ pub use commands::query::document as query_document;
 use std::ffi::OsString;
 
 use clap::Parser;
-use logltn::PlanOptions;
+use logltn_diagnostics::memory;
 
 /// Logic Tensor Networks in log space: rules and neural networks, trained together.
 #[derive(Parser)]
@@ -20,9 +20,9 @@ use logltn::PlanOptions;
 struct Arguments {
     #[command(subcommand)]
     command: commands::Command,
-    /// How much memory plans and networks may take, as `16GB`; what would need more is refused
-    #[arg(long, global = true, value_name = "SIZE", value_parser = text::size, default_value = "4GiB")]
-    memory: u64,
+    /// How much memory to take at most, as `16GB`, instead of half of the machine's; what needs more is refused
+    #[arg(long, global = true, value_name = "SIZE", value_parser = text::size)]
+    memory: Option<u64>,
 }
 
 /// Does what the command line says, of which the first word is the program's name, and gives the exit status: 0 if all went
@@ -30,7 +30,11 @@ struct Arguments {
 pub fn main_with<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>) -> u8 {
     match Arguments::try_parse_from(arguments) {
         Ok(arguments) => {
-            PlanOptions::set_default_memory(arguments.memory);
+            match arguments.memory {
+                Some(bytes) => memory::set_limit(bytes),
+                // Read from the machine before anything is allocated.
+                None => drop(memory::limit()),
+            }
             arguments.command.run().status()
         }
         Err(usage) => {

@@ -88,7 +88,7 @@ fn networks_that_would_keep_too_much_are_refused() {
         &["check", "m.toml"][..],
         &["train", "m.toml", "--out", "run"],
     ] {
-        let run = folder.run(command);
+        let run = folder.run(&[command, &["--memory", "4GB"]].concat());
         assert_eq!(run.status, 2, "{}", run.stderr);
         let wrong =
             "error: the network of `near` is asked about 1,000,000 rows in a step by axiom `far`";
@@ -102,6 +102,158 @@ fn networks_that_would_keep_too_much_are_refused() {
         folder.run(&["check", "m.toml", "--memory", "much"]).status,
         2
     );
+}
+
+#[test]
+fn what_takes_decades_is_refused() {
+    let bound: String = ('a'..='h').map(|v| format!("exists {v}: S. ")).collect();
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            format!(
+                "sort S = 1..2000\npredicate r(S, S)\naxiom deep: {bound}r(a, b) or r(c, d) and r(e, f) and r(g, h) and \
+                 (r(a, h) or r(b, g)) and (r(c, f) or r(d, e))\n"
+            )
+            .as_bytes(),
+        ),
+        ("m.toml", b"theory = 't.ltn'\npredicates.r.learnable = true\ntrain.steps = 1\n"),
+    ]);
+    for command in [
+        &["check", "m.toml"][..],
+        &["train", "m.toml", "--out", "run"],
+    ] {
+        let run = folder.run(command);
+        assert_eq!(run.status, 2, "{}", run.stderr);
+        let wrong = "error: axiom `deep` has 2.6e26 groundings, which nobody can go through";
+        assert!(run.stderr.contains(wrong), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn what_nobody_can_list_is_refused() {
+    let things: String = (0..20_000)
+        .map(|i| format!("{},{}\n", i % 311, i % 701))
+        .collect();
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort Thing\npredicate p(Thing)\n\
+              axiom odd: forall x, y, z: Thing where dist(x, y) + dist(y, z) < 0.1. p(x) or p(z)\n",
+        ),
+        ("things.csv", format!("a,b\n{things}").as_bytes()),
+        (
+            "m.toml",
+            b"theory = 't.ltn'\nsorts.Thing.features = 'things.csv'\n\
+              predicates.p = { network = { mlp = [4] }, output = 'sigmoid' }\n",
+        ),
+    ]);
+    let run = folder.run(&["check", "m.toml"]);
+    assert_eq!(run.status, 2, "{}", run.stderr);
+    let wrong = "about 8.0e12 combinations have to be tried";
+    assert!(run.stderr.contains(wrong), "{}", run.stderr);
+    assert!(run.stderr.contains("--> t.ltn:3:"), "{}", run.stderr);
+}
+
+#[test]
+fn a_chain_of_guards_is_counted_link_by_link() {
+    let edges: String = (0..10_000)
+        .map(|i| format!("{},{}\n", i % 500, (i * 7 + i / 500) % 500))
+        .collect();
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort S = 0..499\ntable e(x: S, y: S)\npredicate p(S)\n\
+              axiom a: forall a: S. exists b: S where e(a, b). forall c: S where e(b, c). exists d: S where e(c, d).\n\
+              forall f: S where e(d, f). exists g: S where e(f, g). forall h: S where e(g, h). p(a) or not p(h)\n",
+        ),
+        ("e.csv", format!("x,y\n{edges}").as_bytes()),
+        (
+            "m.toml",
+            b"theory = 't.ltn'\ntables.e.rows = 'e.csv'\npredicates.p.learnable = true\ntrain.steps = 1\n",
+        ),
+    ]);
+    let begun = Instant::now();
+    let run = folder.run(&["check", "m.toml", "--json"]);
+    let document: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    // 20 edges from each: 500 * 20^6.
+    assert_eq!(
+        document["axioms"][0]["groundings"], 32_000_000_000_u64,
+        "{document}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(60));
+}
+
+/// Starts a command, waits until it is at work, and sends what Ctrl-C sends.
+#[cfg(unix)]
+fn interrupted(folder: &Folder, arguments: &[&str]) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_logltn"))
+        .args(arguments)
+        .current_dir(folder.path())
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program runs");
+    std::thread::sleep(Duration::from_millis(700));
+    let ended = child.try_wait().expect("a child");
+    assert_eq!(ended, None, "{arguments:?} is too quick for this test");
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.expect("kill").success());
+    let begun = Instant::now();
+    let status = child.wait().expect("it ends");
+    assert!(!status.success(), "{arguments:?}");
+    // Within a second on a quiet machine.
+    let gone = begun.elapsed();
+    assert!(gone < Duration::from_secs(10), "{arguments:?}: {gone:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_whatever_is_done() {
+    let truths: String = (0..160_000)
+        .map(|i| format!("0.{}\n", i % 97 + 1))
+        .collect();
+    let given = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort S = 1..400\npredicate r(S, S)\n\
+              axiom far: forall x, y, z, w: S. r(x, y) and r(y, z) and r(z, w) -> r(x, w)\n",
+        ),
+        ("r.csv", format!("r\n{truths}").as_bytes()),
+        (
+            "m.toml",
+            b"theory = 't.ltn'\npredicates.r.truth = 'r.csv'\n",
+        ),
+        (
+            "learnt.toml",
+            b"theory = 't.ltn'\npredicates.r.learnable = true\ntrain.steps = 1\n",
+        ),
+    ]);
+    let far = "exists x, y, z, w: S. r(x, y) and not r(y, z) and r(z, w) and r(x, w) and r(y, w)";
+    interrupted(&given, &["eval", "m.toml"]);
+    interrupted(&given, &["query", "m.toml", far]);
+    interrupted(&given, &["explain", "m.toml"]);
+    interrupted(&given, &["entails", "learnt.toml", far]);
+
+    let things: String = (0..800)
+        .map(|i| format!("{},{}\n", i % 31, i % 7))
+        .collect();
+    let listing = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort S\npredicate p(S)\n\
+              axiom a: forall x, y, z: S where dist(x, y) + dist(y, z) < 0.001. p(x) or p(z)\n",
+        ),
+        ("things.csv", format!("a,b\n{things}").as_bytes()),
+        (
+            "m.toml",
+            b"theory = 't.ltn'\nsorts.S.features = 'things.csv'\n\
+              predicates.p = { network = { mlp = [4] }, output = 'sigmoid' }\ntrain.steps = 1\n",
+        ),
+    ]);
+    interrupted(&listing, &["check", "m.toml"]);
+    interrupted(&listing, &["train", "m.toml", "--out", "run"]);
 }
 
 #[cfg(unix)]
@@ -139,4 +291,91 @@ fn ctrl_c_inside_a_step() {
     let info = std::fs::read_to_string(folder.path().join("run/run.json")).expect("a record");
     assert!(info.contains("interrupted"), "{info}");
     assert!(folder.path().join("run/checkpoint.safetensors").exists());
+}
+
+#[test]
+fn features_beyond_single_precision_are_refused() {
+    let project = |value: &str, axioms: &str, manifest: &str| {
+        Folder::new(&[
+            (
+                "t.ltn",
+                format!("sort S\nsort T = 0..1\npredicate p(S)\npredicate q(T)\n{axioms}\n").as_bytes(),
+            ),
+            ("points.csv", format!("a,b\n1,2\n3,4\n5,{value}\n").as_bytes()),
+            (
+                "m.toml",
+                format!(
+                    "theory = 't.ltn'\nsorts.S.features = 'points.csv'\ntrain.steps = 20\n\
+                     predicates.q.learnable = true\n{manifest}\n"
+                )
+                .as_bytes(),
+            ),
+        ])
+    };
+    let network = "predicates.p = { network = { mlp = [4] }, output = 'sigmoid' }";
+    let axiom = "axiom a: forall x: S. p(x)\naxiom b: forall t: T. not q(t)";
+    for value in ["1e39", "-1e25", "1.1e12"] {
+        let folder = project(value, axiom, network);
+        for command in [
+            &["check", "m.toml"][..],
+            &["train", "m.toml", "--out", "run"],
+        ] {
+            let run = folder.run(command);
+            assert_eq!(run.status, 2, "{}", run.stderr);
+            let wrong = format!("points.csv, row 3, column 2: {value} is too large to learn from");
+            assert!(run.stderr.contains(&wrong), "{}", run.stderr);
+        }
+        assert!(!folder.path().join("run").exists());
+    }
+    let folder = project("1e12", axiom, network);
+    let run = folder.run(&["train", "m.toml", "--out", "run"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    // What only guards look at is in double precision.
+    let near = "axiom a: forall x, y: S where dist(x, y) < 1. p(x) -> p(y)\naxiom b: forall t: T. not q(t)";
+    let folder = project("1e25", near, "predicates.p.learnable = true");
+    let run = folder.run(&["check", "m.toml"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+}
+
+#[test]
+fn nothing_to_train_is_said_before_training() {
+    let folder = Folder::new(&[
+        ("t.ltn", b"sort S = 1..2\npredicate p(S)\naxiom a: forall x: S. p(x)\n"),
+        ("p.csv", b"p\n0.5\n0.25\n"),
+        ("m.toml", b"theory = 't.ltn'\npredicates.p.truth = 'p.csv'\n"),
+        ("trained.toml", b"theory = 't.ltn'\npredicates.p.truth = 'p.csv'\ntrain.steps = 3\n"),
+    ]);
+    for command in [
+        &["check", "trained.toml"][..],
+        &["train", "trained.toml", "--out", "run"],
+        &["train", "m.toml", "--steps", "3", "--out", "run"],
+    ] {
+        let run = folder.run(command);
+        assert_eq!(run.status, 2, "{command:?} {}", run.stderr);
+        assert!(run.stderr.contains("there is nothing to train"), "{}", run.stderr);
+        assert!(!folder.path().join("run").exists());
+    }
+    // Asking how true it is needs no training.
+    for command in ["check", "eval"] {
+        let run = folder.run(&[command, "m.toml"]);
+        assert_eq!(run.status, 0, "{command} {}", run.stderr);
+    }
+}
+
+#[test]
+fn text_that_turns_is_pointed_out() {
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            "sort S = {a, \"b\u{2066}c\"} # \u{202e}backwards\npredicate p(S)\naxiom a: p(a) or not p(a)\n".as_bytes(),
+        ),
+        ("m.toml", b"theory = 't.ltn'\npredicates.p.learnable = true\n"),
+    ]);
+    let run = folder.run(&["check", "m.toml", "--json"]);
+    let document: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let places: Vec<(u64, u64)> = (document["warnings"].as_array().expect("a list").iter())
+        .filter(|w| w["code"] == "turned-text")
+        .map(|w| (w["line"].as_u64().unwrap_or(0), w["column"].as_u64().unwrap_or(0)))
+        .collect();
+    assert_eq!(places, [(1, 16), (1, 23)], "{document}");
 }

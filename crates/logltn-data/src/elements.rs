@@ -3,6 +3,7 @@
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
 use super::array::{Array, Values};
+use super::file::ask;
 use super::problems::{Problems, counted, fatal};
 
 /// What one element of a binary file is.
@@ -100,6 +101,22 @@ impl Layout {
             })
     }
 
+    /// Whether there is room for the `expected` bytes, for what becomes of them, and for the copies that are made of
+    /// features in both precisions.
+    pub(super) fn ask(&self, expected: usize, place: &str) -> Result<(), Diagnostics> {
+        let size = self.element.size();
+        let number = match self.element {
+            Element::Bool | Element::U8 => 1,
+            Element::F16 | Element::BF16 | Element::F32 => 4,
+            _ => 8,
+        };
+        let reordered = usize::from(self.fortran) * size;
+        let each = size + reordered + number + size_of::<f64>() + size_of::<f32>();
+        ask((expected / size) as u128 * each as u128, || {
+            format!("the array of shape `{:?}` in {place}", self.shape)
+        })
+    }
+
     /// Whether `packed` bytes of a compressed file can possibly unpack to the `expected` ones: deflate
     /// turns one byte into at most 1032.
     pub(super) fn check_packed(
@@ -129,6 +146,7 @@ impl Layout {
     pub(super) fn decode(self, bytes: &[u8], place: &str) -> Result<Array, Diagnostics> {
         let expected = self.bytes(place)?;
         check_length(place, &self.shape, expected, bytes.len())?;
+        self.ask(expected, place)?;
         let reordered;
         let bytes = if self.fortran && self.shape.len() > 1 {
             reordered = row_major(bytes, &self.shape, self.element.size());

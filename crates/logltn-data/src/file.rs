@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use logltn_diagnostics::{Code, Diagnostic, Diagnostics, nearest};
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics, memory, nearest};
 
 use super::problems::fatal;
 
@@ -29,10 +29,23 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostics> {
             format!("{}: expected a file, found {other}", path.display()),
         ));
     }
+    memory::doing(format!("reading {}", path.display()));
+    let length = fs::metadata(path).map_or(0, |file| file.len());
+    ask(length.into(), || format!("reading {}", path.display()))?;
     match fs::read(path) {
         Ok(bytes) => Ok(bytes),
         Err(error) => fatal(explain(path, &error)),
     }
+}
+
+/// Whether there is room for what a file holds.
+pub(super) fn ask(bytes: u128, what: impl Fn() -> String) -> Result<(), Diagnostics> {
+    memory::ask(bytes).map_err(|error| {
+        let help = "take a part of the file, or store fewer numbers in it";
+        (error.refuse(what()))
+            .help(format!("{help}; {}", memory::ALLOW_MORE))
+            .into()
+    })
 }
 
 /// What a path leads to, if it is there and neither a file nor a folder: from a pipe one would wait for ever, and a

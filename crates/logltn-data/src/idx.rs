@@ -13,6 +13,9 @@ use super::file::read_bytes;
 use super::problems::fatal;
 use super::sniff;
 
+/// Memory for unpacked bytes is taken in steps of at most so many: the header's word may be wrong.
+const LARGEST_STEP: usize = 1 << 26;
+
 const GZIP_MAGIC: &[u8] = b"\x1f\x8b";
 
 /// Reads an IDX file, gzipped or not: its first bytes tell, whatever its name.
@@ -40,7 +43,7 @@ pub fn parse_idx(bytes: &[u8], name: &str) -> Result<Array, Diagnostics> {
 /// unpack to any size. Seeing the end also makes the decoder verify its checksum.
 fn parse(mut reader: impl Read, packed: Option<usize>, name: &str) -> Result<Array, Diagnostics> {
     let mut read = |most: usize| {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(most.min(LARGEST_STEP));
         match reader.by_ref().take(most as u64).read_to_end(&mut bytes) {
             Ok(_) => Ok(bytes),
             Err(error) => Err(gzip_error(name, &error)),
@@ -92,6 +95,7 @@ fn parse(mut reader: impl Read, packed: Option<usize>, name: &str) -> Result<Arr
     if let Some(packed) = packed {
         layout.check_packed(expected, packed, name)?;
     }
+    layout.ask(expected, name)?;
     let numbers = read(expected.saturating_add(1))?;
     layout.decode(&numbers, name)
 }

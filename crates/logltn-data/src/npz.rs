@@ -4,6 +4,7 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
+use rustc_hash::FxHashSet;
 use zip::ZipArchive;
 
 use super::array::{Array, Field};
@@ -43,6 +44,15 @@ pub fn parse_npz(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics> {
             format!("{name}: the archive is empty"),
         ));
     }
+    if let Some(twice) = named_twice(bytes, archive.central_directory_start()) {
+        return fatal(
+            Diagnostic::error(
+                Code::DuplicateName,
+                format!("{name}: the archive holds {} twice", shown(&twice)),
+            )
+            .help("which of them is meant cannot be told: write the file again"),
+        );
+    }
     let mut problems = Problems::new();
     let mut fields = Vec::new();
     for index in 0..archive.len() {
@@ -52,6 +62,25 @@ pub fn parse_npz(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics> {
         }
     }
     problems.finish(fields)
+}
+
+/// A member that the list at the end of an archive names twice. The reader keeps the last of them without a word.
+fn named_twice(bytes: &[u8], list: u64) -> Option<String> {
+    let mut rest = bytes.get(usize::try_from(list).ok()?..)?;
+    let mut seen = FxHashSet::default();
+    while rest.starts_with(b"PK\x01\x02") {
+        let length = |at: usize| {
+            let bytes = rest.get(at..at + 2)?;
+            Some(usize::from(u16::from_le_bytes([bytes[0], bytes[1]])))
+        };
+        let (name, extra, comment) = (length(28)?, length(30)?, length(32)?);
+        let listed = rest.get(46..46 + name)?;
+        if !seen.insert(listed) {
+            return Some(String::from_utf8_lossy(listed).into_owned());
+        }
+        rest = rest.get(46 + name + extra + comment..)?;
+    }
+    None
 }
 
 fn member(
@@ -115,6 +144,7 @@ fn member_array(
     let header = npy::header(&start, place)?;
     let expected = header.layout.bytes(place)?;
     header.layout.check_packed(expected, archive_bytes, place)?;
+    header.layout.ask(expected, place)?;
     // The preamble may reach into the numbers behind a very short header.
     let mut numbers = start.split_off(header.end);
     let wanted = expected.saturating_add(1).saturating_sub(numbers.len());

@@ -3,7 +3,8 @@
 use csv::{ByteRecord, ReaderBuilder};
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
-use super::problems::fatal;
+use super::file::ask;
+use super::problems::{counted, fatal};
 use super::sniff;
 
 /// The cells of a text, in one buffer: tables may have millions of rows, too many for a string per
@@ -63,11 +64,20 @@ impl Records {
     /// Splits a text into cells. Records may differ in length; blank lines are passed over.
     pub(super) fn parse(bytes: &[u8], name: &str) -> Result<Records, Diagnostics> {
         let text = utf8(bytes, name)?;
+        let ends = |&&b: &&u8| matches!(b, b',' | b'\n' | b'\r');
+        let cells = bytes.iter().filter(ends).count() + 1;
+        // The text, where cells and lines end, and the number that a cell may become, in both precisions.
+        ask(bytes.len() as u128 + 36 * cells as u128, || {
+            format!("the table of {}", counted(cells, "cell") + " in " + name)
+        })?;
         let mut reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
             .from_reader(text.as_bytes());
         let mut records = Records::default();
+        // Not by doubling, which could take twice as much.
+        records.text.reserve_exact(text.len());
+        records.cell_ends.reserve_exact(cells);
         let mut record = ByteRecord::new();
         let mut lines = Lines {
             text,

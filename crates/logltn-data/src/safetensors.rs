@@ -5,14 +5,19 @@
 //! files that the tests read.)
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 use std::path::Path;
 
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
-use serde::Deserialize;
+use rustc_hash::FxHashSet;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::array::Field;
 use super::elements::{ByteOrder, Element, Layout};
-use super::file::read_bytes;
+use super::file::{ask, read_bytes};
 use super::problems::{Problems, counted, fatal, shown};
 use super::sniff;
 
@@ -84,18 +89,46 @@ fn split<'a>(bytes: &'a [u8], name: &str) -> Result<(&'a [u8], &'a [u8]), Diagno
 }
 
 fn tensors(header: &[u8], name: &str) -> Result<BTreeMap<String, Entry>, Diagnostics> {
-    let header: BTreeMap<String, serde_json::Value> =
-        serde_json::from_slice(header).map_err(|error| {
-            Diagnostic::error(
-                Code::FileDamaged,
-                format!("{name}: the safetensors header is not JSON: {error}"),
-            )
-            .help("the file is damaged: write it again")
-        })?;
+    // A value of JSON takes many times its text.
+    ask(40 * header.len() as u128, || {
+        format!("the header of {name}")
+    })?;
+    let Pairs(header): Pairs<Described> = serde_json::from_slice(header).map_err(|error| {
+        Diagnostic::error(
+            Code::FileDamaged,
+            format!("{name}: the safetensors header is not JSON: {error}"),
+        )
+        .help("the file is damaged: write it again")
+    })?;
     let mut problems = Problems::new();
     let mut tensors = BTreeMap::new();
-    for (tensor, value) in header.into_iter().filter(|(key, _)| key != "__metadata__") {
-        match Entry::deserialize(value) {
+    let mut seen = FxHashSet::default();
+    for (tensor, described) in header {
+        let twice = match (&described, seen.insert(tensor.clone())) {
+            (_, false) => Some(format!(
+                "{name}: the header describes {} twice",
+                shown(&tensor)
+            )),
+            (Described::Entry(pairs), _) => pairs.twice().map(|key| {
+                format!(
+                    "{name}, tensor {}: the header says {} twice",
+                    shown(&tensor),
+                    shown(key)
+                )
+            }),
+            (Described::Other(_), _) => None,
+        };
+        if let Some(twice) = twice {
+            problems.push(|| {
+                Diagnostic::error(Code::DuplicateName, twice)
+                    .help("which of them is meant cannot be told: write the file again")
+            });
+            continue;
+        }
+        if tensor == "__metadata__" {
+            continue;
+        }
+        match Entry::deserialize(described.into_value()) {
             Ok(entry) => {
                 tensors.insert(tensor, entry);
             }
@@ -119,6 +152,55 @@ fn tensors(header: &[u8], name: &str) -> Result<BTreeMap<String, Entry>, Diagnos
         });
     }
     problems.finish(tensors)
+}
+
+/// The pairs of a JSON object as they stand there. A map would keep the last of two with one key without a word.
+struct Pairs<T>(Vec<(String, T)>);
+
+impl<T> Pairs<T> {
+    /// The first key that is there twice.
+    fn twice(&self) -> Option<&str> {
+        let mut seen = FxHashSet::default();
+        let mut keys = self.0.iter().map(|(key, _)| key.as_str());
+        keys.find(|key| !seen.insert(*key))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Pairs<T>, D::Error> {
+        struct Each<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Each<T> {
+            type Value = Pairs<T>;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<T>, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(Each(PhantomData))
+    }
+}
+
+/// What a name of the header stands for.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Described {
+    Entry(Pairs<Value>),
+    Other(Value),
+}
+
+impl Described {
+    fn into_value(self) -> Value {
+        match self {
+            Described::Entry(Pairs(pairs)) => Value::Object(pairs.into_iter().collect()),
+            Described::Other(value) => value,
+        }
+    }
 }
 
 /// What the header says of one tensor.

@@ -112,6 +112,13 @@ codes! {
     UnexpectedCharacter = "unexpected-character":
         "A character is not part of the language.",
         Error, theory("predicate rains?()\n");
+    TurnedText = "turned-text":
+        "A comment or a label has an invisible character that turns the direction of writing, so that text can look like another.",
+        Warning, theory("
+            # \u{202e}reads from right to left
+            predicate rains()
+            axiom wet: rains()
+            ");
     UnclosedParenthesis = "unclosed-parenthesis":
         "A parenthesis is opened and never closed.",
         Error, theory("predicate rains()\naxiom wet: (rains() or not rains()\n");
@@ -388,7 +395,7 @@ codes! {
             axiom all: forall a, b, c, d: Number. sum(a, b, c, d)
             ");
     TooMuchMemory = "too-much-memory":
-        "A plan would take more memory than it may have.",
+        "A quantifier, a network, a file or something else would take more memory than the program may have.",
         Error, theory("
             sort Number = 0..4000000000
             predicate even(Number)
@@ -827,6 +834,17 @@ codes! {
             Point = { features = "points.csv" }
             [train]
             learning_rate = 0.01
+            "#);
+    NothingToTrain = "nothing-to-train":
+        "A manifest asks for a training, but nothing in it can be learnt.",
+        Error, run!("check m.toml", "good.csv": b"good\n0.5\n0.25\n0\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { truth = "good.csv" }
+            [train]
+            steps = 10
             "#);
     TrainingHasBegun = "training-has-begun":
         "Something is changed that can be changed only before the first step.",

@@ -17,6 +17,7 @@ mod code;
 mod diagnostic;
 mod example;
 mod harmless;
+pub mod memory;
 mod source;
 mod suggest;
 

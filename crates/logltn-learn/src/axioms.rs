@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use logltn::vector::Real;
 use logltn::{
-    AxiomParameters, Code, Diagnostic, Diagnostics, Engine, PlannedAxiom, Theory, did_you_mean,
+    AxiomParameters, Code, Diagnostic, Diagnostics, Engine, PlannedAxiom, Precision, Theory,
+    did_you_mean,
 };
 
 use crate::schedule::{Moment, Schedule};
@@ -173,7 +173,7 @@ pub(crate) fn no_such<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clo
 ///
 /// # Errors
 /// If there is no such axiom, or a number is out of range.
-pub fn set_axioms<T: Real>(
+pub fn set_axioms<T: Precision>(
     engine: &mut Engine<T>,
     settings: &BTreeMap<String, AxiomSettings>,
 ) -> Result<(), Diagnostics> {
@@ -195,7 +195,7 @@ pub fn set_axioms<T: Real>(
 }
 
 /// Gives an engine the settings of its axioms, whose places among all these are.
-pub(crate) fn apply<T: Real>(
+pub(crate) fn apply<T: Precision>(
     engine: &mut Engine<T>,
     places: &[usize],
     axioms: &[AxiomNow],

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use logltn::{
-    Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Semantics, Source, vector::Real,
+    Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Precision, Semantics, Source,
 };
 
 use crate::axioms::{AxiomSettings, set_axioms};
@@ -181,7 +181,7 @@ impl<'k> Question<'k> {
         })
     }
 
-    fn engines<T: Real>(&self) -> Result<[Engine<T>; 2], Diagnostics> {
+    fn engines<T: Precision>(&self) -> Result<[Engine<T>; 2], Diagnostics> {
         let mut theory = Engine::new(std::sync::Arc::clone(&self.theory));
         set_axioms(&mut theory, &self.how.axioms)?;
         Ok([theory, Engine::new(std::sync::Arc::clone(&self.formula))])

@@ -74,6 +74,9 @@ pub(crate) struct Phase {
     pub axioms: Vec<usize>,
 }
 
+/// The most numbers that are gone through to see how much axioms pull: each axiom has a derivative by each.
+const MOST_LOOKED_AT: u64 = 1 << 28;
+
 /// What one step found, before it changed the parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
@@ -493,7 +496,8 @@ impl Session {
     /// asked, has not pulled at all, or has pulled more than a hundred times as much as all others together. Call it after a
     /// step.
     ///
-    /// That nothing pulls at first may be as it should: from an undecided start all classes are alike.
+    /// That nothing pulls at first may be as it should: from an undecided start all classes are alike. With so many axioms
+    /// that looking at each would take longer than many steps, nothing is said.
     pub fn balance(&mut self) -> Diagnostics {
         let mut out = Diagnostics::new();
         let parameters = self.last_parameters;
@@ -501,6 +505,15 @@ impl Session {
             return out;
         };
         let phase = &mut self.phases[at];
+        let numbers = phase
+            .engine
+            .requests()
+            .iter()
+            .map(|r| (r.rows() * r.width) as u64);
+        let axioms = phase.engine.plan().axioms().len() as u64;
+        if numbers.sum::<u64>().saturating_mul(axioms) > MOST_LOOKED_AT {
+            return out;
+        }
         let norms = phase.engine.axiom_gradient_norms(&parameters);
         if phase.engine.is_stopped() {
             return out;

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use logltn::theory::{SortId, TableId};
-use logltn::vector::Real;
-use logltn::{Code, ColumnData, Diagnostic, Diagnostics, Engine, did_you_mean};
+use logltn::{Code, ColumnData, Diagnostic, Diagnostics, Engine, Precision, did_you_mean};
 
 use crate::session::Session;
 
@@ -17,7 +16,7 @@ pub(crate) struct Streamed {
 
 impl Streamed {
     /// Gives all of it to an engine, if there is something.
-    pub fn give<T: Real>(&self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
+    pub fn give<T: Precision>(&self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
         if self.sizes.is_empty() && self.rows.is_empty() {
             return Ok(());
         }

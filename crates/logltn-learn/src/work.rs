@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use logltn::theory::TableId;
 use logltn::{
-    ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlanOptions,
-    Request,
+    ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, memory,
 };
 
 use crate::batches::TableBatches;
@@ -23,6 +22,8 @@ pub struct StepWork {
     pub seconds: f64,
     /// What networks keep of its rows, in bytes.
     pub network_bytes: u128,
+    /// The most memory that training takes, in bytes; 0 where [nobody counts](logltn::memory::Counting).
+    pub memory_bytes: u128,
 }
 
 /// How long a step may take without a warning, in seconds.
@@ -30,6 +31,18 @@ const SLOW: f64 = 60.0;
 
 /// The least work of a plan that could make a step slow, in groundings: others need not be measured for a warning.
 const MAYBE_SLOW: u128 = 1 << 24;
+
+/// What a learnt number takes while a checkpoint is written: itself and two moments, as numbers and as bytes.
+const BYTES_IN_CHECKPOINT: usize = 24;
+
+/// What looking at the axioms again takes, in terms of the plan's lists.
+const TIMES_LOOKING: u128 = 3;
+
+/// The same for each part of a formula, written out.
+const BYTES_LOOKING: u128 = 1400;
+
+/// Code, stacks, and what the allocator keeps.
+const BYTES_OF_PROGRAM: u128 = 24 << 20;
 
 /// How many rows of a network are measured.
 const SAMPLE: usize = 256;
@@ -123,12 +136,29 @@ impl Session {
                 groundings: engine.groundings(),
                 seconds,
                 network_bytes: bytes.iter().sum(),
+                memory_bytes: 0,
             };
             if work.seconds > most.seconds {
                 most = work;
             }
         }
+        most.memory_bytes = self.memory_bytes(most.network_bytes);
         Ok(most)
+    }
+
+    /// The most memory that training takes: the most that was taken so far, or what there is now and what comes with
+    /// the first step, with a checkpoint, or when all is done and looked at again in double precision.
+    fn memory_bytes(&mut self, networks: u128) -> u128 {
+        if memory::used() == 0 {
+            return 0;
+        }
+        let mut learnt = 0;
+        (self.model).visit_parameters(&mut |_, values, _| learnt += values.len());
+        let checkpoint = (BYTES_IN_CHECKPOINT * learnt) as u128;
+        let looking = TIMES_LOOKING * self.whole.memory_bytes() as u128
+            + BYTES_LOOKING * self.whole.parts() as u128;
+        let later = networks + checkpoint.max(looking);
+        u128::from(memory::peak()).max(u128::from(memory::used()) + later) + BYTES_OF_PROGRAM
     }
 
     /// A warning, if a step takes a minute or more; measured only where that may be.
@@ -170,7 +200,7 @@ pub(crate) fn check_memory(
     engine: &Engine<f32>,
     batches: &[TableBatches],
 ) -> Result<(), Diagnostics> {
-    let limit = u128::from(PlanOptions::default().memory);
+    let limit = u128::from(memory::left());
     let total = |bytes: &[u128]| bytes.iter().sum::<u128>();
     if total(&model.work(knowledge, engine.requests(), false).0) <= limit {
         return Ok(());
@@ -193,11 +223,11 @@ pub(crate) fn check_memory(
         Diagnostic::error(
             Code::TooMuchMemory,
             format!(
-                "the network of `{name}` is asked about {} rows in a step{axiom}, of which training keeps about {:.1} \
-                 GB: more than the {:.1} GB it may have",
+                "the network of `{name}` is asked about {} rows in a step{axiom}, of which training keeps about {}: more \
+                 than the {} of memory that are left",
                 thousands(request.rows() as u128),
-                total(&bytes) as f64 / 1e9,
-                limit as f64 / 1e9
+                memory::shown(total(&bytes)),
+                memory::shown(limit)
             ),
         )
         .at(&theory.source, request.span, "for each binding of the quantifiers around it")

@@ -118,6 +118,18 @@ impl LayerSpec {
             (Self::Activation(_) | Self::Dropout(_), _) => Ok(input),
         }
     }
+
+    /// How many weights and biases it has.
+    fn parameters(self, input: Shape) -> usize {
+        match (self, input) {
+            (LayerSpec::Dense(outputs), _) => (input.len() + 1).saturating_mul(outputs),
+            // A kernel is no larger than the image that it goes over.
+            (LayerSpec::Conv { filters, kernel }, Shape::Image { channels, .. }) => {
+                (channels * kernel * kernel + 1).saturating_mul(filters)
+            }
+            _ => 0,
+        }
+    }
 }
 
 impl fmt::Display for LayerSpec {
@@ -156,6 +168,21 @@ impl NetworkSpec {
             .map(|shapes| *shapes.last().unwrap_or(&self.input))
     }
 
+    /// How many parameters each layer has, or the first layer that cannot be.
+    ///
+    /// ```
+    /// use logltn_nn::{Activation, mlp};
+    /// assert_eq!(mlp(16, &[32], 5, Activation::Elu).parameters()?, [17 * 32, 0, 33 * 5]);
+    /// # Ok::<(), logltn_nn::SpecError>(())
+    /// ```
+    pub fn parameters(&self) -> Result<Vec<usize>, SpecError> {
+        let shapes = self.shapes()?;
+        let layers = self.layers.iter().zip(&shapes);
+        Ok(layers
+            .map(|(layer, &input)| layer.parameters(input))
+            .collect())
+    }
+
     /// The shape of the input and of the output of each layer.
     pub(crate) fn shapes(&self) -> Result<Vec<Shape>, SpecError> {
         let mut shapes = vec![self.input];
@@ -170,15 +197,7 @@ impl NetworkSpec {
                 problem,
             };
             let output = layer.output(shape).map_err(error)?;
-            let parameters = match (layer, shape) {
-                (LayerSpec::Dense(outputs), _) => shape.len().saturating_mul(outputs),
-                // A kernel is no larger than the image that it goes over.
-                (LayerSpec::Conv { filters, kernel }, Shape::Image { channels, .. }) => {
-                    (channels * kernel * kernel).saturating_mul(filters)
-                }
-                _ => 0,
-            };
-            if output.len().max(parameters) > MAX_SIZE {
+            if output.len().max(layer.parameters(shape)) > MAX_SIZE {
                 return Err(error(LayerError::TooManyNumbers));
             }
             shape = output;

@@ -69,6 +69,18 @@ pub struct Rows<'a> {
 }
 
 impl View {
+    /// An array of this shape that is elsewhere: nothing can be read from it.
+    pub fn elsewhere(shape: Vec<usize>) -> View {
+        View {
+            start: std::ptr::null_mut(),
+            strides: Vec::new(),
+            single: true,
+            dense: false,
+            writable: false,
+            shape,
+        }
+    }
+
     /// The same one number, without its axis.
     pub fn without_axes(self) -> View {
         match self.shape[..] {
@@ -79,6 +91,31 @@ impl View {
             },
             _ => self,
         }
+    }
+
+    fn is<T: Real>(&self) -> bool {
+        self.dense && self.single == (size_of::<T>() == size_of::<f32>())
+    }
+
+    /// Its numbers, if they are of this precision and follow each other.
+    ///
+    /// # Safety
+    /// The array outlives them, and nobody writes to it meanwhile.
+    pub unsafe fn numbers<T: Real>(&self) -> Option<&[T]> {
+        // SAFETY: as promised by the caller; dense ones are aligned.
+        (self.is::<T>())
+            .then(|| unsafe { std::slice::from_raw_parts(self.start.cast(), self.len()) })
+    }
+
+    /// The same to be written.
+    ///
+    /// # Safety
+    /// The array outlives them, is writable, and nobody else looks at it meanwhile.
+    #[allow(clippy::mut_from_ref)] // of memory that is not Rust's
+    pub unsafe fn numbers_mut<T: Real>(&self) -> Option<&mut [T]> {
+        // SAFETY: as promised by the caller.
+        (self.is::<T>() && self.writable)
+            .then(|| unsafe { std::slice::from_raw_parts_mut(self.start.cast(), self.len()) })
     }
 
     /// How far apart the last axis' numbers are, if that has the `width` numbers of a row.

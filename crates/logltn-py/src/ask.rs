@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::mem::replace;
 use std::sync::Arc;
 
+use logltn::Precision as Real;
 use logltn::theory::PredicateId;
-use logltn::vector::Real;
 use logltn::{Data, Diagnostics, Engine, Parameters, Request};
 use logltn_learn::{Ask, own_parameters};
 use pyo3::prelude::*;

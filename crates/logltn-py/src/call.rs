@@ -1,12 +1,13 @@
 //! One evaluation: values from Python's arrays into the requests, and gradients back.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
+use logltn::Precision as Real;
 use logltn::theory::{ArgumentSort, PredicateId, SortId, TableId};
-use logltn::vector::Real;
 use logltn::{
-    ArgumentShape, Code, ColumnData, Diagnostic, Diagnostics, Engine, Evaluation, OutputKind,
-    Parameters, Request,
+    ArgumentShape, Code, ColumnData, Diagnostic, Diagnostics, Engine, Evaluation, InPlace,
+    OutputKind, Parameters, Request, Wanted,
 };
 
 use crate::array::{Rows, View};
@@ -60,9 +61,22 @@ pub struct State<T: Real> {
     batch: Vec<(TableId, Vec<u32>)>,
     /// Plans for what comes with calls, if there can be any.
     prepared: Option<Prepared<T>>,
+    /// Who the plan's individuals are, of sorts that go by numbers of its own.
+    who: Vec<Who>,
+    /// How long choosing the rows of this call and evaluating them took.
+    took: Duration,
     calls: u64,
     /// What was set last of what comes with calls.
     last: Option<Setting>,
+}
+
+/// Who the individuals of a sort are in a call.
+struct Who {
+    sort: SortId,
+    /// How many the call has.
+    size: usize,
+    /// By the plan's number.
+    individuals: Vec<u32>,
 }
 
 /// Where the rows of requests stand in arrays.
@@ -72,6 +86,8 @@ struct Layout {
     predicates: Vec<Asked>,
     /// By request: the row in a dense array, none if they are the same.
     places: Vec<Option<Vec<usize>>>,
+    /// By request: the individuals of its rows, where they go by other numbers in the plan.
+    individuals: Vec<Option<Vec<u32>>>,
 }
 
 #[derive(Default)]
@@ -84,6 +100,9 @@ struct Asked {
     /// By request, where its rows are among all of them; none if there is only one.
     among: Option<Vec<Vec<usize>>>,
 }
+
+/// A request's predicate, and where its rows stand in arrays.
+pub type Places = (usize, Option<Vec<usize>>, Option<Vec<usize>>);
 
 /// Truths a little beyond their range are rounding, and are taken as the end of it.
 const ROUNDING: f64 = 1e-6;
@@ -98,6 +117,8 @@ impl<T: Real> State<T> {
             layout: Layout::default(),
             batch: Vec::new(),
             prepared,
+            who: Vec::new(),
+            took: Duration::ZERO,
             calls: 0,
             last: None,
         };
@@ -128,6 +149,7 @@ impl<T: Real> State<T> {
     }
 
     fn set_streams(&mut self, setting: Setting) -> Result<(), Diagnostics> {
+        self.who.clear();
         let Some(mut prepared) = self.prepared.take() else {
             return self.stream(setting);
         };
@@ -138,10 +160,20 @@ impl<T: Real> State<T> {
             false => prepared.lend(&setting, &mut self.engine, self.calls),
         };
         let done = match lent {
-            Some(rows) => {
+            Some(lent) => {
                 // It was another engine that was restricted last.
                 self.batch.clear();
-                self.set_batches(setting.batch, rows)
+                self.who = (lent.who.into_iter())
+                    .filter_map(|(sort, individuals)| {
+                        let (_, size) = *setting.sizes.iter().find(|(s, _)| *s == sort)?;
+                        Some(Who {
+                            sort,
+                            size,
+                            individuals,
+                        })
+                    })
+                    .collect();
+                self.set_batches(setting.batch, lent.rows)
             }
             None => {
                 let done = self.stream(setting.clone());
@@ -199,29 +231,55 @@ impl<T: Real> State<T> {
     fn lay_out(&mut self) {
         let plan = self.engine.plan();
         let (theory, requests) = (plan.data().theory(), self.engine.requests());
+        let size = |sort: SortId| match self.who.iter().find(|who| who.sort == sort) {
+            Some(who) => who.size,
+            None => plan.data().extent(sort),
+        };
         let mut predicates: Vec<Asked> = (theory.predicates.iter())
             .map(|p| Asked {
-                shape: shape(plan.data(), &p.arguments),
+                shape: shape(&size, &p.arguments),
                 ..Asked::default()
             })
             .collect();
         let mut places = Vec::with_capacity(requests.len());
+        let mut individuals = Vec::with_capacity(requests.len());
         for (i, request) in requests.iter().enumerate() {
             let asked = &mut predicates[request.predicate.index()];
             if request.rows() > 0 {
                 asked.requests.push(i);
             }
-            places.push(
-                asked
-                    .shape
-                    .as_deref()
-                    .and_then(|s| dense_places(request, s)),
-            );
+            let actual = actual_individuals(request, &self.who);
+            let rows = actual.as_deref().unwrap_or(request.individuals());
+            let shape = asked.shape.as_deref();
+            places.push(shape.and_then(|s| dense_places(request, rows, s)));
+            individuals.push(actual);
         }
         for asked in &mut predicates {
             asked.count(requests);
         }
-        self.layout = Layout { predicates, places };
+        self.layout = Layout {
+            predicates,
+            places,
+            individuals,
+        };
+    }
+
+    /// By request: its predicate, and where its rows stand in an array with an axis for each argument and in one of the
+    /// rows that are asked for; none if they are just its rows.
+    pub fn places(&self) -> Vec<Places> {
+        let requests = self.engine.requests().iter().enumerate();
+        let places = requests.map(|(i, request)| {
+            let asked = &self.layout.predicates[request.predicate.index()];
+            let at = asked.requests.iter().position(|r| *r == i);
+            let among = asked
+                .among
+                .as_ref()
+                .zip(at)
+                .map(|(all, at)| all[at].clone());
+            let predicate = request.predicate.index();
+            (predicate, self.layout.places[i].clone(), among)
+        });
+        places.collect()
     }
 
     /// The rows that a predicate is asked about.
@@ -259,26 +317,63 @@ impl<T: Real> State<T> {
             .into()
     }
 
-    /// Evaluates, and writes gradients into the arrays that were given for them.
-    pub fn evaluate(
+    /// One call, and how long choosing the rows and evaluating them took, in seconds.
+    pub fn call(
+        &mut self,
+        setting: Setting,
+        parameters: &Parameters,
+        values: &[Value],
+        gradient: &Gradient,
+    ) -> Result<(Evaluation, f64), Diagnostics> {
+        let begun = Instant::now();
+        self.set(setting)?;
+        self.took = begun.elapsed();
+        let evaluation = self.evaluate(parameters, values, gradient)?;
+        Ok((evaluation, self.took.as_secs_f64()))
+    }
+
+    /// Evaluates, and writes gradients into the arrays that were given for them. Numbers that are as the engine wants them are
+    /// read where they are, and gradients written where they are wanted.
+    fn evaluate(
         &mut self,
         parameters: &Parameters,
         values: &[Value],
         gradient: &Gradient,
     ) -> Result<Evaluation, Diagnostics> {
-        self.take(values)?;
-        let evaluation = match gradient {
-            Gradient::None => self.engine.evaluate(parameters)?,
-            Gradient::OfLoss => self.engine.evaluate_with_gradients(parameters)?,
-            Gradient::Of(by_axiom) => self
-                .engine
-                .evaluate_with_derivatives(parameters, by_axiom)?,
+        self.check(values)?;
+        let mut lent: Vec<Option<InPlace<T>>> = Vec::new();
+        lent.resize_with(self.engine.requests().len(), || None);
+        for value in values {
+            if !self.lend(value, &mut lent) {
+                self.gather(value)?;
+            }
+        }
+        let wanted = match gradient {
+            Gradient::None => None,
+            Gradient::OfLoss => Some(Wanted::OfLoss),
+            Gradient::Of(by_axiom) => Some(Wanted::Of(by_axiom)),
         };
-        let evaluation = evaluation.clone();
+        let begun = Instant::now();
+        let done = (self.engine.evaluate_in_place(parameters, wanted, &mut lent)).cloned();
+        self.took += begun.elapsed();
+        let evaluation = match done {
+            Ok(evaluation) => evaluation,
+            Err(errors) => {
+                // The engine speaks of rows of its own; whoever gave an array wants to know where in that.
+                values.iter().try_for_each(|value| self.gather(value))?;
+                return Err(errors);
+            }
+        };
+        let written: Vec<bool> = (lent.iter())
+            .map(|l| l.as_ref().is_some_and(|l| l.gradient.is_some()))
+            .collect();
         for value in values {
             let Some(to) = &value.gradient else { continue };
             let own = self.layout.requests(&value.target);
             for (at, &request) in own.iter().enumerate() {
+                if written[request] {
+                    continue;
+                }
                 let of = &self.engine.requests()[request];
                 let rows = self.layout.rows(value.target, at, request, of);
                 // SAFETY: the gradient has the shape of the values, whose places were checked; it is Python's own and new.
@@ -290,6 +385,42 @@ impl<T: Real> State<T> {
             }
         }
         Ok(evaluation)
+    }
+
+    /// Lends the engine an array as it is, if it is what all requests for it want; its gradient too, if it is for one of them
+    /// alone.
+    fn lend<'v>(&self, value: &'v Value, lent: &mut [Option<InPlace<'v, T>>]) -> bool {
+        let own = self.layout.requests(&value.target);
+        let kind = |request: usize| {
+            let predicate = self.engine.requests()[request].predicate;
+            self.kinds[predicate.index()]
+        };
+        // SAFETY: whoever made the value keeps its array alive and in place for the time of the call.
+        let Some(numbers) = (unsafe { value.values.numbers::<T>() }) else {
+            return false;
+        };
+        let fits = |(at, &request): (usize, &usize)| {
+            let of = &self.engine.requests()[request];
+            let rows = self.layout.rows(value.target, at, request, of);
+            rows.places.is_none() && of.rows() * of.width == numbers.len()
+        };
+        if own.is_empty() || !own.iter().enumerate().all(fits) || !in_range(kind(own[0]), numbers) {
+            return false;
+        }
+        for &request in own {
+            lent[request] = Some(InPlace {
+                numbers,
+                gradient: None,
+            });
+        }
+        if let ([only], Some(gradient)) = (own, &value.gradient) {
+            // SAFETY: likewise; it is Python's own and new, so that nobody else looks at it.
+            let gradient = unsafe { gradient.numbers_mut::<T>() };
+            if let Some(InPlace { gradient: to, .. }) = &mut lent[*only] {
+                *to = gradient.filter(|g| g.len() == numbers.len());
+            }
+        }
+        true
     }
 
     /// Gives the engine the numbers of its requests.
@@ -353,7 +484,7 @@ impl<T: Real> State<T> {
     }
 
     /// Whether the values are there and have the right shape.
-    fn check(&self, values: &[Value]) -> Result<(), Diagnostics> {
+    pub fn check(&self, values: &[Value]) -> Result<(), Diagnostics> {
         let plan = self.engine.plan();
         let theory = plan.data().theory();
         let requests = self.engine.requests();
@@ -524,7 +655,8 @@ impl Layout {
         let among = |p: PredicateId| self.predicates[p.index()].among.as_ref();
         let (places, indexes) = match target {
             Target::Grid(_) => {
-                let indexes = Some((of.individuals(), of.arity));
+                let actual = self.individuals[request].as_deref();
+                let indexes = Some((actual.unwrap_or(of.individuals()), of.arity));
                 (self.places[request].as_deref(), indexes)
             }
             Target::AtRows(p) => (among(p).map(|among| &among[at][..]), None),
@@ -568,28 +700,52 @@ fn applies(request: &Request) -> bool {
 }
 
 /// The shape of an array with a number for each tuple of arguments.
-fn shape(data: &logltn::Data, arguments: &[ArgumentSort]) -> Option<Vec<usize>> {
+fn shape(size: &dyn Fn(SortId) -> usize, arguments: &[ArgumentSort]) -> Option<Vec<usize>> {
     let axes = arguments.iter().map(|sort| match sort {
-        ArgumentSort::Sort(sort) => Some(data.extent(*sort)),
+        ArgumentSort::Sort(sort) => Some(size(*sort)),
         ArgumentSort::Vector(_) => None,
     });
     axes.collect()
 }
 
+/// The individuals of a request's rows, if the plan has other numbers for them.
+fn actual_individuals(request: &Request, who: &[Who]) -> Option<Vec<u32>> {
+    let of = |argument: &ArgumentShape| match argument {
+        ArgumentShape::Individual(sort) => who.iter().find(|who| who.sort == *sort),
+        _ => None,
+    };
+    let columns: Vec<Option<&Who>> = request.shape.iter().map(of).collect();
+    if applies(request) || columns.iter().all(Option::is_none) {
+        return None;
+    }
+    let cells = (0..request.rows()).flat_map(|row| request.row(row).iter().zip(&columns));
+    let actual = cells.map(|(&i, who)| who.map_or(i, |who| who.individuals[i as usize]));
+    Some(actual.collect())
+}
+
 /// Where a request's rows are in a dense array; none if they are just its rows.
-fn dense_places(request: &Request, shape: &[usize]) -> Option<Vec<usize>> {
+fn dense_places(request: &Request, individuals: &[u32], shape: &[usize]) -> Option<Vec<usize>> {
     if applies(request) || shape.len() < request.arity {
         return None;
     }
-    let axes = &shape[..request.arity];
+    let (arity, axes) = (request.arity, &shape[..request.arity]);
     let place = |row: usize| {
-        let indexes = request.row(row).iter().zip(axes);
+        let indexes = individuals[row * arity..(row + 1) * arity].iter().zip(axes);
         indexes.fold(0, |place, (&i, &size)| place * size + i as usize)
     };
     let rows = request.rows();
     // As many rows as there are, in their order.
     let all = axes.iter().product::<usize>() == rows && (0..rows).all(|row| place(row) == row);
     (!all).then(|| (0..rows).map(place).collect())
+}
+
+/// Whether no number has to be moved into the range that it should be in. What is not finite the engine finds.
+fn in_range<T: Real>(kind: OutputKind, numbers: &[T]) -> bool {
+    match kind {
+        OutputKind::Softmax | OutputKind::Sigmoid => true,
+        OutputKind::Truth => numbers.iter().all(|&x| T::ZERO <= x && x <= T::ONE),
+        OutputKind::LogTruth => numbers.iter().all(|&x| x <= T::ZERO),
+    }
 }
 
 /// The first number that cannot be what it is said to be. Rounding is forgiven.

@@ -1,7 +1,11 @@
 //! What `logltn check --json` says, of a knowledge base in memory.
 
-use logltn::theory::{ColumnSort, ParamId, SortId, SortKind, TableId};
-use logltn::{ConstantData, Number, OutputKind, Plan, Severity};
+use std::sync::Arc;
+use std::time::Duration;
+
+use logltn::theory::{ColumnSort, ConstantId, FunctionId, ParamId, SortId, SortKind, TableId};
+use logltn::{ConstantData, Diagnostics, Engine, Number, OutputKind, Parameters, Plan, Severity};
+use rayon::ThreadPool;
 use serde_json::{Value, json};
 
 /// What the numbers of a predicate mean, as users write it.
@@ -14,8 +18,20 @@ pub fn output_name(kind: OutputKind) -> &'static str {
     }
 }
 
+/// For how long steps are tried out, to say how long they take.
+const BUDGET: Duration = Duration::from_millis(200);
+
+/// What a step takes, about: networks are whoever's they are.
+pub fn step(plan: &Arc<Plan>, pool: &Arc<ThreadPool>, defaults: Parameters) -> Value {
+    // One of its own: the knowledge base's shall not know of this.
+    let mut engine = Engine::<f32>::new(Arc::clone(plan));
+    engine.run_in(Arc::clone(pool));
+    let seconds = engine.estimate_seconds(&defaults, BUDGET);
+    json!({"groundings": number(engine.groundings()), "seconds": seconds, "network_bytes": 0})
+}
+
 /// The document.
-pub fn document(plan: &Plan, weights: &[f64]) -> Value {
+pub fn document(plan: &Plan, weights: &[f64], step: Option<Value>, found: &Diagnostics) -> Value {
     let data = plan.data();
     let theory = data.theory();
     let sorts = theory.sorts.iter().enumerate().map(|(i, sort)| {
@@ -36,7 +52,7 @@ pub fn document(plan: &Plan, weights: &[f64]) -> Value {
     });
     let constants = theory.constants.iter().enumerate().map(|(i, constant)| {
         let mut entry = json!({"name": constant.name, "sort": theory[constant.sort].name});
-        match data.constant(logltn::theory::ConstantId(i as u32)) {
+        match data.constant(ConstantId(i as u32)) {
             Some(ConstantData::Row(row)) => entry["row"] = json!(row),
             Some(ConstantData::Learnable) => entry["learnable"] = json!(true),
             None => {}
@@ -53,12 +69,16 @@ pub fn document(plan: &Plan, weights: &[f64]) -> Value {
             "name": table.name, "columns": columns, "rows": rows.map_or(0, |r| r.rows), "batch": null,
         })
     });
-    let functions = theory.functions.iter().map(|function| {
+    let functions = theory.functions.iter().enumerate().map(|(i, function)| {
+        let grounding = match data.function(FunctionId(i as u32)) {
+            Some(_) => "data",
+            None => "host",
+        };
         let arguments = function.arguments.iter();
         let arguments: Vec<String> = arguments.map(|s| theory.argument_sort_name(s)).collect();
         json!({
             "name": function.name, "arguments": arguments,
-            "result": theory.argument_sort_name(&function.result), "grounding": "host",
+            "result": theory.argument_sort_name(&function.result), "grounding": grounding,
         })
     });
     let predicates = theory.predicates.iter().enumerate().map(|(i, predicate)| {
@@ -85,7 +105,7 @@ pub fn document(plan: &Plan, weights: &[f64]) -> Value {
         }
         entry
     });
-    let warnings = plan.warnings().iter().map(|d| {
+    let warnings = found.iter().chain(plan.warnings().iter()).map(|d| {
         let severity = match d.severity() {
             Severity::Error => "error",
             Severity::Warning => "warning",
@@ -95,7 +115,7 @@ pub fn document(plan: &Plan, weights: &[f64]) -> Value {
             "line": d.line(), "column": d.column(), "notes": d.notes(), "help": d.help_text(),
         })
     });
-    json!({
+    let mut document = json!({
         "theory": theory.source.name(),
         "manifest": null,
         "semantics": plan.semantics().to_string(),
@@ -108,7 +128,11 @@ pub fn document(plan: &Plan, weights: &[f64]) -> Value {
         "axioms": axioms.collect::<Vec<_>>(),
         "memory_bytes": plan.memory_bytes(),
         "warnings": warnings.collect::<Vec<_>>(),
-    })
+    });
+    if let Some(step) = step {
+        document["step"] = step;
+    }
+    document
 }
 
 /// There may be more bindings than fit into 64 bits.

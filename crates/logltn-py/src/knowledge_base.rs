@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use logltn::theory::{PredicateId, SortId, SortKind, TableId};
-use logltn::vector::Real;
+use logltn::Precision as Real;
+use logltn::theory::{ArgumentSort, ColumnSort, PredicateId, SortId, SortKind, TableId};
 use logltn::{
     ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Output, Parameters,
     Plan, PlanOptions, Request, Semantics, Space, did_you_mean,
@@ -20,6 +20,7 @@ use crate::array::Array;
 use crate::call::{Gradient, Setting, State, Target, Value};
 use crate::check;
 use crate::error::{Failure, Problem, guarded, panicked, take_problems, warn};
+use crate::export::{self, ExportedPlan};
 use crate::given::{Column, Given, read_columns};
 use crate::pool::pool;
 use crate::prepared::Prepared;
@@ -61,6 +62,8 @@ pub struct Recipe {
     pub options: PlanOptions,
     /// The data without what comes with each call, if plans can be made for that.
     known: Option<Data>,
+    /// Sorts whose individuals may go by any numbers.
+    free: Vec<SortId>,
 }
 
 /// What belongs to one process.
@@ -175,8 +178,8 @@ impl KnowledgeBase {
         (semantics.sat_is_log(), semantics.space == Space::Log)
     }
 
-    /// The document of `logltn check --json`.
-    fn check(&self, py: Python<'_>) -> PyResult<String> {
+    /// The document of `logltn check --json`, with what a step takes if these are α, p and p_forall.
+    fn check(&self, py: Python<'_>, parameters: Option<(f64, f64, f64)>) -> PyResult<String> {
         guarded(py, || {
             let weights = self.with(py, |state| {
                 Ok(match state {
@@ -184,7 +187,12 @@ impl KnowledgeBase {
                     Precision::Double(state) => state.engine().weights().to_vec(),
                 })
             })?;
-            Ok(check::document(&self.plan, &weights).to_string())
+            let pool = Arc::clone(&self.process(py)?.pool);
+            let step = parameters.map(|(alpha, p, p_forall)| {
+                let parameters = Parameters { alpha, p, p_forall };
+                py.detach(|| check::step(&self.plan, &pool, parameters))
+            });
+            Ok(check::document(&self.plan, &weights, step, &self.warnings).to_string())
         })
     }
 
@@ -230,6 +238,26 @@ impl KnowledgeBase {
         })
     }
 
+    /// The plan as a header and arrays, with what comes with the call; and by request where its rows stand in arrays.
+    fn export_plan<'py>(
+        &self,
+        py: Python<'py>,
+        coming: Option<Coming>,
+        by_rows: bool,
+    ) -> PyResult<ExportedPlan<'py>> {
+        guarded(py, || export::plan(self, py, coming, by_rows))
+    }
+
+    /// Raises what is wrong with values of these shapes: predicate (or request), kind, shape.
+    fn check_shapes(
+        &self,
+        py: Python<'_>,
+        values: Vec<(usize, u8, Vec<usize>)>,
+        coming: Option<Coming>,
+    ) -> PyResult<()> {
+        guarded(py, || export::check_shapes(self, py, values, coming))
+    }
+
     /// The numbers that stand for themselves as arguments.
     fn numbers(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
         guarded(py, || {
@@ -267,16 +295,13 @@ impl KnowledgeBase {
                 None if gradients => Gradient::OfLoss,
                 None => Gradient::None,
             };
-            let evaluation = self.with(py, move |state| match state {
-                Precision::Single(s) => {
-                    (s.set(setting)).and_then(|()| s.evaluate(&parameters, &given, &gradient))
-                }
-                Precision::Double(s) => {
-                    (s.set(setting)).and_then(|()| s.evaluate(&parameters, &given, &gradient))
-                }
+            let (evaluation, seconds) = self.with(py, move |state| match state {
+                Precision::Single(s) => s.call(setting, &parameters, &given, &gradient),
+                Precision::Double(s) => s.call(setting, &parameters, &given, &gradient),
             })?;
             Ok(Evaluated {
                 evaluation,
+                seconds,
                 names: Arc::clone(&self.names),
             })
         })
@@ -299,23 +324,27 @@ impl Drop for KnowledgeBase {
 /// Where the numbers of arrays are, which must outlive this.
 pub fn given_values(values: &[GivenValue]) -> Vec<Value> {
     let value = |(which, kind, values, gradient): &GivenValue| {
-        let predicate = PredicateId(*which as u32);
         let plain = kind & 4 == 0;
         let view = |array: &Array| match plain {
             true => array.view(),
             false => array.view().without_axes(),
         };
         Value {
-            target: match kind & 3 {
-                0 => Target::Grid(predicate),
-                1 => Target::AtRows(predicate),
-                _ => Target::Request(*which),
-            },
+            target: target(*which, *kind),
             values: view(values),
             gradient: gradient.as_ref().map(view),
         }
     };
     values.iter().map(value).collect()
+}
+
+/// What an array of this kind has the numbers of.
+pub fn target(which: usize, kind: u8) -> Target {
+    match kind & 3 {
+        0 => Target::Grid(PredicateId(which as u32)),
+        1 => Target::AtRows(PredicateId(which as u32)),
+        _ => Target::Request(which),
+    }
 }
 
 fn bytes<'py>(py: Python<'py>, numbers: &[u32]) -> Bound<'py, PyBytes> {
@@ -349,10 +378,31 @@ impl Recipe {
                 let plan = pool.install(|| Plan::new_with(data, outputs, &semantics, options))?;
                 recipe.engine(Arc::new(plan), &pool)
             };
-            Prepared::new(known, Arc::new(make))
+            Prepared::new(known, self.free.clone(), Arc::new(make))
         });
         Ok(State::new(self.engine(Arc::clone(plan), pool)?, prepared))
     }
+}
+
+/// The sorts whose size comes with each call and whose individuals are nothing but cells of rows that do: it does not matter
+/// by which numbers they go.
+fn free_sorts(data: &Data, outputs: &[Output], streams: &[TableId]) -> Vec<SortId> {
+    let theory = data.theory();
+    let is_free = |sort: &SortId| {
+        let in_rows = |table: &TableId| {
+            let mut columns = theory[*table].columns.iter();
+            columns.any(|c| c.sort == ColumnSort::Sort(*sort))
+        };
+        let classes = theory.predicates.iter().zip(outputs).any(|(p, output)| {
+            output.per_class && p.arguments.last() == Some(&ArgumentSort::Sort(*sort))
+        });
+        data.streams_sort(*sort)
+            && !classes
+            && streams.iter().any(in_rows)
+            && theory.are_only_cells(*sort, &|table| streams.contains(&table))
+    };
+    let sorts = (0..theory.sorts.len() as u32).map(SortId);
+    sorts.filter(is_free).collect()
 }
 
 fn precision(
@@ -388,15 +438,17 @@ impl KnowledgeBase {
         let names = plan.axioms().iter().map(|a| a.name.clone()).collect();
         let theory = data.theory();
         let streams = (0..theory.tables.len() as u32).map(TableId);
-        let mut streams = streams.filter(|t| data.streams_table(*t)).peekable();
+        let streams: Vec<TableId> = streams.filter(|t| data.streams_table(*t)).collect();
         // What guards find in a table depends on all its rows, whichever take part.
-        let prepares = streams.peek().is_some() && streams.all(|t| !theory.guards_look_into(t));
+        let prepares = !streams.is_empty() && streams.iter().all(|t| !theory.guards_look_into(*t));
+        let free = free_sorts(&data, &outputs, &streams);
         let recipe = Arc::new(Recipe {
             double,
             axioms,
             outputs,
             options,
             known: known.filter(|_| prepares),
+            free,
         });
         let process = Process::new(&recipe, &plan, pool)?;
         let process = Mutex::new(Arc::new(process));
@@ -600,6 +652,7 @@ impl KnowledgeBase {
 #[pyclass(frozen, module = "logltn._native")]
 pub struct Evaluated {
     evaluation: Evaluation,
+    seconds: f64,
     names: Arc<[String]>,
 }
 
@@ -613,6 +666,12 @@ impl Evaluated {
     #[getter]
     fn sat(&self) -> f64 {
         self.evaluation.sat
+    }
+
+    /// How long choosing the rows and evaluating them took, apart from what it takes to get there and back.
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.seconds
     }
 
     /// By name.

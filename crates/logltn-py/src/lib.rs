@@ -9,6 +9,7 @@ mod ask;
 mod call;
 mod check;
 mod error;
+mod export;
 mod given;
 mod knowledge_base;
 mod pool;

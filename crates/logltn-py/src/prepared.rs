@@ -1,27 +1,30 @@
 //! Rows that come with each call, as rows that are known.
 //!
-//! Planning the rows of each call anew costs several times what evaluating them does. But calls resemble each other: the same
-//! numbers of individuals, combined with sums that were seen before. So the rows that came are remembered, their individuals
-//! and their other cells apart, and a plan is made for all combinations of both, of which a call then chooses some, as it would
-//! of a table in batches. What is not among them is planned by itself, as if nothing were remembered.
+//! Planning the rows of each call anew costs several times what evaluating them does. But calls resemble each other: other
+//! individuals, combined with sums that were seen before. So the cells that plans depend on are remembered, and a plan is made
+//! for all of them in each row of a call, of which a call then chooses one for each row, as it would of a table in batches.
+//! Where nothing depends on who the individuals are, each row of the plan has its own, and the call says who they are;
+//! otherwise those that came are remembered too. What is not planned is planned by itself, as if nothing were remembered.
 //!
 //! When plans are made is decided by counting calls, never by time: the same calls give the same bits.
 
 use std::sync::Arc;
 
-use logltn::theory::{SortId, TableId};
-use logltn::vector::Real;
+use logltn::Precision as Real;
+use logltn::theory::{ColumnSort, SortId, TableId};
 use logltn::{ColumnData, Data, Diagnostics, Engine};
 use rustc_hash::FxHashMap;
 
 use crate::call::Setting;
 
 /// The most rows that a plan is made for.
-const MOST_ROWS: usize = 1 << 17;
+const MOST_ROWS: usize = 1 << 18;
 /// For how many different sizes of sorts there are plans: full batches, the last one of an epoch, those of a validation.
 const MOST_SIZES: usize = 4;
 /// After so many times that the rows became too many, they are no longer expected to repeat.
 const MOST_OVERFLOWS: u32 = 3;
+/// The most integers that are planned because they lie among those that came.
+const MOST_BETWEEN: i64 = 1 << 12;
 
 /// Makes an engine for data that have all rows.
 pub type Make<T> = Arc<dyn Fn(&Data) -> Result<Engine<T>, Diagnostics> + Send + Sync>;
@@ -30,6 +33,8 @@ pub type Make<T> = Arc<dyn Fn(&Data) -> Result<Engine<T>, Diagnostics> + Send + 
 pub struct Prepared<T: Real> {
     /// Without what comes with calls.
     data: Data,
+    /// Sorts whose individuals may go by any numbers.
+    free: Vec<SortId>,
     make: Make<T>,
     entries: Vec<Entry<T>>,
     /// Which of them has lent its engine.
@@ -37,11 +42,20 @@ pub struct Prepared<T: Real> {
     overflows: u32,
 }
 
-/// What came with calls in which sorts had these sizes.
+/// What a call has to choose of an engine that was lent to it.
+pub struct Lent {
+    pub rows: Vec<(TableId, Vec<u32>)>,
+    /// By free sort, who the plan's individuals are in this call.
+    pub who: Vec<(SortId, Vec<u32>)>,
+}
+
+/// What came with calls in which the other sorts had these sizes.
 struct Entry<T: Real> {
     sizes: Vec<(SortId, usize)>,
     tables: Vec<Known>,
     engine: Option<Engine<T>>,
+    /// How many individuals the plan has of each free sort.
+    own: Vec<(SortId, usize)>,
     /// How many calls brought something new since the last plan was made, and how many it takes to make another one.
     news: u32,
     patience: u32,
@@ -52,8 +66,21 @@ struct Entry<T: Real> {
 /// The rows of a table that were seen.
 struct Known {
     table: TableId,
+    own: Vec<OwnColumn>,
+    /// If there is no such column.
     individuals: Cells,
     others: Cells,
+    /// The most rows that came at once, and how many of them the plan knows.
+    most: usize,
+    planned: usize,
+}
+
+/// A column in which each row of the plan has an individual of its own: `first + step · row`.
+struct OwnColumn {
+    column: usize,
+    sort: SortId,
+    first: usize,
+    step: usize,
 }
 
 /// Some columns' cells, in the order in which they came.
@@ -71,13 +98,50 @@ impl Cells {
     fn place(&mut self, columns: &[ColumnData], row: usize, buffer: &mut Vec<u64>) -> usize {
         buffer.clear();
         buffer.extend(self.columns.iter().map(|&c| cell(&columns[c], row)));
-        if let Some(&place) = self.places.get(&buffer[..]) {
-            return place;
+        match self.places.get(&buffer[..]) {
+            Some(&place) => place,
+            None => self.add(buffer),
         }
+    }
+
+    fn add(&mut self, cells: &[u64]) -> usize {
         let place = self.list.len();
-        self.places.insert(buffer[..].into(), place);
-        self.list.push(buffer[..].into());
+        self.places.insert(cells.into(), place);
+        self.list.push(cells.into());
         place
+    }
+
+    /// Adds the integers among those that came, and some around: if these came, those will. At most so many in all.
+    fn add_between(&mut self, columns: &[ColumnData], most: usize) {
+        let [column] = self.columns[..] else { return };
+        let integers = || self.list.iter().map(|cells| cells[0] as i64);
+        let (Some(least), Some(largest)) = (integers().min(), integers().max()) else {
+            return;
+        };
+        let Some(width) = largest.checked_sub(least) else {
+            return;
+        };
+        let is_int = matches!(columns.get(column), Some(ColumnData::Int(_)));
+        if !is_int || width > MOST_BETWEEN || width > 8 * self.list.len() as i64 {
+            return;
+        }
+        let around = width / 8 + 1;
+        let all = least.saturating_sub(around)..=largest.saturating_add(around);
+        if (width + 2 * around) as usize >= most {
+            return;
+        }
+        for integer in all {
+            if !self.places.contains_key(&[integer as u64][..]) {
+                self.add(&[integer as u64]);
+            }
+        }
+    }
+
+    /// Forgets all but the first.
+    fn truncate(&mut self, count: usize) {
+        for cells in self.list.drain(count..) {
+            self.places.remove(&cells);
+        }
     }
 }
 
@@ -90,51 +154,131 @@ fn cell(column: &ColumnData, row: usize) -> u64 {
 }
 
 impl Known {
-    fn new(table: TableId, columns: &[ColumnData]) -> Known {
+    fn new(table: TableId, columns: &[ColumnData], free: impl Fn(usize) -> Option<SortId>) -> Self {
+        let all = 0..columns.len();
+        let own: Vec<OwnColumn> = (all.clone())
+            .filter_map(|column| {
+                free(column).map(|sort| OwnColumn {
+                    column,
+                    sort,
+                    first: 0,
+                    step: 0,
+                })
+            })
+            .collect();
         let is_individual = |c: &usize| matches!(columns[*c], ColumnData::Individuals(_));
-        let (individuals, others) = (0..columns.len()).partition(is_individual);
+        let (individuals, others) = match own.is_empty() {
+            true => all.partition(is_individual),
+            false => (Vec::new(), all.filter(|c| free(*c).is_none()).collect()),
+        };
         let cells = |columns| Cells {
             columns,
             ..Cells::default()
         };
         Known {
             table,
+            own,
             individuals: cells(individuals),
             others: cells(others),
+            most: 0,
+            planned: 0,
         }
     }
 
     /// The numbers of some rows in the table of all combinations; none if one of them is not planned yet.
     fn numbers(&mut self, columns: &[ColumnData]) -> Option<Vec<u32>> {
         let rows = columns.first().map_or(0, ColumnData::len);
+        self.most = self.most.max(rows);
         let mut numbers = Vec::with_capacity(rows);
         let mut known = true;
         let mut buffer = Vec::new();
         for row in 0..rows {
-            let individuals = self.individuals.place(columns, row, &mut buffer);
+            let (first, planned) = match self.own.is_empty() {
+                true => {
+                    let place = self.individuals.place(columns, row, &mut buffer);
+                    (place, self.individuals.planned)
+                }
+                false => (row, self.planned),
+            };
             let others = self.others.place(columns, row, &mut buffer);
-            known &= individuals < self.individuals.planned && others < self.others.planned;
-            numbers.push((individuals * self.others.planned + others) as u32);
+            known &= first < planned && others < self.others.planned;
+            numbers.push((first * self.others.planned + others) as u32);
         }
         known.then_some(numbers)
     }
 
+    /// Who the plan's own individuals are; none if somebody is not among so many.
+    fn say_who(
+        &self,
+        columns: &[ColumnData],
+        sizes: &[(SortId, usize)],
+        who: &mut [(SortId, Vec<u32>)],
+    ) -> Option<()> {
+        for own in &self.own {
+            let (_, size) = sizes.iter().find(|(s, _)| *s == own.sort)?;
+            let (_, who) = who.iter_mut().find(|(s, _)| *s == own.sort)?;
+            let ColumnData::Individuals(cells) = &columns[own.column] else {
+                return None;
+            };
+            for (row, &cell) in cells.iter().enumerate() {
+                *who.get_mut(own.first + own.step * row)? = cell;
+            }
+            if cells.iter().any(|&cell| cell as usize >= *size) {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// How many rows there are of each combination of the others.
+    fn firsts(&self) -> usize {
+        match self.own.is_empty() {
+            true => self.individuals.list.len(),
+            false => self.most,
+        }
+    }
+
     fn combinations(&self) -> usize {
-        self.individuals.list.len() * self.others.list.len()
+        self.firsts().saturating_mul(self.others.list.len())
+    }
+
+    /// Numbers its own individuals, so that those of a row follow each other.
+    fn number(&mut self, counts: &mut Vec<(SortId, usize)>) {
+        for at in 0..self.own.len() {
+            let sort = self.own[at].sort;
+            let of_sort = |own: &&OwnColumn| own.sort == sort;
+            let earlier = self.own[..at].iter().filter(of_sort).count();
+            let step = self.own.iter().filter(of_sort).count();
+            let place = counts.iter().position(|(s, _)| *s == sort);
+            let place = place.unwrap_or_else(|| {
+                counts.push((sort, 0));
+                counts.len() - 1
+            });
+            let count = &mut counts[place].1;
+            if earlier == 0 {
+                *count += step * self.most;
+            }
+            self.own[at].first = *count - step * self.most + earlier;
+            self.own[at].step = step;
+        }
     }
 
     /// All combinations as columns.
     fn columns(&mut self, like: &[ColumnData]) -> Vec<ColumnData> {
         self.individuals.planned = self.individuals.list.len();
         self.others.planned = self.others.list.len();
-        let rows = || {
-            let others = &self.others.list;
-            (self.individuals.list.iter()).flat_map(move |i| others.iter().map(move |o| (i, o)))
-        };
+        self.planned = self.most;
+        let firsts = self.firsts();
+        let rows = || (0..firsts).flat_map(|f| self.others.list.iter().map(move |o| (f, o)));
         let column = |(c, like): (usize, &ColumnData)| {
-            let own = |cells: &Cells| cells.columns.iter().position(|x| *x == c);
-            let (i, o) = (own(&self.individuals), own(&self.others));
-            let cells = rows().map(|(is, os)| i.map_or_else(|| os[o.unwrap_or(0)], |i| is[i]));
+            let of = |cells: &Cells| cells.columns.iter().position(|x| *x == c);
+            let (i, o) = (of(&self.individuals), of(&self.others));
+            let own = self.own.iter().find(|own| own.column == c);
+            let cells = rows().map(|(f, others)| match (own, i) {
+                (Some(own), _) => (own.first + own.step * f) as u64,
+                (None, Some(i)) => self.individuals.list[f][i],
+                (None, None) => others[o.unwrap_or(0)],
+            });
             match like {
                 ColumnData::Individuals(_) => {
                     ColumnData::Individuals(cells.map(|c| c as u32).collect())
@@ -148,9 +292,10 @@ impl Known {
 }
 
 impl<T: Real> Prepared<T> {
-    pub fn new(data: Data, make: Make<T>) -> Prepared<T> {
+    pub fn new(data: Data, free: Vec<SortId>, make: Make<T>) -> Prepared<T> {
         Prepared {
             data,
+            free,
             make,
             entries: Vec::new(),
             lent: None,
@@ -169,23 +314,18 @@ impl<T: Real> Prepared<T> {
         }
     }
 
-    /// Lends an engine for what comes with a call, if there is one that knows all of it, and says which rows it has to choose.
+    /// Lends an engine for what comes with a call, if there is one that knows all of it, and says what it has to choose.
     /// What does not fit is left to the other engine, which says what is wrong with it.
-    pub fn lend(
-        &mut self,
-        setting: &Setting,
-        engine: &mut Engine<T>,
-        now: u64,
-    ) -> Option<Vec<(TableId, Vec<u32>)>> {
+    pub fn lend(&mut self, setting: &Setting, engine: &mut Engine<T>, now: u64) -> Option<Lent> {
         if self.overflows > MOST_OVERFLOWS || setting.rows.is_empty() {
             return None;
         }
         let at = self.entry(setting, now);
         let entry = &mut self.entries[at];
-        if let Some(numbers) = entry.numbers(setting) {
+        if let Some(lent) = entry.choose(setting) {
             std::mem::swap(engine, entry.engine.as_mut()?);
             self.lent = Some(at);
-            return Some(numbers);
+            return Some(lent);
         }
         entry.news += 1;
         if entry.tables.iter().any(|t| t.combinations() > MOST_ROWS) {
@@ -197,28 +337,45 @@ impl<T: Real> Prepared<T> {
 
     /// Makes a plan for what has come, if enough did. Only what has been evaluated is known to be right, so this comes after.
     pub fn learn(&mut self, setting: &Setting) {
-        let Some(entry) = self.entries.iter_mut().find(|e| e.sizes == setting.sizes) else {
+        let sizes = self.other_sizes(setting);
+        let Some(entry) = self.entries.iter_mut().find(|e| e.sizes == sizes) else {
             return;
         };
         if entry.news < entry.patience {
             return;
         }
         entry.news = 0;
-        entry.patience *= 2;
         entry.engine = None;
-        let mut data = self.data.clone();
-        let made = entry
-            .fill(&mut data, setting)
-            .and_then(|()| (self.make)(&data));
+        let came: Vec<usize> = (entry.tables.iter()).map(|t| t.others.list.len()).collect();
+        // What a plan costs grows with what it knows.
+        entry.patience = 2 + came.iter().max().map_or(0, |n| *n as u32 / 8);
+        entry.add_between(setting);
+        let mut made = entry.make(&self.data, &self.make, setting);
+        if made.is_err() {
+            // Not all integers may make sense.
+            let tables = entry.tables.iter_mut().zip(came);
+            tables.for_each(|(table, came)| table.others.truncate(came));
+            made = entry.make(&self.data, &self.make, setting);
+        }
         match made {
             Ok(engine) => entry.engine = Some(engine),
-            // Not all combinations make sense.
+            // Not all combinations do.
             Err(_) => self.overflows = MOST_OVERFLOWS + 1,
         }
     }
 
+    /// The sizes that a plan depends on.
+    fn other_sizes(&self, setting: &Setting) -> Vec<(SortId, usize)> {
+        let sizes = setting.sizes.iter();
+        sizes
+            .filter(|(sort, _)| !self.free.contains(sort))
+            .copied()
+            .collect()
+    }
+
     fn entry(&mut self, setting: &Setting, now: u64) -> usize {
-        if let Some(at) = self.entries.iter().position(|e| e.sizes == setting.sizes) {
+        let sizes = self.other_sizes(setting);
+        if let Some(at) = self.entries.iter().position(|e| e.sizes == sizes) {
             self.entries[at].used = now;
             return at;
         }
@@ -226,11 +383,20 @@ impl<T: Real> Prepared<T> {
             let oldest = (0..MOST_SIZES).min_by_key(|&e| self.entries[e].used);
             self.entries.remove(oldest.unwrap_or(0));
         }
-        let tables = setting.rows.iter();
+        let theory = self.data.theory();
+        let known = |(table, columns): &(TableId, Vec<ColumnData>)| {
+            let declared = &theory[*table].columns;
+            let free = |column: usize| match declared[column].sort {
+                ColumnSort::Sort(sort) => Some(sort).filter(|s| self.free.contains(s)),
+                _ => None,
+            };
+            Known::new(*table, columns, free)
+        };
         self.entries.push(Entry {
-            sizes: setting.sizes.clone(),
-            tables: tables.map(|(t, columns)| Known::new(*t, columns)).collect(),
+            sizes,
+            tables: setting.rows.iter().map(known).collect(),
             engine: None,
+            own: Vec::new(),
             news: 0,
             patience: 2,
             used: now,
@@ -240,7 +406,7 @@ impl<T: Real> Prepared<T> {
 }
 
 impl<T: Real> Entry<T> {
-    fn numbers(&mut self, setting: &Setting) -> Option<Vec<(TableId, Vec<u32>)>> {
+    fn choose(&mut self, setting: &Setting) -> Option<Lent> {
         let mut all = Some(Vec::new());
         for known in &mut self.tables {
             let (_, columns) = setting.rows.iter().find(|(t, _)| *t == known.table)?;
@@ -249,13 +415,43 @@ impl<T: Real> Entry<T> {
                 _ => all = None,
             }
         }
-        all.filter(|_| self.engine.is_some())
+        let rows = all.filter(|_| self.engine.is_some())?;
+        let own = self.own.iter();
+        let mut who: Vec<(SortId, Vec<u32>)> = own.map(|(s, n)| (*s, vec![0; *n])).collect();
+        for known in &self.tables {
+            let (_, columns) = setting.rows.iter().find(|(t, _)| *t == known.table)?;
+            known.say_who(columns, &setting.sizes, &mut who)?;
+        }
+        Some(Lent { rows, who })
     }
 
-    fn fill(&mut self, data: &mut Data, setting: &Setting) -> Result<(), Diagnostics> {
+    fn add_between(&mut self, setting: &Setting) {
+        for known in &mut self.tables {
+            let most = MOST_ROWS / known.firsts().max(1);
+            let like = setting.rows.iter().find(|(t, _)| *t == known.table);
+            if let Some((_, columns)) = like {
+                known.others.add_between(columns, most);
+            }
+        }
+    }
+
+    fn make(
+        &mut self,
+        data: &Data,
+        make: &Make<T>,
+        setting: &Setting,
+    ) -> Result<Engine<T>, Diagnostics> {
+        let mut data = data.clone();
         let theory = data.theory().clone();
+        self.own.clear();
+        for known in &mut self.tables {
+            known.number(&mut self.own);
+        }
         for (sort, size) in &self.sizes {
             data.set_size(&theory[*sort].name, *size)?;
+        }
+        for (sort, size) in &self.own {
+            data.set_size(&theory[*sort].name, (*size).max(1))?;
         }
         for known in &mut self.tables {
             let like = setting.rows.iter().find(|(t, _)| *t == known.table);
@@ -266,6 +462,6 @@ impl<T: Real> Entry<T> {
             )?;
             data.set_batched(name)?;
         }
-        Ok(())
+        make(&data)
     }
 }

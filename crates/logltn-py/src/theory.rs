@@ -148,6 +148,18 @@ impl Theory {
             .collect()
     }
 
+    /// By axiom, its variables with their sorts.
+    #[getter]
+    fn variables(&self) -> Vec<Signature> {
+        let theory = &self.theory;
+        let variable = |v: &logltn::theory::Variable| {
+            (v.name.clone(), theory.column_sort_name(v.sort).to_string())
+        };
+        (theory.axioms.iter())
+            .map(|a| (a.name.clone(), a.variables.iter().map(variable).collect()))
+            .collect()
+    }
+
     /// The sorts whose features guards measure distances in.
     #[getter]
     fn measured(&self) -> Vec<String> {

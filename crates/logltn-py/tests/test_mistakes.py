@@ -27,8 +27,8 @@ def test_texts():
     assert second.code == "unknown-predicate"
     assert "a.ltn:3:20" in str(caught.value) and str(caught.value).endswith("2 errors")
     assert codes(lambda: logltn.Theory.read("nowhere.ltn")) == ["file-not-found"]
-    with pytest.raises(TypeError):
-        logltn.Theory(7)
+    assert codes(lambda: logltn.Theory(7)) == ["wrong-type"]
+    assert codes(lambda: logltn.Theory("sort \ud800")) == ["unexpected-character"]
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,9 @@ def test_texts():
         ({"sorts": {"Imag": 4}}, {"unknown-sort"}),
         ({"sorts": {"Image": -1}}, {"value-out-of-range"}),
         ({"sorts": {"Image": "many"}}, {"wrong-type"}),
+        ({"sorts": {"Image": 2**70}}, {"too-many-individuals"}),
+        ({"threads": 10**9}, {"value-out-of-range"}),
+        ({"memory": 2**70}, {"value-out-of-range"}),
         ({"sorts": {"Image": ["a", "a"]}}, {"duplicate-name"}),
         ({"sorts": {"Image": 4, "Digit": 10}}, {"defined-by-theory"}),
         ({"sorts": {"Image": {"a": np.zeros(3), "b": np.zeros(4)}}}, {"sizes-disagree"}),

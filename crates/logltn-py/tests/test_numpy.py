@@ -1,7 +1,8 @@
 """A knowledge base on NumPy: what may be given, and in which form."""
 
-import pickle
+import base64
 import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -237,3 +238,28 @@ def test_warnings():
     assert [w.category for w in caught] == [logltn.InputWarning]
     assert caught[0].message.diagnostic.code == "nothing-to-range-over"
     assert caught[0].filename == __file__
+
+
+def test_pictures_in_notebooks():
+    """Of individuals that are pictures: those that came with the knowledge base, grey or coloured."""
+    for shape in ((4, 28, 28), (4, 1, 28, 28), (4, 3, 8, 8), (4, 8, 8, 3)):
+        for pictures in (rng.random(shape), rng.integers(0, 256, shape, np.uint8), rng.normal(size=shape)):
+            shown = addition(sorts={"Image": pictures}).explain({"digit": LOGITS}, top=1)._repr_html_()
+            assert shown.count("data:image/png;base64,") == 2  # x and y
+            png = base64.b64decode(shown.split("base64,")[1].split('"')[0])
+            assert png[:8] == b"\x89PNG\r\n\x1a\n" and png.endswith(b"IEND\xaeB`\x82")
+    for features in (4, rng.random((4, 28)), rng.random((4, 2, 2))):
+        assert "<img" not in addition(sorts={"Image": features}).explain({"digit": LOGITS})._repr_html_()
+
+
+def test_check_says_what_was_given():
+    kb = logltn.KnowledgeBase(
+        "sort P  sort Q  sort L = {a}  constant c: P  predicate p(P, Q)  axiom x: forall q: Q. p(c, q)",
+        sorts={"P": rng.random((3, 2)), "Q": {"roi": rng.random((2, 4)), "at": rng.random((2, 2, 2))}}, constants={"c": [0.5, 0.5]},
+    )  # fmt: skip
+    document = kb.check()
+    assert [s.get("features") for s in document["sorts"]] == [
+        [{"name": None, "shape": [2]}], [{"name": "roi", "shape": [4]}, {"name": "at", "shape": [2, 2]}], None,
+    ]  # fmt: skip
+    assert document["constants"] == [{"name": "c", "sort": "P", "learnable": 2}]
+    assert document["step"]["groundings"] == 2 and document["step"]["seconds"] >= 0

@@ -5,6 +5,7 @@ import json
 import pickle
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -235,3 +236,24 @@ def test_mistakes(tmp_path):
     logltn_("train", tmp_path / "m.toml", "--out", tmp_path / "run")
     with pytest.raises(logltn.InputError, match="`level` cannot be made for PyTorch"):
         logltn.torch.load_run(tmp_path / "run")
+
+
+def test_an_unfinished_run(tmp_path):
+    """What was learnt until the last checkpoint, as `logltn eval --run` has it."""
+    write(tmp_path, "clustering")
+    text = (tmp_path / "m.toml").read_text().replace("steps = 5", "steps = 100_000_000\ncheckpoint_every = 20")
+    (tmp_path / "m.toml").write_text(text)
+    command = [sys.executable, "-m", "logltn", "train", tmp_path / "m.toml", "--out", tmp_path / "run"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 120
+        while not (tmp_path / "run" / "previous.safetensors").exists():
+            assert process.poll() is None and time.monotonic() < end
+            time.sleep(0.05)
+    finally:
+        process.kill()
+        process.wait()
+    run = tmp_path / "run"
+    theirs = json.loads(logltn_("eval", run / "manifest.toml", "--run", run, "--json"))
+    kb = logltn.torch.load_run(run)
+    assert abs(kb().item() - theirs["loss"]) < 1e-5 * max(1, abs(theirs["loss"]))

@@ -1,5 +1,6 @@
 """PyTorch: the loss and the axioms with autograd."""
 
+import contextlib
 import copy
 import io
 import pickle
@@ -147,6 +148,22 @@ def test_mistakes():
         assert torch.isfinite(kb.loss(digit=logits()))
 
 
+def test_tensors_without_rows_and_columns():
+    kb = addition()
+    x = torch.tensor(LOGITS)
+    for wrong in (x.to_sparse(), x.to("meta"), torch.nested.nested_tensor([x])):
+        with pytest.raises(logltn.InputError, match="`digit`"):
+            kb.loss(digit=wrong)
+    with pytest.raises(logltn.InputError, match="masked"):
+        kb.loss(digit=np.ma.masked_array(LOGITS, LOGITS > 0))
+    # Arrays that PyTorch cannot have as tensors are read all the same.
+    expected = kb.loss(digit=x).item()
+    frozen = LOGITS.copy()
+    frozen.flags.writeable = False
+    for array in (LOGITS[::-1].copy()[::-1], LOGITS.astype(">f8"), frozen):
+        assert kb.loss(digit=array).item() == expected
+
+
 def test_second_derivatives_are_refused():
     kb = addition()
     for function in (lambda x: kb.loss(digit=x), lambda x: kb.axioms(digit=x)["addition"]):
@@ -165,6 +182,71 @@ def test_twice_backward():
     once = x.grad.clone()
     loss.backward()
     torch.testing.assert_close(x.grad, 2 * once)
+
+
+def test_gradients_are_handed_over():
+    kb = addition(dtype="float32")
+    x = torch.tensor(LOGITS, dtype=torch.float32, requires_grad=True)
+    kb.loss(digit=x).backward()
+    once = x.grad.clone()
+    # Whatever becomes of one gradient, the next is another.
+    x.grad.zero_()
+    loss = kb.loss(digit=x)
+    (3 * loss).backward(retain_graph=True)
+    torch.testing.assert_close(x.grad, 3 * once)
+    before, kb_truths = x.grad.clone(), kb.truths
+    x.grad = None
+    loss.backward(torch.tensor(0.5), retain_graph=True)
+    torch.testing.assert_close(x.grad, 0.5 * once)
+    assert not torch.equal(before, x.grad) and kb.truths == kb_truths
+    x.grad = None
+    (given,) = torch.autograd.grad(loss, x, retain_graph=True)
+    (again,) = torch.autograd.grad(loss, x, retain_graph=True)
+    assert given.data_ptr() != again.data_ptr()
+    torch.testing.assert_close(given, again)
+    (batched,) = torch.autograd.grad(loss, x, torch.tensor([1.0, 3.0]), is_grads_batched=True, retain_graph=True)
+    torch.testing.assert_close(batched, torch.stack([given, 3 * given]))
+    # Values that were changed meanwhile are noticed, as everywhere in PyTorch.
+    y = torch.tensor(LOGITS, dtype=torch.float32, requires_grad=True) + 0
+    loss = kb.loss(digit=y)
+    loss.backward(retain_graph=True)
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_values_in_any_memory(dtype):
+    """Read in place or not, the numbers are the same."""
+    kb = addition(dtype=dtype)
+    x = torch.tensor(LOGITS, dtype=getattr(torch, dtype))
+    expected, gradient = None, None
+    wide = torch.zeros(4, 30, dtype=x.dtype)
+    wide[:, ::3] = x
+    frozen = x.numpy().copy()
+    frozen.flags.writeable = False
+    with pytest.warns(UserWarning) if dtype == "float32" else contextlib.nullcontext():
+        read_only = torch.from_numpy(frozen) if dtype == "float32" else x.clone()
+    for values in (x.clone(), x.t().contiguous().t(), wide[:, ::3], x.flip(0).flip(0), read_only):
+        kept = values.clone()
+        values.requires_grad_()
+        loss = kb.loss(digit=values, alpha=2.0)
+        loss.backward()
+        assert torch.equal(values.detach(), kept)
+        expected, gradient = loss.item() if expected is None else expected, values.grad if gradient is None else gradient
+        assert loss.item() == expected and torch.equal(values.grad, gradient)
+
+
+def test_whatever_the_default_device_is():
+    kb = addition()
+    expected = kb.loss(digit=logits()).item()
+    x = logits()
+    with torch.device("meta"):
+        loss = kb.loss(digit=x)
+        loss.backward()
+        axioms = kb.axioms(digit=x)
+    assert loss.item() == expected and loss.device.type == "cpu" and x.grad.device.type == "cpu"
+    assert axioms["addition"].device.type == "cpu"
 
 
 def test_autocast():

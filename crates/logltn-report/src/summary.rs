@@ -1,6 +1,7 @@
 //! What a report is made from.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
@@ -215,7 +216,7 @@ pub fn from_run_directory(dir: &Path) -> Result<Report, Diagnostics> {
         pictures: pictures(&dir.join("pictures"))?,
         ..RunSummary::default()
     };
-    if run.file("run.json").exists() {
+    if run.holds("run.json")? {
         let info = run.info()?;
         let mut fact = |name: &str, value: String| {
             if !value.is_empty() {
@@ -243,11 +244,11 @@ pub fn from_run_directory(dir: &Path) -> Result<Report, Diagnostics> {
             .map(|a| (a.name, a.weight))
             .unzip();
     }
-    let theory = run.file("theory.ltn");
-    if theory.exists() {
-        summary.theory = String::from_utf8_lossy(&read_bytes(&theory)?).into_owned();
+    if run.holds("theory.ltn")? {
+        let theory = read_bytes(&run.file("theory.ltn"))?;
+        summary.theory = String::from_utf8_lossy(&theory).into_owned();
     }
-    if !run.file("metrics.jsonl").exists() {
+    if !run.holds("metrics.jsonl")? {
         return Ok(Report::new(&summary));
     }
     let mut records = run.records()?;
@@ -264,13 +265,20 @@ pub fn from_run_directory(dir: &Path) -> Result<Report, Diagnostics> {
 }
 
 fn pictures(folder: &Path) -> Result<Vec<Picture>, Diagnostics> {
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "png"))
-        .collect();
+    let unreadable = |error: io::Error| {
+        let what = format!("{}: it cannot be read: {error}", folder.display());
+        Diagnostic::error(Code::FileUnreadable, what)
+    };
+    let mut paths: Vec<PathBuf> = Vec::new();
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        entries => {
+            for entry in entries.map_err(unreadable)? {
+                paths.push(entry.map_err(unreadable)?.path());
+            }
+        }
+    }
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "png"));
     paths.sort();
     paths
         .into_iter()

@@ -71,12 +71,15 @@ pub trait Real:
     /// Not a number.
     fn is_nan(self) -> bool;
 
+    /// Numbers of single precision as they stand, if these are of this kind.
+    fn of_single(numbers: &[f32]) -> Option<&[Self]>;
+
     /// The fastest kernels that this machine can run.
     fn kernels() -> &'static Kernels<Self>;
 }
 
 macro_rules! real {
-    ($float:ident) => {
+    ($float:ident, $of_single:expr) => {
         impl Real for $float {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -135,6 +138,12 @@ macro_rules! real {
                 $float::is_nan(self)
             }
 
+            #[inline(always)]
+            fn of_single(numbers: &[f32]) -> Option<&[Self]> {
+                let of_single: fn(&[f32]) -> Option<&[Self]> = $of_single;
+                of_single(numbers)
+            }
+
             fn kernels() -> &'static Kernels<Self> {
                 static FASTEST: OnceLock<Kernels<$float>> = OnceLock::new();
                 FASTEST.get_or_init(Kernels::fastest)
@@ -143,5 +152,5 @@ macro_rules! real {
     };
 }
 
-real!(f32);
-real!(f64);
+real!(f32, |numbers| Some(numbers));
+real!(f64, |_| None);

@@ -100,11 +100,13 @@ pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 #[doc(hidden)]
 pub use engine::Fusing;
 pub use engine::{
-    Answer, Answers, AxiomValue, BlamedLiteral, Bound, Engine, Evaluation, Explanation, Individual,
-    Request, Violation, Witness,
+    Answer, Answers, AxiomValue, BlamedLiteral, Bound, EXPORT_VERSION, Engine, Evaluation,
+    Explanation, Exported, ExportedArray, InPlace, Individual, Precision, Request, Violation,
+    Wanted, Witness,
 };
 pub use function::FunctionData;
 pub use guard::Neighbours;
+pub use logltn_diagnostics::memory;
 pub use logltn_diagnostics::{
     Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, nearest,
 };

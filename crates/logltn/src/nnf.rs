@@ -7,12 +7,12 @@
 use crate::recursion::deep;
 use crate::theory::{Binding, Formula, FormulaKind, Guard, PredicateId, Quantifier, Term};
 
-/// An equivalence writes both of its sides twice, so nested ones double at each level. More atoms
-/// than this and the formula is refused.
+/// An equivalence writes both of its sides twice, so nested ones double at each level. Where they make more nodes than
+/// this of few, the formula is refused; as many as somebody writes are no matter.
 pub const MAX_NNF_NODES: usize = 1_000_000;
 
 impl Formula {
-    /// The formula in negation normal form, or `None` if that has more than [`MAX_NNF_NODES`] nodes.
+    /// The formula in negation normal form, or `None` if equivalences blow that up to more than [`MAX_NNF_NODES`] nodes.
     ///
     /// ```
     /// use logltn::{Source, Theory};
@@ -24,14 +24,14 @@ impl Formula {
     /// assert_eq!(theory.show(axiom, &nnf), "(not a() or not b()) or c()");
     /// ```
     pub fn nnf(&self) -> Option<Formula> {
-        (size(self) <= MAX_NNF_NODES).then(|| convert((self, false)))
+        (!self.nnf_is_too_large()).then(|| convert((self, false)))
     }
 }
 
 impl Formula {
-    /// Whether the normal form has more than [`MAX_NNF_NODES`] nodes.
+    /// Whether equivalences blow the normal form up to more than [`MAX_NNF_NODES`] nodes.
     pub(crate) fn nnf_is_too_large(&self) -> bool {
-        size(self) > MAX_NNF_NODES
+        size(self, 2) > MAX_NNF_NODES.max(BLOWN_UP * size(self, 1))
     }
 
     /// Whether negation normal form changes which quantifiers there are.
@@ -42,18 +42,18 @@ impl Formula {
     }
 }
 
-/// The number of nodes of the normal form: the same whether negated or not.
-fn size(formula: &Formula) -> usize {
+/// A normal form of so many times the nodes of the text is not what somebody has written.
+const BLOWN_UP: usize = 4;
+
+/// The number of nodes of the normal form, the same whether negated or not, if equivalences write their sides so often.
+fn size(formula: &Formula, times: usize) -> usize {
     let children = deep(|| {
-        formula
-            .children()
-            .into_iter()
-            .map(size)
-            .fold(0, usize::saturating_add)
+        let sizes = formula.children().into_iter().map(|f| size(f, times));
+        sizes.fold(0, usize::saturating_add)
     });
     match formula.kind {
         FormulaKind::Not(_) => children,
-        FormulaKind::Iff(..) => children.saturating_mul(2).saturating_add(3),
+        FormulaKind::Iff(..) => children.saturating_mul(times).saturating_add(3),
         _ => children.saturating_add(1),
     }
 }

@@ -3,7 +3,7 @@
 
 use unicode_ident::{is_xid_continue, is_xid_start};
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, shortened};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, shortened, turns_direction};
 use crate::source::{Source, Span};
 
 /// A word with a meaning of its own. Axioms and columns may still be named so: they have namespaces
@@ -221,6 +221,7 @@ pub(crate) fn tokenize(source: &Source, out: &mut Diagnostics) -> Vec<(Token, Sp
         }
         if c == '#' {
             at += text[at..].find('\n').unwrap_or(text.len() - at);
+            point_out_turns(source, start, at, out);
             continue;
         }
         let token = if starts_name(c) {
@@ -248,6 +249,7 @@ pub(crate) fn tokenize(source: &Source, out: &mut Diagnostics) -> Vec<(Token, Sp
                 _ => quoted(source, at, out),
             };
             at += length;
+            point_out_turns(source, start, at, out);
             token
         } else {
             at += c.len_utf8();
@@ -273,6 +275,27 @@ pub(crate) fn tokenize(source: &Source, out: &mut Diagnostics) -> Vec<(Token, Sp
     }
     tokens.push((Token::End, Span::new(text.len(), text.len())));
     tokens
+}
+
+/// Says where a comment or a label turns the direction of writing: what is shown may then read otherwise than what is
+/// there (<https://trojansource.codes>). Elsewhere such characters are errors.
+fn point_out_turns(source: &Source, start: usize, end: usize, out: &mut Diagnostics) {
+    let text = &source.text()[start..end];
+    let Some((at, c)) = text.char_indices().find(|(_, c)| turns_direction(*c)) else {
+        return;
+    };
+    let span = Span::new(start + at, start + at + c.len_utf8());
+    out.push(
+        Diagnostic::warning(
+            Code::TurnedText,
+            format!(
+                "the invisible character U+{:04X} turns the direction of writing: this line may read otherwise than it is",
+                c as u32
+            ),
+        )
+        .at(source, span, "")
+        .help("delete it, unless it is meant"),
+    );
 }
 
 /// The length of the `!` of `exists!`, which is no negation.

@@ -3,7 +3,7 @@
 //!
 //! `LOGLTN_RANDOM_CASES=20000 cargo test --release --test clauses` looks further than CI does.
 
-use logltn::vector::Real;
+use logltn::Precision;
 use logltn::{
     ConstantData, Data, Engine, Fusing, Output, Parameters, Plan, Semantics, Source, Theory,
 };
@@ -143,7 +143,7 @@ struct Answer {
     norms: Vec<f64>,
 }
 
-fn fill<T: Real>(engine: &mut Engine<T>, case: &Case) {
+fn fill<T: Precision>(engine: &mut Engine<T>, case: &Case) {
     let mut random = Random(!case.seed);
     random.unit();
     for request in 0..engine.requests().len() {
@@ -159,7 +159,7 @@ fn fill<T: Real>(engine: &mut Engine<T>, case: &Case) {
     }
 }
 
-fn answer<T: Real>(case: &Case, fusing: Fusing) -> Answer {
+fn answer<T: Precision>(case: &Case, fusing: Fusing) -> Answer {
     let mut engine = Engine::<T>::new(case.plan.clone());
     engine.set_fusing(fusing);
     // What was there before must not matter.
@@ -188,7 +188,7 @@ fn near(a: f64, b: f64, tolerance: f64) -> bool {
 }
 
 /// Differences between the two ways of one precision.
-fn differences<T: Real>(case: &Case, tolerance: f64, wrong: &mut Vec<String>) -> bool {
+fn differences<T: Precision>(case: &Case, tolerance: f64, wrong: &mut Vec<String>) -> bool {
     let (fused, plain) = (
         answer::<T>(case, Fusing::Always),
         answer::<T>(case, Fusing::Never),
@@ -311,7 +311,12 @@ fn the_plan_says_so() {
 }
 
 /// `forall x, y: A. …` over so many individuals, every predicate with an output of its own kind.
-fn pairs<T: Real>(formula: &str, individuals: usize, output: Output, fusing: Fusing) -> Engine<T> {
+fn pairs<T: Precision>(
+    formula: &str,
+    individuals: usize,
+    output: Output,
+    fusing: Fusing,
+) -> Engine<T> {
     let text =
         format!("sort A  predicate P(A)  predicate Q(A)  axiom a: forall x, y: A. {formula}");
     let theory = Theory::parse(Source::new("pairs.ltn", text)).expect("a theory");

@@ -385,6 +385,13 @@ fn equivalences_blow_up_and_are_refused_quickly() {
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
+/// What somebody has written is as long as it is.
+#[test]
+fn a_million_members_are_no_blow_up() {
+    let theory = parse(&format!("{RAINS}{}rains()", "rains() and ".repeat(1_000_000)));
+    assert!(theory.axioms[0].formula.nnf().is_some());
+}
+
 // --- length ------------------------------------------------------------------------------------------
 
 /// Runs a text of ten thousand and one of a hundred thousand parts: ten times the text may take ten

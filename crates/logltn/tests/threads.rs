@@ -36,6 +36,30 @@ fn engine(semantics: &str) -> Engine<f32> {
     engine
 }
 
+/// So many rows of classes that they are computed in pieces, and small clauses whose lanes reach parts of their tables.
+fn many_rows(semantics: &str) -> Engine<f32> {
+    let theory = Theory::parse(Source::new(
+        "rows.ltn",
+        "
+        sort Point  sort Kind = 0..4  param near  predicate C(Point, Kind)
+        axiom covered: forall x: Point. exists c: Kind. C(x, c)
+        axiom smooth:  forall c: Kind, x: Point, y: Point where dist(x, y) < near. C(x, c) -> C(y, c)",
+    ))
+    .expect("a theory");
+    let mut state = 1;
+    let features = (0..12_000 * 2).map(|_| random(&mut state)).collect();
+    let mut data = Data::new(&theory);
+    data.set_features("Point", 2, features).expect("features");
+    data.set_param("near", 0.02).expect("a param");
+    let semantics = Semantics::named(semantics).expect("a semantics");
+    let plan = Plan::new(&data, &[Output::softmax()], &semantics).expect("a plan");
+    let mut engine = Engine::new(plan);
+    for x in engine.numbers_mut(0) {
+        *x = 6.0 * random(&mut state) as f32 - 3.0;
+    }
+    engine
+}
+
 /// Loss and gradients, as bits.
 fn bits(engine: &mut Engine<f32>, threads: usize) -> Vec<u64> {
     let pool = rayon::ThreadPoolBuilder::new()
@@ -81,6 +105,23 @@ fn results_do_not_depend_on_the_number_of_threads() {
         }
         // And a second evaluation is not disturbed by the first.
         assert_eq!(one, bits(&mut engine, 1), "{semantics} again");
+    }
+}
+
+#[test]
+fn nor_do_those_of_many_rows() {
+    for semantics in Semantics::NAMES {
+        let mut engine = many_rows(semantics);
+        let one = bits(&mut engine, 1);
+        for threads in [2, 5] {
+            assert_eq!(one, bits(&mut engine, threads), "{semantics}");
+        }
+        // What lanes have touched before is not seen again.
+        let numbers = engine.numbers_mut(0).to_vec();
+        engine.numbers_mut(0).iter_mut().for_each(|x| *x = -*x);
+        assert_ne!(one, bits(&mut engine, 2), "{semantics}");
+        engine.numbers_mut(0).copy_from_slice(&numbers);
+        assert_eq!(one, bits(&mut engine, 3), "{semantics} again");
     }
 }
 

@@ -5,6 +5,7 @@ operators (`stable`) hardly begin to learn in one pass over 6,400 sums; the end 
 """
 
 import gzip
+import os
 from pathlib import Path
 
 import ltn
@@ -17,7 +18,7 @@ import logltn.torch
 
 torch.manual_seed(0)
 FOLDER = Path(__file__).resolve().parents[3] / "data" / "mnist"
-BATCH, STEPS = 32, 200
+BATCH, STEPS = 32, int(os.environ.get("LOGLTN_STEPS", 200))
 
 
 def mnist(part, count):

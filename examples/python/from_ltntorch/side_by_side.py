@@ -1,6 +1,7 @@
 """Trains a theory twice from the same weights, once with LTNtorch's objects and once with logltn, and compares the two."""
 
 import copy
+import os
 import time
 from collections.abc import Callable
 from statistics import median
@@ -50,6 +51,7 @@ def side_by_side(
     modules: nn.ModuleDict, theirs: Program, ours: Program, figures: Figures, steps: int, rate: float = 0.001
 ) -> dict[str, float]:
     """Prints both, and gives our figures. Another loss than theirs at the first step is an error."""
+    steps = int(os.environ.get("LOGLTN_STEPS", steps))
     made = {}
     for name, program in (("LTNtorch", theirs), ("logltn", ours)):
         own = copy.deepcopy(modules)

@@ -92,6 +92,14 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         semantics: arguments.semantics,
     };
     let mut found = project.left_to_the_host();
+    if arguments.steps.is_some() && project.manifest.train.is_none() {
+        found.extend(
+            project
+                .nothing_to_train()
+                .map(Diagnostics::from)
+                .unwrap_or_default(),
+        );
+    }
     let mut trainer = match Trainer::new(project, &options) {
         Ok(trainer) if found.is_empty() => trainer,
         made => {
@@ -114,6 +122,10 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
     };
     let directory = match directory {
         Ok(directory) => directory,
+        // A disk that is full is no mistake of the input.
+        Err(errors) if errors.iter().any(|e| e.code() == Code::CannotWrite) => {
+            return console::failed(&errors, false);
+        }
         Err(errors) => return console::wrong_input(&errors, false),
     };
     let run_options = RunOptions {
@@ -129,6 +141,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
     let mut progress = Progress::new(trainer.total(), *trainer.semantics());
     let outcome = run(&mut trainer, &directory, &run_options, &stop, &mut progress);
     progress.finish();
+    NOTHING_TO_SAVE.store(true, Ordering::Relaxed);
     match outcome {
         Ok(RunOutcome::AlreadyFinished) => match make_up_report(&mut trainer, &directory) {
             Ok(()) => console::print(&format!(
@@ -210,13 +223,17 @@ fn began_with(beginning: &Beginning) -> String {
     text
 }
 
+/// Whether a run has written all that it learnt, so that Ctrl-C may end the program at once: `--resume` makes up for the
+/// report.
+static NOTHING_TO_SAVE: AtomicBool = AtomicBool::new(false);
+
 /// The first Ctrl-C asks the run to stop; a second one ends the program at once.
 pub fn stop_on_ctrl_c() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let asked = stop.clone();
     // Without a handler Ctrl-C ends the program; a checkpoint is there all the same.
     let _ = ctrlc::set_handler(move || {
-        if asked.swap(true, Ordering::Relaxed) {
+        if asked.swap(true, Ordering::Relaxed) || NOTHING_TO_SAVE.load(Ordering::Relaxed) {
             std::process::exit(130);
         }
         // On a line of its own: the terminal has put `^C` behind the progress bar.

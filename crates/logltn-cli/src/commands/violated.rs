@@ -1,7 +1,7 @@
 //! What breaks the axioms at the end of a training, for the report.
 
 use logltn::theory::{ArgumentSort, PredicateId, SortId};
-use logltn::{Bound, Space, Violation, Witness};
+use logltn::{Bound, Space, Violation, Witness, memory};
 use logltn_learn::largest;
 use logltn_report::{Culprits, Picture, Violated, features_png};
 use logltn_train::train::Trainer;
@@ -19,7 +19,9 @@ const SHOWN: usize = 5;
 pub fn violated(trainer: &mut Trainer) -> Vec<Violated> {
     let axioms = trainer.plan().axioms();
     let groundings: u128 = axioms.iter().map(|axiom| axiom.groundings).sum();
-    if groundings > MOST_GROUNDINGS {
+    // It takes a plan of its own.
+    let room = memory::ask(3 * trainer.plan().memory_bytes() as u128);
+    if groundings > MOST_GROUNDINGS || room.is_err() {
         return Vec::new();
     }
     let parameters = trainer.project().manifest.schedule.last(true);

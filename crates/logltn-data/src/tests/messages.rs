@@ -596,3 +596,45 @@ fn names() {
      = help: unpack it with `gunzip`
     "#);
 }
+
+#[test]
+fn names_that_are_there_twice() {
+    let one = npy("<f4", false, &[1], &f32s(&[1.0]));
+    let archive = npz(&[("ab.npy", one.clone()), ("cd.npy", one)]);
+    // No writer would write it: the second gets the name of the first, in its own header and in the list.
+    let twice: Vec<u8> = {
+        let mut bytes = archive.clone();
+        for at in 0..bytes.len() - 6 {
+            if &bytes[at..at + 6] == b"cd.npy" {
+                bytes[at..at + 2].copy_from_slice(b"ab");
+            }
+        }
+        bytes
+    };
+    assert!(parse_fields(&archive, "a.npz").is_ok());
+    let wrong = fields(&twice, "a.npz");
+    assert!(
+        wrong.contains("a.npz: the archive holds `ab.npy` twice"),
+        "{wrong}"
+    );
+
+    let entry = r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#;
+    let header = format!(r#"{{"a":{entry},"a":{entry}}}"#);
+    let wrong = fields(
+        &safetensors_with_header(&header, &f32s(&[1.0])),
+        "a.safetensors",
+    );
+    assert!(
+        wrong.contains("a.safetensors: the header describes `a` twice"),
+        "{wrong}"
+    );
+    let header = r#"{"a":{"dtype":"F32","shape":[1],"shape":[1],"data_offsets":[0,4]}}"#;
+    let wrong = fields(
+        &safetensors_with_header(header, &f32s(&[1.0])),
+        "a.safetensors",
+    );
+    assert!(
+        wrong.contains("tensor `a`: the header says `shape` twice"),
+        "{wrong}"
+    );
+}

@@ -2,7 +2,8 @@
 
 use logltn::{Code, Span, did_you_mean};
 
-use super::syntax::{Binary, Expression, Mistake, Node, Pair};
+use super::sums::{Of, Sum};
+use super::syntax::{Binary, Expression, Fold, Mistake, Node, Pair};
 use super::tape::{Leaf, Op};
 
 /// An argument of a closed form.
@@ -121,7 +122,15 @@ impl Check<'_> {
                 shape: shape(x)?,
             },
             Node::Fold(f, x) => Typed {
-                op: Op::Fold(*f, *x),
+                op: match f {
+                    Fold::Sum => Op::Sum(Sum::new(Of::Product, &[*x], false)),
+                    Fold::Mean => Op::Sum(Sum::new(Of::Product, &[*x], true)),
+                    Fold::Norm => Op::Sum(Sum::new(Of::Norm, &[*x], false)),
+                    Fold::Min | Fold::Max => Op::Extreme {
+                        greatest: *f == Fold::Max,
+                        of: *x,
+                    },
+                },
                 shape: number(shape(x)?.varying),
             },
             Node::Binary(f, x, y) => {
@@ -164,7 +173,10 @@ impl Check<'_> {
                     return None;
                 }
                 Typed {
-                    op: Op::Pair(*f, *x, *y),
+                    op: Op::Sum(match f {
+                        Pair::Dot => Sum::new(Of::Product, &[*x, *y], false),
+                        Pair::Dist => Sum::new(Of::Norm, &[*x, *y], false).last_minus(),
+                    }),
                     shape: number(a.varying || b.varying),
                 }
             }

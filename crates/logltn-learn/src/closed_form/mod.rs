@@ -1,11 +1,13 @@
 //! Closed forms: a predicate as arithmetic over its arguments and numbers that are learnt, `margin - norm(h + r - t)`.
 //!
 //! The text becomes a list of nodes (`syntax.rs`), whose names and lengths are then looked up (`lengths.rs`), and these a
-//! short program of operations over blocks of rows (`tape.rs`), which runs forwards and backwards (`run.rs`). Where the
-//! rows' numbers come from is the model's affair.
+//! short program of operations over blocks of rows (`tape.rs`), which runs forwards and backwards (`run.rs`). Sums over
+//! vectors, which are most of the work, read these where they stand (`sums.rs`). Where the rows' numbers come from is the
+//! model's affair.
 
 mod lengths;
 mod run;
+mod sums;
 mod syntax;
 mod tape;
 #[cfg(test)]
@@ -18,9 +20,9 @@ use crate::knowledge::{Ground, KnowledgeBase};
 use syntax::Expression;
 
 pub(crate) use lengths::Given;
-pub(crate) use run::Work;
+pub(crate) use run::{InPlace, Work};
 pub use syntax::Mistake;
-pub(crate) use tape::Tape;
+pub(crate) use tape::{Again, Tape};
 
 /// A predicate that is arithmetic over its arguments, their fields, numbers, and numbers that are learnt.
 ///

@@ -3,8 +3,9 @@
 use logltn::vector::{Real, Task, run_task};
 
 use super::lengths::Shape;
-use super::syntax::{Binary, Fold, Pair, Unary};
-use super::tape::{Flow, Op, Tape};
+use super::sums::{Derivatives, MOST_TERMS, Sum, To, Vectors, direction, inverse_or_0};
+use super::syntax::{Binary, Unary};
+use super::tape::{Again, Flow, Op, Tape};
 
 /// Numbers that are added up side by side: always in this order, so that the bits do not depend on the processor.
 const LANES: usize = 16;
@@ -15,7 +16,29 @@ pub(crate) struct Work<T> {
     values: Vec<T>,
     by: Vec<T>,
     scratch: [Vec<T>; 3],
+    rows: Starts,
 }
+
+/// Where the vectors of a block's rows begin.
+#[derive(Clone, Debug, Default)]
+struct Starts {
+    /// Of each leaf that is read where it stands.
+    leaves: Vec<Vec<u32>>,
+    /// Of vectors of the block that follow each other, for the operation at hand.
+    own: Vec<u32>,
+    /// Of a vector that is the same in all rows.
+    same: Vec<u32>,
+}
+
+/// Numbers of an argument that are read where they stand.
+pub(crate) struct InPlace<'a, T> {
+    pub numbers: &'a [T],
+    /// The table to which the derivatives by them are added, at the same places.
+    pub table: Option<usize>,
+}
+
+/// The leaves that are read where they stand.
+pub(crate) type Places<'r, 'a, T> = &'r dyn Fn(usize) -> Option<InPlace<'a, T>>;
 
 impl<T: Real> Work<T> {
     /// Room for a block of a closed form.
@@ -24,6 +47,19 @@ impl<T: Real> Work<T> {
         for scratch in &mut self.scratch {
             scratch.resize(tape.longest, T::ZERO);
         }
+        let leaves = tape.leaves().len();
+        self.rows.leaves.resize(leaves, Vec::new());
+        self.rows.own.resize(tape.rows, 0);
+        self.rows.same.resize(tape.rows, 0);
+    }
+
+    /// Where the vector of each row begins, of a leaf that is read where it stands; to be filled in.
+    pub fn starts_mut(&mut self, leaf: usize, rows: usize) -> &mut [u32] {
+        let starts = &mut self.rows.leaves[leaf];
+        if starts.len() < rows {
+            starts.resize(rows, 0);
+        }
+        &mut starts[..rows]
     }
 
     /// The numbers of a leaf in a block of so many rows, to be filled in.
@@ -31,8 +67,16 @@ impl<T: Real> Work<T> {
         &mut self.values[tape.leaf_range(leaf, rows)]
     }
 
-    /// Computes a block whose leaves are filled in, with these numbers that are learnt.
-    pub fn forward<'l>(&mut self, tape: &Tape, rows: usize, learnt: impl Fn(usize) -> &'l [f32]) {
+    /// Computes a block whose leaves are filled in, with these numbers that are learnt; all of it, or what the way back
+    /// needs.
+    pub fn forward<'l>(
+        &mut self,
+        tape: &Tape,
+        rows: usize,
+        learnt: impl Fn(usize) -> &'l [f32],
+        places: Places<'_, '_, T>,
+        again: Option<&Again>,
+    ) {
         for (op, &start) in tape.ops.iter().zip(&tape.starts) {
             match op {
                 Op::Learnt(at) => {
@@ -47,7 +91,30 @@ impl<T: Real> Work<T> {
             }
         }
         let work = self;
-        run_task(Forward { tape, work, rows });
+        run_task(Forward {
+            tape,
+            work,
+            rows,
+            places,
+            again,
+        });
+    }
+
+    /// The sums that are kept for the way back, one after the other.
+    pub fn keep(&self, tape: &Tape, again: &Again, kept: &mut [T]) {
+        let rows = kept.len() / again.kept.len().max(1);
+        for (&at, kept) in again.kept.iter().zip(kept.chunks_exact_mut(rows.max(1))) {
+            kept.copy_from_slice(Place::of(tape, at, rows).all(&self.values));
+        }
+    }
+
+    /// Puts them back.
+    pub fn put_back(&mut self, tape: &Tape, again: &Again, kept: &[T]) {
+        let rows = kept.len() / again.kept.len().max(1);
+        for (&at, kept) in again.kept.iter().zip(kept.chunks_exact(rows.max(1))) {
+            let values = Place::of(tape, at, rows).all_mut(&mut self.values);
+            values.copy_from_slice(kept);
+        }
     }
 
     /// The result for each row.
@@ -59,12 +126,21 @@ impl<T: Real> Work<T> {
         }
     }
 
-    /// The derivatives by all results that are `active`, from those by the result of each row. The block must have been
-    /// computed.
-    pub fn backward(&mut self, tape: &Tape, rows: usize, active: &[bool], by_result: &[T]) {
+    /// The derivatives by all results that are `active`, from those by the result of each row. What the way back needs of
+    /// the block must be there. Those by what is read where it stands are added to the tables.
+    pub fn backward(
+        &mut self,
+        tape: &Tape,
+        active: &[bool],
+        by_result: &[T],
+        places: Places<'_, '_, T>,
+        tables: &mut [Vec<T>],
+    ) {
+        let rows = by_result.len();
         self.by.resize(tape.numbers, T::ZERO);
         for (at, flow) in tape.flows.iter().enumerate() {
-            if active[at] && *flow == Flow::AddedUp {
+            let elsewhere = tape.leaf_numbers[at].is_some_and(|leaf| places(leaf).is_some());
+            if active[at] && *flow == Flow::AddedUp && !elsewhere {
                 Place::of(tape, at, rows)
                     .all_mut(&mut self.by)
                     .fill(T::ZERO);
@@ -81,6 +157,8 @@ impl<T: Real> Work<T> {
             work,
             rows,
             active,
+            places,
+            tables,
         });
     }
 
@@ -256,19 +334,18 @@ fn update_with<T: Real>(to: &mut [T], from: [&[T]; 3], f: impl Fn(&mut T, T, T, 
     rest.for_each(|(((to, &a), &b), &c)| f(to, a, b, c));
 }
 
-/// The sum of something of each pair of numbers.
+/// The sum of some numbers.
 #[inline(always)]
-fn sum_of<T: Real>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> T {
+fn sum<T: Real>(x: &[T]) -> T {
     let mut lanes = [T::ZERO; LANES];
-    let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let rest = a.remainder().iter().zip(b.remainder());
-    for (a, b) in a.zip(b) {
+    let (pieces, rest) = x.as_chunks::<LANES>();
+    for piece in pieces {
         for k in 0..LANES {
-            lanes[k] += f(a[k], b[k]);
+            lanes[k] += piece[k];
         }
     }
-    for (lane, (&a, &b)) in lanes.iter_mut().zip(rest) {
-        *lane += f(a, b);
+    for (lane, &x) in lanes.iter_mut().zip(rest) {
+        *lane += x;
     }
     let mut half = LANES / 2;
     while half > 0 {
@@ -278,11 +355,6 @@ fn sum_of<T: Real>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> T {
         half /= 2;
     }
     lanes[0]
-}
-
-#[inline(always)]
-fn sum<T: Real>(x: &[T]) -> T {
-    sum_of(x, x, |x, _| x)
 }
 
 /// Whether the second of two is the greater; NaN goes through.
@@ -298,32 +370,76 @@ fn second_is_min<T: Real>(a: T, b: T) -> bool {
 
 /// The place of the least or greatest number, the first of equal ones.
 #[inline(always)]
-fn extreme<T: Real>(fold: Fold, x: &[T]) -> usize {
+fn extreme<T: Real>(greatest: bool, x: &[T]) -> usize {
     let better = |best: usize, k: usize| {
-        let second = match fold {
-            Fold::Min => second_is_min(x[best], x[k]),
-            _ => second_is_max(x[best], x[k]),
+        let second = match greatest {
+            false => second_is_min(x[best], x[k]),
+            true => second_is_max(x[best], x[k]),
         };
         if second && !x[best].is_nan() { k } else { best }
     };
     (1..x.len()).fold(0, better)
 }
 
-struct Forward<'a, T> {
+/// The vectors of a sum in all rows of a block, whose own are `values`.
+#[inline(always)]
+fn vectors<'v, 'p: 'v, T: Real>(
+    sum: &Sum,
+    tape: &Tape,
+    values: &'v [T],
+    starts: &'v mut Starts,
+    rows: usize,
+    places: Places<'_, 'p, T>,
+) -> [Vectors<'v, T>; MOST_TERMS] {
+    let terms = sum.terms();
+    let length = tape.shapes[terms[0]].length;
+    let Starts { leaves, own, same } = starts;
+    let own = &mut own[..rows];
+    own.iter_mut()
+        .enumerate()
+        .for_each(|(row, start)| *start = (row * length) as u32);
+    let (own, same) = (&*own, &same[..rows]);
+    std::array::from_fn(|i| {
+        let at = terms[i.min(terms.len() - 1)];
+        if let Some(leaf) = tape.leaf_numbers[at]
+            && let Some(place) = places(leaf)
+        {
+            return Vectors {
+                numbers: place.numbers,
+                starts: &leaves[leaf][..rows],
+            };
+        }
+        Vectors {
+            numbers: &values[tape.starts[at]..],
+            starts: if tape.shapes[at].varying { own } else { same },
+        }
+    })
+}
+
+struct Forward<'a, 'p, T> {
     tape: &'a Tape,
     work: &'a mut Work<T>,
     rows: usize,
+    places: Places<'a, 'p, T>,
+    /// Only what the way back needs.
+    again: Option<&'a Again>,
 }
 
-impl<T: Real> Task for Forward<'_, T> {
+impl<T: Real> Task for Forward<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let Work {
-            values, scratch, ..
+            values,
+            scratch,
+            rows: starts,
+            ..
         } = self.work;
         for (at, op) in self.tape.ops.iter().enumerate() {
+            if self.again.is_some_and(|again| !again.computed[at]) {
+                continue;
+            }
             let result = Place::of(self.tape, at, self.rows);
             let place = |at: usize| Place::of(self.tape, at, self.rows);
             // Operands stand before their results.
@@ -338,21 +454,17 @@ impl<T: Real> Task for Forward<'_, T> {
                     let b = place(y).expanded(result, before, second);
                     binary(f, a, b, out);
                 }
-                Op::Fold(f, x) => {
-                    let x = place(x);
+                Op::Extreme { greatest, of } => {
+                    let x = place(of);
                     for (row, out) in out.iter_mut().enumerate() {
-                        *out = folded(f, x.row(before, row));
+                        let x = x.row(before, row);
+                        *out = x[extreme(greatest, x)];
                     }
                 }
-                Op::Pair(f, x, y) => {
-                    let (x, y) = (place(x), place(y));
-                    for (row, out) in out.iter_mut().enumerate() {
-                        let (a, b) = (x.row(before, row), y.row(before, row));
-                        *out = match f {
-                            Pair::Dot => sum_of(a, b, |a, b| a * b),
-                            Pair::Dist => sum_of(a, b, |a, b| (a - b) * (a - b)).sqrt(),
-                        };
-                    }
+                Op::Sum(sum) => {
+                    let length = self.tape.shapes[sum.terms()[0]].length;
+                    let all = vectors(&sum, self.tape, before, starts, out.len(), self.places);
+                    sum.forward(all, length, out);
                 }
             }
         }
@@ -411,30 +523,16 @@ fn binary<T: Real>(f: Binary, a: &[T], b: &[T], out: &mut [T]) {
     }
 }
 
-#[inline(always)]
-fn folded<T: Real>(f: Fold, x: &[T]) -> T {
-    match f {
-        Fold::Sum => sum(x),
-        Fold::Mean => sum(x) / T::from_f64(x.len() as f64),
-        Fold::Norm => sum_of(x, x, |a, b| a * b).sqrt(),
-        Fold::Min | Fold::Max => x[extreme(f, x)],
-    }
-}
-
-/// 1/x, and 0 at 0: the slope of a length where there is none.
-#[inline(always)]
-fn inverse_or_0<T: Real>(x: T) -> T {
-    if x == T::ZERO { T::ZERO } else { T::ONE / x }
-}
-
-struct Backward<'a, T> {
+struct Backward<'a, 'p, T> {
     tape: &'a Tape,
     work: &'a mut Work<T>,
     rows: usize,
     active: &'a [bool],
+    places: Places<'a, 'p, T>,
+    tables: &'a mut [Vec<T>],
 }
 
-impl<T: Real> Task for Backward<'_, T> {
+impl<T: Real> Task for Backward<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -443,6 +541,7 @@ impl<T: Real> Task for Backward<'_, T> {
             values,
             by,
             scratch,
+            rows: starts,
         } = self.work;
         for (at, op) in self.tape.ops.iter().enumerate().rev() {
             if !self.active[at] {
@@ -490,52 +589,38 @@ impl<T: Real> Task for Backward<'_, T> {
                         binary_by_second(f, [g, a, b], out, y, result, into);
                     }
                 }
-                Op::Fold(f, x) => {
-                    let Some(once) = wanted(x) else {
+                Op::Extreme { greatest, of } => {
+                    let Some(once) = wanted(of) else {
                         continue;
                     };
-                    let x = place(x);
+                    let x = place(of);
                     for row in 0..result.times() {
                         let (x, by) = (x.row(values, row), x.row_mut(by_before, row));
-                        let mut all = |share: T| update(by, once, [x; 3], |_, _, _| share);
-                        match f {
-                            Fold::Sum => all(g[row]),
-                            Fold::Mean => all(g[row] / T::from_f64(x.len() as f64)),
-                            Fold::Norm => {
-                                let factor = g[row] * inverse_or_0(out[row]);
-                                update(by, once, [x; 3], |x, _, _| factor * x);
-                            }
-                            Fold::Min | Fold::Max => {
-                                if once {
-                                    by.fill(T::ZERO);
-                                }
-                                by[extreme(f, x)] += g[row];
-                            }
+                        if once {
+                            by.fill(T::ZERO);
                         }
+                        by[extreme(greatest, x)] += g[row];
                     }
                 }
-                Op::Pair(f, x, y) => {
-                    let wanted = [x, y].map(wanted);
-                    let (x, y) = (place(x), place(y));
-                    for row in 0..result.times() {
-                        let (a, b) = (x.row(values, row), y.row(values, row));
-                        let factor = match f {
-                            Pair::Dot => g[row],
-                            Pair::Dist => g[row] * inverse_or_0(out[row]),
+                Op::Sum(sum) => {
+                    let terms = sum.terms();
+                    let length = self.tape.shapes[terms[0]].length;
+                    let all = vectors(&sum, self.tape, values, starts, g.len(), self.places);
+                    let to = std::array::from_fn(|i| {
+                        let Some(&at) = terms.get(i).filter(|at| self.active[**at]) else {
+                            return To::Nowhere;
                         };
-                        for (to, once, a, b) in [(x, wanted[0], a, b), (y, wanted[1], b, a)] {
-                            let Some(once) = once else {
-                                continue;
-                            };
-                            let by = to.row_mut(by_before, row);
-                            match f {
-                                Pair::Dot => update(by, once, [b; 3], |b, _, _| factor * b),
-                                Pair::Dist => {
-                                    update(by, once, [a, b, b], |a, b, _| factor * (a - b));
-                                }
-                            }
+                        let leaf = self.tape.leaf_numbers[at];
+                        match leaf.and_then(self.places) {
+                            Some(place) => place.table.map_or(To::Nowhere, To::Table),
+                            None => To::Block(self.tape.starts[at]),
                         }
-                    }
+                    });
+                    let into = Derivatives {
+                        block: by_before,
+                        tables: self.tables,
+                    };
+                    sum.backward(all, length, [g, out], to, into);
                 }
             }
         }
@@ -555,10 +640,7 @@ fn unary_backward<T: Real>(
 ) {
     match f {
         Unary::Negate => update(by, once, [g; 3], |g, _, _| -g),
-        Unary::Abs => with_slope(by, once, g, x, |x| {
-            let down = if x < T::ZERO { -T::ONE } else { T::ZERO };
-            if x > T::ZERO { T::ONE } else { down }
-        }),
+        Unary::Abs => with_slope(by, once, g, x, direction),
         Unary::Sqrt => with_slope(by, once, g, out, |y| inverse_or_0(y + y)),
         Unary::Exp => with_slope(by, once, g, out, |y| y),
         Unary::Log => with_slope(by, once, g, x, |x| T::ONE / x),

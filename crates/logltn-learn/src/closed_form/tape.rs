@@ -9,10 +9,12 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::lengths::{Shape, Typed};
-use super::syntax::{Binary, Fold, Pair, Unary};
+use super::sums::{MOST_TERMS, Of, Sum};
+use super::syntax::{Binary, Unary};
 
-/// About so many numbers of a block are held at once: twice that in single precision is a first-level cache.
-const BLOCK_NUMBERS: usize = 8192;
+/// About so many numbers of a block are held at once. Those of arguments that are read where they stand count too: they
+/// pass through the same cache.
+const BLOCK_NUMBERS: usize = 16384;
 
 /// The most rows of a block.
 const BLOCK_ROWS: usize = 512;
@@ -33,21 +35,65 @@ pub(crate) enum Op {
     /// A number by its bits.
     Number(u64),
     Unary(Unary, usize),
-    Fold(Fold, usize),
     Binary(Binary, usize, usize),
-    Pair(Pair, usize, usize),
+    /// The greatest number of a vector, or the least.
+    Extreme {
+        greatest: bool,
+        of: usize,
+    },
+    Sum(Sum),
 }
 
 impl Op {
     /// The results that it reads.
     fn operands(self) -> impl Iterator<Item = usize> {
-        let [x, y] = match self {
-            Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) => [None; 2],
-            Op::Unary(_, x) | Op::Fold(_, x) => [Some(x), None],
-            Op::Binary(_, x, y) | Op::Pair(_, x, y) => [Some(x), Some(y)],
+        let all: [Option<usize>; MOST_TERMS] = match self {
+            Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) => [None; MOST_TERMS],
+            Op::Unary(_, x) | Op::Extreme { of: x, .. } => [Some(x), None, None],
+            Op::Binary(_, x, y) => [Some(x), Some(y), None],
+            Op::Sum(sum) => std::array::from_fn(|i| sum.terms().get(i).copied()),
         };
-        x.into_iter().chain(y)
+        all.into_iter().flatten()
     }
+
+    /// The same of results that stand elsewhere.
+    fn moved(self, to: impl Fn(usize) -> usize) -> Op {
+        match self {
+            Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) => self,
+            Op::Unary(f, x) => Op::Unary(f, to(x)),
+            Op::Binary(f, x, y) => Op::Binary(f, to(x), to(y)),
+            Op::Extreme { greatest, of } => Op::Extreme {
+                greatest,
+                of: to(of),
+            },
+            Op::Sum(sum) => Op::Sum(sum.moved(to)),
+        }
+    }
+
+    /// Which of its operands the way back looks at, and whether at its own result.
+    fn looked_at(self) -> (bool, bool) {
+        match self {
+            Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) => (false, false),
+            Op::Unary(Unary::Negate, _) => (false, false),
+            Op::Unary(Unary::Sqrt | Unary::Exp | Unary::Tanh, _) => (false, true),
+            Op::Unary(..) | Op::Extreme { .. } => (true, false),
+            Op::Binary(Binary::Add | Binary::Subtract, ..) => (false, false),
+            Op::Binary(f, ..) => (true, f == Binary::Divide),
+            Op::Sum(sum) => (
+                sum.of != Of::Product || sum.terms().len() > 1,
+                sum.of == Of::Norm,
+            ),
+        }
+    }
+}
+
+/// What of a block is there again on the way back.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Again {
+    /// The sums over vectors whose results are kept: one number each a row, for three vectors that need not be read again.
+    pub kept: Vec<usize>,
+    /// What is computed again, or read.
+    pub(super) computed: Vec<bool>,
 }
 
 /// The operations of a closed form, equal ones once.
@@ -65,6 +111,8 @@ pub(crate) struct Tape {
     pub(super) numbers: usize,
     /// The numbers of the longest operand.
     pub(super) longest: usize,
+    /// The place of each leaf among the leaves.
+    pub(super) leaf_numbers: Vec<Option<usize>>,
     /// The arguments that it reads, with their places among the operations.
     leaves: Vec<(Leaf, usize)>,
     /// How the derivatives by each come about.
@@ -94,6 +142,7 @@ impl Tape {
             rows: 1,
             numbers: 0,
             longest: 0,
+            leaf_numbers: Vec::new(),
             leaves: Vec::new(),
             flows: Vec::new(),
         };
@@ -104,6 +153,7 @@ impl Tape {
             places.push(place);
         }
         tape.root = places.last().copied().unwrap_or(0);
+        tape.drop_unused();
         let shapes = tape.shapes.iter();
         let width: usize = shapes.filter(|s| s.varying).map(|s| s.length).sum();
         tape.rows = (BLOCK_NUMBERS / width.max(1)).clamp(4, BLOCK_ROWS);
@@ -113,13 +163,16 @@ impl Tape {
             tape.numbers += numbers;
             tape.longest = tape.longest.max(numbers);
         }
-        let ops = tape.ops.iter().enumerate();
-        tape.leaves = ops
-            .filter_map(|(place, op)| match op {
-                Op::Leaf(leaf) => Some((*leaf, place)),
+        for (place, op) in tape.ops.iter().enumerate() {
+            let number = match op {
+                Op::Leaf(leaf) => {
+                    tape.leaves.push((*leaf, place));
+                    Some(tape.leaves.len() - 1)
+                }
                 _ => None,
-            })
-            .collect();
+            };
+            tape.leaf_numbers.push(number);
+        }
         tape.flows = tape.flows();
         tape
     }
@@ -127,7 +180,9 @@ impl Tape {
     fn flows(&self) -> Vec<Flow> {
         let mut uses = vec![0; self.ops.len()];
         for op in &self.ops {
-            op.operands().for_each(|at| uses[at] += 1);
+            // A sum adds to what is there, row by row.
+            let by = if matches!(op, Op::Sum(_)) { 2 } else { 1 };
+            op.operands().for_each(|at| uses[at] += by);
         }
         let written = (uses.iter().zip(&self.shapes)).map(|(&uses, shape)| match uses {
             0 | 1 if shape.varying => Flow::Once,
@@ -175,30 +230,103 @@ impl Tape {
         known: &mut FxHashMap<Op, usize>,
     ) -> usize {
         let shape = node.shape;
-        match node.op {
-            Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) => self.push(node.op, shape, known),
-            Op::Unary(f, x) => self.push(Op::Unary(f, places[x]), shape, known),
-            Op::Binary(f, x, y) => self.push(Op::Binary(f, places[x], places[y]), shape, known),
-            Op::Fold(f, x) => {
-                let x = places[x];
-                match (f, self.shapes[x].length) {
-                    (Fold::Norm, 1) => self.push(Op::Unary(Unary::Abs, x), shape, known),
-                    (_, 1) => x,
-                    _ => self.push(Op::Fold(f, x), shape, known),
+        let op = node.op.moved(|at| places[at]);
+        match op {
+            Op::Extreme { of: x, .. } if self.shapes[x].length == 1 => x,
+            Op::Sum(sum) => match (sum.of, sum.terms()) {
+                (_, terms) if self.shapes[terms[0]].length > 1 => {
+                    let sum = self.widened(sum);
+                    self.push(Op::Sum(sum), shape, known)
                 }
+                (Of::Norm, &[x, y, ..]) => {
+                    let between = self.push(Op::Binary(Binary::Subtract, x, y), shape, known);
+                    self.push(Op::Unary(Unary::Abs, between), shape, known)
+                }
+                (Of::Norm, terms) => self.push(Op::Unary(Unary::Abs, terms[0]), shape, known),
+                (_, &[x, y, ..]) => self.push(Op::Binary(Binary::Multiply, x, y), shape, known),
+                (_, terms) => terms[0],
+            },
+            _ => self.push(op, shape, known),
+        }
+    }
+
+    /// A sum that goes through more at once: `sum(h * r * t)` and `norm(h + r - t)` read three vectors and make none.
+    fn widened(&self, sum: Sum) -> Sum {
+        let length = self.shapes[sum.terms()[0]].length;
+        // The two sides of an operation number by number.
+        let sides = |at: usize, wanted: &[Binary]| match self.ops[at] {
+            Op::Binary(f, x, y) if wanted.contains(&f) => {
+                let whole = [x, y].iter().all(|&at| self.shapes[at].length == length);
+                whole.then_some((f, x, y))
             }
-            Op::Pair(f, x, y) => {
-                let (x, y) = (places[x], places[y]);
-                match (f, self.shapes[x].length) {
-                    (Pair::Dot, 1) => self.push(Op::Binary(Binary::Multiply, x, y), shape, known),
-                    (Pair::Dist, 1) => {
-                        let between = self.push(Op::Binary(Binary::Subtract, x, y), shape, known);
-                        self.push(Op::Unary(Unary::Abs, between), shape, known)
+            _ => None,
+        };
+        if sum.of == Of::Product {
+            let mut factors = sum.terms().to_vec();
+            let product = |at: &usize| sides(*at, &[Binary::Multiply]);
+            while factors.len() < MOST_TERMS
+                && let Some((at, (_, x, y))) =
+                    (factors.iter().enumerate()).find_map(|(i, at)| Some((i, product(at)?)))
+            {
+                factors.splice(at..=at, [x, y]);
+            }
+            match factors[..] {
+                [a, b] if a == b => return self.widened(Sum::new(Of::Squares, &[a], sum.mean)),
+                [x] => {
+                    if let Op::Unary(Unary::Abs, x) = self.ops[x] {
+                        return self.widened(Sum::new(Of::Magnitudes, &[x], sum.mean));
                     }
-                    _ => self.push(Op::Pair(f, x, y), shape, known),
                 }
+                _ => {}
+            }
+            return Sum::new(Of::Product, &factors, sum.mean);
+        }
+        let signs = |at: usize| sum.last_is_minus && at + 1 == sum.terms().len();
+        let terms = sum.terms().iter().enumerate();
+        let mut terms: Vec<(usize, bool)> = terms.map(|(i, &at)| (at, signs(i))).collect();
+        let mut at = 0;
+        while at < terms.len() {
+            let (term, minus) = terms[at];
+            if let Op::Unary(Unary::Negate, x) = self.ops[term] {
+                terms[at] = (x, !minus);
+            } else if terms.len() < MOST_TERMS
+                && let Some((f, x, y)) = sides(term, &[Binary::Add, Binary::Subtract])
+            {
+                let other = minus != (f == Binary::Subtract);
+                terms.splice(at..=at, [(x, minus), (y, other)]);
+            } else {
+                at += 1;
             }
         }
+        // What is summed is the same of −x, so at most one term has a minus, and it may come last.
+        let minus = terms.iter().filter(|(_, minus)| *minus).count();
+        let turned = 2 * minus > terms.len();
+        terms.sort_by_key(|(_, minus)| *minus != turned);
+        let places: Vec<usize> = terms.iter().map(|(at, _)| *at).collect();
+        let mut sum = Sum::new(sum.of, &places, sum.mean);
+        sum.last_is_minus = terms.last().is_some_and(|(_, minus)| *minus != turned);
+        sum
+    }
+
+    /// Drops what the result does not need any more.
+    fn drop_unused(&mut self) {
+        let mut used = vec![false; self.ops.len()];
+        used[self.root] = true;
+        for at in (0..self.ops.len()).rev() {
+            if used[at] {
+                self.ops[at].operands().for_each(|x| used[x] = true);
+            }
+        }
+        let mut places = vec![0; self.ops.len()];
+        let (mut ops, mut shapes) = (Vec::new(), Vec::new());
+        for (at, op) in self.ops.iter().enumerate() {
+            if used[at] {
+                places[at] = ops.len();
+                ops.push(op.moved(|x| places[x]));
+                shapes.push(self.shapes[at]);
+            }
+        }
+        (self.ops, self.shapes, self.root) = (ops, shapes, places[self.root]);
     }
 
     fn push(&mut self, op: Op, shape: Shape, known: &mut FxHashMap<Op, usize>) -> usize {
@@ -232,6 +360,50 @@ impl Tape {
             });
         }
         active
+    }
+
+    /// What the way back needs of a block, if these results pass a gradient on.
+    pub fn again(&self, active: &[bool]) -> Again {
+        let mut again = Again {
+            kept: Vec::new(),
+            computed: vec![false; self.ops.len()],
+        };
+        for (at, op) in self.ops.iter().enumerate() {
+            let (operands, own) = if active[at] {
+                op.looked_at()
+            } else {
+                (false, false)
+            };
+            again.computed[at] |= own;
+            if operands {
+                op.operands().for_each(|x| again.computed[x] = true);
+            }
+        }
+        for (at, op) in self.ops.iter().enumerate().rev() {
+            match op {
+                Op::Sum(_) if again.computed[at] && self.shapes[at].varying => {
+                    again.computed[at] = false;
+                    again.kept.push(at);
+                }
+                _ if again.computed[at] => {
+                    op.operands().for_each(|x| again.computed[x] = true);
+                }
+                _ => {}
+            }
+        }
+        again
+    }
+
+    /// Whether the way back looks at the numbers of a leaf.
+    pub fn needs(&self, again: &Again, leaf: usize) -> bool {
+        again.computed[self.leaves[leaf].1]
+    }
+
+    /// Whether only sums read a leaf, so that it may stay where it is.
+    pub fn may_stay(&self, leaf: usize) -> bool {
+        let (_, place) = self.leaves[leaf];
+        let reads = |op: &Op| op.operands().any(|at| at == place);
+        place != self.root && (self.ops.iter()).all(|op| matches!(op, Op::Sum(_)) || !reads(op))
     }
 
     /// Where the numbers of a leaf stand in a block of so many rows.

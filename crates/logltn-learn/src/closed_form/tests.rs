@@ -3,11 +3,20 @@
 use proptest::prelude::*;
 
 use super::syntax::{Binary, Expression, Fold, Node, Pair, Unary};
-use super::{ClosedForm, Given, Tape, Work};
+use super::{ClosedForm, Given, InPlace, Tape, Work};
 use crate::random::Random;
 
-/// The arguments of the tests: a number, two vectors of three, one of five with fields; and what is learnt.
-const ARGUMENTS: [(&str, usize); 4] = [("x", 1), ("u", 3), ("v", 3), ("w", 5)];
+/// The arguments of the tests: a number, two vectors of three, one of five with fields, three that are longer than what is
+/// added up at once; and what is learnt.
+const ARGUMENTS: [(&str, usize); 7] = [
+    ("x", 1),
+    ("u", 3),
+    ("v", 3),
+    ("w", 5),
+    ("h", 21),
+    ("r", 21),
+    ("t", 21),
+];
 const LEARNT: [(&str, usize); 2] = [("rate", 1), ("axis", 3)];
 
 fn given() -> Vec<Given> {
@@ -116,35 +125,74 @@ impl Point {
         values.pop().expect("a value")[0]
     }
 
-    /// Values, and the gradient of their sum with these weights: by each leaf of the program, then by what is learnt.
+    /// Values, and the gradient of their sum with these weights: by each leaf of the program, then by what is learnt. Leaves
+    /// are copied into the block, or, where they may be, read in place, and the way back finds no more than what it
+    /// needs.
     fn run<T: logltn::vector::Real>(
         &self,
         tape: &Tape,
         weights: &[f64],
+        in_place: bool,
     ) -> (Vec<f64>, Vec<Vec<f64>>) {
         let rows = self.rows.len();
         let learnt: Vec<Vec<f32>> = (self.learnt.iter())
             .map(|x| x.iter().map(|&x| x as f32).collect())
             .collect();
-        let mut work = Work::<T>::default();
-        work.prepare(tape);
-        for (at, leaf) in tape.leaves().enumerate() {
-            let numbers = work.leaf_mut(tape, at, rows).chunks_exact_mut(leaf.length);
-            for (out, row) in numbers.zip(&self.rows) {
+        // The rows of each leaf, the last one first.
+        let mut tables: Vec<Vec<T>> = Vec::new();
+        for leaf in tape.leaves() {
+            let numbers = self.rows.iter().rev().flat_map(|row| {
                 let from = &row[leaf.argument][leaf.from..];
-                out.iter_mut()
-                    .zip(from)
-                    .for_each(|(out, &x)| *out = T::from_f64(x));
-            }
+                from[..leaf.length].iter().map(|&x| T::from_f64(x))
+            });
+            tables.push(numbers.collect());
         }
-        work.forward(tape, rows, |at| &learnt[at]);
+        let stays = |leaf: usize| in_place && tape.may_stay(leaf);
+        let places = |leaf: usize| {
+            let table = Some(leaf);
+            let numbers = &tables[leaf][..];
+            stays(leaf).then_some(InPlace { numbers, table })
+        };
+        let fill = |work: &mut Work<T>| {
+            work.prepare(tape);
+            for (at, leaf) in tape.leaves().enumerate() {
+                let last_first = (0..rows).rev().map(|row| row * leaf.length);
+                if stays(at) {
+                    let starts = work.starts_mut(at, rows).iter_mut();
+                    starts.zip(last_first).for_each(|(to, x)| *to = x as u32);
+                    continue;
+                }
+                let numbers = work.leaf_mut(tape, at, rows).chunks_exact_mut(leaf.length);
+                for (out, start) in numbers.zip(last_first) {
+                    out.copy_from_slice(&tables[at][start..start + leaf.length]);
+                }
+            }
+        };
+        let learnt = |at: usize| learnt[at].as_slice();
+        let mut work = Work::<T>::default();
+        fill(&mut work);
+        work.forward(tape, rows, learnt, &places, None);
         let mut values = vec![T::ZERO; rows];
         work.result(tape, &mut values);
         let weights: Vec<T> = weights.iter().map(|&w| T::from_f64(w)).collect();
-        let all = vec![true; tape.leaves().len()];
-        work.backward(tape, rows, &tape.active(&all), &weights);
+        let active = tape.active(&vec![true; tape.leaves().len()]);
+        if in_place {
+            let again = tape.again(&active);
+            let mut kept = vec![T::ZERO; rows * again.kept.len()];
+            work.keep(tape, &again, &mut kept);
+            work = Work::default();
+            fill(&mut work);
+            work.put_back(tape, &again, &kept);
+            work.forward(tape, rows, learnt, &places, Some(&again));
+        }
+        let mut sums: Vec<Vec<T>> = tables.iter().map(|t| vec![T::ZERO; t.len()]).collect();
+        work.backward(tape, &active, &weights, &places, &mut sums);
         let exact = |x: &[T]| -> Vec<f64> { x.iter().map(|x| x.to_f64()).collect() };
-        let leaves = (0..tape.leaves().len()).map(|at| {
+        let leaves = tape.leaves().enumerate().map(|(at, leaf)| {
+            if stays(at) {
+                let last_first = sums[at].chunks_exact(leaf.length).rev();
+                return last_first.flat_map(exact).collect();
+            }
             let (by, opposite) = work.by_leaf(tape, at, rows);
             let sign = if opposite { -1.0 } else { 1.0 };
             exact(by).into_iter().map(|by| sign * by).collect()
@@ -185,7 +233,9 @@ impl Point {
         let tape = compile(text);
         let rows = self.rows.len();
         let weights: Vec<f64> = (0..rows).map(|row| 1.0 + 0.5 * row as f64).collect();
-        let (values, gradients) = self.run::<f64>(&tape, &weights);
+        let (values, gradients) = self.run::<f64>(&tape, &weights, false);
+        let in_place = self.run::<f64>(&tape, &weights, true);
+        assert_eq!(in_place, (values.clone(), gradients.clone()), "{text}");
         for (row, &found) in values.iter().enumerate() {
             let expected = self.value(&expression, row);
             let close = (found - expected).abs() <= 1e-12 * (1.0 + expected.abs());
@@ -228,7 +278,7 @@ impl Point {
             }
         }
         // Single precision is the same but for roundings.
-        let (single, by_single) = self.run::<f32>(&tape, &weights);
+        let (single, by_single) = self.run::<f32>(&tape, &weights, true);
         let all = |values: &[f64], gradients: &[Vec<f64>]| {
             let gradients = gradients.iter().flatten();
             values
@@ -296,6 +346,24 @@ fn every_operation() {
         "dist(w.head, axis)",
         "max(axis)",
         "mean(exp(u))",
+        "sum(h * r * t) - rate",
+        "rate - norm(h + r - t)",
+        "dist(h + r, t)",
+        "norm(h - r - t)",
+        "norm(t - (h + r)) * dot(h, t)",
+        "norm(-h)",
+        "sum(abs(h - t)) + mean(abs(r))",
+        "sum((h - t) * (h - t))",
+        "mean(h * h) - dot(r, r)",
+        "dot(h * r, t)",
+        "sum(h * r * t * h)",
+        "dot(h, tanh(r)) + sigmoid(sum(h * t))",
+        "exp(-dist(h, t)) * x",
+        "norm(h) / (1 + norm(t))",
+        "sum(h) * mean(t) - max(h)",
+        "sum(h * rate) + dot(h, h + t)",
+        "dot(axis, axis) + sum(u * v * axis)",
+        "norm(u + v + axis) - norm(axis - u)",
         "sum(sqrt(abs(u) + 0.1)) + sum(log(softplus(v))) - sum(tanh(w)) + sum(sigmoid(axis))",
     ];
     let mut random = Random::new(7, 0);
@@ -323,7 +391,7 @@ fn slopes_at_0_are_0() {
         "sum(sqrt(w))",
         "norm(x)",
     ] {
-        let (values, gradients) = point.run::<f64>(&compile(text), &[1.0, 2.0]);
+        let (values, gradients) = point.run::<f64>(&compile(text), &[1.0, 2.0], true);
         assert_eq!(values, [0.0, 0.0], "{text}");
         assert!(
             gradients.iter().flatten().all(|g| *g == 0.0),
@@ -341,7 +409,7 @@ fn far_from_0_nothing_overflows() {
         ("sigmoid(x)", [1.0, 0.0], [0.0, 0.0]),
         ("tanh(x)", [1.0, -1.0], [0.0, 0.0]),
     ] {
-        let (found, gradients) = point.run::<f32>(&compile(text), &[1.0, 1.0]);
+        let (found, gradients) = point.run::<f32>(&compile(text), &[1.0, 1.0], true);
         assert_eq!(
             (found, &gradients[0][..]),
             (values.to_vec(), &slopes[..]),
@@ -360,7 +428,7 @@ fn what_is_not_a_number_goes_through() {
         "max(sqrt(x) * u)",
         "softplus(sqrt(x))",
     ] {
-        let (values, _) = point.run::<f64>(&compile(text), &[1.0]);
+        let (values, _) = point.run::<f64>(&compile(text), &[1.0], true);
         assert!(values[0].is_nan(), "{text}: {values:?}");
     }
 }
@@ -378,11 +446,12 @@ fn random_text(length: usize, depth: usize, random: &mut Random) -> String {
             (3, 1) => "v".to_string(),
             (3, 2) => "axis".to_string(),
             (3, _) => "w.head".to_string(),
-            _ => "w".to_string(),
+            (5, _) => "w".to_string(),
+            (_, which) => ["h", "r", "t"][which % 3].to_string(),
         };
     }
-    let choice = pick(if length == 1 { 13 } else { 9 });
-    let wide = [1, 3, 5][pick(3)];
+    let choice = pick(if length == 1 { 15 } else { 9 });
+    let wide = [1, 3, 5, 21][pick(4)];
     let scalar = pick(3);
     let mut part = |length: usize| random_text(length, depth - 1, random);
     // One number goes with any vector.
@@ -403,6 +472,13 @@ fn random_text(length: usize, depth: usize, random: &mut Random) -> String {
         8 => format!("sigmoid(sqrt(0.2 + abs({})))", part(length)),
         9 => format!("norm({})", part(wide)),
         10 => format!("dist({}, {})", part(wide), part(wide)),
+        13 => format!("norm({} + {} - {})", part(wide), part(wide), part(wide)),
+        14 => format!(
+            "tanh(sum({} * {} * {}))",
+            part(wide),
+            part(wide),
+            part(wide)
+        ),
         11 => format!("dot(tanh({}), sigmoid({}))", part(wide), part(wide)),
         _ => format!(
             "{}({})",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
-use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, FunctionData, Source};
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, FunctionData, Source, memory};
 use logltn_nn::{LayerSpec, NetworkSpec, Shape};
 
 use super::Model;
@@ -14,11 +14,12 @@ use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef};
 use crate::network::Network;
 use crate::place::{Place, Spanned};
 
-/// What a learnt number takes: itself, its gradient, and two moments of the optimiser.
-const BYTES_LEARNT: usize = 16;
+/// What a learnt number takes: itself, its gradient, and two moments of the optimiser; and while a checkpoint is written,
+/// number and moments twice more.
+pub(super) const BYTES_LEARNT: usize = 40;
 
-/// The most that the numbers of one predicate may take.
-const MOST_LEARNT: usize = 4 << 30;
+/// What a parameter of a network takes: it also stands in two other orders, for the way forward and for the way back.
+const BYTES_PER_PARAMETER: usize = BYTES_LEARNT + 8;
 
 /// What a unit stands behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +113,7 @@ impl<'a> Builder<'a> {
         }
         let numbers = shape.iter().try_fold(1_usize, |n, &m| n.checked_mul(m));
         let bytes = numbers.and_then(|n| n.checked_mul(BYTES_LEARNT));
-        if bytes.is_none_or(|bytes| bytes > MOST_LEARNT) {
+        if bytes.is_none_or(|bytes| memory::ask(bytes as u128).is_err()) {
             let sizes: Vec<String> = (shape.iter().zip(&theory[id].arguments))
                 .map(|(size, argument)| match argument {
                     ArgumentSort::Sort(sort) => format!("{size} of `{}`", theory[*sort].name),
@@ -122,9 +123,10 @@ impl<'a> Builder<'a> {
             let gigabytes =
                 shape.iter().map(|&n| n as f64).product::<f64>() * BYTES_LEARNT as f64 / 1e9;
             let what = format!(
-                "predicate `{name}` would have a number for each of too many tuples ({}): about {gigabytes:.0} GB in \
-                 training",
-                sizes.join(" × ")
+                "predicate `{name}` would have a number for each of too many tuples ({}): about {gigabytes:.1} GB in \
+                 training, of the {} that there may be",
+                sizes.join(" × "),
+                memory::shown(memory::limit().into())
             );
             let help =
                 "give it a `network` over learnable individuals: `learnable = 16` in the sorts";
@@ -383,6 +385,9 @@ impl<'a> Builder<'a> {
         place: &Place,
     ) -> Result<usize, Diagnostics> {
         let spec = NetworkSpec { input, layers };
+        if let Some(error) = too_large(&spec, &name) {
+            return Err(place.mark(error).into());
+        }
         // Each unit draws from a stream of its own, so that adding one does not change the others.
         let seed = self.model.seed
             ^ (self.model.units.len() as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -864,4 +869,22 @@ pub(super) fn leaves(shape: &ArgumentShape) -> usize {
         ArgumentShape::Individual(_) | ArgumentShape::Number | ArgumentShape::Row(_) => 1,
         ArgumentShape::Apply(_, arguments) => arguments.iter().map(leaves).sum(),
     }
+}
+
+/// Why a network takes too much memory, if it does.
+fn too_large(spec: &NetworkSpec, name: &str) -> Option<Diagnostic> {
+    let layers = spec.parameters().ok()?;
+    let bytes = |parameters: usize| parameters as u128 * BYTES_PER_PARAMETER as u128;
+    let error = memory::ask(layers.iter().copied().map(bytes).sum()).err()?;
+    let (at, &most) = layers.iter().enumerate().max_by_key(|(_, n)| **n)?;
+    Some(
+        error
+            .refuse(format_args!("training the network of `{name}`"))
+            .note(format!(
+                "layer {}, `{}`, has {most} parameters; with gradient, moments and checkpoint each takes {BYTES_PER_PARAMETER} bytes",
+                at + 1,
+                spec.layers[at]
+            ))
+            .help(format!("narrower layers; {}", memory::ALLOW_MORE)),
+    )
 }

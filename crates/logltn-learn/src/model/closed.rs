@@ -2,14 +2,17 @@
 //!
 //! A request is answered in blocks of rows, the blocks shared out among lanes. How many lanes there are depends on the
 //! size of the request alone, and what they find is added up in their order, so the bits do not depend on the number of
-//! threads. Nothing of a block is kept for the way back, except of the last one of each lane: computing it again is cheaper
-//! than reading it from memory.
+//! threads. Vectors that are learnt are read where they stand, and so are the derivatives by them added to, wherever only
+//! sums over vectors read them. Of a block the way back finds the sums over vectors, one number each a row; the rest is
+//! computed again, which is cheaper than reading it from memory.
 
 use std::sync::Arc;
 
 use logltn::theory::{PredicateId, SortKind};
 use logltn::vector::{Real, Task, run_task};
-use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, OutputKind, Request};
+use logltn::{
+    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, OutputKind, Precision, Request,
+};
 use rayon::prelude::*;
 
 use super::Model;
@@ -18,7 +21,7 @@ use super::inputs::Sources;
 use super::parameters::Parameters;
 use super::unit::Piece;
 use super::vectors::SortVectors;
-use crate::closed_form::{ClosedForm, Tape, Work};
+use crate::closed_form::{Again, ClosedForm, InPlace, Tape, Work};
 
 /// A lane has at least about so many numbers to compute.
 const LANE_NUMBERS: usize = 1 << 16;
@@ -51,9 +54,20 @@ pub(super) struct Feed {
     pub pieces: Vec<Piece>,
     /// Which results of the program pass a gradient on.
     active: Vec<bool>,
-    /// Where gradients go, each once; and for each leaf the places of those that it may go to.
+    /// Where gradients go, each once.
     targets: Vec<Target>,
-    lanes: Vec<Lane<f32>>,
+    /// For each leaf that is read where it stands: which learnable table that is, and its place among the targets.
+    in_place: Vec<Option<(usize, usize)>>,
+    again: Again,
+    room: Room<f32>,
+}
+
+/// What a request is computed in.
+#[derive(Default)]
+struct Room<T> {
+    lanes: Vec<Lane<T>>,
+    /// What the way back finds of each block, one block after the other; nothing if there is none.
+    kept: Option<Vec<T>>,
 }
 
 /// What a gradient is of.
@@ -69,8 +83,6 @@ enum Target {
 #[derive(Default)]
 struct Lane<T> {
     work: Work<T>,
-    /// The first row of the block that `work` holds.
-    holds: Option<usize>,
     /// The derivatives by each target.
     gradients: Vec<Vec<f32>>,
     /// The derivatives by each number that is learnt.
@@ -165,15 +177,33 @@ impl Builder<'_> {
                 }
             }
         }
-        let closed = &mut self.model.closed[closed];
-        closed.feeds.push(Feed {
+        let tape = &self.model.closed[closed].tape;
+        let in_place = pieces.iter().enumerate().map(|(leaf, piece)| {
+            let Piece::Vector { sort, .. } = piece else {
+                return None;
+            };
+            let vectors = &self.model.vectors[*sort];
+            let table = vectors.embedding.filter(|_| vectors.constants.is_none())?;
+            let numbers = self.model.learnable[table].values.len();
+            let target = targets.iter().position(|t| *t == Target::Table(table))?;
+            (tape.may_stay(leaf) && u32::try_from(numbers).is_ok()).then_some((table, target))
+        });
+        let active = tape.active(&learns);
+        let feed = Feed {
             shape: shape.to_vec(),
             arity: shape.iter().map(leaves).sum(),
+            in_place: in_place.collect(),
+            again: tape.again(&active),
             pieces,
-            active: closed.tape.active(&learns),
+            active,
             targets,
-            lanes: Vec::new(),
-        });
+            room: Room {
+                lanes: Vec::new(),
+                kept: Some(Vec::new()),
+            },
+        };
+        let closed = &mut self.model.closed[closed];
+        closed.feeds.push(feed);
         Ok(closed.feeds.len() - 1)
     }
 
@@ -227,40 +257,48 @@ impl Closed {
         feed: &Feed,
         sources: Sources<'_>,
         rows: Rows<'_>,
-        lanes: &mut Vec<Lane<T>>,
+        room: &mut Room<T>,
         out: &mut [T],
     ) -> Result<(), OutOfRange> {
         let count = self.lanes(rows.count);
+        let Room { lanes, kept } = room;
         if lanes.len() < count {
             lanes.resize_with(count, Lane::default);
         }
         let share = self.share(rows.count, count).max(1);
-        let run = |i: usize, lane: &mut Lane<T>, out: &mut [T]| {
+        let keeps = kept.as_ref().map_or(0, |_| feed.again.kept.len());
+        let mut none = Vec::new();
+        let kept = kept.as_mut().unwrap_or(&mut none);
+        kept.resize(rows.count * keeps, T::ZERO);
+        let run = |i: usize, lane: &mut Lane<T>, out: &mut [T], mut kept: &mut [T]| {
             for (block, out) in out.chunks_mut(self.tape.rows).enumerate() {
                 let first = i * share + block * self.tape.rows;
-                self.block(
-                    feed,
-                    sources,
-                    rows.some(feed, first, out.len()),
-                    first,
-                    lane,
-                );
+                let some = rows.some(feed, first, out.len());
+                self.block(feed, sources, some, first, lane, None);
                 lane.work.result(&self.tape, out);
+                let (own, others) = kept.split_at_mut(out.len() * keeps);
+                if keeps > 0 {
+                    lane.work.keep(&self.tape, &feed.again, own);
+                }
+                kept = others;
             }
         };
         match count {
-            1 => run(0, &mut lanes[0], out),
+            1 => run(0, &mut lanes[0], out, kept),
             _ => {
                 let parts = lanes.par_iter_mut().zip(out.par_chunks_mut(share));
-                parts
-                    .enumerate()
-                    .for_each(|(i, (lane, out))| run(i, lane, out));
+                let parts = parts.enumerate();
+                match keeps {
+                    0 => parts.for_each(|(i, (lane, out))| run(i, lane, out, &mut [])),
+                    _ => (parts.zip(kept.par_chunks_mut(share * keeps)))
+                        .for_each(|((i, (lane, out)), kept)| run(i, lane, out, kept)),
+                }
             }
         }
         in_range(self.form.output().kind, out)
     }
 
-    /// Computes one block.
+    /// Computes one block; all of it, or what the way back needs.
     fn block<T: Real>(
         &self,
         feed: &Feed,
@@ -268,18 +306,29 @@ impl Closed {
         rows: Rows<'_>,
         first: usize,
         lane: &mut Lane<T>,
+        again: Option<&Again>,
     ) {
         let tape = &self.tape;
         lane.work.prepare(tape);
         for (leaf, piece) in feed.pieces.iter().enumerate() {
-            let numbers = lane.work.leaf_mut(tape, leaf, rows.count);
             let width = piece.width().max(1);
             match piece {
+                Piece::Vector {
+                    place, sort, from, ..
+                } if feed.place::<T>(sources, leaf).is_some() => {
+                    let (width, from) = (sources.vectors[*sort].width() as u32, *from as u32);
+                    let individuals = rows.individuals[*place..].iter().step_by(feed.arity);
+                    let starts = lane.work.starts_mut(leaf, rows.count).iter_mut();
+                    starts
+                        .zip(individuals)
+                        .for_each(|(start, individual)| *start = individual * width + from);
+                }
+                _ if again.is_some_and(|again| !tape.needs(again, leaf)) => {}
                 // By far the most, so the choice is not made row by row.
                 Piece::Vector {
                     place, sort, from, ..
                 } => run_task(Gather {
-                    out: numbers,
+                    out: lane.work.leaf_mut(tape, leaf, rows.count),
                     width,
                     rows,
                     arity: feed.arity,
@@ -289,6 +338,7 @@ impl Closed {
                     learnable: sources.learnable,
                 }),
                 _ => {
+                    let numbers = lane.work.leaf_mut(tape, leaf, rows.count);
                     for (row, out) in numbers.chunks_exact_mut(width).enumerate() {
                         sources.put(rows.tuple(feed, row), first + row, piece, out);
                     }
@@ -296,8 +346,8 @@ impl Closed {
             }
         }
         let learnt = |at: usize| sources.learnable[self.learnt[at]].values.as_slice();
-        lane.work.forward(tape, rows.count, learnt);
-        lane.holds = Some(first);
+        let places = &|leaf: usize| feed.place(sources, leaf);
+        lane.work.forward(tape, rows.count, learnt, places, again);
     }
 
     /// The derivatives by whatever is learnt, from those by the numbers of all rows: added to those of the targets, which
@@ -308,24 +358,27 @@ impl Closed {
         sources: Sources<'_>,
         rows: Rows<'_>,
         lanes: &mut [Lane<f32>],
+        kept: &[f32],
         by: &[f32],
     ) {
         let share = self.share(rows.count, lanes.len()).max(1);
+        let keeps = feed.again.kept.len();
         let run = |i: usize, lane: &mut Lane<f32>| {
             let end = rows.count.min((i + 1) * share);
-            let mut firsts = (i * share..end).step_by(self.tape.rows);
-            // What was computed last is still there.
-            while let Some(first) = firsts.next_back() {
+            for first in (i * share..end).step_by(self.tape.rows) {
                 let count = self.tape.rows.min(end - first);
                 let by = &by[first..first + count];
                 if by.iter().all(|by| *by == 0.0) {
                     continue;
                 }
                 let block = rows.some(feed, first, count);
-                if lane.holds != Some(first) {
-                    self.block(feed, sources, block, first, lane);
-                }
-                lane.work.backward(&self.tape, count, &feed.active, by);
+                lane.work.prepare(&self.tape);
+                let kept = &kept[first * keeps..(first + count) * keeps];
+                lane.work.put_back(&self.tape, &feed.again, kept);
+                self.block(feed, sources, block, first, lane, Some(&feed.again));
+                let places = &|leaf: usize| feed.place(sources, leaf);
+                let tables = &mut lane.gradients;
+                (lane.work).backward(&self.tape, &feed.active, by, places, tables);
                 self.scatter(feed, sources, block, first, lane);
             }
         };
@@ -352,6 +405,9 @@ impl Closed {
         } = lane;
         let place_of = |target| feed.targets.iter().position(|t| *t == target);
         for (leaf, piece) in feed.pieces.iter().enumerate() {
+            if feed.in_place[leaf].is_some() {
+                continue;
+            }
             let (by, opposite) = work.by_leaf(&self.tape, leaf, rows.count);
             let width = piece.width().max(1);
             match piece {
@@ -400,6 +456,16 @@ impl Closed {
             let sums = by_learnt[start..].iter_mut().zip(by);
             sums.for_each(|(sum, &by)| *sum += f64::from(by));
         }
+    }
+}
+
+impl Feed {
+    /// Where a leaf is read, if that is where it stands.
+    fn place<'a, T: Real>(&self, sources: Sources<'a>, leaf: usize) -> Option<InPlace<'a, T>> {
+        let (table, target) = self.in_place[leaf]?;
+        let numbers = T::of_single(&sources.learnable[table].values)?;
+        let table = Some(target);
+        Some(InPlace { numbers, table })
     }
 }
 
@@ -522,8 +588,11 @@ impl<N: Fn(usize) -> u32, F: Fn(u32) -> Option<(usize, usize)>> Task for Scatter
     }
 }
 
-fn add(to: &mut [f32], x: &[f32]) {
-    to.iter_mut().zip(x).for_each(|(to, x)| *to += x);
+/// Adds the numbers, and sets them to 0 for the next time.
+fn add(to: &mut [f32], x: &mut [f32]) {
+    to.iter_mut()
+        .zip(x)
+        .for_each(|(to, x)| *to += std::mem::take(x));
 }
 
 /// Whether all numbers can be what they are to be; what is off by roundings is set right.
@@ -584,39 +653,39 @@ impl Model {
             let Some((closed, feed)) = self.closed_feeds[index] else {
                 continue;
             };
-            let mut lanes = std::mem::take(&mut self.closed[closed].feeds[feed].lanes);
+            let mut room = std::mem::take(&mut self.closed[closed].feeds[feed].room);
             let (request, numbers) = engine.request_and_numbers(index);
-            let done = self.closed_form((closed, feed), request.into(), &mut lanes, numbers);
-            self.closed[closed].feeds[feed].lanes = lanes;
+            let done = self.closed_form((closed, feed), request.into(), &mut room, numbers);
+            self.closed[closed].feeds[feed].room = room;
             done?;
         }
         Ok(())
     }
 
     /// The same in any precision, keeping nothing.
-    pub(super) fn evaluate_closed<T: Real>(
+    pub(super) fn evaluate_closed<T: Precision>(
         &mut self,
         engine: &mut Engine<T>,
     ) -> Result<(), Diagnostics> {
         for index in 0..self.closed_feeds.len() {
             if let Some(closed) = self.closed_feeds[index] {
                 let (request, numbers) = engine.request_and_numbers(index);
-                self.closed_form(closed, request.into(), &mut Vec::new(), numbers)?;
+                self.closed_form(closed, request.into(), &mut Room::default(), numbers)?;
             }
         }
         Ok(())
     }
 
-    fn closed_form<T: Real>(
+    fn closed_form<T: Precision>(
         &self,
         (closed, feed): (usize, usize),
         rows: Rows<'_>,
-        lanes: &mut Vec<Lane<T>>,
+        room: &mut Room<T>,
         numbers: &mut [T],
     ) -> Result<(), Diagnostics> {
         let closed = &self.closed[closed];
         let feed = &closed.feeds[feed];
-        let done = closed.forward(feed, self.sources(), rows, lanes, numbers);
+        let done = closed.forward(feed, self.sources(), rows, room, numbers);
         done.map_err(|wrong| {
             let tuple = rows.tuple(feed, wrong.row);
             self.out_of_range(closed, feed, wrong.row, tuple, wrong.value)
@@ -646,7 +715,7 @@ impl Model {
             count: tuples.len().checked_div(arity).unwrap_or(1),
         };
         let mut numbers = vec![0.0; rows.count];
-        self.closed_form((closed, feed), rows, &mut Vec::new(), &mut numbers)?;
+        self.closed_form((closed, feed), rows, &mut Room::default(), &mut numbers)?;
         Ok(numbers)
     }
 
@@ -655,7 +724,7 @@ impl Model {
     ///
     /// # Errors
     /// With the first number of each that cannot be.
-    pub fn check_closed_forms<T: Real>(
+    pub fn check_closed_forms<T: Precision>(
         &mut self,
         engine: &mut Engine<T>,
     ) -> Result<(), Diagnostics> {
@@ -669,8 +738,8 @@ impl Model {
             }
             let (request, numbers) = engine.request_and_numbers(index);
             self.set_numbers(request.numbers());
-            let lanes = &mut Vec::new();
-            if let Err(errors) = self.closed_form((closed, feed), request.into(), lanes, numbers) {
+            let room = &mut Room::default();
+            if let Err(errors) = self.closed_form((closed, feed), request.into(), room, numbers) {
                 wrong.extend(errors);
             }
         }
@@ -697,7 +766,8 @@ impl Model {
         if !own.active.contains(&true) {
             return;
         }
-        let mut lanes = std::mem::take(&mut own.lanes);
+        let mut room = std::mem::take(&mut own.room);
+        let Room { lanes, kept } = &mut room;
         let targets = std::mem::take(&mut own.targets);
         // Lanes have tables of derivatives of their own, which must be worth being added up.
         let mut sizes = 0;
@@ -719,8 +789,11 @@ impl Model {
         for lane in others[..count - 1].iter_mut() {
             lane.gradients.resize(targets.len(), Vec::new());
             for (gradients, first) in lane.gradients.iter_mut().zip(&first[0].gradients) {
-                gradients.clear();
-                gradients.resize(first.len(), 0.0);
+                // All of them are 0 since they were added up.
+                if gradients.len() != first.len() {
+                    gradients.clear();
+                    gradients.resize(first.len(), 0.0);
+                }
             }
         }
         for lane in &mut lanes[..count] {
@@ -734,18 +807,19 @@ impl Model {
             self.sources(),
             rows,
             &mut lanes[..count],
+            kept.as_deref().unwrap_or_default(),
             by,
         );
         self.add_up(closed, feed, &mut lanes[..count]);
-        self.closed[closed].feeds[feed].lanes = lanes;
+        self.closed[closed].feeds[feed].room = room;
     }
 
     /// Adds what the lanes have found to the gradients, in their order.
     fn add_up(&mut self, closed: usize, feed: usize, lanes: &mut [Lane<f32>]) {
         for at in 0..self.closed[closed].feeds[feed].targets.len() {
             let mut sum = std::mem::take(&mut lanes[0].gradients[at]);
-            for lane in &lanes[1..] {
-                add(&mut sum, &lane.gradients[at]);
+            for lane in &mut lanes[1..] {
+                add(&mut sum, &mut lane.gradients[at]);
             }
             // What stood there while the lanes worked has no numbers, and is kept for the next time.
             let target = self.closed[closed].feeds[feed].targets[at];
@@ -753,8 +827,8 @@ impl Model {
             lanes[0].gradients[at] = sum;
         }
         let mut start = 0;
-        for learnt in self.closed[closed].learnt.clone() {
-            let table = &mut self.learnable[learnt];
+        for at in 0..self.closed[closed].learnt.len() {
+            let table = &mut self.learnable[self.closed[closed].learnt[at]];
             for (k, gradient) in table.gradients.iter_mut().enumerate() {
                 let sum: f64 = lanes.iter().map(|lane| lane.by_learnt[start + k]).sum();
                 *gradient += sum as f32;

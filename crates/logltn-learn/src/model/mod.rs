@@ -17,8 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId};
-use logltn::vector::Real;
-use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Request, Theory};
+use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Precision, Request, Theory};
 use logltn_nn::Tensor;
 
 use crate::knowledge::{Ground, KnowledgeBase};
@@ -95,6 +94,7 @@ impl Model {
     /// # Errors
     /// With what is wrong with the networks of all predicates. For that, features need not be there, only their shapes.
     pub fn new(knowledge: &KnowledgeBase, seed: u64) -> Result<Model, Diagnostics> {
+        vectors::check_memory(knowledge)?;
         let mut model = Model::without_networks(knowledge, seed);
         let mut found = Diagnostics::new();
         for i in 0..knowledge.predicates.len() {
@@ -162,7 +162,7 @@ impl Model {
 
     /// Prepares for the requests of an engine: every shape of arguments gets its feed. Must be called
     /// before the first step with that engine.
-    pub fn attach<T: Real>(
+    pub fn attach<T: Precision>(
         &mut self,
         knowledge: &KnowledgeBase,
         engine: &Engine<T>,
@@ -223,7 +223,7 @@ impl Model {
 
     /// The same for an engine of any precision, when no gradients are wanted: networks keep nothing, and
     /// numbers from files lose nothing. The engine must be [attached](Model::attach).
-    pub fn evaluate<T: Real>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
+    pub fn evaluate<T: Precision>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
         self.ask(engine.requests());
         self.unchanged = false;
         self.run(Purpose::Looking);
@@ -232,7 +232,7 @@ impl Model {
     }
 
     /// Copies what the networks found to where the engine wants it.
-    fn hand_out<T: Real>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
+    fn hand_out<T: Precision>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
         for index in 0..engine.requests().len() {
             if let Some((unit, feed)) = self.feeds[index] {
                 let unit = &self.units[unit];
@@ -252,7 +252,7 @@ impl Model {
         Ok(())
     }
 
-    fn hand_out_without_unit<T: Real>(
+    fn hand_out_without_unit<T: Precision>(
         &mut self,
         engine: &mut Engine<T>,
         index: usize,
@@ -295,7 +295,10 @@ impl Model {
                     Code::NotGrounded,
                     format!("nothing stands behind predicate `{name}`"),
                 )
-                .help("give it a network or numbers, or `ground` it")
+                .help(format!(
+                    "in a manifest, give it a `network` and an `output`, or numbers, in `[predicates.{name}]`; in a program, \
+                     `Session::ground` puts one behind it"
+                ))
                 .into())
             }
         }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use logltn::theory::SortId;
 use logltn::vector::Real;
+use logltn::{Diagnostics, memory};
 
+use super::build::BYTES_LEARNT;
 use super::parameters::Parameters;
 use crate::field::Field;
 use crate::knowledge::KnowledgeBase;
@@ -108,6 +110,30 @@ fn copy<T: Real>(from: &[f32], to: &mut [T]) {
     }
     let rest = rest.iter().zip(to_rest);
     rest.for_each(|(&x, to)| *to = T::from_f64(f64::from(x)));
+}
+
+/// Refuses learnable vectors that take too much memory.
+pub(super) fn check_memory(knowledge: &KnowledgeBase) -> Result<(), Diagnostics> {
+    let theory = knowledge.theory();
+    for (i, (sort, given)) in theory.sorts.iter().zip(&knowledge.vectors).enumerate() {
+        let (Some(width), size) = (given.learnable, knowledge.data.size(SortId(i as u32))) else {
+            continue;
+        };
+        let numbers = size as u128 * width as u128;
+        if let Err(error) = memory::ask(numbers * BYTES_LEARNT as u128) {
+            let who = format!(
+                "training {width} numbers for each of {size} individuals of sort `{}`",
+                sort.name
+            );
+            return Err((error.refuse(who))
+                .help(format!(
+                    "fewer numbers (`learnable`); {}",
+                    memory::ALLOW_MORE
+                ))
+                .into());
+        }
+    }
+    Ok(())
 }
 
 /// The vectors of every sort, and the learnable tables that they need.

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use hdf5_pure::{AttrValue, File, Group};
-use logltn::{Code, Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics, memory};
 
 use super::annotations::{Raw, numbered, type_named};
 use crate::standin::SceneBox;
@@ -105,19 +105,23 @@ fn raw(file: &str, key: &str, group: &Group) -> Result<Raw, Diagnostic> {
         .ok_or_else(|| wrong("the attribute `type` should be a text".to_string()))?;
     let type_id =
         type_named(type_name).map_err(|error| error.note(format!("{file}: box `{key}`")))?;
-    let position = (group.dataset("position"))
-        .and_then(|set| set.read_f64())
-        .map_err(|error| wrong(format!("`position`: {error}")))?;
-    let &[xmin, ymin, xmax, ymax] = &position[..] else {
-        let what = format!(
-            "`position` should hold 4 numbers (xmin, ymin, xmax, ymax), but holds {}",
-            position.len()
-        );
+    let position = |error: hdf5_pure::Error| wrong(format!("`position`: {error}"));
+    let set = group.dataset("position").map_err(position)?;
+    let shape = set.shape().map_err(position)?;
+    // Looked at before it is read: packed, a file can claim any size.
+    let count = shape.iter().fold(1, |n: u64, &m| n.saturating_mul(m));
+    let numbers = match count {
+        4 => set.read_f64().map_err(position)?,
+        _ => Vec::new(),
+    };
+    let &[xmin, ymin, xmax, ymax] = &numbers[..] else {
+        let what =
+            format!("`position` should hold 4 numbers (xmin, ymin, xmax, ymax), but holds {count}");
         return Err(wrong(what));
     };
-    if position.iter().any(|x| !(0.0..=1e6).contains(x)) {
+    if numbers.iter().any(|x| !(0.0..=1e6).contains(x)) {
         return Err(wrong(format!(
-            "`position` is {position:?}, which are no pixels"
+            "`position` is {numbers:?}, which are no pixels"
         )));
     }
     Ok(Raw {
@@ -147,6 +151,11 @@ fn numbers(file: &str, raw: &Raw, group: &Group) -> Result<Vec<f32>, Diagnostic>
             "`roi_features` should be a list of numbers, but has the shape {shape:?}"
         )));
     }
+    // Packed, a file can claim any size.
+    let bytes = 12 * u128::from(shape[0]);
+    memory::ask(bytes).map_err(|error| {
+        error.refuse(format_args!("{file}: `roi_features` of box `{}`", raw.id))
+    })?;
     let numbers = (set.read_f32()).map_err(|error| wrong(format!("`roi_features`: {error}")))?;
     match numbers.iter().find(|x| !x.is_finite()) {
         Some(strange) => Err(wrong(format!("one of the `roi_features` is {strange}"))),

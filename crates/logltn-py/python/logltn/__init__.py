@@ -13,6 +13,7 @@ from ._errors import Diagnostic, InputError, InputWarning
 from ._given import AtRows, Percentile, percentile
 from ._knowledge_base import Evaluation, Explanation, KnowledgeBase
 from ._native import __version__
+from ._plan import ExportedPlan
 from ._theory import Theory
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Diagnostic",
     "Evaluation",
     "Explanation",
+    "ExportedPlan",
     "InputError",
     "InputWarning",
     "KnowledgeBase",
@@ -29,5 +31,5 @@ __all__ = [
     "percentile",
 ]
 
-for _public in (AtRows, Diagnostic, Evaluation, Explanation, InputError, InputWarning, KnowledgeBase, Percentile, Theory):
+for _public in (AtRows, Diagnostic, Evaluation, Explanation, ExportedPlan, InputError, InputWarning, KnowledgeBase, Percentile, Theory):
     _public.__module__ = "logltn"  # where users find them

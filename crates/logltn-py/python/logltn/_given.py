@@ -54,8 +54,10 @@ def kind(value: object) -> str:
 
 def array(value: Any) -> np.ndarray:
     """An array of what has ``__array__`` or ``__dlpack__``, without a copy where that can be."""
-    if isinstance(value, np.ndarray):
+    if type(value) is np.ndarray:
         return value
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise TypeError("some of it is masked: fill it in, for example with `.filled(0)`")
     if hasattr(value, "detach"):  # a tensor that learns has no `__array__` to speak of
         value = value.detach()
         if getattr(value, "device", None) is not None and value.device.type != "cpu":
@@ -69,8 +71,12 @@ def names(mapping: Any, what: str, problems: Problems) -> Mapping[str, Any]:
     """A dict by name, or a problem."""
     if mapping is None:
         return {}
-    if isinstance(mapping, Mapping) and all(isinstance(k, str) for k in mapping):
-        return mapping
+    if type(mapping) is dict or isinstance(mapping, Mapping):
+        for key in mapping:
+            if not isinstance(key, str):
+                break
+        else:
+            return mapping
     problems.append(("wrong-type", f"`{what}` must be a dict by name, not {kind(mapping)}", None))
     return {}
 
@@ -93,6 +99,10 @@ def size(given: Any, name: str, problems: Problems) -> int | None:
     if isinstance(given, Integral) and not isinstance(given, bool):
         if given < 0:
             problems.append(("value-out-of-range", f"sort `{name}` cannot have {given} individuals", None))
+            return None
+        if given >= 2**32 - 1:
+            message = f"sort `{name}` has {given} individuals: at most 4,294,967,294 are possible"
+            problems.append(("too-many-individuals", message, None))
             return None
         return int(given)
     return None
@@ -168,8 +178,34 @@ def features(given: Any, what: str, problems: Problems) -> np.ndarray | None:
     return values
 
 
+_INT64 = np.dtype(np.int64)
+
+
+def integers(given: Any, declared: Sequence[tuple[str, str]]) -> list[Any] | None:
+    """The columns of a dict of integer arrays or tensors, in a hurry: what most calls bring. None if it is anything else."""
+    if type(given) is not dict or len(given) != len(declared):
+        return None
+    read: list[Any] = []
+    shape = None
+    for column, _ in declared:
+        values: Any = given.get(column)
+        if type(values) is not np.ndarray:
+            if not hasattr(values, "detach"):
+                return None
+            values = values.numpy(force=True)
+        if values.dtype != _INT64 or values.ndim != 1 or (shape is not None and values.shape != shape):
+            return None
+        shape, flags = values.shape, values.flags
+        # The native part reads numbers that follow each other much faster.
+        read.append(values if flags.c_contiguous and flags.aligned else values.copy())
+    return read
+
+
 def columns(given: Any, name: str, declared: Sequence[tuple[str, str]], problems: Problems) -> list[Any] | None:
     """The columns of a table in the order of their declaration."""
+    read = integers(given, declared)
+    if read is not None:
+        return read
     expected = [column for column, _ in declared]
     what = f"table `{name}`"
     found = named_columns(given)
@@ -211,6 +247,8 @@ def columns(given: Any, name: str, declared: Sequence[tuple[str, str]], problems
 
 def named_columns(given: Any) -> dict[str, Any] | None:
     """The columns of a dict or a data frame by name; none if it is neither."""
+    if type(given) is dict:
+        return given
     if isinstance(given, Mapping):
         return dict(given)
     named = getattr(given, "column_names", None)  # pyarrow
@@ -224,10 +262,10 @@ def named_columns(given: Any) -> dict[str, Any] | None:
 def cells(given: Any, what: str, sort: str, problems: Problems) -> Any:
     """One column: integers, reals or strings."""
     try:
-        if isinstance(given, np.ndarray):
+        if type(given) is np.ndarray:
             values = given
         elif hasattr(given, "detach"):
-            values = given.detach().cpu().numpy()
+            values = given.numpy(force=True)
         elif hasattr(given, "to_numpy"):
             values = np.asarray(given.to_numpy())
         else:
@@ -255,7 +293,10 @@ def cells(given: Any, what: str, sort: str, problems: Problems) -> Any:
         wrong = next((i for i, name in enumerate(names) if not isinstance(name, str)), None)
         if wrong is None:
             return names
-        problems.append(("wrong-type", f"{what}: row {wrong} is {names[wrong]!r}, neither text nor a number", None))
+        if isinstance(names[wrong], int):
+            problems.append(("number-too-large", f"{what}: row {wrong} is {names[wrong]}, which is too large", None))
+        else:
+            problems.append(("wrong-type", f"{what}: row {wrong} is {names[wrong]!r}, neither text nor a number", None))
         return ()
     problems.append(("wrong-type", f"{what} has elements of type {values.dtype}, neither numbers nor text", None))
     return ()
@@ -297,6 +338,9 @@ def coming(theory: Any, batch: Any, sorts: Any, tables: Any) -> dict[str, Any] |
             problems.append(("wrong-type", f"the batch of table `{name}` must be numbers of rows", None))
     sizes = []
     for name, given in names(sorts, "sorts", problems).items():
+        if type(given) is int and 0 <= given < 2**31:  # in a hurry
+            sizes.append((name, given))
+            continue
         before = len(problems)
         count = size(given, name, problems)
         if count is None and hasattr(given, "shape") and len(given.shape) > 0:
@@ -305,7 +349,7 @@ def coming(theory: Any, batch: Any, sorts: Any, tables: Any) -> dict[str, Any] |
             sizes.append((name, count))
         elif len(problems) == before:
             problems.append(("wrong-type", f"sort `{name}`: how many individuals come with the call is a number, not {kind(given)}", None))
-    declared = dict(theory._native.tables) if tables else {}
+    declared = theory._columns
     read = []
     for name, given in names(tables, "tables", problems).items():
         if name not in declared:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import re
+import struct
+import zlib
 from html import escape
 from typing import Any
+
+import numpy as np
 
 _KEYWORDS = (
     "sort table predicate function constant param axiom for forall exists where in and or not all any weight min max dist "
@@ -78,23 +83,62 @@ def evaluation(result: Any) -> str:
     return f"<p>loss {native.loss:.6g} · sat {native.sat:.6g}</p>" + table(["axiom", "truth", "", "empty exists"], rows)
 
 
-def explanation(document: dict[str, Any], axioms_are_logs: bool, literals_are_logs: bool) -> str:
-    """The least true bindings of each axiom, with what is to blame."""
+def explanation(document: dict[str, Any], axioms_are_logs: bool, literals_are_logs: bool, pictures: dict[str, Any]) -> str:
+    """The least true bindings of each axiom, with what is to blame; ``pictures`` has those of individuals, by axiom."""
     out = []
     for axiom in document["axioms"]:
         head = f"<p><b>{escape(axiom['name'])}</b> · truth {number(axiom['truth'])} · {axiom['groundings']:,} groundings</p>"
+        seen = pictures.get(axiom["name"], {})
         rows = []
         for worst in axiom["worst"]:
-            binding = ", ".join(f"{escape(v)} = {escape(str(to))}" for v, to in worst["binding"].items())
             literals = "<br>".join(
                 f"<code>{escape(x['literal'])}</code> {number(shown(x['truth'], literals_are_logs))}, blame {number(x['blame'])}"
                 for x in worst["literals"]
             )
-            witnesses = "<br>".join(witness(x, literals_are_logs) for x in worst["witnesses"])
+            witnesses = "<br>".join(witness(x, literals_are_logs, seen) for x in worst["witnesses"])
             truth = shown(worst["truth"], axioms_are_logs)
-            rows.append([binding, number(worst["truth"]), bar(truth), literals, witnesses])
+            rows.append([binding(worst["binding"], seen), number(worst["truth"]), bar(truth), literals, witnesses])
         out.append(head + table(["binding", "truth", "", "literals", "at best"], rows))
     return "".join(out) or "<p>no axioms</p>"
+
+
+def binding(found: dict[str, Any], pictures: dict[tuple[str, str], np.ndarray]) -> str:
+    """Who the variables are, with a picture of whoever has one."""
+    parts = []
+    for variable, to in found.items():
+        seen = pictures.get((variable, str(to)))
+        parts.append(f"{escape(variable)} = {escape(str(to))}" + ("" if seen is None else " " + picture(seen)))
+    return ", ".join(parts)
+
+
+def is_picture(shape: tuple[int, ...]) -> bool:
+    """Whether what is known of an individual can be looked at: grey or coloured, channels first or last."""
+    if len(shape) == 3 and shape[0] in (1, 3):
+        shape = shape[1:]
+    elif len(shape) == 3 and shape[2] in (1, 3):
+        shape = shape[:2]
+    return len(shape) == 2 and min(shape) >= 4 and max(shape) <= 2048
+
+
+def picture(values: np.ndarray) -> str:
+    """An image as a page has it."""
+    if values.ndim == 3 and values.shape[0] in (1, 3):
+        values = np.moveaxis(values, 0, 2)
+    values = values.reshape(*values.shape[:2], -1)
+    if values.dtype != np.uint8:
+        values = np.nan_to_num(values.astype(np.float64))
+        least, largest = float(values.min()), float(values.max())
+        if least < 0 or largest > 1:  # no intensities from 0 to 1: the darkest is black, the lightest white
+            values = (values - least) / max(largest - least, 1e-300)
+        values = (255 * values).round().astype(np.uint8)
+    height, width, channels = values.shape
+    lines = b"".join(b"\0" + line.tobytes() for line in np.ascontiguousarray(values))
+    header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
+    png = b"\x89PNG\r\n\x1a\n"
+    for kind, data in ((b"IHDR", header), (b"IDAT", zlib.compress(lines)), (b"IEND", b"")):
+        png += struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    source = f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    return f'<img src="{source}" alt="" style="height:3em;vertical-align:middle;image-rendering:pixelated">'
 
 
 def shown(truth: float | None, is_log: bool) -> float:
@@ -107,10 +151,9 @@ def number(x: float | None) -> str:
     return "−∞" if x is None else f"{x:.4g}"
 
 
-def witness(found: dict[str, Any], is_log: bool) -> str:
+def witness(found: dict[str, Any], is_log: bool, pictures: dict[tuple[str, str], np.ndarray]) -> str:
     """Who makes an `exists` as true as it is."""
     formula = f"<code>{escape(found['formula'])}</code>"
     if found["binding"] is None:
         return f"nothing to choose from: {formula}"
-    binding = ", ".join(f"{escape(v)} = {escape(str(to))}" for v, to in found["binding"].items())
-    return f"{number(shown(found['truth'], is_log))} with {binding}: {formula}"
+    return f"{number(shown(found['truth'], is_log))} with {binding(found['binding'], pictures)}: {formula}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _given, _native
 from ._given import AtRows, Percentile, Problems
+from ._plan import ExportedPlan, exported
 from ._theory import Theory
 
 
@@ -52,7 +53,7 @@ class KnowledgeBase:
         Tables of which a call may look at some rows only, and tables whose rows come with each call.
     dtype, threads, memory
         The precision of computing (``"float32"`` or ``"float64"``), how many threads may be used (as many as there are
-        cores), how many bytes the plan may take (4 GiB).
+        cores), how many bytes the plan may take (half of the machine's memory).
     """
 
     theory: Theory
@@ -103,7 +104,7 @@ class KnowledgeBase:
                 given_tables.append((name, columns))
         given_params = [(name, _given.param(p, name, problems)) for name, p in params.items()]
         double = _double(dtype, problems)
-        _limits(threads, memory, problems)
+        limited = _limits(threads, memory, problems)
         given = {
             "sorts": given_sorts,
             "tables": given_tables,
@@ -123,6 +124,8 @@ class KnowledgeBase:
             "batched": _given.list_of_names(batched, "batched", problems),
             "streamed": _given.list_of_names(streamed, "streamed", problems),
         }
+        if not limited:  # the native part says so, with all else that is wrong
+            threads, memory = None, None
         self._native = _native.KnowledgeBase(
             native, given, double=double, threads=threads, memory=memory, problems=problems
         )
@@ -213,7 +216,31 @@ class KnowledgeBase:
         question = _question(None, axiom, top, _parameters(alpha, p, p_forall, self._defaults))
         _, entries = self._entries(values)
         document = _native.ask(self._native, question, entries, _given.coming(self.theory, None, sorts, tables))
-        return Explanation(json.loads(document), self._native.logs)
+        return self._explanation(json.loads(document), {})
+
+    def _explanation(self, document: dict[str, Any], coming: Mapping[str, Any]) -> Explanation:
+        """With pictures of individuals that have one, of those that came with the call too."""
+        pictures: dict[str, dict[tuple[str, str], np.ndarray]] = {}
+        variables = dict(self.theory._native.variables)
+        known: dict[str, Any] = {}
+        for axiom in document["axioms"]:
+            sorts = dict(variables.get(axiom["name"].split("[")[0], ()))
+            for worst in axiom["worst"]:
+                for binding in (worst["binding"], *(w["binding"] or {} for w in worst["witnesses"])):
+                    for variable, to in binding.items():
+                        sort = sorts.get(variable, "")
+                        if sort not in known:
+                            known[sort] = self._picture_values(sort, coming)
+                        if known[sort] is not None and str(to).isdecimal() and int(to) < len(known[sort]):
+                            seen = pictures.setdefault(axiom["name"], {})
+                            seen[variable, str(to)] = np.array(known[sort][int(to)])
+        return Explanation(document, self._native.logs, pictures)
+
+    def _picture_values(self, sort: str, coming: Mapping[str, Any]) -> np.ndarray | None:
+        from ._html import is_picture
+
+        fields: Any = {None: _given.array(coming[sort])} if sort in coming else self._features(sort)
+        return next((v for v in (fields or {}).values() if is_picture(v.shape[1:])), None)
 
     def _entries(
         self, values: Any, gradients: bool = False
@@ -277,14 +304,43 @@ class KnowledgeBase:
         rows, arity = self._native.rows(self._places[predicate], coming)
         return np.frombuffer(rows, np.int32).reshape(-1 if arity else _only(rows), arity)
 
+    def export_plan(
+        self,
+        *,
+        batch: Mapping[str, Any] | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> ExportedPlan:
+        """The plan as a header and arrays, to be run elsewhere; docs/plan-format.md describes them."""
+        return exported(self._native, _given.coming(self.theory, batch, sorts, tables))
+
     @property
     def numbers(self) -> np.ndarray:
         """The numbers that stand as arguments of predicates, as of the last call."""
         return np.asarray(self._native.numbers())
 
     def check(self) -> dict[str, Any]:
-        """The document of ``logltn check --json``."""
-        return json.loads(self._native.check())
+        """The document of ``logltn check --json``. Whatever computes the values is ``"host"`` there, and what a step takes is
+        what the axioms take."""
+        document = json.loads(self._native.check(self._defaults))
+        for sort in document["sorts"]:
+            fields = self._features(sort["name"])
+            if fields is not None:
+                sort["features"] = [{"name": name, "shape": list(values.shape[1:])} for name, values in fields.items()]
+        for constant in document["constants"]:
+            if "learnable" in constant:
+                constant["learnable"] = len(self._arguments["constants"][constant["name"]])
+        return document
+
+    def _features(self, sort: str) -> dict[str | None, np.ndarray] | None:
+        """What was given of a sort's individuals, by field."""
+        given = (self._arguments.get("sorts") or {}).get(sort)
+        if isinstance(given, Mapping):
+            return {name: _given.array(values) for name, values in given.items()}
+        if given is None or isinstance(given, int) or _given.strings(given) is not None:
+            return None
+        values = _given.array(given)
+        return {None: values} if values.ndim > 0 and values.dtype.kind in "fiub" else None
 
     def __repr__(self) -> str:
         return f"KnowledgeBase({', '.join(self.theory.axioms)})"
@@ -292,7 +348,7 @@ class KnowledgeBase:
     def _repr_html_(self) -> str:
         from ._html import knowledge_base
 
-        return knowledge_base(self.check())
+        return knowledge_base(json.loads(self._native.check(None)))
 
     def __getstate__(self) -> dict[str, Any]:
         return self._arguments
@@ -371,14 +427,17 @@ class Evaluation:
 class Explanation(dict[str, Any]):
     """What :meth:`KnowledgeBase.explain` says: the document of ``logltn explain --json``, which a notebook shows as tables."""
 
-    def __init__(self, document: Mapping[str, Any] = {}, logs: tuple[bool, bool] = (False, False)) -> None:
+    def __init__(
+        self, document: Mapping[str, Any] = {}, logs: tuple[bool, bool] = (False, False), pictures: dict[str, Any] | None = None
+    ) -> None:
         super().__init__(document)
         self._logs = logs  # whether the truths of axioms, and of literals, are logs
+        self._pictures = pictures or {}  # by axiom, of individuals by variable and number
 
     def _repr_html_(self) -> str:
         from ._html import explanation
 
-        return explanation(self, *self._logs)
+        return explanation(self, *self._logs, self._pictures)
 
 
 def _listed(given: Any) -> Any:
@@ -427,14 +486,18 @@ def _double(dtype: Any, problems: Problems) -> bool:
     return False
 
 
-def _limits(threads: Any, memory: Any, problems: Problems) -> None:
-    for name, value, unit in (("threads", threads, ""), ("memory", memory, " bytes")):
+def _limits(threads: Any, memory: Any, problems: Problems) -> bool:
+    before = len(problems)
+    for name, value, unit, most in (("threads", threads, "", 1024), ("memory", memory, " bytes", 2**63)):
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int):
             problems.append(("wrong-type", f"`{name}` must be a number{unit and ' of' + unit}, not {value!r}", None))
         elif value < 1:
             problems.append(("value-out-of-range", f"`{name}` must be at least 1, not {value}", None))
+        elif value > most:
+            problems.append(("value-out-of-range", f"`{name}` must be at most {most}, not {value}", None))
+    return len(problems) == before
 
 
 def _functions(functions: Any, native: Any, problems: Problems) -> list[tuple[str, list[int], Any]]:

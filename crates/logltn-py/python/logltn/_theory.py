@@ -25,12 +25,19 @@ class Theory:
     base is made.
     """
 
-    __slots__ = ("_native",)
+    __slots__ = ("_native", "_columns")
 
     def __init__(self, text: str, *, name: str = "theory") -> None:
         if not isinstance(text, str):
-            raise TypeError(f"a theory is text, not {type(text).__name__}; Theory.read takes a file")
+            _native.raise_problems([("wrong-type", f"a theory is text, not {type(text).__name__}", "Theory.read takes a file")])
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                message = f"the text has half a character at position {error.start}: {ascii(text[error.start])}"
+                _native.raise_problems([("unexpected-character", message, None)])
         self._native = _native.Theory(text, name)
+        self._columns = dict(self._native.tables)  # by table, for each call that brings rows
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Theory:

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use logltn::Diagnostics;
 use logltn::theory::SortId;
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::CsvFile;
 use logltn_learn::same_model;
 
@@ -15,16 +15,25 @@ use super::features::Chosen;
 
 impl Project {
     /// [In words](logltn_learn::KnowledgeBase::description), with the columns that features are made of.
-    pub fn description(&self) -> BTreeMap<String, String> {
+    ///
+    /// # Errors
+    /// If a file of features cannot be read any more: without their names, other columns would not be seen.
+    pub fn description(&self) -> Result<BTreeMap<String, String>, Diagnostics> {
         let mut out = self.sketch().description();
         for (i, sort) in self.theory().sorts.iter().enumerate() {
-            let file = self.feature_file(SortId(i as u32));
-            if let Some(columns) = file.and_then(|file| columns(&file.path, &file.chosen)) {
+            let Some(file) = self.feature_file(SortId(i as u32)) else {
+                continue;
+            };
+            let unreadable = |error: io::Error| {
+                let what = format!("{}: the file cannot be read: {error}", file.path.display());
+                Diagnostic::error(Code::FileUnreadable, what)
+            };
+            if let Some(columns) = columns(&file.path, &file.chosen).map_err(unreadable)? {
                 let columns: Vec<String> = columns.iter().map(|c| format!("{c:?}")).collect();
                 out.insert(format!("sorts.{}.columns", sort.name), columns.join(", "));
             }
         }
-        out
+        Ok(out)
     }
 
     /// Compares what weights were learnt for with this project. Other columns of features, or in another order, are a
@@ -33,7 +42,7 @@ impl Project {
     /// # Errors
     /// With each difference.
     pub fn same_model(&self, learnt: &BTreeMap<String, String>) -> Result<(), Diagnostics> {
-        let (mut learnt, mut used) = (learnt.clone(), self.description());
+        let (mut learnt, mut used) = (learnt.clone(), self.description()?);
         // Only a CSV has names for its columns.
         let named = |side: &BTreeMap<String, String>| side.keys().cloned().collect::<Vec<_>>();
         for key in [named(&learnt), named(&used)].concat() {
@@ -51,18 +60,20 @@ impl Project {
 const LONGEST: u64 = 1 << 20;
 
 /// The columns of a CSV that are features; `None` if they have no names.
-fn columns(path: &Path, chosen: &Chosen) -> Option<Vec<String>> {
+fn columns(path: &Path, chosen: &Chosen) -> io::Result<Option<Vec<String>>> {
     if chosen.columns.is_some() {
-        return chosen.columns.clone();
+        return Ok(chosen.columns.clone());
     }
     let name = path.display().to_string();
     if !name.to_lowercase().ends_with(".csv") {
-        return None;
+        return Ok(None);
     }
     let mut line = Vec::new();
-    let mut start = BufReader::new(File::open(path).ok()?.take(LONGEST));
-    start.read_until(b'\n', &mut line).ok()?;
-    let header = CsvFile::parse(&line, &name).ok()?;
+    let mut start = BufReader::new(File::open(path)?.take(LONGEST));
+    start.read_until(b'\n', &mut line)?;
+    let Ok(header) = CsvFile::parse(&line, &name) else {
+        return Ok(None);
+    };
     let columns = header.columns().iter();
     let columns: Vec<String> = columns
         .filter(|c| Some(*c) != chosen.names.as_ref())
@@ -70,7 +81,7 @@ fn columns(path: &Path, chosen: &Chosen) -> Option<Vec<String>> {
         .collect();
     // A header that was forgotten is a row of numbers.
     let names = columns.iter().any(|c| c.trim().parse::<f64>().is_err());
-    names.then_some(columns)
+    Ok(names.then_some(columns))
 }
 
 #[cfg(test)]
@@ -83,7 +94,7 @@ mod tests {
         let of = |text: &str, chosen: &Chosen| {
             let path = folder.path().join("points.csv");
             std::fs::write(&path, text).expect("a file");
-            columns(&path, chosen)
+            columns(&path, chosen).expect("it can be read")
         };
         let names = |names: &[&str]| Some(names.iter().map(|n| n.to_string()).collect::<Vec<_>>());
         let all = Chosen::default();

@@ -6,6 +6,7 @@ use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::{Array, CsvFile, Field, Values, read_fields};
 use logltn_learn::Points;
 
+use super::magnitudes::first_too_large;
 use crate::manifest::FeatureSource;
 
 /// The part of a file that is features.
@@ -110,16 +111,16 @@ impl Features {
     /// ```
     pub fn of(fields: &[Field]) -> Features {
         let rows = fields.first().map_or(0, |f| f.array.rows());
+        if let [only] = fields {
+            return Features {
+                width: only.array.row_width(),
+                values: scaled(&only.array),
+            };
+        }
         let arrays: Vec<(usize, Vec<f64>)> = fields
             .iter()
             .map(|f| (f.array.row_width(), scaled(&f.array)))
             .collect();
-        if let [(width, values)] = arrays.as_slice() {
-            return Features {
-                width: *width,
-                values: values.clone(),
-            };
-        }
         let width = arrays.iter().map(|(width, _)| width).sum();
         let mut values = Vec::with_capacity(rows * width);
         for row in 0..rows {
@@ -183,6 +184,8 @@ pub struct FieldShape {
     pub name: Option<String>,
     /// The shape of one individual, for example `[28, 28]`.
     pub shape: Vec<usize>,
+    /// The first number that is too large to learn from: where it is, and what.
+    pub too_large: Option<(String, f64)>,
 }
 
 impl FieldShape {
@@ -203,6 +206,7 @@ impl FeatureFile {
                 .map(|f| FieldShape {
                     name: f.name.clone(),
                     shape: f.array.shape.iter().skip(1).copied().collect(),
+                    too_large: first_too_large(&f.array),
                 })
                 .collect(),
         }

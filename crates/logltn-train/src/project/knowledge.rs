@@ -63,6 +63,40 @@ impl Project {
         out
     }
 
+    /// The error for a training in which nothing could be learnt: no network, no learnable number or vector, and nothing
+    /// left to the host. `None` if there is something.
+    pub fn nothing_to_train(&self) -> Option<Diagnostic> {
+        let manifest = &self.manifest;
+        let learns = |grounding: &Grounding| match grounding {
+            Grounding::Network { .. } | Grounding::Learnable { .. } | Grounding::Host { .. } => {
+                true
+            }
+            Grounding::ClosedForm(form) => !form.learnt().is_empty(),
+            _ => false,
+        };
+        let declared = self.theory().predicates.iter();
+        let some = (declared.map(|p| manifest.predicates.get(&p.name)))
+            .any(|given| given.is_none_or(|g| learns(&g.grounding)))
+            || manifest.functions.values().any(|f| f.network.is_some())
+            || manifest.sorts.values().any(|s| s.learnable.is_some())
+            || (manifest.constants.values()).any(|c| matches!(c.value, Constant::Learnable(_)));
+        if some {
+            return None;
+        }
+        let error = Diagnostic::error(
+            Code::NothingToTrain,
+            "there is nothing to train: all predicates are given by numbers, data or closed forms without `learn`",
+        )
+        .help(
+            "give a predicate a `network`, or `learnable = true`, or a closed form `learn`; to see how true the axioms are \
+             as they stand, use `logltn eval`",
+        );
+        Some(match &manifest.train {
+            Some(train) => error.at(&manifest.source, train.span, "asked for here"),
+            None => error,
+        })
+    }
+
     /// The same without any features, only their shapes: what can be said of networks before features are read.
     pub fn sketch(&self) -> KnowledgeBase {
         let (theory, manifest) = (self.theory(), &self.manifest);

@@ -21,6 +21,7 @@ mod features;
 mod functions;
 mod inputs;
 mod knowledge;
+mod magnitudes;
 mod metrics;
 mod needed;
 mod new_features;
@@ -165,6 +166,7 @@ impl Project {
         let mut data = Data::new(&theory);
         set_sizes(&mut report, &theory, &features, &mut data);
         inputs::check(&mut report, &theory, &features.files);
+        magnitudes::check(&mut report, &theory, &features.files);
         params::read(&mut report, &theory, &features, &mut data);
         check_distances(&mut report, &theory, &features, &distances);
 

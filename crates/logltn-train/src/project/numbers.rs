@@ -99,11 +99,20 @@ impl Numbers {
         let mut problems = Problems::new();
         for (index, &value) in self.values.iter().enumerate() {
             let (fits, what, help) = match kind {
-                OutputKind::Softmax | OutputKind::Sigmoid => return Ok(()),
+                OutputKind::Softmax | OutputKind::Sigmoid => (
+                    value.abs() <= f64::from(f32::MAX),
+                    "a logit of at most 3.4e38 in size, the largest number that training computes with",
+                    "logits beyond 100 or so mean certainty already",
+                ),
                 OutputKind::Truth => (
                     (0.0..=1.0).contains(&value),
                     "a degree of truth from 0 to 1",
                     "give logits as `logits`, logs of truth degrees as `log_truth`",
+                ),
+                OutputKind::LogTruth if value < f64::from(f32::MIN) => (
+                    false,
+                    "a log of at least -3.4e38, the least number that training computes with",
+                    "logs below -16 or so mean falsehood already",
                 ),
                 OutputKind::LogTruth => (
                     value <= 0.0,

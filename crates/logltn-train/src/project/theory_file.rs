@@ -1,9 +1,12 @@
 //! The text of the theory that a manifest names.
 
-use logltn::{Diagnostics, Source, Span, Theory};
+use logltn::{Diagnostics, Source, Span, Theory, memory};
 use logltn_data::read_bytes;
 
 use crate::manifest::{Manifest, SortKind, TheoryNames};
+
+/// How much more memory a theory takes than its text: tokens, formulas, programs.
+const TIMES_TEXT: u128 = 120;
 
 /// Reads it, or says why that did not work.
 pub(super) fn read(manifest: &Manifest, out: &mut Diagnostics) -> Option<Source> {
@@ -18,6 +21,11 @@ pub(super) fn read(manifest: &Manifest, out: &mut Diagnostics) -> Option<Source>
             return None;
         }
     };
+    if let Err(error) = memory::ask(TIMES_TEXT * bytes.len() as u128) {
+        let error = error.refuse(format_args!("the theory in {name}, read and planned,"));
+        out.push(error.at(&manifest.source, manifest.theory.span, "the theory"));
+        return None;
+    }
     match String::from_utf8(bytes) {
         Ok(text) => Some(Source::new(name, text)),
         Err(error) => {

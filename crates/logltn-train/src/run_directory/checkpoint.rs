@@ -41,20 +41,24 @@ pub fn encode(state: &State) -> Result<Vec<u8>, Diagnostics> {
     tensors.sort_by(|a, b| a.0.cmp(&b.0));
     check(&tensors)?;
 
-    let numbers: Vec<u8> = (tensors.iter())
-        .flat_map(|(_, _, values)| values.iter().flat_map(|value| value.to_le_bytes()))
-        .collect();
     let mut facts = state.facts.clone();
     let mut sum = Crc::new();
     sum.update(header(&tensors, &facts).as_bytes());
-    sum.update(&numbers);
-    facts.insert(CHECKSUM.to_string(), format!("CRC-32 {:08x}", sum.sum()));
+    let checksum = |sum: u32| (CHECKSUM.to_string(), format!("CRC-32 {sum:08x}"));
+    facts.extend([checksum(0)]);
+    // The sum has always the same length, so the numbers can be written, once, before it is known.
+    let begin = 8 + header(&tensors, &facts).len();
+    let numbers: usize = tensors.iter().map(|(_, _, values)| values.len()).sum();
+    let mut bytes = Vec::with_capacity(begin + size_of::<f32>() * numbers);
+    bytes.resize(begin, 0);
+    for (_, _, values) in &tensors {
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    }
+    sum.update(&bytes[begin..]);
+    facts.extend([checksum(sum.sum())]);
     let header = header(&tensors, &facts);
-
-    let mut bytes = Vec::with_capacity(8 + header.len() + numbers.len());
-    bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(header.as_bytes());
-    bytes.extend_from_slice(&numbers);
+    bytes[..8].copy_from_slice(&(header.len() as u64).to_le_bytes());
+    bytes[8..begin].copy_from_slice(header.as_bytes());
     Ok(bytes)
 }
 

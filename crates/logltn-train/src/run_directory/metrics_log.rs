@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use logltn::{Code, Diagnostic, Diagnostics};
 
 use super::atomic::explain;
-use super::record::StepRecord;
+use super::record::{RecordReader, StepRecord};
+use super::seal::LINE;
 
 /// Appends records to `metrics.csv` and `metrics.jsonl`.
 ///
@@ -29,30 +30,25 @@ impl MetricsLog {
         after: Option<u64>,
     ) -> Result<MetricsLog, Diagnostics> {
         let header = header(axioms, metrics)?;
-        let csv = Growing::open(&dir.join("metrics.csv"), after, header.len(), |line| {
-            if line == header.as_bytes() {
-                return Some(0);
-            }
-            let text = std::str::from_utf8(line).ok()?;
-            text.split(',').next()?.parse().ok()
-        })?;
-        let jsonl = Growing::open(&dir.join("metrics.jsonl"), after, 0, |line| {
-            #[derive(serde::Deserialize)]
-            struct Step {
-                step: u64,
-            }
-            serde_json::from_slice::<Step>(line).ok().map(|s| s.step)
-        })?;
-        let mut log = MetricsLog {
+        let path = dir.join("metrics.jsonl");
+        let jsonl = Growing::after(&path, after)?;
+        // Nothing but the records themselves is believed: the table is made from them where it says something else.
+        let records = match after {
+            Some(_) => Some(RecordReader::open(&path)?),
+            None => None,
+        };
+        let lines = records.into_iter().flatten();
+        let lines = lines.map(|record| csv_line(&record?, metrics));
+        let csv = Growing::of(
+            &dir.join("metrics.csv"),
+            std::iter::once(Ok(header)).chain(lines),
+        )?;
+        Ok(MetricsLog {
             axiom_names: axioms.to_vec(),
             metric_names: metrics.to_vec(),
             csv,
             jsonl,
-        };
-        if log.csv.length == 0 {
-            log.csv.append(header.as_bytes())?;
-        }
-        Ok(log)
+        })
     }
 
     /// Appends a record.
@@ -72,7 +68,7 @@ impl MetricsLog {
             )
             .into());
         }
-        let line = self.csv_line(record)?;
+        let line = csv_line(record, &self.metric_names)?;
         self.csv.append(line.as_bytes())?;
         let line = record.to_json_line(&self.axiom_names);
         self.jsonl.append(line.as_bytes())?;
@@ -85,45 +81,46 @@ impl MetricsLog {
         self.jsonl.sync()?;
         Ok(())
     }
+}
 
-    fn csv_line(&self, record: &StepRecord) -> Result<String, Diagnostics> {
-        let unknown = (record.metrics.iter())
-            .find(|(name, _)| !self.metric_names.iter().any(|known| known == name));
-        if let Some((name, _)) = unknown {
-            return Err(Diagnostic::error(
-                Code::RunDiffers,
-                format!(
-                    "the record of step {} has a metric `{name}` that the run does not know",
-                    record.step
-                ),
-            )
-            .into());
-        }
-        let metric = |name: &String| {
-            let found = record.metrics.iter().find(|(known, _)| known == name);
-            found.map_or(f64::NAN, |(_, value)| *value)
-        };
-        let numbers = [
-            record.loss,
-            record.sat,
-            record.gradient_norm,
-            record.step_time,
-        ];
-        let cells = (numbers.into_iter())
-            .chain(self.metric_names.iter().map(metric))
-            .chain(record.axioms.iter().copied());
-        let mut line = record.step.to_string();
-        for value in cells {
-            line.push(',');
-            // An empty cell is what spreadsheets and data frames take for "no value".
-            if !value.is_nan() {
-                // `{:?}` has exponents where `{}` would have three hundred zeros.
-                line.push_str(&format!("{value:?}"));
-            }
-        }
-        line.push('\n');
-        Ok(line)
+/// A record as a line of the table.
+fn csv_line(record: &StepRecord, metrics: &[String]) -> Result<String, Diagnostics> {
+    let unknown =
+        (record.metrics.iter()).find(|(name, _)| !metrics.iter().any(|known| known == name));
+    if let Some((name, _)) = unknown {
+        return Err(Diagnostic::error(
+            Code::RunDiffers,
+            format!(
+                "the record of step {} has a metric `{name}` that the run does not know",
+                record.step
+            ),
+        )
+        .into());
     }
+    let metric = |name: &String| {
+        let found = record.metrics.iter().find(|(known, _)| known == name);
+        found.map_or(f64::NAN, |(_, value)| *value)
+    };
+    let numbers = [
+        record.loss,
+        record.sat,
+        record.gradient_norm,
+        record.step_time,
+    ];
+    let cells = (numbers.into_iter())
+        .chain(metrics.iter().map(metric))
+        .chain(record.axioms.iter().copied());
+    let mut line = record.step.to_string();
+    for value in cells {
+        line.push(',');
+        // An empty cell is what spreadsheets and data frames take for "no value"; the records have `null` there.
+        if value.is_finite() {
+            // `{:?}` has exponents where `{}` would have three hundred zeros.
+            line.push_str(&format!("{value:?}"));
+        }
+    }
+    line.push('\n');
+    Ok(line)
 }
 
 /// The first line of `metrics.csv`. Axioms and metrics may have the same name, so each says what it is.
@@ -151,44 +148,88 @@ fn header(axioms: &[String], metrics: &[String]) -> Result<String, Diagnostics> 
 struct Growing {
     path: PathBuf,
     file: BufWriter<File>,
-    length: u64,
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
 }
 
 impl Growing {
-    /// Opens the file after its last line whose step, as `step_of` reads it, is at most `after`.
+    /// The records of a run, cut after those of step `after`; `None` keeps none.
     ///
-    /// Cutting a file is one call that the system does wholly or not at all, needs no room on a full disk, and may be
-    /// repeated: it is as safe as a copy that takes the file's place.
-    fn open(
-        path: &Path,
-        after: Option<u64>,
-        header: usize,
-        step_of: impl Fn(&[u8]) -> Option<u64>,
-    ) -> Result<Growing, Diagnostic> {
+    /// # Errors
+    /// If they do not reach that far: a checkpoint is written after its records, so some have been lost or damaged.
+    fn after(path: &Path, after: Option<u64>) -> Result<Growing, Diagnostic> {
         let wrong = |error: &io::Error| explain(path, "cannot be written", error);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(|error| wrong(&error))?;
-        let length = match after {
-            None => 0,
-            Some(after) => kept_length(&file, after, header, step_of).map_err(|e| wrong(&e))?,
+        let file = open(path).map_err(|error| wrong(&error))?;
+        let (length, last) = match after {
+            None => (0, 0),
+            Some(after) => kept(&file, after).map_err(|error| wrong(&error))?,
         };
-        file.set_len(length).map_err(|error| wrong(&error))?;
-        io::Seek::seek(&mut file, io::SeekFrom::Start(length)).map_err(|error| wrong(&error))?;
-        file.sync_all().map_err(|error| wrong(&error))?;
+        if let Some(after) = after
+            && last < after
+        {
+            let what = format!(
+                "{}: the checkpoint is of step {after}, but the record of step {} is missing or damaged",
+                path.display(),
+                last + 1
+            );
+            return Err(Diagnostic::error(Code::RunDamaged, what).help(
+                "bring the file back from a copy; or start anew in another folder, from these weights if you like: \
+                 `start = { run = \"…\" }` under `[train]`",
+            ));
+        }
+        Growing::cut(path, file, length)
+    }
+
+    /// A file of these lines. What is there already stays; from the first line on that is another, it is written anew.
+    fn of(
+        path: &Path,
+        mut lines: impl Iterator<Item = Result<String, Diagnostics>>,
+    ) -> Result<Growing, Diagnostics> {
+        let wrong = |error: io::Error| explain(path, "cannot be written", &error);
+        let file = open(path).map_err(wrong)?;
+        let mut there = BufReader::with_capacity(1 << 18, &file);
+        let (mut length, mut other) = (0, None);
+        let mut found = Vec::new();
+        for line in lines.by_ref() {
+            let line = line?;
+            found.clear();
+            there.read_until(b'\n', &mut found).map_err(wrong)?;
+            if found != line.as_bytes() {
+                other = Some(Ok(line));
+                break;
+            }
+            length += line.len() as u64;
+        }
+        let mut growing = Growing::cut(path, file, length)?;
+        for line in other.into_iter().chain(lines) {
+            growing.append(line?.as_bytes())?;
+        }
+        Ok(growing)
+    }
+
+    /// Cuts a file, to go on from there.
+    ///
+    /// That is one call that the system does wholly or not at all, needs no room on a full disk, and may be repeated: it is
+    /// as safe as a copy that takes the file's place.
+    fn cut(path: &Path, mut file: File, length: u64) -> Result<Growing, Diagnostic> {
+        let cut = file.set_len(length);
+        cut.and_then(|()| io::Seek::seek(&mut file, io::SeekFrom::Start(length)))
+            .and_then(|_| file.sync_all())
+            .map_err(|error| explain(path, "cannot be written", &error))?;
         Ok(Growing {
             path: path.to_path_buf(),
             file: BufWriter::with_capacity(1 << 16, file),
-            length,
         })
     }
 
     fn append(&mut self, line: &[u8]) -> Result<(), Diagnostic> {
-        self.length += line.len() as u64;
         (self.file.write_all(line)).map_err(|error| self.wrong(&error))
     }
 
@@ -203,24 +244,25 @@ impl Growing {
     }
 }
 
-/// The bytes up to the first line that is later than `after`, cut short, or not understood.
-fn kept_length(
-    file: &File,
-    after: u64,
-    header: usize,
-    step_of: impl Fn(&[u8]) -> Option<u64>,
-) -> io::Result<u64> {
+/// The bytes up to the first record that is later than `after`, cut short or damaged, and the last step before it.
+fn kept(file: &File, after: u64) -> io::Result<(u64, u64)> {
+    #[derive(serde::Deserialize)]
+    struct Step {
+        step: u64,
+    }
     let mut lines = BufReader::with_capacity(1 << 18, file);
-    let mut kept = 0;
+    let (mut length, mut last) = (0, 0);
     let mut line = Vec::new();
     loop {
         line.clear();
-        let length = lines.read_until(b'\n', &mut line)?;
-        let whole = line.ends_with(b"\n");
-        if !whole || step_of(&line).is_none_or(|step| step > after) {
-            // A file whose header is not the expected one keeps nothing, and gets a new one.
-            return Ok(if kept < header as u64 { 0 } else { kept });
+        let read = lines.read_until(b'\n', &mut line)?;
+        let step = serde_json::from_slice::<Step>(&line).map(|found| found.step);
+        match step {
+            Ok(step) if step <= after && line.ends_with(b"\n") && LINE.is_whole(&line) => {
+                length += read as u64;
+                last = step;
+            }
+            _ => return Ok((length, last)),
         }
-        kept += length as u64;
     }
 }

@@ -25,6 +25,7 @@ mod metrics_log;
 mod ours;
 mod record;
 mod run_info;
+mod seal;
 
 #[cfg(test)]
 mod tests;
@@ -174,7 +175,8 @@ impl RunDirectory {
             "metrics.csv",
         ]
         .into_iter()
-        .find(|name| self.file(name).exists())
+        // What cannot be looked at may well be one.
+        .find(|name| self.file(name).try_exists().unwrap_or(true))
     }
 
     /// The folder itself.
@@ -185,6 +187,14 @@ impl RunDirectory {
     /// The path of a file in the folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.dir.join(name)
+    }
+
+    /// Whether a file is in the folder.
+    ///
+    /// # Errors
+    /// If that cannot be known: a disk that fails must not look like a run without records.
+    pub fn holds(&self, name: &str) -> Result<bool, Diagnostics> {
+        Ok(is_there(&self.file(name))?)
     }
 
     /// Writes `manifest.toml`: the manifest with everything that flags and defaults decided.
@@ -218,12 +228,13 @@ impl RunDirectory {
         let bytes = encode(checkpoint)?;
         log.sync()?;
         let [newest, previous] = [NEWEST, PREVIOUS].map(|name| self.file(name));
-        if newest.exists() {
+        if is_there(&newest)? {
             // A second name for the same file costs nothing, and there is one under the first at every moment.
             let _ = fs::remove_file(&previous);
             if fs::hard_link(&newest, &previous).is_err() {
-                fs::copy(&newest, &previous)
-                    .map_err(|error| atomic::explain(&previous, "cannot be written", &error))?;
+                // Not in its place: it may be the second name all the same, and what is written to one is written to both.
+                let copy = read_bytes(&newest)?;
+                write_atomically(&previous, &copy)?;
             }
         }
         write_atomically(&newest, &bytes)?;
@@ -290,8 +301,13 @@ impl RunDirectory {
 const NEWEST: &str = "checkpoint.safetensors";
 const PREVIOUS: &str = "previous.safetensors";
 
+/// Not to be told from a file that is missing, an error would be taken for a run without a checkpoint.
+fn is_there(path: &Path) -> Result<bool, Diagnostic> {
+    (path.try_exists()).map_err(|error| atomic::explain(path, "cannot be read", &error))
+}
+
 fn read_if_there(path: &Path) -> Result<Option<State>, Diagnostics> {
-    if !path.exists() {
+    if !is_there(path)? {
         return Ok(None);
     }
     let bytes = read_bytes(path)?;

@@ -11,6 +11,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::atomic::explain;
+use super::seal::LINE;
 
 /// What is written down of one step. A number that does not exist there (an axiom that its phase leaves out, the gradient
 /// at an evaluation) is NaN.
@@ -101,7 +102,7 @@ impl<'de> Deserialize<'de> for Named {
 }
 
 impl StepRecord {
-    /// The record as a line of JSON, its break included.
+    /// The record as a line of JSON, with its checksum and its break.
     pub(super) fn to_json_line(&self, axiom_names: &[String]) -> String {
         let line = Line {
             step: self.step,
@@ -123,7 +124,7 @@ impl StepRecord {
         // Objects of text and numbers can always be written.
         let mut text = serde_json::to_string(&line).unwrap_or_default();
         text.push('\n');
-        text
+        LINE.put(&text)
     }
 }
 
@@ -174,6 +175,10 @@ impl RecordReader {
             .map_err(|error| place(format!("the line cannot be read: {error}")))?;
         if length == 0 || !self.text.ends_with('\n') {
             return Ok(None);
+        }
+        if !LINE.is_whole(self.text.as_bytes()) {
+            let what = "the line is damaged: its checksum does not fit its contents";
+            return Err(place(what.to_string()));
         }
         let line: Line<Named> = serde_json::from_str(&self.text)
             .map_err(|error| place(format!("the line is not a record of a step: {error}")))?;

@@ -6,6 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use logltn::{Code, Diagnostic, Diagnostics};
 use serde::{Deserialize, Serialize};
 
+use super::seal::{PAGE, crc32};
+
 /// What is known of a run as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -29,6 +31,9 @@ pub struct RunInfo {
     pub updated: String,
     /// How far it got.
     pub status: RunStatus,
+    /// How many steps it had done when the status last changed. Runs of older programs do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
     /// Why, where the status alone does not say.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
@@ -36,6 +41,8 @@ pub struct RunInfo {
     pub axioms: Vec<AxiomInfo>,
     /// Size and checksum of each data file that something is learnt from, by its path as seen from the run.
     pub data: BTreeMap<String, String>,
+    /// The checksums of the run's own `manifest.toml` and `theory.ltn`. Empty in runs that are older than this.
+    pub files: BTreeMap<String, String>,
     /// What was trained, [in words](logltn_learn::KnowledgeBase::description): layers, inputs, classes. Empty in runs
     /// that are older than this.
     pub model: BTreeMap<String, String>,
@@ -97,7 +104,17 @@ impl RunInfo {
         // Text, numbers and lists of them can always be written.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
-        text
+        PAGE.put(&text)
+    }
+
+    /// Notes what a file of the run holds.
+    pub fn note_file(&mut self, name: &str, bytes: &[u8]) {
+        self.files.insert(name.to_string(), print(bytes));
+    }
+
+    /// Whether a file of the run still holds what was noted, if something was.
+    pub fn is_noted(&self, name: &str, bytes: &[u8]) -> bool {
+        (self.files.get(name)).is_none_or(|noted| *noted == print(bytes))
     }
 
     /// Reads the text of `run.json`; `name` stands for the file in messages.
@@ -105,15 +122,23 @@ impl RunInfo {
     /// # Errors
     /// If it is not such a text. Keys that are missing get defaults, so that newer programs can read older runs.
     pub fn parse(bytes: &[u8], name: &str) -> Result<RunInfo, Diagnostics> {
-        serde_json::from_slice(bytes).map_err(|error| {
-            Diagnostic::error(
-                Code::RunDamaged,
-                format!("{name}: it cannot be understood: {error}"),
-            )
-            .help("the file should be as `logltn train` wrote it")
-            .into()
-        })
+        let damaged = |what: String| {
+            Diagnostic::error(Code::RunDamaged, format!("{name}: {what}"))
+                .help("the file should be as `logltn train` wrote it")
+        };
+        let info = serde_json::from_slice(bytes)
+            .map_err(|error| damaged(format!("it cannot be understood: {error}")))?;
+        match PAGE.is_whole(bytes) {
+            true => Ok(info),
+            false => {
+                Err(damaged("it is damaged: its checksum does not fit its contents".into()).into())
+            }
+        }
     }
+}
+
+fn print(bytes: &[u8]) -> String {
+    format!("CRC-32 {:08x}", crc32(&[bytes]))
 }
 
 /// A moment in UTC, to the second: `2026-11-15T10:12:00Z`.

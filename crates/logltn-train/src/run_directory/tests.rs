@@ -399,6 +399,46 @@ fn a_resumed_log_forgets_later_steps_and_torn_lines() {
     assert_eq!(fs::read(run.file("metrics.csv")).unwrap(), whole(1..1).0);
 }
 
+/// Damage before the checkpoint: the records are refused, the table is made from them.
+#[test]
+fn damaged_metrics_are_refused_or_made_again() {
+    let (axioms, metrics) = names();
+    let folder = folder();
+    let run = RunDirectory::create(folder.path()).unwrap();
+    let mut log = run.metrics_log(&axioms, &metrics, None).unwrap();
+    (1..9).for_each(|step| log.append(&record(step)).unwrap());
+    drop(log);
+    let [csv, jsonl] = ["metrics.csv", "metrics.jsonl"].map(|name| run.file(name));
+    let [table, records] = [&csv, &jsonl].map(|path| fs::read(path).unwrap());
+    for at in (0..table.len()).step_by(7) {
+        let mut damaged = table.clone();
+        damaged[at] ^= 4;
+        damaged.truncate(table.len() - at % 3);
+        fs::write(&csv, damaged).unwrap();
+        drop(run.metrics_log(&axioms, &metrics, Some(8)).unwrap());
+        assert_eq!(fs::read(&csv).unwrap(), table, "byte {at}");
+    }
+    for at in (0..records.len() - 30).step_by(7) {
+        let mut damaged = records.clone();
+        damaged[at] ^= 1;
+        fs::write(&jsonl, damaged).unwrap();
+        // In the checksum's own key there is nothing to lose.
+        let Err(wrong) = run.metrics_log(&axioms, &metrics, Some(8)) else {
+            let kept: Vec<_> = run.records().unwrap().map(Result::unwrap).collect();
+            assert_eq!(kept, (1..9).map(record).collect::<Vec<_>>(), "byte {at}");
+            continue;
+        };
+        assert!(
+            wrong.to_string().contains("is missing or damaged"),
+            "{wrong}"
+        );
+        // And nothing was cut.
+        assert_eq!(fs::read(&jsonl).unwrap().len(), records.len());
+    }
+    fs::write(&jsonl, &records[..records.len() - 5]).unwrap();
+    assert!(run.metrics_log(&axioms, &metrics, Some(8)).is_err());
+}
+
 #[test]
 fn a_line_that_is_no_record_is_named() {
     let folder = folder();
@@ -410,8 +450,15 @@ fn a_line_that_is_no_record_is_named() {
             "metrics.jsonl:2: the line is not a record",
         ),
         (
-            format!("{good}{}", good.replace("covered", "other")),
+            format!(
+                "{good}{}",
+                record(2).to_json_line(&["other".into(), "b".into()])
+            ),
             "others than in the first",
+        ),
+        (
+            format!("{good}{}", good.replace("1e-300", "1e-301")),
+            "metrics.jsonl:2: the line is damaged",
         ),
     ] {
         fs::write(&path, text).unwrap();

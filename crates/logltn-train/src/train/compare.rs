@@ -98,7 +98,7 @@ impl ComparedRun {
             .collect();
         let (mut steps, mut loss) = (0, f64::NAN);
         let mut metrics: Vec<(String, f64)> = Vec::new();
-        if run.file("metrics.jsonl").exists() {
+        if run.holds("metrics.jsonl")? {
             for record in run.records()? {
                 let record = record?;
                 (steps, loss) = (record.step, record.loss);
@@ -112,6 +112,15 @@ impl ComparedRun {
                     }
                 }
             }
+        }
+        if info.status == RunStatus::Finished && info.steps.is_some_and(|done| done != steps) {
+            let what = format!(
+                "{}: the run is finished, but its records end at step {steps}",
+                run.file("metrics.jsonl").display()
+            );
+            return Err(Diagnostic::error(Code::RunDamaged, what)
+                .help("bring the file back from a copy, or train again")
+                .into());
         }
         let (told, smaller_is_better) = told(&run, &info)?;
         Ok(ComparedRun {
@@ -178,12 +187,21 @@ fn told(
     info: &RunInfo,
 ) -> Result<(BTreeMap<String, Value>, Vec<String>), Diagnostics> {
     let mut told = BTreeMap::new();
-    let read = |name: &str| std::fs::read_to_string(run.file(name));
-    let shown = run.path().display().to_string();
-    let text = read("manifest.toml").map_err(|error| {
-        let what = format!("{shown}: what the run was told cannot be read: manifest.toml: {error}");
-        Diagnostic::error(Code::RunDamaged, what)
-    })?;
+    let read = |name: &str| {
+        let wrong = |what: String| {
+            let what = format!(
+                "{}: what the run was told cannot be read: {name}: {what}",
+                run.path().display()
+            );
+            Diagnostic::error(Code::RunDamaged, what)
+        };
+        let text = std::fs::read_to_string(run.file(name)).map_err(|e| wrong(e.to_string()))?;
+        match info.is_noted(name, text.as_bytes()) {
+            true => Ok(text),
+            false => Err(wrong("it is not as `logltn train` wrote it".into())),
+        }
+    };
+    let text = read("manifest.toml")?;
     let source = Source::new(run.file("manifest.toml").display().to_string(), text);
     let (manifest, _) = Manifest::parse(source, run.path())?;
     // Two runs see the same file by different ways.
@@ -205,7 +223,7 @@ fn told(
     for (file, print) in &info.data {
         told.insert(format!("files.{}", whole(Path::new(file))), json!(print));
     }
-    let theory = read("theory.ltn").unwrap_or_default();
+    let theory = read("theory.ltn")?;
     for (name, text) in declarations(&theory) {
         told.insert(format!("theory.{name}"), json!(text));
     }

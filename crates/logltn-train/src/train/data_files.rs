@@ -54,23 +54,31 @@ pub(super) fn measured_against(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
 /// Size and checksum of each file that something is learnt from, by its path as the run's own manifest has it: that
 /// manifest may be what the run is resumed with, and run and project may be moved together.
 ///
-/// A file that cannot be read any more has none: that is for those to say who want its contents.
-pub(super) fn fingerprints(manifest: &Manifest, run: &Path) -> BTreeMap<String, String> {
-    (learnt_from(manifest).into_iter())
-        .filter_map(|file| {
-            let path = manifest.resolve(file);
-            // Of another run, the weights.
-            let path = match path.is_dir() {
-                true => ["weights.safetensors", "checkpoint.safetensors"]
-                    .map(|name| path.join(name))
-                    .into_iter()
-                    .find(|path| path.exists())?,
-                false => path,
+/// # Errors
+/// If one cannot be read any more: a run that does not know what it learnt from could be resumed with anything.
+pub(super) fn fingerprints(
+    manifest: &Manifest,
+    run: &Path,
+) -> Result<BTreeMap<String, String>, Diagnostics> {
+    let mut prints = BTreeMap::new();
+    for file in learnt_from(manifest) {
+        let mut path = manifest.resolve(file);
+        // Of another run, the weights.
+        if path.is_dir() {
+            let names =
+                ["weights.safetensors", "checkpoint.safetensors"].map(|name| path.join(name));
+            let Some(weights) = names.into_iter().find(|path| path.exists()) else {
+                continue;
             };
-            let print = fingerprint(&path).ok()?;
-            Some((seen_from(run, manifest, &file.value), print))
-        })
-        .collect()
+            path = weights;
+        }
+        let print = fingerprint(&path).map_err(|error| {
+            let what = format!("{}: the file cannot be read: {error}", path.display());
+            Diagnostic::error(Code::FileUnreadable, what)
+        })?;
+        prints.insert(seen_from(run, manifest, &file.value), print);
+    }
+    Ok(prints)
 }
 
 /// A checksum that sees every slip; nobody need fear forgers here.

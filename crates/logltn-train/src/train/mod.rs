@@ -90,6 +90,12 @@ impl Trainer {
     ) -> Result<Trainer, Diagnostics> {
         // All mistakes at once.
         let mut found = check_parts(&project);
+        let train = project.manifest.train.as_ref();
+        if train.is_some_and(|train| !train.phases.is_empty())
+            && let Some(error) = project.nothing_to_train()
+        {
+            found.push(error);
+        }
         let semantics = options.semantics.unwrap_or(project.manifest.semantics);
         let plan = project.plan_of_steps(&semantics, plan).map(Arc::new);
         let training = match (training(&project, options), found.has_errors()) {

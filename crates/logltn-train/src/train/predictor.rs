@@ -176,7 +176,7 @@ fn same_shapes(
     features: &[(String, PathBuf)],
 ) -> Result<(), Diagnostics> {
     let learnt = RunDirectory::open(run)?.info().map(|info| info.model);
-    let (Ok(learnt), used) = (learnt, project.description()) else {
+    let (Ok(learnt), used) = (learnt, project.description()?) else {
         return Ok(()); // said where the run is compared
     };
     let mut wrong = Diagnostics::new();

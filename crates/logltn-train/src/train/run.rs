@@ -87,6 +87,10 @@ pub fn run(
             && info.status != RunStatus::Finished
         {
             info.status = RunStatus::Finished;
+            info.reason.clear();
+            // The last checkpoint was written before the weights.
+            let step = checkpoint.and_then(|last| last.facts.get("step")?.parse().ok());
+            info.steps = step.or(info.steps);
             info.updated = utc_time(SystemTime::now());
             directory.write_info(&info)?;
         }
@@ -96,14 +100,18 @@ pub fn run(
         trainer.restore(&checkpoint)?;
         after = Some(trainer.done());
     }
-    let mut info = describe(trainer, directory, options);
+    let mut info = describe(trainer, directory, options)?;
     if after.is_some()
         && let Ok(before) = directory.info()
     {
         info.started = before.started;
     }
-    directory.write_manifest(&trainer.resolved_manifest(directory.path()))?;
-    directory.write_theory(trainer.project().theory().source.text())?;
+    let manifest = trainer.resolved_manifest(directory.path());
+    let theory = trainer.project().theory().source.text();
+    directory.write_manifest(&manifest)?;
+    directory.write_theory(theory)?;
+    info.note_file("manifest.toml", manifest.as_bytes());
+    info.note_file("theory.ltn", theory.as_bytes());
     directory.write_info(&info)?;
     let axioms: Vec<String> = trainer.axioms().iter().map(|a| a.0.clone()).collect();
     let mut log = directory.metrics_log(&axioms, &trainer.metrics(), after)?;
@@ -117,6 +125,7 @@ pub fn run(
     };
     let result = steps(trainer, directory, &mut log, events.as_mut(), stop, watch);
     info.updated = utc_time(SystemTime::now());
+    info.steps = Some(trainer.done());
     match &result {
         Ok(Outcome::Interrupted { .. }) => info.status = RunStatus::Interrupted,
         Ok(Outcome::Finished {
@@ -139,9 +148,13 @@ pub fn run(
     Ok(outcome)
 }
 
-fn describe(trainer: &Trainer, directory: &RunDirectory, options: &RunOptions) -> RunInfo {
+fn describe(
+    trainer: &Trainer,
+    directory: &RunDirectory,
+    options: &RunOptions,
+) -> Result<RunInfo, Diagnostics> {
     let now = utc_time(SystemTime::now());
-    RunInfo {
+    Ok(RunInfo {
         title: options.title.clone(),
         seed: trainer.seed(),
         semantics: trainer.semantics().to_string(),
@@ -151,8 +164,8 @@ fn describe(trainer: &Trainer, directory: &RunDirectory, options: &RunOptions) -
         started: now.clone(),
         updated: now,
         status: RunStatus::Running,
-        data: data_files::fingerprints(&trainer.project().manifest, directory.path()),
-        model: trainer.project().description(),
+        data: data_files::fingerprints(&trainer.project().manifest, directory.path())?,
+        model: trainer.project().description()?,
         start: trainer.beginning().map(|beginning| StartInfo {
             run: beginning.run.display().to_string(),
             taken: beginning.begun.taken.clone(),
@@ -165,7 +178,7 @@ fn describe(trainer: &Trainer, directory: &RunDirectory, options: &RunOptions) -
             })
             .collect(),
         ..RunInfo::default()
-    }
+    })
 }
 
 fn steps(

@@ -52,7 +52,7 @@ fn compare(project: &Project, folder: &Path) -> Result<Diagnostics, Diagnostics>
     match learnt {
         Ok(learnt) if !learnt.is_empty() => {
             (project.same_model(&learnt)).map_err(|errors| with_help(errors, folder))?;
-            let used = project.description();
+            let used = project.description()?;
             // Features are what is learnt from.
             let given = |key: &str| key.ends_with(".columns") || key.ends_with(".features");
             if !learnt.keys().any(|key| used.contains_key(key) && !given(key)) {
@@ -63,7 +63,7 @@ fn compare(project: &Project, folder: &Path) -> Result<Diagnostics, Diagnostics>
             Ok(Diagnostics::new())
         }
         // Nothing is learnt here.
-        _ if project.description().is_empty() => Ok(Diagnostics::new()),
+        _ if project.description()?.is_empty() => Ok(Diagnostics::new()),
         _ => Ok(Diagnostic::warning(
             Code::RunNotDescribed,
             format!(

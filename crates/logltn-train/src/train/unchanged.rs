@@ -30,7 +30,7 @@ pub(super) fn check(trainer: &Trainer, directory: &RunDirectory) -> Result<(), D
         String::from_utf8(bytes).map_err(|_| lost(damaged(&path.display().to_string()).into()))
     };
     let info = directory.info().map_err(lost)?;
-    let data = data_files::fingerprints(&trainer.project().manifest, directory.path());
+    let data = data_files::fingerprints(&trainer.project().manifest, directory.path())?;
     errors.extend(data_files::unchanged(&info.data, &data));
     let before = flat(&read("manifest.toml")?).ok_or_else(|| {
         lost(damaged(&directory.file("manifest.toml").display().to_string()).into())

@@ -1,12 +1,11 @@
 //! The answers to a question.
 
-use super::Engine;
 use super::individual::Bound;
 use super::rank::Order;
+use super::{Engine, Precision};
 use crate::diagnostic::Diagnostics;
 use crate::guard::{Scope, TableIndexes};
 use crate::parameters::Parameters;
-use crate::vector::Real;
 
 /// What a question was answered.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +30,7 @@ pub struct Answer {
     pub truth: f64,
 }
 
-impl<T: Real> Engine<T> {
+impl<T: Precision> Engine<T> {
     /// Answers the question of a plan [for one](crate::Plan::for_query): the `top` truest bindings, all of them if that
     /// is 0. What takes memory is those, not the bindings they are chosen from. The numbers must be filled in.
     ///

@@ -1,6 +1,7 @@
 //! From the numbers behind a predicate to its literals, and back: the paper's stable log-negations
 //! (theorems 1 and 2), in time linear in the number of classes.
 
+use super::pieces::{Pieces, Threads};
 use crate::operators::Space;
 use crate::output::OutputKind;
 use crate::vector::Real;
@@ -24,25 +25,133 @@ pub(super) struct Literals<T> {
     scratch: Vec<T>,
 }
 
-fn resize<T: Real>(values: &mut Vec<T>, length: usize) {
-    values.resize(length, T::ZERO);
+/// Some rows of them, the numbers behind them, and for the way back their derivatives and those of the numbers.
+struct Rows<'a, T> {
+    width: usize,
+    numbers: &'a [T],
+    positive: &'a mut [T],
+    negative: &'a mut [T],
+    probabilities: &'a mut [T],
+    largest: &'a mut [u32],
+    others: &'a mut [T],
+    scratch: &'a mut [T],
+    by_positive: &'a [T],
+    by_negative: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Real> Pieces for Rows<'_, T> {
+    fn numbers(&self) -> usize {
+        self.numbers.len()
+    }
+
+    fn cut(self, numbers: usize) -> (Self, Self) {
+        let rows = (numbers / self.width).max(1);
+        let at = rows * self.width;
+        let (numbers, positive, negative) = (
+            self.numbers.cut(at),
+            self.positive.cut(at),
+            self.negative.cut(at),
+        );
+        let (probabilities, scratch) = (self.probabilities.cut(at), self.scratch.cut(at));
+        let (largest, others) = (self.largest.cut(rows), self.others.cut(rows));
+        let (by_positive, by_negative) = (self.by_positive.cut(at), self.by_negative.cut(at));
+        let out = self.out.cut(at);
+        let first = Rows {
+            width: self.width,
+            numbers: numbers.0,
+            positive: positive.0,
+            negative: negative.0,
+            probabilities: probabilities.0,
+            largest: largest.0,
+            others: others.0,
+            scratch: scratch.0,
+            by_positive: by_positive.0,
+            by_negative: by_negative.0,
+            out: out.0,
+        };
+        let second = Rows {
+            width: self.width,
+            numbers: numbers.1,
+            positive: positive.1,
+            negative: negative.1,
+            probabilities: probabilities.1,
+            largest: largest.1,
+            others: others.1,
+            scratch: scratch.1,
+            by_positive: by_positive.1,
+            by_negative: by_negative.1,
+            out: out.1,
+        };
+        (first, second)
+    }
 }
 
 impl<T: Real> Literals<T> {
     /// Computes the literals; negated ones only if they occur.
     pub fn forward(
         &mut self,
-        kind: OutputKind,
-        space: Space,
+        (kind, space): (OutputKind, Space),
         negated: bool,
         width: usize,
         numbers: &[T],
+        threads: Threads,
     ) {
         self.negated = negated;
-        resize(&mut self.positive, numbers.len());
-        resize(&mut self.negative, numbers.len());
-        resize(&mut self.scratch, numbers.len());
-        self.compute(kind, space, negated, width, numbers);
+        for table in [&mut self.positive, &mut self.negative, &mut self.scratch] {
+            table.resize(numbers.len(), T::ZERO);
+        }
+        if kind == OutputKind::Softmax {
+            let rows = numbers.len() / width;
+            self.probabilities.resize(numbers.len(), T::ZERO);
+            self.others.resize(rows, T::ZERO);
+            self.largest.resize(rows, 0);
+        }
+        let rows = self.rows(width, numbers, [&[], &[]], &mut []);
+        threads.each(rows, |mut rows| rows.forward(kind, space, negated));
+    }
+
+    /// The derivative of the loss by the numbers, from that by the literals, plain and negated.
+    pub fn backward(
+        &mut self,
+        (kind, space): (OutputKind, Space),
+        width: usize,
+        numbers: &[T],
+        by: [&[T]; 2],
+        out: &mut [T],
+        threads: Threads,
+    ) {
+        let negated = self.negated;
+        let rows = self.rows(width, numbers, by, out);
+        threads.each(rows, |rows| rows.backward(kind, space, negated));
+    }
+
+    fn rows<'a>(
+        &'a mut self,
+        width: usize,
+        numbers: &'a [T],
+        [by_positive, by_negative]: [&'a [T]; 2],
+        out: &'a mut [T],
+    ) -> Rows<'a, T> {
+        Rows {
+            width: width.max(1),
+            numbers,
+            positive: &mut self.positive,
+            negative: &mut self.negative,
+            probabilities: &mut self.probabilities,
+            largest: &mut self.largest,
+            others: &mut self.others,
+            scratch: &mut self.scratch,
+            by_positive,
+            by_negative,
+            out,
+        }
+    }
+}
+
+impl<T: Real> Rows<'_, T> {
+    fn forward(&mut self, kind: OutputKind, space: Space, negated: bool) {
+        self.compute(kind, space, negated);
         if space == Space::Log {
             // Logits at the end of the range have logs beyond it, and ∞ − ∞ is no number. Far below any
             // log that matters, and far enough from the end for sums of many.
@@ -53,38 +162,32 @@ impl<T: Real> Literals<T> {
         }
     }
 
-    fn compute(
-        &mut self,
-        kind: OutputKind,
-        space: Space,
-        negated: bool,
-        width: usize,
-        numbers: &[T],
-    ) {
+    fn compute(&mut self, kind: OutputKind, space: Space, negated: bool) {
+        let numbers = self.numbers;
         match (kind, space) {
             (OutputKind::Softmax, Space::Log) => {
-                self.softmax(width, numbers);
+                self.softmax();
                 if negated {
-                    self.log_not_softmax(width, numbers);
+                    self.log_not_softmax();
                 }
             }
             (OutputKind::Softmax, _) => {
-                self.softmax(width, numbers);
-                self.positive.copy_from_slice(&self.probabilities);
+                self.softmax();
+                self.positive.copy_from_slice(self.probabilities);
             }
             (OutputKind::Sigmoid, Space::Log) => {
-                T::kernels().log_sigmoid(numbers, &mut self.positive, &mut self.negative);
+                T::kernels().log_sigmoid(numbers, self.positive, self.negative);
             }
-            (OutputKind::Sigmoid, _) => T::kernels().sigmoid(numbers, &mut self.positive),
+            (OutputKind::Sigmoid, _) => T::kernels().sigmoid(numbers, self.positive),
             (OutputKind::Truth, Space::Log) => {
                 let eps = T::from_f64(TRUTH_EPS);
-                let pairs = self.positive.iter_mut().zip(&mut self.negative);
+                let pairs = self.positive.iter_mut().zip(&mut *self.negative);
                 for ((positive, negative), &t) in pairs.zip(numbers) {
                     *positive = t + eps;
                     *negative = T::ONE - t + eps;
                 }
-                T::kernels().ln(&mut self.positive);
-                T::kernels().ln(&mut self.negative);
+                T::kernels().ln(self.positive);
+                T::kernels().ln(self.negative);
             }
             (OutputKind::Truth, _) => self.positive.copy_from_slice(numbers),
             (OutputKind::LogTruth, Space::Log) => {
@@ -97,17 +200,14 @@ impl<T: Real> Literals<T> {
             }
             (OutputKind::LogTruth, _) => {
                 self.positive.copy_from_slice(numbers);
-                T::kernels().exp(&mut self.positive);
+                T::kernels().exp(self.positive);
             }
         }
     }
 
     /// log σ(z)ₖ = zₖ − LSE(z), and the probabilities themselves.
-    fn softmax(&mut self, width: usize, numbers: &[T]) {
-        let rows = numbers.len() / width;
-        resize(&mut self.probabilities, numbers.len());
-        resize(&mut self.others, rows);
-        self.largest.resize(rows, 0);
+    fn softmax(&mut self) {
+        let (width, numbers) = (self.width, self.numbers);
         for (row, z) in numbers.chunks_exact(width).enumerate() {
             // Selections instead of jumps, which no processor could foresee.
             let (mut best, mut top) = (0, z[0]);
@@ -122,9 +222,9 @@ impl<T: Real> Literals<T> {
                 *out = x - top;
             }
         }
-        self.positive.copy_from_slice(&self.probabilities);
-        T::kernels().exp(&mut self.probabilities);
-        let sums = &mut self.scratch[..rows];
+        self.positive.copy_from_slice(self.probabilities);
+        T::kernels().exp(self.probabilities);
+        let sums = &mut self.scratch[..self.others.len()];
         for (row, exps) in self.probabilities.chunks_exact_mut(width).enumerate() {
             let best = self.largest[row] as usize;
             // The largest is exactly 1; adding it last keeps what the others add up to.
@@ -146,16 +246,17 @@ impl<T: Real> Literals<T> {
 
     /// log(1 − σ(z)ₖ). Where σₖ ≤ ½ the direct form is exact; the arg-max, whose 1 − σ may be smaller
     /// than any number, is LSE over the others − LSE over all.
-    fn log_not_softmax(&mut self, width: usize, numbers: &[T]) {
+    fn log_not_softmax(&mut self) {
+        let (width, numbers) = (self.width, self.numbers);
         let half = T::from_f64(0.5);
-        for (out, &p) in self.negative.iter_mut().zip(&self.probabilities) {
+        for (out, &p) in self.negative.iter_mut().zip(&*self.probabilities) {
             // The arg-max may be above ½ and is overwritten below.
             *out = T::ONE - p.min(half);
         }
-        self.scratch.copy_from_slice(&self.negative);
-        T::kernels().ln(&mut self.negative);
-        let pairs = self.negative.iter_mut().zip(&self.scratch);
-        for ((out, &u), &p) in pairs.zip(&self.probabilities) {
+        self.scratch.copy_from_slice(self.negative);
+        T::kernels().ln(self.negative);
+        let pairs = self.negative.iter_mut().zip(&*self.scratch);
+        for ((out, &u), &p) in pairs.zip(&*self.probabilities) {
             // ln(1 − p) from ln of the rounded difference u, corrected for the rounding.
             let lost = T::ONE - u;
             *out = if lost > T::ZERO {
@@ -165,7 +266,7 @@ impl<T: Real> Literals<T> {
             };
         }
         let logs = &mut self.scratch[..self.others.len()];
-        logs.copy_from_slice(&self.others);
+        logs.copy_from_slice(self.others);
         T::kernels().ln(logs);
         for (row, z) in numbers.chunks_exact(width).enumerate() {
             let best = self.largest[row] as usize;
@@ -188,22 +289,14 @@ impl<T: Real> Literals<T> {
         }
     }
 
-    /// The derivative of the loss by the numbers, from that by the literals.
-    #[allow(clippy::too_many_arguments)] // the two literals' gradients besides forward's
-    pub fn backward(
-        &mut self,
-        kind: OutputKind,
-        space: Space,
-        width: usize,
-        numbers: &[T],
-        by_positive: &[T],
-        by_negative: &[T],
-        out: &mut [T],
-    ) {
+    fn backward(self, kind: OutputKind, space: Space, negated: bool) {
+        let (width, numbers) = (self.width, self.numbers);
+        let (by_positive, by_negative) = (self.by_positive, self.by_negative);
+        let (probabilities, out) = (&*self.probabilities, &mut *self.out);
         match (kind, space) {
-            (OutputKind::Softmax, Space::Log) if !self.negated => {
+            (OutputKind::Softmax, Space::Log) if !negated => {
                 let rows = (out.chunks_exact_mut(width)).zip(by_positive.chunks_exact(width));
-                for ((out, g), p) in rows.zip(self.probabilities.chunks_exact(width)) {
+                for ((out, g), p) in rows.zip(probabilities.chunks_exact(width)) {
                     let total = g.iter().fold(T::ZERO, |a, &b| a + b);
                     for ((out, &g), &p) in out.iter_mut().zip(g).zip(p) {
                         *out = g - p * total;
@@ -211,19 +304,22 @@ impl<T: Real> Literals<T> {
                 }
             }
             (OutputKind::Softmax, Space::Log) => {
-                let pairs = by_negative.iter().zip(&self.probabilities);
+                let pairs = by_negative.iter().zip(probabilities);
                 for (out, (&by, &p)) in out.iter_mut().zip(pairs) {
                     *out = by / (T::ONE - p);
                 }
                 for (row, z) in numbers.chunks_exact(width).enumerate() {
-                    self.softmax_row_backward(row, z, by_positive, by_negative, out);
+                    let left = (self.largest[row] as usize, self.others[row]);
+                    let all = row * width..(row + 1) * width;
+                    let by = [&by_positive[all.clone()], &by_negative[all.clone()]];
+                    softmax_row_backward(z, &probabilities[all.clone()], left, by, &mut out[all]);
                 }
             }
             (OutputKind::Softmax, _) => {
                 let rows = out
                     .chunks_exact_mut(width)
                     .zip(by_positive.chunks_exact(width));
-                for ((out, g), p) in rows.zip(self.probabilities.chunks_exact(width)) {
+                for ((out, g), p) in rows.zip(probabilities.chunks_exact(width)) {
                     let mut mean = T::ZERO;
                     g.iter().zip(p).for_each(|(&g, &p)| mean += g * p);
                     for ((out, &g), &p) in out.iter_mut().zip(g).zip(p) {
@@ -233,7 +329,7 @@ impl<T: Real> Literals<T> {
             }
             (OutputKind::Sigmoid, space) => {
                 // S(z) and S(−z) = 1 − S(z), each to full accuracy.
-                let not = &mut self.scratch;
+                let not = self.scratch;
                 not.iter_mut().zip(numbers).for_each(|(n, &z)| *n = -z);
                 out.copy_from_slice(not);
                 T::kernels().sigmoid(out, not);
@@ -270,44 +366,38 @@ impl<T: Real> Literals<T> {
             }
         }
     }
+}
 
-    /// `out` holds, for each literal, the derivative by its negation over what is left to the others.
-    fn softmax_row_backward(
-        &self,
-        row: usize,
-        z: &[T],
-        by_positive: &[T],
-        by_negative: &[T],
-        out: &mut [T],
-    ) {
-        let width = z.len();
-        let all = row * width..(row + 1) * width;
-        let (gp, gn) = (&by_positive[all.clone()], &by_negative[all.clone()]);
-        let (p, out) = (&self.probabilities[all.clone()], &mut out[all]);
-        let best = self.largest[row] as usize;
-        out[best] = T::ZERO;
-        // Not gp + gn − own: next to a large gn, which a small p brings with it, that would lose all digits.
-        let mut common = gn[best];
-        for ((&gp, &p), &own) in gp.iter().zip(p).zip(&*out) {
-            common += gp - p * own;
+/// `out` holds, for each literal, the derivative by its negation over what is left to the others.
+fn softmax_row_backward<T: Real>(
+    z: &[T],
+    p: &[T],
+    (best, others): (usize, T),
+    [gp, gn]: [&[T]; 2],
+    out: &mut [T],
+) {
+    let width = z.len();
+    out[best] = T::ZERO;
+    // Not gp + gn − own: next to a large gn, which a small p brings with it, that would lose all digits.
+    let mut common = gn[best];
+    for ((&gp, &p), &own) in gp.iter().zip(p).zip(&*out) {
+        common += gp - p * own;
+    }
+    for ((out, &gp), &p) in out.iter_mut().zip(gp).zip(p) {
+        *out = gp - p * (common + *out);
+    }
+    if gn[best] == T::ZERO {
+        return;
+    }
+    // The arg-max's log-negation: the softmax over the others.
+    if is_ample(others) {
+        for k in (0..width).filter(|k| *k != best) {
+            out[k] += gn[best] * (p[k] / others);
         }
-        for ((out, &gp), &p) in out.iter_mut().zip(gp).zip(p) {
-            *out = gp - p * (common + *out);
-        }
-        if gn[best] == T::ZERO {
-            return;
-        }
-        // The arg-max's log-negation: the softmax over the others.
-        let others = self.others[row];
-        if is_ample(others) {
-            for k in (0..width).filter(|k| *k != best) {
-                out[k] += gn[best] * (p[k] / others);
-            }
-        } else {
-            let (second, sum) = without(z, best);
-            for k in (0..width).filter(|k| *k != best) {
-                out[k] += gn[best] * ((z[k] - second).exp() / sum);
-            }
+    } else {
+        let (second, sum) = without(z, best);
+        for k in (0..width).filter(|k| *k != best) {
+            out[k] += gn[best] * ((z[k] - second).exp() / sum);
         }
     }
 }
@@ -363,7 +453,13 @@ mod tests {
     fn log_not_sigmoid_is_stable() {
         let x = [0.0_f32, 10.0, 100.0, 1000.0, 10000.0];
         let mut literals = Literals::default();
-        literals.forward(OutputKind::Sigmoid, Space::Log, true, 1, &x);
+        literals.forward(
+            (OutputKind::Sigmoid, Space::Log),
+            true,
+            1,
+            &x,
+            Threads(None),
+        );
         let expected = [
             -std::f32::consts::LN_2,
             -10.000046,
@@ -380,13 +476,12 @@ mod tests {
         let mut gradient = [0.0; 5];
         let (zero, one) = ([0.0; 5], [1.0; 5]);
         literals.backward(
-            OutputKind::Sigmoid,
-            Space::Log,
+            (OutputKind::Sigmoid, Space::Log),
             1,
             &x,
-            &zero,
-            &one,
+            [&zero, &one],
             &mut gradient,
+            Threads(None),
         );
         for (found, expected) in gradient.iter().zip([-0.5, -0.99995, -1.0, -1.0, -1.0]) {
             assert!((found - expected).abs() < 1e-4, "{found} {expected}");
@@ -399,11 +494,12 @@ mod tests {
         for kind in [OutputKind::Sigmoid, OutputKind::Softmax] {
             let z = [f64::MAX, -f64::MAX, 1e300, 0.0];
             let mut literals = Literals::default();
-            literals.forward(kind, Space::Log, true, 2, &z);
+            literals.forward((kind, Space::Log), true, 2, &z, Threads(None));
             let mut all = literals.positive.iter().chain(&literals.negative);
             assert!(all.all(|x| x.is_finite() && *x <= 0.0), "{literals:?}");
             let mut gradient = [0.0; 4];
-            literals.backward(kind, Space::Log, 2, &z, &[1.0; 4], &[1.0; 4], &mut gradient);
+            let by = [&[1.0; 4][..]; 2];
+            literals.backward((kind, Space::Log), 2, &z, by, &mut gradient, Threads(None));
             assert!(
                 gradient.iter().all(|g| g.is_finite()),
                 "{kind:?} {gradient:?}"
@@ -417,7 +513,13 @@ mod tests {
         for gap in [0.0_f32, 10.0, 100.0, 1000.0, 10000.0] {
             let z = [gap, 0.0, 0.0];
             let mut literals = Literals::default();
-            literals.forward(OutputKind::Softmax, Space::Log, true, 3, &z);
+            literals.forward(
+                (OutputKind::Softmax, Space::Log),
+                true,
+                3,
+                &z,
+                Threads(None),
+            );
             let exact = 2.0_f64.ln() - (f64::from(gap) + (2.0 * (-f64::from(gap)).exp()).ln_1p());
             let found = f64::from(literals.negative[0]);
             assert!(
@@ -427,13 +529,12 @@ mod tests {
             let mut gradient = [0.0; 3];
             let (gp, gn) = ([0.0; 3], [1.0, 0.0, 0.0]);
             literals.backward(
-                OutputKind::Softmax,
-                Space::Log,
+                (OutputKind::Softmax, Space::Log),
                 3,
                 &z,
-                &gp,
-                &gn,
+                [&gp, &gn],
                 &mut gradient,
+                Threads(None),
             );
             assert!(gradient.iter().all(|g| g.is_finite()));
             assert!((gradient.iter().sum::<f32>()).abs() < 1e-6);

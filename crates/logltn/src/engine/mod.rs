@@ -9,18 +9,23 @@ mod answers;
 mod clause;
 mod eliminate;
 mod explain;
+mod export;
+mod in_place;
 mod individual;
 mod lane;
 mod literals;
 mod merge;
 mod over_axioms;
 mod parameters;
+mod pieces;
+mod precision;
 mod rank;
 mod run;
 mod share;
 mod stop;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::ColumnData;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -38,10 +43,15 @@ pub use answers::{Answer, Answers};
 pub use clause::Fusing;
 use clause::{Exponentials, Sums, Tables};
 pub use explain::{BlamedLiteral, Explanation, Violation, Witness};
+pub use export::{EXPORT_VERSION, Exported, ExportedArray};
+pub use in_place::InPlace;
+use in_place::{Lent, numbers};
 pub use individual::{Bound, Individual};
 use literals::Literals;
 use merge::{find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
 use over_axioms::OverAxioms;
+use pieces::{Places, Threads};
+pub use precision::Precision;
 use run::{Partial, Run, Shared};
 use share::{Fit, LaneWork, Part, each_lane};
 use stop::Stop;
@@ -75,6 +85,8 @@ pub struct Engine<T: Real> {
     /// For a root that is an extreme: the first lane that attains it, by part.
     attained_by: Vec<usize>,
     over_axioms: OverAxioms,
+    /// Whether the last evaluation read numbers that were lent to it.
+    lent: bool,
     /// Of the loss, by axiom, unless others are given.
     derivatives: Vec<f64>,
     other_derivatives: Vec<f64>,
@@ -85,8 +97,9 @@ pub struct Engine<T: Real> {
 }
 
 /// Which gradient is wanted.
-#[derive(Clone, Copy)]
-enum Wanted<'a> {
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// Of the loss.
     OfLoss,
     /// Of something with these derivatives by the axioms' truths.
     Of(&'a [f64]),
@@ -182,7 +195,7 @@ pub struct AxiomValue {
     pub empty_exists: u64,
 }
 
-impl<T: Real> Engine<T> {
+impl<T: Precision> Engine<T> {
     /// An engine for a plan, with every row of every table.
     pub fn new(plan: impl Into<Arc<Plan>>) -> Engine<T> {
         let plan: Arc<Plan> = plan.into();
@@ -210,6 +223,7 @@ impl<T: Real> Engine<T> {
             attained_by: Vec::new(),
             parts: Vec::new(),
             over_axioms,
+            lent: false,
             derivatives: vec![0.0; axioms],
             other_derivatives: vec![0.0; axioms],
             pool: None,
@@ -258,8 +272,8 @@ impl<T: Real> Engine<T> {
         self.numbers.resize(count, Vec::new());
         self.gradients.resize(count, Vec::new());
         self.wanted = wanted_literals(plan);
-        self.list_rows(fixed);
-        self.assign_lanes();
+        T::list_rows(self, fixed);
+        T::assign_lanes(self);
     }
 
     /// Gives the rows of tables, and the sizes of sorts, that come with each call ([`Data::set_streamed`](crate::Data::set_streamed),
@@ -301,7 +315,7 @@ impl<T: Real> Engine<T> {
     #[doc(hidden)]
     pub fn set_fusing(&mut self, fusing: Fusing) {
         self.fusing = fusing;
-        self.assign_lanes();
+        T::assign_lanes(self);
     }
 
     /// The plan.
@@ -335,8 +349,8 @@ impl<T: Real> Engine<T> {
         let plan = &self.ground.plan;
         let (maps, requests) = (plan.maps.len(), plan.requests.len());
         self.ground.active.number(plan, maps, requests);
-        self.list_rows(requests);
-        self.assign_lanes();
+        T::list_rows(self, requests);
+        T::assign_lanes(self);
         Ok(())
     }
 
@@ -383,7 +397,8 @@ impl<T: Real> Engine<T> {
 
     /// The truth of the axioms and the loss.
     pub fn evaluate(&mut self, parameters: &Parameters) -> Result<&Evaluation, Diagnostics> {
-        self.run(parameters, None)
+        T::run(self, parameters, None, &mut [])?;
+        Ok(&self.evaluation)
     }
 
     /// The truth of the axioms, the loss, and its gradient by every number.
@@ -391,7 +406,8 @@ impl<T: Real> Engine<T> {
         &mut self,
         parameters: &Parameters,
     ) -> Result<&Evaluation, Diagnostics> {
-        self.run(parameters, Some(Wanted::OfLoss))
+        T::run(self, parameters, Some(Wanted::OfLoss), &mut [])?;
+        Ok(&self.evaluation)
     }
 
     /// The truth of the axioms and, as [`Engine::gradient`], the gradient of a function of them whose derivative by each
@@ -406,7 +422,27 @@ impl<T: Real> Engine<T> {
         by_axiom: &[f64],
     ) -> Result<&Evaluation, Diagnostics> {
         assert_eq!(by_axiom.len(), self.derivatives.len(), "one for each axiom");
-        self.run(parameters, Some(Wanted::Of(by_axiom)))
+        T::run(self, parameters, Some(Wanted::Of(by_axiom)), &mut [])?;
+        Ok(&self.evaluation)
+    }
+
+    /// Evaluates without copying: by request, numbers that are lent are read where they are, and their gradients written
+    /// where they are to go. Of the other requests the numbers are those of [`Engine::numbers_mut`].
+    ///
+    /// # Panics
+    /// If there is not one for each request, or not one derivative for each axiom, or not as many numbers as are asked for.
+    pub fn evaluate_in_place(
+        &mut self,
+        parameters: &Parameters,
+        wanted: Option<Wanted>,
+        lent: &mut [Option<InPlace<'_, T>>],
+    ) -> Result<&Evaluation, Diagnostics> {
+        self.check_lent(lent);
+        if let Some(Wanted::Of(by_axiom)) = wanted {
+            assert_eq!(by_axiom.len(), self.derivatives.len(), "one for each axiom");
+        }
+        T::run(self, parameters, wanted, lent)?;
+        Ok(&self.evaluation)
     }
 
     /// Runs in these threads from now on instead of rayon's own. Their number changes no bit of a result.
@@ -415,7 +451,7 @@ impl<T: Real> Engine<T> {
     }
 
     /// Lists the rows of the requests, of which the first so many change with the batch only.
-    fn list_rows(&mut self, known: usize) {
+    fn list_rows_here(&mut self, known: usize) {
         for (i, plan) in self.ground.plan.requests.iter().enumerate() {
             if i < known && (!plan.dynamic || plan.complete) {
                 continue;
@@ -438,24 +474,26 @@ impl<T: Real> Engine<T> {
     }
 
     /// Settings of this call, and the literals' truths.
-    fn prepare(&mut self, parameters: &Parameters) -> Result<(), Diagnostics> {
+    fn prepare(&mut self, parameters: &Parameters, lent: Lent<T>) -> Result<(), Diagnostics> {
         if let Err(error) = parameters.validate() {
             return Err(Diagnostic::error(Code::ValueOutOfRange, error.to_string()).into());
         }
-        self.check_numbers()?;
+        self.check_numbers(lent)?;
         if self.take_parameters(parameters) {
-            self.assign_lanes();
+            T::assign_lanes(self);
         }
-        self.forward_literals(parameters);
+        self.forward_literals(parameters, lent);
         Ok(())
     }
 
-    fn run(
+    fn run_here(
         &mut self,
         parameters: &Parameters,
         wanted: Option<Wanted>,
-    ) -> Result<&Evaluation, Diagnostics> {
-        self.prepare(parameters)?;
+        lent: Lent<T>,
+    ) -> Result<(), Diagnostics> {
+        self.lent = !lent.is_empty();
+        self.prepare(parameters, lent)?;
         let gradients = wanted.is_some();
         let semantics = self.ground.plan.semantics;
         let settings = Settings::new(parameters, semantics.stable_eps);
@@ -500,7 +538,7 @@ impl<T: Real> Engine<T> {
         };
         each_lane(pool, &mut self.lanes, forward);
         if self.stop.is_set() {
-            return self.unless_stopped().map(|()| &self.evaluation);
+            return self.unless_stopped();
         }
         merge(
             &shared,
@@ -541,18 +579,28 @@ impl<T: Real> Engine<T> {
             if !self.parts.iter().all(gone_along) {
                 each_lane(pool, &mut self.lanes, backward);
             }
-            self.backward_literals(None);
+            self.backward_literals(None, lent);
         }
-        self.unless_stopped()?;
-        Ok(&self.evaluation)
+        self.unless_stopped()
     }
 
     /// How much each axiom pulls: the norm of the gradient of its part of the loss by all numbers, after
     /// [`Engine::evaluate_with_gradients`] with the same parameters. Overwrites [`Engine::gradient`].
+    ///
+    /// # Panics
+    /// After [`Engine::evaluate_in_place`]: the numbers may have gone.
     pub fn axiom_gradient_norms(&mut self, parameters: &Parameters) -> Vec<f64> {
+        assert!(!self.lent, "the numbers were only lent");
+        T::axiom_gradient_norms(self, parameters)
+    }
+
+    fn axiom_gradient_norms_here(&mut self, parameters: &Parameters) -> Vec<f64> {
         self.take_parameters(parameters);
         let mut norms = Vec::with_capacity(self.ground.plan.programs.len());
         for axiom in 0..self.ground.plan.programs.len() {
+            if self.stop.is_set() {
+                break;
+            }
             self.clear_derivatives();
             let shared = self.ground.shared(&self.settings, &self.stop);
             let derivative = self.derivatives[axiom];
@@ -568,7 +616,7 @@ impl<T: Real> Engine<T> {
                     }
                 }
             }
-            self.backward_literals(Some(axiom));
+            self.backward_literals(Some(axiom), &mut []);
             let squares = (self.gradients.iter().flatten()).map(|g| g.to_f64() * g.to_f64());
             norms.push(squares.sum::<f64>().sqrt());
         }
@@ -577,6 +625,7 @@ impl<T: Real> Engine<T> {
 
     /// Forgets the derivatives of the last evaluation.
     fn clear_derivatives(&mut self) {
+        let threads = Threads(self.pool.as_deref());
         for (lane, work) in self.lanes.iter_mut().enumerate() {
             let (items, parts) = (&work.items, &self.parts);
             let only_clauses = items.iter().all(|i| parts[i.part].fused.is_some());
@@ -584,48 +633,62 @@ impl<T: Real> Engine<T> {
             by_literal.resize_with(self.ground.plan.requests.len(), Default::default);
             for (i, wanted) in self.wanted.iter().enumerate() {
                 for (by, wanted) in by_literal[i].iter_mut().zip(wanted) {
-                    by.clear();
                     // The first lane's tables are where all are added up; the others have those they add to, if any:
                     // small clauses have tables of their own.
                     if lane == 0 || *wanted && !only_clauses {
-                        by.resize(self.ground.literals[i].positive.len(), T::ZERO);
+                        threads.zeros(by, self.ground.literals[i].positive.len());
+                    } else {
+                        by.clear();
                     }
                 }
             }
         }
     }
 
-    fn forward_literals(&mut self, parameters: &Parameters) {
+    fn forward_literals(&mut self, parameters: &Parameters, lent: Lent<T>) {
+        let pool = self.pool.clone();
+        let threads = Threads(pool.as_deref());
         let space = self.ground.plan.semantics.space;
         for (i, request) in self.ground.plan.requests.iter().enumerate() {
             let kind = self.ground.plan.outputs[request.predicate.index()].kind;
             let negated = self.wanted[i][1];
-            self.ground.literals[i].forward(kind, space, negated, request.width, &self.numbers[i]);
+            let numbers = numbers(lent, &self.numbers, i);
+            let literals = &mut self.ground.literals[i];
+            literals.forward((kind, space), negated, request.width, numbers, threads);
         }
         let exponentials = self.ground.plan.semantics.clauses_take_exponentials();
         if exponentials && self.look_at_exponentials() {
-            self.assign_lanes();
+            T::assign_lanes(self);
         }
         let alpha = exponentials.then_some(parameters.alpha);
-        self.ground.tables.fill(&self.ground.literals, alpha);
+        (self.ground.tables).fill(&self.ground.literals, alpha, threads);
     }
 
     /// Adds up the lanes' derivatives by literals, those of small clauses included (of one axiom, if only that is
     /// asked for), and hands them on to the numbers.
-    fn backward_literals(&mut self, only: Option<usize>) {
+    fn backward_literals(&mut self, only: Option<usize>, lent: Lent<T>) {
+        let pool = self.pool.clone();
+        let threads = Threads(pool.as_deref());
         let space = self.ground.plan.semantics.space;
         for (i, request) in self.ground.plan.requests.iter().enumerate() {
             let kind = self.ground.plan.outputs[request.predicate.index()].kind;
             let Some((first, rest)) = self.lanes.split_first_mut() else {
+                let lent = lent
+                    .iter_mut()
+                    .flatten()
+                    .filter_map(|l| l.gradient.as_mut());
+                lent.for_each(|gradient| gradient.fill(T::ZERO));
                 return;
             };
             let mut by = std::mem::take(&mut first.lane.by_literal[i]);
-            for lane in rest.iter() {
-                for (sum, part) in by.iter_mut().zip(&lane.lane.by_literal[i]) {
-                    for (sum, &part) in sum.iter_mut().zip(part) {
-                        *sum += part;
+            for (sign, sum) in by.iter_mut().enumerate() {
+                let places = Places { at: 0, of: sum };
+                threads.each(places, |Places { at, of: sum }| {
+                    for lane in rest.iter() {
+                        let part = lane.lane.by_literal[i][sign].get(at..).unwrap_or_default();
+                        sum.iter_mut().zip(part).for_each(|(a, &b)| *a += b);
                     }
-                }
+                });
             }
             for (at, part) in self.parts.iter().enumerate() {
                 let (Some(fused), Partial::State(total)) = (part.fused, self.totals[at]) else {
@@ -652,27 +715,37 @@ impl<T: Real> Engine<T> {
                     sums,
                     scratch,
                     &mut by,
+                    threads,
                 );
             }
-            let [positive, negative] = &by;
+            let (numbers, gradient) = match lent.get_mut(i) {
+                Some(Some(lent)) => (lent.numbers, lent.gradient.as_deref_mut()),
+                _ => (&self.numbers[i][..], None),
+            };
             self.ground.literals[i].backward(
-                kind,
-                space,
+                (kind, space),
                 request.width,
-                &self.numbers[i],
-                positive,
-                negative,
-                &mut self.gradients[i],
+                numbers,
+                by.each_ref().map(Vec::as_slice),
+                gradient.unwrap_or(&mut self.gradients[i]),
+                threads,
             );
             self.lanes[0].lane.by_literal[i] = by;
         }
     }
 
     /// Refuses numbers that are not finite, with the predicate, the row and an axiom that asks for it.
-    fn check_numbers(&self) -> Result<(), Diagnostics> {
-        for (i, numbers) in self.numbers.iter().enumerate() {
+    fn check_numbers(&self, lent: &[Option<InPlace<T>>]) -> Result<(), Diagnostics> {
+        for i in 0..self.numbers.len() {
+            let numbers = numbers(lent, &self.numbers, i);
             // The sum of finite numbers may overflow, but that of a NaN or an infinity is never finite.
-            if T::kernels().sum(numbers).is_finite() {
+            let all_finite = AtomicBool::new(true);
+            Threads(self.pool.as_deref()).each(numbers, |numbers| {
+                if !T::kernels().sum(numbers).is_finite() {
+                    all_finite.store(false, Ordering::Relaxed);
+                }
+            });
+            if all_finite.into_inner() {
                 continue;
             }
             let Some(at) = numbers.iter().position(|x| !x.is_finite()) else {

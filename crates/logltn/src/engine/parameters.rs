@@ -1,12 +1,11 @@
 //! What can change between calls without planning again: the weights of axioms, and parameters of their own.
 
-use super::{Engine, clause};
+use super::{Engine, Precision, clause};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::operators::Settings;
 use crate::parameters::{AxiomParameters, Parameters};
-use crate::vector::Real;
 
-impl<T: Real> Engine<T> {
+impl<T: Precision> Engine<T> {
     /// The weights of the axioms, in the order of [`Plan::axioms`](crate::Plan::axioms): those of the theory unless
     /// they were changed.
     pub fn weights(&self) -> &[f64] {
@@ -67,7 +66,7 @@ impl<T: Real> Engine<T> {
         let other_tables = self.own[axiom].alpha != parameters.alpha;
         self.own[axiom] = parameters;
         if other_tables {
-            self.assign_lanes();
+            T::assign_lanes(self);
         }
         Ok(())
     }

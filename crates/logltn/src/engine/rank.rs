@@ -4,9 +4,9 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::Engine;
 use super::run::Run;
 use super::share::{LaneWork, each_lane};
+use super::{Engine, Precision};
 use super::{Fusing, Ground};
 use crate::diagnostic::Diagnostics;
 use crate::operators::{Semiring, Space};
@@ -16,14 +16,14 @@ use crate::vector::Real;
 
 /// Which bindings come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub enum Order {
     TruestFirst,
     LeastTrueFirst,
 }
 
 /// The bindings that come first, and how many there are.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ranks {
+pub struct Ranks {
     pub total: u64,
     /// In order.
     pub first: Vec<Found>,
@@ -31,7 +31,7 @@ pub(crate) struct Ranks {
 
 /// A binding, by the numbers that its [`Ranking`] gives it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
+pub struct Found {
     pub truth: f64,
     pub codes: [u64; MOST_CODES],
     /// Less comes first.
@@ -124,7 +124,7 @@ impl Best {
     }
 }
 
-impl<T: Real> Engine<T> {
+impl<T: Precision> Engine<T> {
     /// For each axiom whose bindings can be told apart, the first `top` of them. The numbers must be there.
     ///
     /// # Errors
@@ -135,9 +135,20 @@ impl<T: Real> Engine<T> {
         order: Order,
         top: usize,
     ) -> Result<Vec<Option<Ranks>>, Diagnostics> {
+        T::ranks(self, parameters, order, top)
+    }
+
+    pub(super) fn ranks_here(
+        &mut self,
+        parameters: &Parameters,
+        order: Order,
+        top: usize,
+    ) -> Result<Vec<Option<Ranks>>, Diagnostics> {
         let fusing = self.fusing;
         self.set_fusing(Fusing::Never);
-        let done = self.prepare(parameters).map(|()| self.rank(order, top));
+        let done = self
+            .prepare(parameters, &mut [])
+            .map(|()| self.rank(order, top));
         self.set_fusing(fusing);
         // What was cut short is no answer.
         self.unless_stopped()?;

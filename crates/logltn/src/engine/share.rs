@@ -3,9 +3,10 @@
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::Engine;
 use super::clause::{Exponentials, Fused, Fusing, Sums, Tables};
+use super::pieces::Threads;
 use super::run::{Lane, Partial};
+use super::{Engine, Precision};
 use crate::plan::physical::{LevelComponent, Root};
 use crate::plan::program::NodeKind;
 use crate::vector::Real;
@@ -50,13 +51,15 @@ pub(super) struct LaneWork<T> {
 }
 
 /// The most lanes. More would cost more in adding up their tables than they gain.
-const MAX_LANES: u64 = 8;
+const MAX_LANES: u64 = 16;
 /// The least work worth a lane, in node values.
 const LANE_WORK: u64 = 1 << 15;
 /// The most memory that the lanes' tables of derivatives may take together.
-const MAX_LANE_BYTES: usize = 256 << 20;
+const MAX_LANE_BYTES: usize = 1 << 30;
+/// The share of its tables that a lane must be worth, in node values. Clearing and adding up takes no longer then.
+const TABLES_FOR_WORK: usize = 4;
 
-impl<T: Real> Engine<T> {
+impl<T: Precision> Engine<T> {
     /// How many bindings a level outside of all others has in this batch.
     fn bindings(&self, program: usize, level: usize) -> u64 {
         let length = |c: &LevelComponent| {
@@ -120,6 +123,8 @@ impl<T: Real> Engine<T> {
     /// Looks which small clauses have exponentials that forbid to evaluate them in one go, by the literals of this step
     /// and nothing else, so that a resumed training does the same; tells if there is a change.
     pub(super) fn look_at_exponentials(&mut self) -> bool {
+        let pool = self.pool.clone();
+        let threads = Threads(pool.as_deref());
         self.exponentials.clear();
         self.exponentials.resize(2 * self.requests.len(), None);
         let mut changed = false;
@@ -137,8 +142,8 @@ impl<T: Real> Engine<T> {
                     _ => {}
                 }
                 let found = match literal.negated {
-                    true => Exponentials::of(&literals.negative, alpha),
-                    false => Exponentials::of(&literals.positive, alpha),
+                    true => Exponentials::of(&literals.negative, alpha, threads),
+                    false => Exponentials::of(&literals.positive, alpha, threads),
                 };
                 self.exponentials[at] = Some((alpha, found));
                 found
@@ -184,7 +189,7 @@ impl<T: Real> Engine<T> {
     }
 
     /// Cuts the axioms into lanes of about equal work.
-    pub(super) fn assign_lanes(&mut self) {
+    pub(super) fn assign_lanes_here(&mut self) {
         self.choose_clauses();
         let mut works = 0_u64;
         for part in &self.parts {
@@ -193,11 +198,19 @@ impl<T: Real> Engine<T> {
         }
         let clauses = self.parts.iter().filter(|p| p.fused.is_some()).count();
         let numbers: usize = self.numbers.iter().map(Vec::len).sum();
-        let table_bytes =
-            (2 * numbers + clauses * self.ground.tables.values.len()) * std::mem::size_of::<T>();
-        let affordable = (MAX_LANE_BYTES / table_bytes.max(1)).max(1) as u64;
+        let tables = self.ground.tables.values.len();
+        // Each lane has its own; of the parts that two lanes share, both have the sums.
+        let in_each = tables
+            + if clauses < self.parts.len() {
+                2 * numbers
+            } else {
+                0
+            };
+        let most = MAX_LANE_BYTES / std::mem::size_of::<T>();
+        let affordable = most.saturating_sub(clauses * tables) / in_each.max(1);
+        let affordable = affordable.max(1) as u64;
         // Small clauses are so quick that clearing and adding up a lane's tables for them can take as long.
-        let worth = LANE_WORK.max(self.ground.tables.values.len() as u64);
+        let worth = LANE_WORK.max((tables / TABLES_FOR_WORK) as u64);
         let lanes = (works / worth).clamp(1, MAX_LANES.min(affordable));
         // Of three equal lanes two cores would take as long as of four.
         let lanes = 1 << lanes.ilog2();

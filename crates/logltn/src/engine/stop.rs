@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::run::{Lane, Partial, Run};
 use super::share::Part;
-use super::{Engine, Sums};
+use super::{Engine, Precision, Sums};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::parameters::Parameters;
 use crate::plan::physical::Physical;
-use crate::vector::Real;
 
 /// What lanes look at between blocks.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +27,7 @@ impl Stop {
 /// The work that is measured at once, in node values: long enough for a clock, short enough to stop in time.
 const PIECE: u64 = 1 << 17;
 
-impl<T: Real> Engine<T> {
+impl<T: Precision> Engine<T> {
     /// Evaluations end soon after this flag is set, with an error of the code [`Code::Interrupted`]: lanes look at it
     /// between blocks.
     ///
@@ -82,11 +81,19 @@ impl<T: Real> Engine<T> {
     /// are, in seconds: blocks are measured until the budget is spent, those of the largest axioms first, and the rest is
     /// reckoned from them. Numbers that are not there yet may be anything finite, such as zeros.
     pub fn estimate_seconds(&mut self, parameters: &Parameters, budget: Duration) -> f64 {
+        T::estimate_seconds(self, parameters, budget)
+    }
+
+    pub(super) fn estimate_seconds_here(
+        &mut self,
+        parameters: &Parameters,
+        budget: Duration,
+    ) -> f64 {
         let begun = Instant::now();
         if self.take_parameters(parameters) {
-            self.assign_lanes();
+            T::assign_lanes(self);
         }
-        self.forward_literals(parameters);
+        self.forward_literals(parameters, &mut []);
         self.clear_derivatives();
         let around = begun.elapsed().as_secs_f64();
         let mut order: Vec<(usize, u64, u64)> = (self.parts.iter().enumerate())
@@ -122,7 +129,9 @@ impl<T: Real> Engine<T> {
             let begun = Instant::now();
             let reached = self.run_piece(at, (done, end), deadline, &mut sums);
             spent += begun.elapsed().as_secs_f64();
-            if reached.is_some_and(|values| values < work(end - done, cost) / 2) {
+            // Outside of all quantifiers there are no blocks to count, and nothing stops.
+            let partly = reached.filter(|&values| values > 0 || size > 1);
+            if partly.is_some_and(|values| values < work(end - done, cost) / 2) {
                 // Not even this was done in time. Backward goes through it again, and has as much to do.
                 let values = reached.unwrap_or(0) + u128::from(done) * u128::from(cost);
                 return 3.0 * spent * (work(size, cost) as f64 / values.max(1) as f64);

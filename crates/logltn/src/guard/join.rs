@@ -17,8 +17,8 @@ use crate::theory::*;
 
 /// How to list the bindings of one quantifier (or of the part of it that its guard holds together).
 pub(crate) struct Join<'a> {
-    scope: Scope<'a>,
-    steps: Vec<Step<'a>>,
+    pub(super) scope: Scope<'a>,
+    pub(super) steps: Vec<Step<'a>>,
 }
 
 pub(super) enum Step<'a> {
@@ -345,7 +345,7 @@ impl<'a> Join<'a> {
     }
 
     /// The individuals of an integer sort that lie within what the linear conditions leave.
-    fn possible(
+    pub(super) fn possible(
         &self,
         id: VarId,
         size: u32,
@@ -369,7 +369,7 @@ impl<'a> Join<'a> {
         }
     }
 
-    fn look_up<'i>(
+    pub(super) fn look_up<'i>(
         &self,
         index: &'i RowsByKey,
         key: &[(Known, ColumnSort)],
@@ -484,7 +484,7 @@ fn key_column<'a>(
 
 impl Scope<'_> {
     /// What is known, as 64 bits that are the same for equals.
-    fn value_code(&self, known: Known, env: &mut Vec<Cell>) -> Result<u64, GuardError> {
+    pub(super) fn value_code(&self, known: Known, env: &mut Vec<Cell>) -> Result<u64, GuardError> {
         Ok(match known {
             Known::Value(value) => real_code(self.number(value, env)?.to_f64()),
             Known::Individual(term) => u64::from(self.individual(term, env)),
@@ -535,7 +535,7 @@ impl Scope<'_> {
     }
 
     /// The individual of an integer sort that is this integer.
-    fn index_of_integer(&self, id: VarId, value: i64) -> Option<u32> {
+    pub(super) fn index_of_integer(&self, id: VarId, value: i64) -> Option<u32> {
         match self.variables[id.index()].sort {
             ColumnSort::Sort(sort) => match self.theory()[sort].kind {
                 SortKind::Range(low, high) if (low..=high).contains(&value) => {
@@ -548,7 +548,7 @@ impl Scope<'_> {
     }
 
     /// The individual that a variable must be to equal a cell of a column.
-    fn index_from_cell(&self, id: VarId, column: ColumnSort, code: u64) -> Option<u32> {
+    pub(super) fn index_from_cell(&self, id: VarId, column: ColumnSort, code: u64) -> Option<u32> {
         if self.variables[id.index()].sort == column {
             return Some(code as u32);
         }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::account::Account;
 use super::eliminate::Eliminate;
 use super::functions::check_functions;
 use super::ground::{self, Grounder, Shared};
 use super::lower::{Lower, places_in_complete_tables};
-use super::memory::Account;
 use super::narrow::Narrow;
 use super::normal::{Maker, Member, Normal};
 use super::passes::Forms;
@@ -15,7 +15,7 @@ use super::program::{Program, Ungrounded};
 use super::stream;
 use super::{Plan, PlanOptions, PlannedAxiom, Ranked};
 use crate::data::Data;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, memory};
 use crate::guard::{Scope, TableIndexes};
 use crate::output::{Output, OutputKind};
 use crate::semantics::Semantics;
@@ -79,6 +79,7 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
                 fixed: vec![None; axiom.variables.len()],
                 warnings: &mut found,
             };
+            memory::doing(format!("planning axiom `{}`", axiom.name));
             let done = maker.members(axiom).and_then(|members| {
                 let keep = stream::depends(data, axiom);
                 normal_forms.extend(
@@ -164,13 +165,37 @@ pub(super) fn lower_all(
         maps: &shared.maps,
         requests: &shared.requests,
     };
-    let lowered = programs.into_iter().zip(others);
-    let lowered = lowered.map(|(program, (axiom, forms))| Lowered {
-        program: lower.apply(program, axiom.axiom),
-        axiom,
-        forms,
-    });
-    lowered.collect()
+    let mut lowered = Vec::with_capacity(programs.len());
+    for (program, (axiom, forms)) in programs.into_iter().zip(others) {
+        let program = lower.apply(program, axiom.axiom);
+        if lower.work(&program) >= HOPELESS {
+            found.push(endless(theory, &axiom));
+        }
+        lowered.push(Lowered {
+            axiom,
+            program,
+            forms,
+        });
+    }
+    lowered
+}
+
+/// Work that takes decades, in values of nodes.
+const HOPELESS: u64 = 1_000_000_000_000_000_000;
+
+fn endless(theory: &Theory, axiom: &PlannedAxiom) -> Diagnostic {
+    let PlannedAxiom {
+        name, groundings, ..
+    } = axiom;
+    Diagnostic::error(
+        Code::TooManyBindings,
+        format!(
+            "axiom `{name}` has {:.1e} groundings, which nobody can go through",
+            *groundings as f64
+        ),
+    )
+    .at(&theory.source, axiom.span, "")
+    .help("use guards that tie variables to each other, or fewer quantifiers inside each other")
 }
 
 /// Takes an axiom, or a member of a family, from its normal form through all other passes.

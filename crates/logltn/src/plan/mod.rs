@@ -1,6 +1,7 @@
 //! The plan: a theory, its data and a semantics, compiled to programs for the engine.
 
-mod applied;
+mod account;
+pub(crate) mod applied;
 mod compile;
 mod cost;
 mod distances;
@@ -9,7 +10,6 @@ mod functions;
 mod ground;
 mod laws;
 mod lower;
-mod memory;
 mod narrow;
 pub(crate) mod normal;
 mod passes;
@@ -20,10 +20,9 @@ mod show;
 mod stream;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::data::Data;
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, memory};
 use crate::output::Output;
 use crate::semantics::Semantics;
 use crate::source::Span;
@@ -68,8 +67,8 @@ pub struct PlanOptions {
     /// Whether the variables of an `exists` may be eliminated one at a time, likewise.
     pub eliminate: bool,
     /// How many bytes the lists of bindings and the tables of answers may take. A plan that would need more is refused
-    /// with the place in the theory that asks for it, instead of exhausting the machine. 4 GiB unless
-    /// [set](PlanOptions::set_default_memory). Networks, too, may keep so much of a step's rows.
+    /// with the place in the theory that asks for it, instead of exhausting the machine. [What the whole program
+    /// may take](crate::memory::limit) unless said otherwise, and never more.
     pub memory: u64,
     /// Whether to keep what each pass made of the axioms, as text for [`Plan::show_pass`].
     pub keep_forms: bool,
@@ -98,7 +97,7 @@ impl Default for PlanOptions {
         PlanOptions {
             narrow: true,
             eliminate: true,
-            memory: MEMORY.load(Ordering::Relaxed),
+            memory: memory::limit(),
             keep_forms: false,
             always: false,
             ranked: Ranked::None,
@@ -106,15 +105,7 @@ impl Default for PlanOptions {
     }
 }
 
-/// [`PlanOptions::memory`] unless said otherwise.
-static MEMORY: AtomicU64 = AtomicU64::new(4 << 30);
-
 impl PlanOptions {
-    /// Says how many bytes a plan of this program may take unless its options say otherwise.
-    pub fn set_default_memory(bytes: u64) {
-        MEMORY.store(bytes, Ordering::Relaxed);
-    }
-
     /// Nothing is rewritten: every formula is evaluated as it was written.
     pub fn as_written() -> PlanOptions {
         PlanOptions {
@@ -262,6 +253,11 @@ impl Plan {
     pub fn rewrites(&self, axiom: usize) -> impl Iterator<Item = &Rewrite> {
         let program = self.programs.get(axiom);
         program.into_iter().flat_map(|p| &p.rewrites)
+    }
+
+    /// How many parts the formulas of all axioms have, families, `all` and `any` written out.
+    pub fn parts(&self) -> usize {
+        self.programs.iter().map(|p| p.nodes.len()).sum()
     }
 
     /// About how much memory the lists of bindings and the maps take.

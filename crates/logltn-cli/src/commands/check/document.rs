@@ -41,6 +41,7 @@ struct Step {
     groundings: u128,
     seconds: f64,
     network_bytes: u128,
+    memory_bytes: u128,
 }
 
 #[derive(Serialize)]
@@ -164,6 +165,7 @@ pub fn document<'a>(
             groundings: work.groundings,
             seconds: work.seconds,
             network_bytes: work.network_bytes,
+            memory_bytes: work.memory_bytes,
         },
         plan: passes.map(|_| plan.to_string()),
         passes: passes.map(|all| all.iter().map(|pass| pass_info(plan, *pass)).collect()),

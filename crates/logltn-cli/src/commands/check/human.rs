@@ -1,7 +1,7 @@
 //! What `check` prints for people.
 
 use logltn::theory::{Axiom, ParamId, SortId, SortKind, TableId};
-use logltn::{Pass, Plan, PlannedAxiom};
+use logltn::{Pass, Plan, PlannedAxiom, memory};
 use logltn_learn::{ClosedForm, StepWork, duration};
 use logltn_train::manifest::{
     Constant, Grounding, Individuals, Layer, Network, NetworkBody, Param,
@@ -10,6 +10,9 @@ use logltn_train::project::Project;
 
 use super::document::output_name;
 use crate::text::{Align, bytes, counted, percent, real, table, thousands};
+
+/// Below this, memory is no matter.
+const WORTH_SAYING: u128 = 100_000_000;
 
 /// The head, the axioms, and with `passes` the plan, or what one of them made of the axioms.
 pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>, work: &StepWork) -> String {
@@ -40,6 +43,14 @@ pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>, work: &Step
         "a step: {}, {time}{networks}\n",
         counted(work.groundings, "grounding")
     );
+    // What the program itself takes differs from machine to machine, and matters to nobody.
+    if work.memory_bytes >= WORTH_SAYING {
+        out += &format!(
+            "training takes about {} of memory, of {} that it may take\n",
+            memory::shown(work.memory_bytes),
+            memory::shown(memory::limit().into())
+        );
+    }
     out
 }
 

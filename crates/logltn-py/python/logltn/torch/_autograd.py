@@ -10,21 +10,29 @@ import torch
 Call = tuple[Any, list[tuple[int, int]], float, float, float, Any]
 
 
-def _entries(which: list[tuple[int, int]], tensors: Any, gradients: list[Any]) -> list[tuple[Any, ...]]:
-    entries = []
-    for (place, kind), tensor, gradient in zip(which, tensors, gradients):
-        array, room = tensor.detach().numpy(), None if gradient is None else gradient.numpy()
+_CPU = torch.device("cpu")  # whatever the default device is
+
+
+def _entries(which: list[tuple[int, int]], tensors: Any, needed: Any) -> tuple[list[tuple[Any, ...]], list[Any]]:
+    """Values as the native part reads them, in place, and new tensors for the gradients that are needed, which it writes in place."""
+    entries: list[tuple[Any, ...]] = []
+    gradients: list[Any] = []
+    for (place, kind), tensor, need in zip(which, tensors, needed):
+        array = tensor.numpy(force=True)
+        # Dense, whatever the strides of the values are.
+        gradient = torch.empty_like(tensor, memory_format=torch.contiguous_format, requires_grad=False) if need else None
+        room = None if gradient is None else gradient.numpy()
         if not array.shape:  # no buffer without axes
             kind, array, room = kind + 4, array.reshape(1), None if room is None else room.reshape(1)
         entries.append((place, kind, array, room))
-    return entries
+        gradients.append(gradient)
+    return entries, gradients
 
 
-def _room(tensors: Any, needed: Any) -> list[Any]:
-    # Dense, whatever the strides of the values are.
-    return [
-        torch.empty(tensor.shape, dtype=tensor.dtype) if need else None for tensor, need in zip(tensors, needed)
-    ]
+def _evaluate(call: Call, tensors: Any, needed: Any, derivatives: list[float] | None = None) -> tuple[Any, list[Any]]:
+    native, which, alpha, p, p_forall, coming = call
+    entries, gradients = _entries(which, tensors, needed)
+    return native.evaluate(entries, alpha, p, p_forall, coming, True in needed, derivatives), gradients
 
 
 class Loss(torch.autograd.Function):
@@ -32,18 +40,27 @@ class Loss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, owner: Any, call: Call, dtype: Any, *tensors: Any) -> Any:
-        native, which, alpha, p, p_forall, coming = call
-        gradients = _room(tensors, ctx.needs_input_grad[3:])
-        wanted = any(gradient is not None for gradient in gradients)
-        evaluated = native.evaluate(_entries(which, tensors, gradients), alpha, p, p_forall, coming, wanted)
+        evaluated, gradients = _evaluate(call, tensors, ctx.needs_input_grad[3:])
         owner.__dict__["_last"] = evaluated  # not by `nn.Module.__setattr__`, which takes longer than the engine
-        ctx.gradients = gradients
+        ctx.call, ctx.gradients = call, gradients
         ctx.save_for_backward(*tensors)
-        return torch.tensor(evaluated.loss, dtype=dtype)
+        return torch.scalar_tensor(evaluated.loss, dtype=dtype, device=_CPU)
 
     @staticmethod
     def backward(ctx: Any, by_loss: Any) -> Any:
-        gradients = [None if g is None else g * by_loss.to(g.dtype) for g in ctx.gradients]
+        # Handed over, not copied: whoever keeps the graph and comes back has them computed again.
+        gradients, ctx.gradients = ctx.gradients, None
+        if gradients is None:
+            _, gradients = _evaluate(ctx.call, ctx.saved_tensors, ctx.needs_input_grad[3:])
+        try:
+            by = by_loss.item()
+        except RuntimeError:  # many at once (`is_grads_batched`)
+            gradients = [None if g is None else g * by_loss.to(g.dtype) for g in gradients]
+        else:
+            if by != 1.0:
+                for gradient in gradients:
+                    if gradient is not None:
+                        gradient.mul_(by)
         return None, None, None, *_once(ctx, by_loss, gradients)
 
 
@@ -52,21 +69,16 @@ class Axioms(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, owner: Any, call: Call, dtype: Any, *tensors: Any) -> Any:
-        native, which, alpha, p, p_forall, coming = call
-        nothing = [None] * len(tensors)
-        evaluated = native.evaluate(_entries(which, tensors, nothing), alpha, p, p_forall, coming, False)
+        evaluated, _ = _evaluate(call, tensors, [False] * len(tensors))
         owner.__dict__["_last"] = evaluated  # not by `nn.Module.__setattr__`, which takes longer than the engine
         ctx.call = call
         ctx.save_for_backward(*tensors)
-        return torch.tensor(list(evaluated.truths().values()), dtype=dtype)
+        return torch.tensor(list(evaluated.truths().values()), dtype=dtype, device=_CPU)
 
     @staticmethod
     def backward(ctx: Any, by_truths: Any) -> Any:
-        native, which, alpha, p, p_forall, coming = ctx.call
-        tensors = ctx.saved_tensors
-        gradients = _room(tensors, ctx.needs_input_grad[3:])
-        entries = _entries(which, tensors, gradients)
-        native.evaluate(entries, alpha, p, p_forall, coming, True, by_truths.detach().tolist())
+        needed = ctx.needs_input_grad[3:]
+        _, gradients = _evaluate(ctx.call, ctx.saved_tensors, needed, by_truths.detach().tolist())
         return None, None, None, *_once(ctx, by_truths, gradients)
 
 

@@ -12,9 +12,10 @@ import torch
 from .. import _given, _native
 from .._given import AtRows, Problems
 from .._knowledge_base import KnowledgeBase as _KnowledgeBase
-from .._knowledge_base import Evaluation, Explanation, _parameters, _question
+from .._knowledge_base import Evaluation, Explanation, _double, _parameters, _question
 from .._theory import Theory
 from ._autograd import Axioms, Loss
+from ._device._backend import Backend
 from ._networks import Fields, Parts, Run, meaning, tensor
 
 _HALF = (torch.float16, torch.bfloat16)
@@ -59,6 +60,10 @@ class KnowledgeBase(torch.nn.Module):
 
     Takes every other argument of :class:`logltn.KnowledgeBase`. Sorts may be tensors or ``nn.Embedding``, constants
     ``nn.Parameter``, functions callables.
+
+    Values on a CUDA device stay there: the loss is computed where they are. ``backend="cpu"`` copies them to the CPU engine,
+    ``"cuda"`` copies those of the CPU to the device. There NaN in the values gives a NaN loss, since looking would wait for the
+    device; ``check=True`` looks and raises.
     """
 
     def __init__(
@@ -70,11 +75,13 @@ class KnowledgeBase(torch.nn.Module):
         functions: Mapping[str, Any] | None = None,
         constants: Mapping[str, Any] | None = None,
         outputs: Mapping[str, str] | None = None,
+        backend: str = "auto",
         **arguments: Any,
     ) -> None:
         self._begin()
         theory = theory if isinstance(theory, Theory) else Theory(theory)
         problems: Problems = []
+        Backend.check(backend, problems)
         outputs = dict(_given.names(outputs, "outputs", problems))
         for name, given in _given.names(predicates, "predicates", problems).items():
             if name in outputs:
@@ -104,16 +111,17 @@ class KnowledgeBase(torch.nn.Module):
         if problems:
             _native.raise_problems(problems)
         knowledge = _KnowledgeBase(theory, sorts=sizes, functions=data or None, constants=vectors, outputs=outputs, **arguments)
-        self._take(knowledge)
+        self._take(knowledge, backend)
 
     def _begin(self) -> None:
         super().__init__()
         self.individuals, self.predicates, self.functions, self.vectors = Parts(), Parts(), Parts(), Parts()
         self.tables = Parts()  # of functions that are given by data
 
-    def _take(self, knowledge: _KnowledgeBase) -> None:
+    def _take(self, knowledge: _KnowledgeBase, backend: str = "auto") -> None:
         theory = knowledge.theory
         self._knowledge = knowledge
+        self._backend = Backend(backend, _double(knowledge._arguments["dtype"], []))
         self._last: Any = None
         self._names = theory.predicates
         kinds = {name: (kind, ends) for name, kind, ends in theory._native.sorts}
@@ -122,7 +130,7 @@ class KnowledgeBase(torch.nn.Module):
         for name, sort in theory._native.constants:
             if name in self.vectors:
                 self._own.setdefault(sort, []).append(name)
-        document = knowledge.check()
+        document = json.loads(knowledge._native.check(None))
         size = {s["name"]: s["size"] for s in document["sorts"]}
         self._classes = {
             given["name"]: (size.get(given["arguments"][-1], 0) or -1) if given["per_class"] and given["arguments"] else None
@@ -154,6 +162,7 @@ class KnowledgeBase(torch.nn.Module):
         batch: Mapping[str, Any] | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
+        check: bool = False,
         **named: Any,
     ) -> torch.Tensor:
         """The loss, with the networks run by the knowledge base: each once, on the distinct rows that axioms ask for.
@@ -170,12 +179,10 @@ class KnowledgeBase(torch.nn.Module):
                 out = out.float()
             if not out.is_cpu:
                 device = out.device
-                out = out.cpu()
             dtype = out.dtype if not tensors or dtype is out.dtype else torch.promote_types(dtype, out.dtype)
             which.append(place)
             tensors.append(out)
-        loss = Loss.apply(self, (native, which, alpha, p, p_forall, coming), dtype, *tensors)
-        return loss if device is None else loss.to(device)
+        return self._loss(tensors, (native, which, alpha, p, p_forall, coming), dtype, device, check)
 
     def _run(self, requests: list[Any], numbers: Any, sorts: Any, given: set[int]) -> tuple[list[tuple[int, int]], list[torch.Tensor]]:
         """What the networks say to requests, but to those of predicates that are given."""
@@ -200,6 +207,7 @@ class KnowledgeBase(torch.nn.Module):
         batch: Mapping[str, Any] | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
+        check: bool = False,
         **named: Any,
     ) -> torch.Tensor:
         """The loss: a 0-d tensor on the device and in the dtype of the values, with gradients to each of them.
@@ -209,7 +217,15 @@ class KnowledgeBase(torch.nn.Module):
         losses do under ``autocast``.
         """
         tensors, call, dtype, device = self._call(values, named, alpha, p, p_forall, batch, sorts, tables)
-        loss = Loss.apply(self, call, dtype, *tensors)
+        return self._loss(tensors, call, dtype, device, check)
+
+    def _loss(
+        self, tensors: list[torch.Tensor], call: Any, dtype: torch.dtype, device: torch.device | None, check: bool
+    ) -> torch.Tensor:
+        there = self._backend.device(tensors)
+        if there is not None:
+            return self._backend.loss(self, call, dtype, tensors, there, check)
+        loss = Loss.apply(self, _plain(call, self._knowledge._defaults), dtype, *(t.cpu() for t in tensors))
         return loss if device is None else loss.to(device)
 
     def axioms(
@@ -222,13 +238,18 @@ class KnowledgeBase(torch.nn.Module):
         batch: Mapping[str, Any] | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
+        check: bool = False,
         **named: Any,
     ) -> dict[str, torch.Tensor]:
         """The truth of each axiom, as 0-d tensors with gradients: for whoever weighs axioms themselves."""
         tensors, call, dtype, device = self._call(values, named, alpha, p, p_forall, batch, sorts, tables)
-        truths = Axioms.apply(self, call, dtype, *tensors)
-        if device is not None:
-            truths = truths.to(device)
+        there = self._backend.device(tensors)
+        if there is not None:
+            truths = self._backend.axioms(self, call, dtype, tensors, there, check)
+        else:
+            truths = Axioms.apply(self, _plain(call, self._knowledge._defaults), dtype, *(t.cpu() for t in tensors))
+            if device is not None:
+                truths = truths.to(device)
         return dict(zip(self._knowledge._native.axiom_names, truths.unbind()))
 
     # A graph break is all that `torch.compile` can make of these.
@@ -264,27 +285,33 @@ class KnowledgeBase(torch.nn.Module):
                 help = _native.did_you_mean(name, list(places))
                 problems.append(("unknown-predicate", f"the theory has no predicate `{name}`", help))
                 continue
-            if value.dtype in _HALF:
+            kept = value.dtype
+            if kept is torch.float32 or kept is torch.float64:
+                pass
+            elif kept in _HALF:
                 value = value.float()
-            elif value.dtype is not torch.float32 and value.dtype is not torch.float64:
+            else:
                 help = "convert them, for example with `.float()`"
                 message = f"the values of predicate `{name}` are {value.dtype}, not float32 or float64"
                 problems.append(("unsupported-elements", message, help))
                 continue
+            if value.layout is not torch.strided or value.is_nested or value.is_meta:
+                message = f"the values of predicate `{name}` are a tensor without numbers in rows and columns"
+                problems.append(("wrong-type", message, "make a dense one, for example with `.to_dense()`"))
+                continue
             if not value.is_cpu:
                 device = value.device
-                value = value.cpu()
             dtype = value.dtype if dtype is None or dtype is value.dtype else torch.float64
             tensors.append(value)
             which.append((places[name], kind))
         if problems:
             _native.raise_problems(problems)
-        coming = _given.coming(knowledge.theory, batch, sorts, tables)
+        coming = None
+        if batch is not None or sorts is not None or tables is not None:
+            coming = _given.coming(knowledge.theory, batch, sorts, tables)
         defaults = knowledge._defaults
         alpha, p = defaults[0] if alpha is None else alpha, defaults[1] if p is None else p
         p_forall = defaults[2] if p_forall is None else p_forall
-        if type(alpha) is not float or type(p) is not float or type(p_forall) is not float:
-            alpha, p, p_forall = _parameters(alpha, p, p_forall, defaults)
         return tensors, (knowledge._native, which, alpha, p, p_forall, coming), dtype or torch.float64, device
 
     @staticmethod
@@ -301,6 +328,10 @@ class KnowledgeBase(torch.nn.Module):
     @staticmethod
     def _tensor(name: str, value: Any, problems: Problems) -> torch.Tensor | None:
         try:
+            if isinstance(value, np.ndarray):
+                value = _given.array(value)
+                if not value.flags.writeable or not value.dtype.isnative or min(value.strides, default=0) < 0:
+                    value = value.astype(value.dtype.newbyteorder("="))  # PyTorch has no such tensors
             return torch.as_tensor(value)
         except Exception as error:  # noqa: BLE001  whatever conversion the object has may raise whatever it likes
             problems.append(("wrong-type", f"the values of predicate `{name}` cannot be read: {error}", None))
@@ -340,7 +371,11 @@ class KnowledgeBase(torch.nn.Module):
     ) -> Explanation:
         """:meth:`logltn.KnowledgeBase.explain`; the knowledge base runs the networks of predicates that are not in ``values``."""
         question = _question(None, axiom, top, _parameters(alpha, p, p_forall, self._knowledge._defaults))
-        return Explanation(json.loads(self._ask(question, values, sorts, tables)), self._knowledge._native.logs)
+        document = json.loads(self._ask(question, values, sorts, tables))
+        coming = {
+            name: v.detach().cpu() for name, v in (sorts or {}).items() if isinstance(v, torch.Tensor) and v.dim() > 0
+        }
+        return self._knowledge._explanation(document, coming)
 
     @torch.no_grad()
     def _ask(self, question: dict[str, Any], values: Any, sorts: Any, tables: Any) -> str:
@@ -376,3 +411,11 @@ class KnowledgeBase(torch.nn.Module):
     def __getstate__(self) -> dict[str, Any]:
         # What came out of the last call is not part of it.
         return {**self.__dict__, "_last": None}
+
+
+def _plain(call: Any, defaults: tuple[float, float, float]) -> Any:
+    """A call with numbers for its parameters."""
+    native, which, alpha, p, p_forall, coming = call
+    if type(alpha) is float and type(p) is float and type(p_forall) is float:
+        return call
+    return native, which, *_parameters(alpha, p, p_forall, defaults), coming

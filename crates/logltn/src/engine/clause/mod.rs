@@ -13,6 +13,10 @@ mod kernel;
 mod operator;
 mod tables;
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::pieces::Threads;
 use super::run::{Lane, Partial, Run};
 use crate::operators::{Settings, State, Summand};
 use crate::plan::physical::{ClauseLiteral, Form, MOST_LITERALS, Place, SmallClause};
@@ -21,7 +25,7 @@ use crate::vector::{Power, Real, run_task};
 use kernel::{Bindings, GATHERED, OverPlaces, OverRows, OverSums};
 use operator::{Greatest, Itself, Log, LogSum, Operator, Product, Squared};
 pub(super) use tables::Tables;
-use tables::{add_rows, filled_up};
+use tables::{Entry, TableRows, add_rows, filled_up};
 
 /// Whether small clauses are evaluated in one go.
 #[doc(hidden)]
@@ -50,8 +54,40 @@ pub(super) struct Fused {
 pub(super) struct Sums<T> {
     /// Still to be multiplied with the exponentials where there are some.
     by_number: Vec<T>,
+    /// Where they may differ from 0, by the clause's literals; of several with one table, at the first. What a lane does
+    /// not reach need be neither cleared nor added up.
+    touched: [Range<usize>; MOST_LITERALS],
     /// By the literals themselves, of the bindings that were computed in log space; empty if there were none.
     by_literal: Vec<T>,
+}
+
+impl<T: Real> Sums<T> {
+    /// Nothing but zeros, for tables of so many numbers.
+    fn clear(&mut self, numbers: usize) {
+        self.by_literal.clear();
+        for touched in &mut self.touched {
+            self.by_number[std::mem::take(touched)].fill(T::ZERO);
+        }
+        if numbers > self.by_number.capacity() {
+            // Zeros from the system take no memory before they are touched.
+            self.by_number = vec![T::ZERO; numbers];
+        } else {
+            self.by_number.resize(numbers, T::ZERO);
+        }
+    }
+
+    /// Derivatives are going to be added between these places of a literal's table, and in the rest of their rows.
+    fn touch(&mut self, literal: usize, (least, most): (u32, u32), entry: &Entry) {
+        if least <= most {
+            let touched = &mut self.touched[literal];
+            let end = (most as usize + entry.stride).min(entry.range().end);
+            let start = least as usize;
+            *touched = match touched.start >= touched.end {
+                true => start..end,
+                false => touched.start.min(start)..touched.end.max(end),
+            };
+        }
+    }
 }
 
 /// The least bindings for each number of the tables that are worth making the tables.
@@ -68,6 +104,11 @@ impl Fused {
             clause,
             tables: [0; MOST_LITERALS],
         }
+    }
+
+    /// The first literal with a table.
+    fn first_with(&self, table: usize) -> usize {
+        (self.tables.iter().position(|t| *t == table)).unwrap_or(0)
     }
 }
 
@@ -143,22 +184,23 @@ impl Exponentials {
     /// More small ones than this, and going node by node is quicker.
     pub const MOST_SMALL: f64 = 0.25;
 
-    pub fn of<T: Real>(logs: &[T], alpha: f64) -> Exponentials {
+    pub fn of<T: Real>(logs: &[T], alpha: f64, threads: Threads) -> Exponentials {
         let least = T::from_f64(LogSum::<T>::new().least.to_f64().ln() / alpha);
         // Even a million of them make a number.
         let greatest = T::from_f64((T::EXP_MAX.to_f64() - 14.0) / alpha);
-        let (mut small, mut great) = (0_usize, 0_u32);
-        for logs in logs.chunks(1 << 16) {
-            let mut few = 0_u32;
+        let (small, great) = (AtomicUsize::new(0), AtomicBool::new(false));
+        threads.each(logs, |logs| {
+            let (mut few, mut too_great) = (0_u32, 0_u32);
             for &log in logs {
                 few += u32::from(log < least);
-                great |= u32::from(log > greatest);
+                too_great |= u32::from(log > greatest);
             }
-            small += few as usize;
-        }
+            small.fetch_add(few as usize, Ordering::Relaxed);
+            great.fetch_or(too_great > 0, Ordering::Relaxed);
+        });
         Exponentials {
-            small: small as f64 / logs.len().max(1) as f64,
-            infinite: great > 0,
+            small: small.into_inner() as f64 / logs.len().max(1) as f64,
+            infinite: great.into_inner(),
         }
     }
 }
@@ -175,18 +217,14 @@ impl<T: Real> Run<'_, '_, T> {
     ) -> Partial {
         self.make_room();
         let clause = &self.exec.clauses[fused.clause];
-        sums.by_number.resize(tables.values.len(), T::ZERO);
-        sums.by_literal.clear();
         // Also without gradients: the loops add to them all the same.
-        for &entry in &fused.tables[..clause.literals.len()] {
-            sums.by_number[tables.entries[entry].range()].fill(T::ZERO);
-        }
+        sums.clear(tables.values.len());
         let (mut total, mut count) = (0.0, 0_u64);
         let mut cursor = self.root_cursor(clause.level, start, end);
         while self.fill(clause.level, &mut cursor) {
             let len = self.lane.blocks.block(clause.level).len;
             count += (len * clause.classes) as u64;
-            self.place_literals(clause, fused, tables, len);
+            self.place_literals(clause, fused, tables, len, sums);
             total += self.clause_block(clause, tables, len, sums);
             if !self.lane.left_out.is_empty() {
                 total += self.clause_in_log_space(clause, fused, tables, len, sums);
@@ -217,19 +255,24 @@ impl<T: Real> Run<'_, '_, T> {
         fused: Fused,
         tables: &Tables<T>,
         len: usize,
+        sums: &mut Sums<T>,
     ) {
         let Lane { blocks, places, .. } = &mut *self.lane;
         let block = blocks.block(clause.level);
-        for ((literal, places), &table) in clause.literals.iter().zip(places).zip(&fused.tables) {
+        for (k, (literal, places)) in clause.literals.iter().zip(places).enumerate() {
+            let table = fused.tables[k];
             places.resize(len, 0);
             let entry = &tables.entries[table];
-            match literal.place {
+            let between = match literal.place {
                 Place::Array(index) => entry.places(places, block.array(index)),
                 Place::Base(slot) => {
                     let base = self.shared.active.bases[self.program][slot];
-                    places.fill(entry.place(base));
+                    let place = entry.place(base);
+                    places.fill(place);
+                    (place, place)
                 }
-            }
+            };
+            sums.touch(fused.first_with(table), between, entry);
         }
     }
 
@@ -426,9 +469,10 @@ pub(super) fn finish<'s, T: Real>(
     tables: &Tables<T>,
     request: usize,
     factor: f64,
-    lanes: impl Iterator<Item = &'s Sums<T>> + Clone,
+    lanes: impl Iterator<Item = &'s Sums<T>> + Clone + Send + Sync,
     scratch: &mut Vec<T>,
     by: &mut [Vec<T>; 2],
+    threads: Threads,
 ) {
     let factor = T::from_f64(factor);
     let own = &fused.tables[..clause.literals.len()];
@@ -437,22 +481,41 @@ pub(super) fn finish<'s, T: Real>(
         if entry.request != request || own[..k].contains(&table) {
             continue;
         }
-        scratch.clear();
         scratch.resize(entry.range().len(), T::ZERO);
-        for sums in lanes.clone() {
-            let sums = &sums.by_number[entry.range()];
-            scratch.iter_mut().zip(sums).for_each(|(a, &b)| *a += b);
-        }
         let exponentials = clause.wants_exponentials();
-        for (sum, &e) in scratch.iter_mut().zip(&tables.values[entry.range()]) {
-            // In this order: a small exponential times the factor may be no number any more.
-            *sum = if exponentials { *sum * e } else { *sum } * factor;
-        }
-        for sums in lanes.clone().filter(|s| !s.by_literal.is_empty()) {
-            let sums = &sums.by_literal[entry.range()];
-            let pairs = scratch.iter_mut().zip(sums);
-            pairs.for_each(|(a, &b)| *a += factor * b);
-        }
-        add_rows(entry, scratch, &mut by[usize::from(entry.negated)]);
+        let rows = TableRows {
+            entry,
+            from: entry.base,
+            rows: scratch,
+            by: &mut by[usize::from(entry.negated)],
+        };
+        threads.each(rows, |piece| {
+            let range = piece.from..piece.from + piece.rows.len();
+            for (lane, sums) in lanes.clone().enumerate() {
+                let touched = &sums.touched[k];
+                let start = touched.start.clamp(range.start, range.end);
+                let end = touched.end.clamp(start, range.end);
+                let (before, after) = (start - range.start, end - range.start);
+                let (rows, sums) = (&mut *piece.rows, &sums.by_number[start..end]);
+                if lane == 0 {
+                    rows[..before].fill(T::ZERO);
+                    rows[before..after].copy_from_slice(sums);
+                    rows[after..].fill(T::ZERO);
+                } else {
+                    let pairs = rows[before..after].iter_mut().zip(sums);
+                    pairs.for_each(|(a, &b)| *a += b);
+                }
+            }
+            for (sum, &e) in piece.rows.iter_mut().zip(&tables.values[range.clone()]) {
+                // In this order: a small exponential times the factor may be no number any more.
+                *sum = if exponentials { *sum * e } else { *sum } * factor;
+            }
+            for sums in lanes.clone().filter(|s| !s.by_literal.is_empty()) {
+                let sums = &sums.by_literal[range.clone()];
+                let pairs = piece.rows.iter_mut().zip(sums);
+                pairs.for_each(|(a, &b)| *a += factor * b);
+            }
+            add_rows(entry, piece.rows, piece.by);
+        });
     }
 }

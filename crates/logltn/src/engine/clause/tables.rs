@@ -2,6 +2,7 @@
 //! of them, and rows filled up to whole vectors.
 
 use crate::engine::literals::Literals;
+use crate::engine::pieces::{Pieces, Threads};
 use crate::vector::{Real, Task, run_task};
 
 /// The tables of all small clauses, one after another.
@@ -40,13 +41,13 @@ impl Entry {
         self.base..self.base + self.rows * self.stride
     }
 
-    /// From places in the request's table to places in this one.
-    pub fn places(&self, out: &mut [u32], from: &[u32]) {
+    /// From places in the request's table to places in this one; the least and the greatest of them.
+    pub fn places(&self, out: &mut [u32], from: &[u32]) -> (u32, u32) {
         run_task(Places {
             entry: self,
             out,
             from,
-        });
+        })
     }
 
     /// The same for one place.
@@ -65,10 +66,10 @@ struct Places<'a> {
 }
 
 impl Task for Places<'_> {
-    type Output = ();
+    type Output = (u32, u32);
 
     #[inline(always)]
-    fn run<const FUSED: bool>(self) {
+    fn run<const FUSED: bool>(self) -> (u32, u32) {
         let Places { entry, out, from } = self;
         let base = entry.base as u32;
         let (width, more) = (entry.width as u64, (entry.stride - entry.width) as u32);
@@ -88,6 +89,17 @@ impl Task for Places<'_> {
                 let row = ((u64::from(place) * inverse) >> 32) as u32;
                 *out = base + place + row * more;
             }
+        }
+        // They keep the order.
+        let (mut least, mut most) = (u32::MAX, 0);
+        for &place in from {
+            least = least.min(place);
+            most = most.max(place);
+        }
+        let move_one = |place: u32| base + place + place / width as u32 * more;
+        match least <= most {
+            true => (move_one(least), move_one(most)),
+            false => (least, most),
         }
     }
 }
@@ -138,14 +150,19 @@ impl<T: Real> Tables<T> {
     }
 
     /// Takes over the literals of this step; with `alpha`, their exponentials.
-    pub fn fill(&mut self, literals: &[Literals<T>], alpha: Option<f64>) {
+    pub fn fill(&mut self, literals: &[Literals<T>], alpha: Option<f64>, threads: Threads) {
         for entry in &self.entries {
             let literals = &literals[entry.request];
             let from = match entry.negated {
                 true => &literals.negative,
                 false => &literals.positive,
             };
-            spread(entry, from, &mut self.values[entry.range()]);
+            let rows = SpreadRows {
+                entry,
+                from,
+                to: &mut self.values[entry.range()],
+            };
+            threads.each(rows, |rows| spread(entry, rows.from, rows.to));
         }
         let Some(alpha) = alpha else {
             return;
@@ -154,8 +171,80 @@ impl<T: Real> Tables<T> {
         for entries in self.entries.chunk_by(|a, b| a.alpha == b.alpha) {
             let range = entries[0].base..entries[entries.len() - 1].range().end;
             let alpha = T::from_f64(entries[0].alpha.unwrap_or(alpha));
-            T::kernels().exp_scaled_difference_from(&mut self.values[range], alpha, T::ZERO);
+            threads.each(&mut self.values[range], |values| {
+                T::kernels().exp_scaled_difference_from(values, alpha, T::ZERO);
+            });
         }
+    }
+}
+
+/// Rows of a request's table, and those of an entry that they go to.
+struct SpreadRows<'a, T> {
+    entry: &'a Entry,
+    from: &'a [T],
+    to: &'a mut [T],
+}
+
+impl<T: Real> Pieces for SpreadRows<'_, T> {
+    fn numbers(&self) -> usize {
+        self.to.len()
+    }
+
+    fn cut(self, numbers: usize) -> (Self, Self) {
+        let entry = self.entry;
+        let rows = (numbers / entry.stride).max(1);
+        let (from, to) = (
+            self.from.cut(rows * entry.width),
+            self.to.cut(rows * entry.stride),
+        );
+        let first = SpreadRows {
+            entry,
+            from: from.0,
+            to: to.0,
+        };
+        let second = SpreadRows {
+            entry,
+            from: from.1,
+            to: to.1,
+        };
+        (first, second)
+    }
+}
+
+/// Rows of an entry from a place among all tables on, and those of the request's table that they are added to.
+pub(super) struct TableRows<'a, T> {
+    pub entry: &'a Entry,
+    pub from: usize,
+    pub rows: &'a mut [T],
+    pub by: &'a mut [T],
+}
+
+impl<T: Real> Pieces for TableRows<'_, T> {
+    fn numbers(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn cut(self, numbers: usize) -> (Self, Self) {
+        let entry = self.entry;
+        let rows = (numbers / entry.stride).max(1);
+        let (here, by) = (
+            self.rows.cut(rows * entry.stride),
+            self.by.cut(rows * entry.width),
+        );
+        let from = self.from;
+        let second = TableRows {
+            entry,
+            from: from + here.0.len(),
+            rows: here.1,
+            by: by.1,
+        };
+        let first = TableRows {
+            entry,
+            from,
+            rows: here.0,
+            by: by.0,
+        };
+        (first, second)
     }
 }
 

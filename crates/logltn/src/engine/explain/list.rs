@@ -1,5 +1,7 @@
 //! What is shown of a binding: literals and witnesses.
 
+use rustc_hash::FxHashSet;
+
 use super::look::{Look, Place, bind, order};
 use super::tree::{Literal, Quantifier, Tree, TreeKind};
 use super::{BlamedLiteral, Looked, Violation, Witness};
@@ -16,6 +18,7 @@ use crate::vector::Real;
 #[derive(Default)]
 struct List {
     literals: Vec<(Place, BlamedLiteral)>,
+    seen: FxHashSet<Place>,
     witnesses: Vec<Witness>,
 }
 
@@ -136,7 +139,7 @@ impl<T: Real> Look<'_, T> {
     ) {
         let (request, _, place) = self.place(literal, env);
         let place = (request, negated, place);
-        if to.literals.iter().any(|(known, _)| *known == place) {
+        if !to.seen.insert(place) {
             return;
         }
         let theory = self.scope.theory();

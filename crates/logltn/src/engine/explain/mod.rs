@@ -9,15 +9,14 @@ mod look;
 mod sum_product;
 mod tree;
 
-use super::Engine;
 use super::individual::Bound;
 use super::rank::Order;
+use super::{Engine, Precision};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::guard::{Cell, Scope, TableIndexes};
 use crate::parameters::Parameters;
 use crate::source::Span;
 use crate::theory::{PredicateId, SortId};
-use crate::vector::Real;
 
 use look::Look;
 use tree::Planter;
@@ -77,7 +76,7 @@ pub struct Witness {
     pub truest: Option<(Vec<Bound>, f64)>,
 }
 
-impl<T: Real> Engine<T> {
+impl<T: Precision> Engine<T> {
     /// Explains the axioms of a plan [for that](crate::Plan::for_explaining) by their `top` least true bindings, all of
     /// them if that is 0. What takes memory is those, not the bindings they are chosen from. The numbers must be filled
     /// in.
@@ -85,6 +84,14 @@ impl<T: Real> Engine<T> {
     /// # Errors
     /// As [`Engine::evaluate`].
     pub fn explain(
+        &mut self,
+        parameters: &Parameters,
+        top: usize,
+    ) -> Result<Vec<Explanation>, Diagnostics> {
+        T::explain(self, parameters, top)
+    }
+
+    pub(super) fn explain_here(
         &mut self,
         parameters: &Parameters,
         top: usize,

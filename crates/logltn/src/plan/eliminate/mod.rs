@@ -224,13 +224,13 @@ impl Eliminate<'_> {
         let mut lists = Lists::new(turns.len(), groups.len());
         let mut too_much = false;
         let around = relevant(&self.around, &outer);
-        (self.lists).walk(scope, &around, &mut scope.environment(), &mut |env| {
+        (self.lists).walk(scope, &around, &outer, &mut |env| {
             let key = codes(&outer, env);
-            if too_much || keys.contains_key(&key) {
-                return;
+            if !keys.contains_key(&key) {
+                too_much = lists.add_key(&mut cliques, &conditions, env).is_none();
+                keys.insert(key, keys.len() as u32);
             }
-            too_much = lists.add_key(&mut cliques, &conditions, env).is_none();
-            keys.insert(key, keys.len() as u32);
+            !too_much
         });
         if too_much || keys.is_empty() {
             return None;

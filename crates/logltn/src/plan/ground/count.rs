@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::{Bound, Grounder, codes};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::{Cell, Scope};
@@ -26,17 +28,24 @@ struct Counter<'a> {
     scope: Scope<'a>,
     lists: &'a Grounder,
     program: &'a Program,
-    /// For each node: whether its count is the same for every outer binding.
-    invariant: Vec<bool>,
+    /// For each node: the variables around it on which its count depends.
+    reads: Vec<Vec<VarId>>,
+    /// The counts of quantifiers by what they read. Bindings around them that differ in nothing else have the same: a
+    /// chain of guards is counted link by link, not path by path.
+    known: FxHashMap<(usize, Box<[u64]>), Count>,
     counts: Counts,
 }
+
+/// The most counts that are remembered.
+const MOST_KNOWN: usize = 1 << 20;
 
 pub(in crate::plan) fn count(scope: Scope, lists: &Grounder, program: &Program) -> Counts {
     let mut counter = Counter {
         scope,
         lists,
         program,
-        invariant: invariant(program),
+        reads: reads(program),
+        known: FxHashMap::default(),
         counts: Counts::default(),
     };
     let (groundings, empty) = counter.node(program.root, &mut scope.environment());
@@ -47,29 +56,49 @@ pub(in crate::plan) fn count(scope: Scope, lists: &Grounder, program: &Program) 
     }
 }
 
-fn invariant(program: &Program) -> Vec<bool> {
-    let mut invariant = vec![true; program.nodes.len()];
+/// For each node: the variables around it that some list below it depends on.
+fn reads(program: &Program) -> Vec<Vec<VarId>> {
+    let mut reads: Vec<Vec<VarId>> = Vec::with_capacity(program.nodes.len());
     // Children come before their parents.
-    for (i, node) in program.nodes.iter().enumerate() {
-        invariant[i] = match &node.kind {
-            _ if node.groundings.is_some() => true,
-            NodeKind::Constant(_) | NodeKind::Literal { .. } => true,
-            NodeKind::Not(a) | NodeKind::Log(a) => invariant[*a],
-            NodeKind::And(members) | NodeKind::Or(members) => members.iter().all(|m| invariant[*m]),
-            NodeKind::Implies(a, b) | NodeKind::Iff(a, b) => invariant[*a] && invariant[*b],
+    for node in &program.nodes {
+        let mut own: Vec<VarId> = Vec::new();
+        let mut bound: Vec<VarId> = Vec::new();
+        let binds = |level: usize, bound: &mut Vec<VarId>, own: &mut Vec<VarId>| {
+            for b in &program.levels[level].bound {
+                bound.extend(&b.variables);
+                own.extend(&b.keys);
+            }
+        };
+        match &node.kind {
+            _ if node.groundings.is_some() => {}
+            NodeKind::Constant(_) | NodeKind::Literal { .. } => {}
+            NodeKind::Not(a) | NodeKind::Log(a) => own.extend(&reads[*a]),
+            NodeKind::And(members) | NodeKind::Or(members) => {
+                own.extend(members.iter().flat_map(|m| &reads[*m]));
+            }
+            NodeKind::Implies(a, b) | NodeKind::Iff(a, b) => {
+                own.extend(reads[*a].iter().chain(&reads[*b]));
+            }
             NodeKind::Quantifier { level, body, .. } => {
-                let keyed = |b: &Arc<Bound>| !b.keys.is_empty();
-                invariant[*body] && !program.levels[*level].bound.iter().any(keyed)
+                own.extend(&reads[*body]);
+                binds(*level, &mut bound, &mut own);
             }
             NodeKind::Elimination(index) => {
                 let elimination = &program.eliminations[*index];
-                let factors = elimination.factors.iter().map(|f| f.body);
-                elimination.key_slot.is_none()
-                    && (factors.chain(elimination.common.iter().copied())).all(|m| invariant[m])
+                for factor in &elimination.factors {
+                    own.extend(&reads[factor.body]);
+                    binds(factor.level, &mut bound, &mut own);
+                }
+                own.extend(elimination.common.iter().flat_map(|m| &reads[*m]));
+                own.extend(&program.elimination_keys[*index].0);
             }
-        };
+        }
+        own.retain(|v| !bound.contains(v));
+        own.sort_unstable();
+        own.dedup();
+        reads.push(own);
     }
-    invariant
+    reads
 }
 
 impl Counter<'_> {
@@ -78,6 +107,26 @@ impl Counter<'_> {
         if let Some(groundings) = program.nodes[node].groundings {
             return (groundings, 0);
         }
+        let binds = matches!(
+            program.nodes[node].kind,
+            NodeKind::Quantifier { .. } | NodeKind::Elimination(_)
+        );
+        if !binds || node == program.root {
+            return self.count(node, env);
+        }
+        let key = (node, codes(&self.reads[node], env));
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        let count = self.count(node, env);
+        if self.known.len() < MOST_KNOWN {
+            self.known.insert(key, count);
+        }
+        count
+    }
+
+    fn count(&mut self, node: usize, env: &mut Vec<Cell>) -> Count {
+        let program = self.program;
         deep(|| match &program.nodes[node].kind {
             NodeKind::Constant(_) | NodeKind::Literal { .. } => (1, 0),
             NodeKind::Not(a) | NodeKind::Log(a) => self.node(*a, env),
@@ -113,7 +162,7 @@ impl Counter<'_> {
                     }
                     return (0, u128::from(!forall));
                 }
-                if self.invariant[*body] {
+                if self.reads[*body].is_empty() {
                     let (n, empty) = self.node(*body, env);
                     return (bindings.saturating_mul(n), bindings.saturating_mul(empty));
                 }
@@ -148,7 +197,7 @@ impl Counter<'_> {
             times = times.saturating_mul(self.node(member, env).0);
         }
         for (factor, weights) in elimination.factors.iter().zip(&mut weights) {
-            if self.invariant[factor.body] {
+            if self.reads[factor.body].is_empty() {
                 let (n, _) = self.node(factor.body, env);
                 times = times.saturating_mul(n);
                 continue;

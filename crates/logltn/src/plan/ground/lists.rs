@@ -5,10 +5,11 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::list_key::{ListKey, place};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic, memory};
 use crate::guard::{Cell, Join, Scope, conjuncts, free_variables};
-use crate::plan::memory::Account;
+use crate::plan::account::Account;
 use crate::plan::program::{Component, ComponentSource};
+use crate::source::Span;
 use crate::theory::*;
 
 /// What a component binds in one axiom.
@@ -34,6 +35,18 @@ pub(crate) struct Grounder {
     known: FxHashMap<ListKey, usize>,
     /// Those that depend on what comes with a call.
     streamed: FxHashSet<usize>,
+}
+
+/// With fewer combinations, listing is as quick as an estimate.
+const WORTH_AN_ESTIMATE: u128 = 1 << 24;
+/// How many combinations are tried at most to list a guard: some hours.
+const MOST_TRIED: f64 = 1e11;
+/// What a key takes: its values, its number, and its place in a table.
+const PER_KEY: usize = 64;
+
+/// Whether something may become so long: beyond its capacity it doubles.
+fn may_grow(length: usize, capacity: usize, bytes: usize) -> bool {
+    length <= capacity || memory::ask((capacity * bytes) as u128).is_ok()
 }
 
 /// The most numbers that the lists of one component may hold, however much memory there is.
@@ -157,6 +170,10 @@ impl Grounder {
             None => {
                 let theory = scope.theory();
                 self.account.take_cells(size as u128, theory, first.span)?;
+                if size > MAX_CELLS {
+                    let bindings = Some(size as f64);
+                    return Err(self.account.too_much(bindings, theory, first.span));
+                }
                 self.keys.push(Arc::default());
                 if key.is_streamed(scope.data) {
                     self.streamed.insert(self.components.len());
@@ -220,44 +237,59 @@ impl Grounder {
         };
         let room = self.account.cells_left().min(MAX_CELLS);
         let span = conditions[0].span.to(conditions[conditions.len() - 1].span);
+        let sizes: u128 = match rows_of {
+            Some(table) => scope.data.table(table).map_or(0, |t| t.rows as u128),
+            None => {
+                let sizes = variables.iter().map(|v| u128::from(scope.size_of(*v)));
+                sizes.fold(1, u128::saturating_mul)
+            }
+        };
+        if outer.is_empty() && sizes >= WORTH_AN_ESTIMATE {
+            self.check_estimate(scope, &join, (arity, room), span)?;
+        }
         let mut failure = None;
-        self.walk(scope, &relevant, &mut scope.environment(), &mut |env| {
+        self.walk(scope, &relevant, &outer, &mut |env| {
             let key = codes(&outer, env);
-            if failure.is_some() || keys.contains_key(&key) {
-                return;
+            if keys.contains_key(&key) {
+                return true;
             }
             let start = tuples.len();
             let mut count = 0;
+            let mut full = !may_grow(keys.len() + 1, keys.capacity(), PER_KEY);
             let result = join.run(env, &mut |env, row| {
+                let length = tuples.len() + arity;
+                full |= length > room || !may_grow(length, tuples.capacity(), size_of::<u32>());
+                if full {
+                    return false;
+                }
                 count += 1;
                 match rows_of {
                     Some(_) => tuples.push(row),
                     None => tuples.extend(variables.iter().map(|v| env[v.index()].code() as u32)),
                 }
-                tuples.len() <= room
+                true
             });
             if let Err(error) = result {
                 failure = Some(scope.diagnose(&error));
-            } else if tuples.len() > room {
-                failure = Some(self.account.too_much(scope.theory(), span));
+            } else if full {
+                failure = Some(self.account.too_much(None, scope.theory(), span));
+            }
+            if failure.is_some() {
+                return false;
             }
             sort_tuples(&mut tuples[start..], arity);
             keys.insert(key, offsets.len() as u32 - 1);
             offsets.push(offsets[offsets.len() - 1] + count);
+            true
         });
         if let Some(failure) = failure {
             return Err(failure);
         }
-        let sizes: u128 = match rows_of {
-            Some(table) => scope.data.table(table).map_or(0, |t| t.rows as u128),
-            None => {
-                let sizes = variables.iter().map(|v| u128::from(scope.size_of(*v)));
-                sizes.product()
-            }
-        };
+        // Growing by doubling has left up to as much again.
+        tuples.shrink_to_fit();
         let component = Component {
             source: ComponentSource::Guarded { rows_of },
-            candidates: sizes * keys.len() as u128,
+            candidates: sizes.saturating_mul(keys.len() as u128),
             method: join.describe(&variables),
             batched: rows_of.filter(|t| scope.data.table(*t).is_some_and(|t| t.batched)),
             offsets,
@@ -279,21 +311,86 @@ impl Grounder {
         Ok(bound(component))
     }
 
-    /// Visits every combination of tuples of some components, from the outside in.
+    /// Refuses what random walks say is too much to be listed, before any of it is.
+    fn check_estimate(
+        &self,
+        scope: Scope,
+        join: &Join,
+        (arity, room): (usize, usize),
+        span: Span,
+    ) -> Result<(), Diagnostic> {
+        let Some(found) = join.estimate(&mut scope.environment()) else {
+            return Ok(());
+        };
+        let theory = scope.theory();
+        if found.kept * arity as f64 > room as f64 {
+            return Err(self.account.too_much(Some(found.kept), theory, span));
+        }
+        if found.tried > MOST_TRIED {
+            return Err(Diagnostic::error(
+                Code::TooManyBindings,
+                format!(
+                    "to list what this guard keeps, about {:.1e} combinations have to be tried, which nobody can wait for",
+                    found.tried
+                ),
+            )
+            .at(&theory.source, span, "")
+            .help("tie the variables to each other by equations, tables or distances of two, or bind fewer"));
+        }
+        Ok(())
+    }
+
+    /// Visits the combinations of some components' tuples, from the outside in, such that each combination of the
+    /// `wanted` variables' values comes at least once, in the order of its first; until `visit` says no.
+    ///
+    /// Prefixes that are alike in all that matters further in are followed once: a chain of guards has few of these,
+    /// but no end of combinations.
     pub fn walk(
         &self,
         scope: Scope,
-        rest: &[&Bound],
-        env: &mut Vec<Cell>,
-        visit: &mut dyn FnMut(&mut Vec<Cell>),
+        components: &[&Bound],
+        wanted: &[VarId],
+        visit: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
     ) {
-        let Some((first, rest)) = rest.split_first() else {
-            visit(env);
+        let mut env = scope.environment();
+        let Some((last, before)) = components.split_last() else {
+            visit(&mut env);
             return;
         };
-        for tuple in self.list(first, env) {
-            self.bind(scope, first, tuple as usize, env);
-            self.walk(scope, rest, env, visit);
+        let mut matter: Vec<VarId> = Vec::new();
+        let mut prefixes: Vec<Box<[Cell]>> = vec![Box::default()];
+        let restore = |env: &mut Vec<Cell>, variables: &[VarId], prefix: &[Cell]| {
+            for (variable, &cell) in variables.iter().zip(prefix) {
+                env[variable.index()] = cell;
+            }
+        };
+        for (at, bound) in before.iter().enumerate() {
+            let further = &components[at + 1..];
+            let matters =
+                |v: &VarId| wanted.contains(v) || further.iter().any(|b| b.keys.contains(v));
+            let variables = matter.iter().chain(&bound.variables).copied();
+            let next: Vec<VarId> = variables.filter(matters).collect();
+            let mut seen = FxHashSet::default();
+            let mut longer = Vec::new();
+            for prefix in &prefixes {
+                restore(&mut env, &matter, prefix);
+                for tuple in self.list(bound, &env) {
+                    self.bind(scope, bound, tuple as usize, &mut env);
+                    if seen.insert(codes(&next, &env)) {
+                        longer.push(next.iter().map(|v| env[v.index()]).collect());
+                    }
+                }
+            }
+            (matter, prefixes) = (next, longer);
+        }
+        for prefix in &prefixes {
+            restore(&mut env, &matter, prefix);
+            for tuple in self.list(last, &env) {
+                self.bind(scope, last, tuple as usize, &mut env);
+                if !visit(&mut env) {
+                    return;
+                }
+            }
         }
     }
 
@@ -381,12 +478,15 @@ fn sort_tuples(tuples: &mut [u32], arity: usize) {
             let (pairs, _) = tuples.as_chunks_mut::<2>();
             pairs.sort_unstable();
         }
+        3 => tuples.as_chunks_mut::<3>().0.sort_unstable(),
+        4 => tuples.as_chunks_mut::<4>().0.sort_unstable(),
+        5 => tuples.as_chunks_mut::<5>().0.sort_unstable(),
+        6 => tuples.as_chunks_mut::<6>().0.sort_unstable(),
         _ => {
-            let mut list: Vec<Vec<u32>> = tuples.chunks(arity).map(<[u32]>::to_vec).collect();
+            let mut list: Vec<&[u32]> = tuples.chunks(arity).collect();
             list.sort_unstable();
-            for (place, tuple) in tuples.chunks_mut(arity).zip(list) {
-                place.copy_from_slice(&tuple);
-            }
+            let sorted = list.concat();
+            tuples.copy_from_slice(&sorted);
         }
     }
 }

@@ -10,9 +10,9 @@ mod ranking;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::memory::Account;
+use super::account::Account;
 use super::normal::{Kind, Normal};
 use super::program::*;
 use crate::diagnostic::{Code, Diagnostic};
@@ -321,33 +321,45 @@ impl Ground<'_> {
     /// Makes every slot known at each level between the outside and where it is read.
     fn carry_slots(&mut self) {
         for (reads, wide) in [(&self.reads, false), (&self.wide_reads, true)] {
+            let mut known: FxHashSet<(usize, usize)> = FxHashSet::default();
+            for (at, level) in self.program.levels.iter().enumerate() {
+                let adds = if wide { &level.wide_adds } else { &level.adds };
+                known.extend(adds.iter().map(|add| (at, add.slot)));
+            }
             for &(slot, level) in reads {
                 let mut at = level;
                 while at != 0 {
                     let level = &mut self.program.levels[at];
-                    let count = level.bound.len();
+                    let maps = vec![Vec::new(); level.bound.len()];
                     let adds = if wide {
                         &mut level.wide_adds
                     } else {
                         &mut level.adds
                     };
-                    add_entry(adds, slot, count);
+                    if known.insert((at, slot)) {
+                        adds.push(SlotAdd { slot, maps });
+                    }
                     at = level.parent;
                 }
             }
+        }
+        // In order, so that they are found quickly: an `any` may have a million of them.
+        for level in &mut self.program.levels {
+            level.adds.sort_by_key(|add| add.slot);
+            level.wide_adds.sort_by_key(|add| add.slot);
         }
     }
 }
 
 pub(super) fn add_entry(adds: &mut Vec<SlotAdd>, slot: usize, components: usize) -> &mut SlotAdd {
-    let at = match adds.iter().position(|a| a.slot == slot) {
-        Some(at) => at,
-        None => {
-            adds.push(SlotAdd {
-                slot,
-                maps: vec![Vec::new(); components],
-            });
-            adds.len() - 1
+    // The one that is being made is, as a rule, the last.
+    let at = match adds.iter().rposition(|a| a.slot <= slot) {
+        Some(at) if adds[at].slot == slot => at,
+        before => {
+            let at = before.map_or(0, |before| before + 1);
+            let maps = vec![Vec::new(); components];
+            adds.insert(at, SlotAdd { slot, maps });
+            at
         }
     };
     &mut adds[at]

@@ -129,6 +129,9 @@ impl Lower<'_> {
         let mut summands = Vec::new();
         let adds = self.semantics.and.laws().adds;
         find_summands(&physical.nodes, physical.root, adds, &mut summands);
+        if summands.len() > MOST_SUMMANDS {
+            summands = vec![physical.root];
+        }
         let outside = costs[0] / summands.len() as u64;
         for node in summands {
             let cost = match physical.nodes[node].kind {
@@ -143,16 +146,34 @@ impl Lower<'_> {
         }
     }
 
+    /// About how much work an evaluation is, all batches together; the most there is if it cannot be counted. Nothing for
+    /// what is done batch by batch.
+    pub fn work(&self, physical: &Physical) -> u64 {
+        let works = physical.roots.iter().map(|root| {
+            let NodeKind::Quantifier { level, .. } = physical.nodes[root.node].kind else {
+                return root.cost;
+            };
+            let level = &physical.levels[level];
+            let batched = |c: &LevelComponent| self.components[c.component].batched.is_some();
+            match level.components.iter().any(batched) {
+                true => 0,
+                false => self.expansion(level).saturating_mul(root.cost),
+            }
+        });
+        works.fold(0, u64::saturating_add)
+    }
+
     /// By level, about how much work one of its bindings is.
     fn costs_per_binding(&self, physical: &Physical) -> Vec<u64> {
         let mut cost = vec![0_u64; physical.levels.len()];
         for node in &physical.nodes {
             if let NodeKind::Elimination(index) = node.kind {
-                cost[node.level] += physical.eliminations[index].cost();
+                let own = physical.eliminations[index].cost();
+                cost[node.level] = cost[node.level].saturating_add(own);
             }
         }
         for (i, level) in physical.levels.iter().enumerate().skip(1).rev() {
-            cost[i] += (level.buffers + level.adds.len()) as u64;
+            cost[i] = cost[i].saturating_add((level.buffers + level.adds.len()) as u64);
             let total = cost[i].saturating_mul(self.expansion(level));
             cost[level.parent] = cost[level.parent].saturating_add(total);
         }
@@ -163,7 +184,7 @@ impl Lower<'_> {
     fn expansion(&self, level: &Level) -> u64 {
         let components = level.components.iter();
         let lengths = components.map(|c| self.average_length(c.component).max(1) as u64);
-        lengths.product()
+        lengths.fold(1, u64::saturating_mul)
     }
 
     fn average_length(&self, component: usize) -> usize {
@@ -189,6 +210,9 @@ fn buffers(nodes: &[program::Node], levels: &mut [Level]) -> Vec<usize> {
     buffers
 }
 
+/// With more members than these, preparing each would take longer than computing it.
+const MOST_SUMMANDS: usize = 4096;
+
 fn find_summands(nodes: &[Node], node: usize, and_adds: bool, found: &mut Vec<usize>) {
     match &nodes[node].kind {
         NodeKind::And(members) if and_adds => {
@@ -199,7 +223,8 @@ fn find_summands(nodes: &[Node], node: usize, and_adds: bool, found: &mut Vec<us
 }
 
 fn index_of(adds: &[SlotAdd], slot: usize) -> Option<usize> {
-    adds.iter().position(|a| a.slot == slot)
+    // They stand in the order of their slots.
+    adds.binary_search_by_key(&slot, |a| a.slot).ok()
 }
 
 /// Level 0 has no arrays: everything there is constant.

@@ -38,6 +38,7 @@ impl Maker<'_> {
     /// The members of a family, or the axiom itself.
     pub fn members(&mut self, axiom: &Axiom) -> Result<Vec<Member>, Diagnostic> {
         self.check(axiom)?;
+        self.check_written_out(axiom)?;
         let Some(family) = &axiom.family else {
             let formula = self.root(&axiom.formula)?;
             return Ok(vec![Member {
@@ -65,6 +66,7 @@ impl Maker<'_> {
                 let sort = axiom.variables[variable.index()].sort;
                 names.push(self.scope.show_cell(sort, Cell::Individual(cell)));
             }
+            self.check_memory(axiom.name_span)?;
             members.push(Member {
                 name: format!("{}[{}]", axiom.name, names.join(", ")),
                 formula: self.root(&axiom.formula)?,
@@ -258,6 +260,7 @@ impl Maker<'_> {
             for (variable, cell) in variables.iter().zip(cells) {
                 self.fixed[variable.index()] = Some(cell);
             }
+            self.check_memory(span)?;
             members.push(body(self)?);
         }
         for variable in variables {
@@ -288,7 +291,7 @@ impl Maker<'_> {
     }
 
     /// The bindings of the variables of `for`, `all` or `any` that pass the guard.
-    fn bindings(
+    pub(super) fn bindings(
         &self,
         variables: &[VarId],
         guard: Option<&Guard>,

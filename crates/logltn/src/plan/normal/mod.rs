@@ -6,6 +6,7 @@
 //! member's individual leaves other bindings to each. So every variable that is left is bound by a quantifier.
 
 mod make;
+mod written_out;
 
 use std::sync::Arc;
 

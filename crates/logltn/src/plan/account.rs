@@ -2,8 +2,7 @@
 //! instead of exhausting the machine.
 
 use super::program::RequestPlan;
-use super::show::bytes as shown;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, memory};
 use crate::source::Span;
 use crate::theory::Theory;
 
@@ -31,7 +30,8 @@ impl Account {
 
     /// How many cells of tuples there is still room for.
     pub fn cells_left(&self) -> usize {
-        usize::try_from((self.limit.saturating_sub(self.used)) / PER_CELL).unwrap_or(usize::MAX)
+        let left = (self.limit.saturating_sub(self.used)).min(memory::left().into());
+        usize::try_from(left / PER_CELL).unwrap_or(usize::MAX)
     }
 
     /// Takes down that so many cells of tuples are going to be listed.
@@ -62,23 +62,28 @@ impl Account {
     /// Takes down that so many bytes are going to be used, or says why that is too much.
     fn take(&mut self, bytes: u128, theory: &Theory, span: Span) -> Result<(), Diagnostic> {
         self.used = self.used.saturating_add(bytes);
-        match self.used > self.limit {
-            true => Err(self.too_much(theory, span)),
+        match self.used > self.limit || memory::ask(bytes).is_err() {
+            true => Err(self.too_much(None, theory, span)),
             false => Ok(()),
         }
     }
 
-    pub fn too_much(&self, theory: &Theory, span: Span) -> Diagnostic {
-        let size = |bytes: u128| shown(usize::try_from(bytes).unwrap_or(usize::MAX));
+    /// With the number of bindings, if that is known.
+    pub fn too_much(&self, bindings: Option<f64>, theory: &Theory, span: Span) -> Diagnostic {
+        let limit = memory::shown(self.limit.min(memory::limit().into()));
+        let what = match bindings {
+            Some(n) => format!("too many bindings: about {n:.1e}, which take more"),
+            None => "too many bindings: with these, the plan takes more".to_string(),
+        };
         Diagnostic::error(
             Code::TooMuchMemory,
-            format!(
-                "too many bindings: with these, the plan takes more than the {} it may have",
-                size(self.limit)
-            ),
+            format!("{what} than the {limit} of memory that there may be"),
         )
         .at(&theory.source, span, "listed one by one")
-        .help("a narrower guard, fewer individuals, or fewer variables under one quantifier")
+        .help(format!(
+            "a narrower guard, fewer individuals, or fewer variables under one quantifier; {}",
+            memory::ALLOW_MORE
+        ))
     }
 
     /// Tables that hold an answer for every row there can be.
@@ -91,7 +96,7 @@ impl Account {
             let numbered = rows * width <= u128::from(u32::MAX);
             match self.take(bytes, theory, request.span) {
                 Err(problem) => problems.push(problem),
-                Ok(()) if !numbered => problems.push(self.too_much(theory, request.span)),
+                Ok(()) if !numbered => problems.push(self.too_much(None, theory, request.span)),
                 Ok(()) => {}
             }
         }

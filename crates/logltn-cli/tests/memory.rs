@@ -1,0 +1,299 @@
+//! One budget of memory for the whole program: what asks for more is refused before it is taken, and what `check`
+//! estimates is about what training takes.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::fmt::Write;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::Folder;
+use serde_json::Value;
+
+/// Status, both outputs, and the most memory that the program had at once.
+struct Measured {
+    status: Option<i32>,
+    stdout: String,
+    stderr: String,
+    bytes: u64,
+    time: Duration,
+}
+
+fn start(folder: &Folder, arguments: &[&str]) -> Child {
+    // Into files: nobody reads while it runs.
+    let file = |name: &str| std::fs::File::create(folder.path().join(name)).expect("a file");
+    Command::new(env!("CARGO_BIN_EXE_logltn"))
+        .args(arguments)
+        .current_dir(folder.path())
+        .stdout(Stdio::from(file("stdout")))
+        .stderr(Stdio::from(file("stderr")))
+        .spawn()
+        .expect("the program runs")
+}
+
+fn measured(folder: &Folder, arguments: &[&str]) -> Measured {
+    let begun = Instant::now();
+    let mut child = start(folder, arguments);
+    let status = format!("/proc/{}/status", child.id());
+    let mut bytes = 0;
+    let ended = loop {
+        // What it was at most, so looking now and then misses little.
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let most = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = most.and_then(|m| m.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+        bytes = bytes.max(1024 * kib.unwrap_or(0));
+        if let Some(ended) = child.try_wait().expect("a child") {
+            break ended;
+        }
+        std::thread::sleep(Duration::from_millis(3));
+    };
+    let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("output");
+    Measured {
+        status: ended.code(),
+        stdout: text("stdout"),
+        stderr: text("stderr"),
+        bytes,
+        time: begun.elapsed(),
+    }
+}
+
+/// So many rows of so many numbers.
+fn points(rows: usize, columns: usize) -> String {
+    let heads: Vec<String> = (0..columns).map(|c| format!("c{c}")).collect();
+    let mut text = heads.join(",") + "\n";
+    for row in 0..rows {
+        for column in 0..columns {
+            let end = if column + 1 == columns { "\n" } else { "," };
+            let _ = write!(text, "{}{end}", (row * 31 + column * 17) % 101);
+        }
+    }
+    text
+}
+
+/// A theory over points with features, and a network.
+fn project(axioms: &str, rows: usize, columns: usize, hidden: &str) -> Folder {
+    let theory = format!("sort S\npredicate P(S)\npredicate R(S, S)\n{axioms}\n");
+    let manifest = format!(
+        "theory = 't.ltn'\nsorts.S.features = 'points.csv'\n\
+         [predicates]\nP = {{ network = {{ mlp = [{hidden}] }}, output = 'sigmoid' }}\n\
+         R = {{ network = {{ mlp = [8] }}, output = 'sigmoid' }}\n[train]\nsteps = 2\n"
+    );
+    Folder::new(&[
+        ("t.ltn", theory.as_bytes()),
+        ("points.csv", points(rows, columns).as_bytes()),
+        ("m.toml", manifest.as_bytes()),
+    ])
+}
+
+/// A theory over integers, with a number for each.
+fn learnable(theory: &str) -> Folder {
+    let manifest = "theory = 't.ltn'\npredicates.w.learnable = true\ntrain.steps = 2\n";
+    Folder::new(&[
+        ("t.ltn", theory.as_bytes()),
+        ("m.toml", manifest.as_bytes()),
+    ])
+}
+
+/// An npz member or a gzipped file of zeros, packed.
+fn packed(rows: usize) -> Vec<u8> {
+    use std::io::Write;
+    let mut idx = vec![0, 0, 8, 2];
+    idx.extend((rows as u32).to_be_bytes());
+    idx.extend(1000_u32.to_be_bytes());
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&idx).expect("packed");
+    let zeros = vec![0; 1 << 20];
+    let mut left = rows * 1000;
+    while left > 0 {
+        let now = left.min(zeros.len());
+        gzip.write_all(&zeros[..now]).expect("packed");
+        left -= now;
+    }
+    gzip.finish().expect("packed")
+}
+
+#[test]
+fn too_much_is_refused_before_it_is_taken() {
+    let numbers = "sort S = 0..9999\npredicate w(S)\n";
+    let mut cases: Vec<(&str, Folder, &str, &str)> = vec![
+        (
+            "nested `any`",
+            learnable(&format!(
+                "{numbers}axiom a: any x: S. any y: S. w(x) and w(y)"
+            )),
+            "1GB",
+            "t.ltn:3:14",
+        ),
+        (
+            "with a guard",
+            learnable(&format!(
+                "{numbers}axiom a: any x: S. any y: S where y < x. w(x) and w(y)"
+            )),
+            "200MB",
+            "t.ltn:3:14",
+        ),
+        (
+            "a family of `all`",
+            learnable(&format!(
+                "{numbers}axiom a for x: S: all y: S. w(x) or w(y)"
+            )),
+            "1GB",
+            "t.ltn:3:13",
+        ),
+        (
+            "a guard that keeps everything",
+            project(
+                "axiom a: forall x, y, z: S where dist(x, y) + dist(y, z) < 10000. P(x) or P(z)",
+                400,
+                4,
+                "4",
+            ),
+            "500MB",
+            "t.ltn:4:34",
+        ),
+        (
+            "pairs",
+            project(
+                "axiom a: forall x, y: S where x != y. R(x, y)",
+                6000,
+                1,
+                "4",
+            ),
+            "100MB",
+            "t.ltn:4:31",
+        ),
+        (
+            "a network",
+            project("axiom a: forall x: S. P(x)", 3, 4, "20000, 20000"),
+            "4GB",
+            "layer 3, `dense 20000`, has 400020000 parameters",
+        ),
+        (
+            "learnable vectors",
+            Folder::new(&[
+                (
+                    "t.ltn",
+                    b"sort S = 0..999999\npredicate P(S)\naxiom a: forall x: S. P(x)\n",
+                ),
+                (
+                    "m.toml",
+                    b"theory = 't.ltn'\nsorts.S.learnable = 1000\ntrain.steps = 1\n\
+                      predicates.P = { network = { mlp = [4] }, output = 'sigmoid' }\n",
+                ),
+            ]),
+            "4GB",
+            "individuals of sort `S`",
+        ),
+        (
+            "a table",
+            project("axiom a: forall x: S. P(x)", 20_000, 40, "4"),
+            "20MB",
+            "points.csv",
+        ),
+    ];
+    let gzipped = project("axiom a: forall x: S. P(x)", 1, 1, "4");
+    gzipped.write("points.idx.gz", &packed(400_000));
+    let manifest = std::fs::read_to_string(gzipped.path().join("m.toml")).expect("a manifest");
+    gzipped.write(
+        "m.toml",
+        manifest.replace("points.csv", "points.idx.gz").as_bytes(),
+    );
+    cases.push(("a packed file", gzipped, "1GB", "[400000, 1000]"));
+    for (what, folder, memory, place) in cases {
+        for command in [
+            &["check", "m.toml"][..],
+            &["train", "m.toml", "--out", "run"],
+        ] {
+            let run = measured(&folder, &[command, &["--memory", memory]].concat());
+            let words = format!("{what}: {:?} {}", run.time, run.stderr);
+            assert_eq!(run.status, Some(2), "{words}");
+            assert!(run.stderr.contains(place), "{words}");
+            assert!(run.stderr.contains("of memory"), "{words}");
+            // Seconds on a quiet machine, in a build without optimisation.
+            assert!(run.time < Duration::from_secs(60), "{words}");
+            assert!(run.bytes < 150 << 20, "{what}: {} bytes", run.bytes);
+        }
+        assert!(!folder.path().join("run").exists(), "{what}");
+    }
+}
+
+#[test]
+fn what_did_not_ask_ends_with_a_message() {
+    let folder = project("axiom a: forall x: S. P(x)", 3, 4, "4");
+    let run = measured(&folder, &["check", "m.toml", "--memory", "1kB"]);
+    assert_eq!(run.status, Some(2), "{}", run.stderr);
+    let limit = "error: memory is at its limit of 1.0 kB";
+    assert!(run.stderr.contains(limit), "{}", run.stderr);
+}
+
+#[test]
+fn training_takes_what_check_says() {
+    let cases = [
+        (
+            "a network",
+            project("axiom a: forall x: S. P(x)", 8, 4, "1300, 1300"),
+        ),
+        (
+            "rows of a network",
+            project(
+                "axiom a: forall x, y: S where x != y. R(x, y) -> R(y, x)",
+                250,
+                4,
+                "4",
+            ),
+        ),
+        (
+            "near pairs",
+            project(
+                "axiom a: forall x, y: S where dist(x, y) < 1000. P(x) -> P(y)",
+                1100,
+                4,
+                "4",
+            ),
+        ),
+        (
+            "features",
+            project("axiom a: forall x: S. P(x)", 30_000, 30, "16"),
+        ),
+        (
+            "learnable vectors",
+            Folder::new(&[
+                (
+                    "t.ltn",
+                    b"sort S = 0..29999\npredicate P(S)\naxiom a: forall x: S. P(x)\n",
+                ),
+                (
+                    "m.toml",
+                    b"theory = 't.ltn'\nsorts.S.learnable = 32\ntrain.steps = 2\n\
+                      predicates.P = { network = { mlp = [4] }, output = 'sigmoid' }\n",
+                ),
+            ]),
+        ),
+        (
+            "a family",
+            learnable("sort S = 0..2999\npredicate w(S)\naxiom a for x: S: w(x) or not w(0)"),
+        ),
+        (
+            "a long `any`",
+            learnable("sort S = 0..49999\npredicate w(S)\naxiom a: any x: S. w(x)"),
+        ),
+    ];
+    for (what, folder) in cases {
+        let check = measured(&folder, &["check", "m.toml", "--json"]);
+        let document: Value = serde_json::from_str(&check.stdout).expect("JSON");
+        let estimate = document["step"]["memory_bytes"].as_f64().expect("a number");
+        let train = measured(&folder, &["train", "m.toml", "--out", "run"]);
+        assert_eq!(train.status, Some(0), "{what}: {}", train.stderr);
+        for (command, bytes) in [("check", check.bytes), ("train", train.bytes)] {
+            let times = bytes as f64 / estimate;
+            assert!(
+                times <= 1.5,
+                "{what}: {command} takes {bytes}, not {estimate}"
+            );
+        }
+        // Nor is it a wild guess.
+        let times = estimate / train.bytes as f64;
+        assert!(times <= 3.0, "{what}: {} and not {estimate}", train.bytes);
+    }
+}

@@ -1,0 +1,279 @@
+//! How much memory the process may take, in one place. Whatever grows with the input [asks](ask) here before it grows, so
+//! that too much of it is an error with a place and not the end of the machine.
+//!
+//! ```
+//! use logltn_diagnostics::memory;
+//! assert!(memory::ask(1000).is_ok());
+//! let error = memory::ask(u128::from(u64::MAX)).unwrap_err().refuse("array `x` of big.npz");
+//! assert_eq!(error.code().name(), "too-much-memory");
+//! ```
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::code::Code;
+use crate::diagnostic::Diagnostic;
+
+/// 0 until it is first asked for.
+static LIMIT: AtomicU64 = AtomicU64::new(0);
+/// What [`Counting`] has given out and not got back.
+static USED: AtomicU64 = AtomicU64::new(0);
+static PEAK: AtomicU64 = AtomicU64::new(0);
+/// What is being done, for the message if memory ends in the middle of it.
+static DOING: Mutex<String> = Mutex::new(String::new());
+
+/// Where nothing is known about the machine.
+const UNKNOWN_MACHINE: u64 = 8 << 30;
+
+/// How many bytes the process may take: half of the machine's memory, or of what its control group may have, unless
+/// [set](set_limit).
+pub fn limit() -> u64 {
+    match LIMIT.load(Ordering::Relaxed) {
+        0 => {
+            let limit = (machine().unwrap_or(UNKNOWN_MACHINE) / 2).max(1);
+            LIMIT.store(limit, Ordering::Relaxed);
+            limit
+        }
+        limit => limit,
+    }
+}
+
+/// Says how many bytes the process may take.
+pub fn set_limit(bytes: u64) {
+    LIMIT.store(bytes.max(1), Ordering::Relaxed);
+}
+
+/// How many bytes are in use, where [`Counting`] counts them; 0 elsewhere.
+pub fn used() -> u64 {
+    USED.load(Ordering::Relaxed)
+}
+
+/// The most bytes that were in use at any time, likewise.
+pub fn peak() -> u64 {
+    PEAK.load(Ordering::Relaxed)
+}
+
+/// How many bytes may still be taken.
+pub fn left() -> u64 {
+    limit().saturating_sub(used())
+}
+
+/// Whether so many bytes more may be taken. Nothing is set aside: ask before taking them.
+///
+/// # Errors
+/// If they may not.
+pub fn ask(bytes: u128) -> Result<(), TooMuch> {
+    match bytes > u128::from(left()) {
+        true => Err(TooMuch { asked: bytes }),
+        false => Ok(()),
+    }
+}
+
+/// Says what is about to be done that may need much memory.
+pub fn doing(what: impl Into<String>) {
+    *DOING.lock().unwrap_or_else(PoisonError::into_inner) = what.into();
+}
+
+/// More was asked for than there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMuch {
+    /// How many bytes.
+    pub asked: u128,
+}
+
+impl TooMuch {
+    /// The error that says who asked.
+    pub fn refuse(self, who: impl std::fmt::Display) -> Diagnostic {
+        let used = match used() {
+            0..1_000_000 => String::new(),
+            used => format!(" ({} are in use)", shown(used.into())),
+        };
+        Diagnostic::error(
+            Code::TooMuchMemory,
+            format!(
+                "{who} takes about {} of memory: more than the {} that there may be{used}",
+                shown(self.asked),
+                shown(limit().into())
+            ),
+        )
+    }
+}
+
+/// What to do about it, where nothing better is known.
+pub const ALLOW_MORE: &str = "`--memory 64GB` allows more, if the machine has it";
+
+/// A number of bytes for people: `12.3 MB`.
+pub fn shown(bytes: u128) -> String {
+    let mut value = bytes as f64;
+    for unit in ["bytes", "kB", "MB", "GB", "TB"] {
+        if value < 1000.0 || unit == "TB" {
+            return match unit {
+                "bytes" => format!("{bytes} bytes"),
+                _ if value < 10.0 => format!("{value:.1} {unit}"),
+                _ => format!("{value:.0} {unit}"),
+            };
+        }
+        value /= 1000.0;
+    }
+    String::new()
+}
+
+/// The memory of the machine, or less where a control group allows less.
+fn machine() -> Option<u64> {
+    let whole = std::fs::read_to_string("/proc/meminfo").ok();
+    let whole = whole.as_deref().and_then(total);
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let allowed = control_groups(&groups).filter_map(|file| {
+        let text = std::fs::read_to_string(file).ok()?;
+        text.trim().parse().ok() // `max` is no limit
+    });
+    whole.into_iter().chain(allowed).min()
+}
+
+/// The total of `/proc/meminfo`.
+fn total(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// The files that may hold a limit, of all groups in `/proc/self/cgroup` and the groups around them, in both versions.
+fn control_groups(groups: &str) -> impl Iterator<Item = String> {
+    groups.lines().flat_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (kinds, path) = (
+            parts.next().unwrap_or_default(),
+            parts.next().unwrap_or_default(),
+        );
+        let (root, file) = match kinds {
+            "" => ("/sys/fs/cgroup", "memory.max"),
+            _ => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+        };
+        let matters = kinds.is_empty() || kinds.split(',').any(|kind| kind == "memory");
+        let mut at = matters.then(|| path.trim_end_matches('/').to_string());
+        std::iter::from_fn(move || {
+            let here = at.take()?;
+            let found = format!("{root}{here}/{file}");
+            at = here.rsplit_once('/').map(|(outer, _)| outer.to_string());
+            Some(found)
+        })
+    })
+}
+
+/// An allocator that counts what it gives out, and ends the program with a message and status 2 rather than give out more
+/// than [`limit`]. What asks first never gets there; this is for what did not.
+///
+/// A program puts it in place with `#[global_allocator]`.
+pub struct Counting;
+
+impl Counting {
+    fn take(&self, bytes: usize) {
+        let used = USED.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+        if used > PEAK.load(Ordering::Relaxed) {
+            PEAK.fetch_max(used, Ordering::Relaxed);
+        }
+        let limit = LIMIT.load(Ordering::Relaxed);
+        if limit != 0 && used > limit {
+            too_much(bytes);
+        }
+    }
+
+    fn give_back(&self, bytes: usize) {
+        USED.fetch_sub(bytes as u64, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: everything is left to the system's allocator; counting touches atomics only.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.take(layout.size());
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        self.take(layout.size());
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        self.give_back(layout.size());
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        match size.checked_sub(layout.size()) {
+            Some(more) => self.take(more),
+            None => self.give_back(layout.size() - size),
+        }
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[cold]
+fn too_much(bytes: usize) {
+    static ENDING: AtomicBool = AtomicBool::new(false);
+    if ENDING.swap(true, Ordering::Relaxed) {
+        // The message, too, takes a few bytes, and so may other threads until the end.
+        return;
+    }
+    let doing = match DOING.try_lock() {
+        Ok(doing) if !doing.is_empty() => format!(" while {doing}"),
+        _ => String::new(),
+    };
+    let limit = LIMIT.load(Ordering::Relaxed);
+    let _ = writeln!(
+        std::io::stderr(),
+        "error: memory is at its limit of {}{doing}: {} more were asked for\n  help: {ALLOW_MORE}",
+        shown(limit.into()),
+        shown(bytes as u128)
+    );
+    std::process::exit(2);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_of_groups_and_of_those_around_them() {
+        let found: Vec<String> = control_groups("0::/a/b\n").collect();
+        assert_eq!(
+            found,
+            [
+                "/sys/fs/cgroup/a/b/memory.max",
+                "/sys/fs/cgroup/a/memory.max",
+                "/sys/fs/cgroup/memory.max"
+            ]
+        );
+        let old = "3:cpu,cpuacct:/x\n2:memory:/x\n";
+        let found: Vec<String> = control_groups(old).collect();
+        assert_eq!(
+            found,
+            [
+                "/sys/fs/cgroup/memory/x/memory.limit_in_bytes",
+                "/sys/fs/cgroup/memory/memory.limit_in_bytes"
+            ]
+        );
+        assert_eq!(total("MemFree: 1 kB\nMemTotal:       16 kB\n"), Some(16384));
+        assert_eq!(total("MemTotal: many\n"), None);
+    }
+
+    #[test]
+    fn sizes_for_people() {
+        for (bytes, words) in [
+            (12, "12 bytes"),
+            (1_500, "1.5 kB"),
+            (12_345_678, "12 MB"),
+            (9_600_000_000, "9.6 GB"),
+            (5_000_000_000_000_000, "5000 TB"),
+        ] {
+            assert_eq!(shown(bytes), words);
+        }
+    }
+}

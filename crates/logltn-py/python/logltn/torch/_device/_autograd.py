@@ -1,0 +1,50 @@
+"""The loss and the axioms on a device, as functions that PyTorch can differentiate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .._autograd import _once
+from ._engine import Engine, Evaluated
+
+
+class DeviceLoss(torch.autograd.Function):
+    """The loss. Its gradient is computed along with it, and only where it is needed."""
+
+    @staticmethod
+    def forward(ctx: Any, owner: Any, engine: Engine, which: Any, parameters: Any, dtype: Any, *tensors: Any) -> Any:
+        needed = ctx.needs_input_grad[5:]
+        numbers = engine.numbers(which, tensors)
+        truths, loss, by = engine.evaluate(numbers, parameters, any(needed))
+        owner.__dict__["_last"] = Evaluated(engine.names, truths)
+        ctx.gradients = engine.gradients(which, tensors, needed, by) if any(needed) else [None] * len(tensors)
+        ctx.save_for_backward(*tensors)
+        return loss.to(dtype)
+
+    @staticmethod
+    def backward(ctx: Any, by_loss: Any) -> Any:
+        gradients = [None if g is None else g * by_loss.to(g.dtype) for g in ctx.gradients]
+        return None, None, None, None, None, *_once(ctx, by_loss, gradients)
+
+
+class DeviceAxioms(torch.autograd.Function):
+    """The truths of all axioms. What they will be weighed by is not known yet, so their gradient is a second pass."""
+
+    @staticmethod
+    def forward(ctx: Any, owner: Any, engine: Engine, which: Any, parameters: Any, dtype: Any, *tensors: Any) -> Any:
+        truths, _, _ = engine.evaluate(engine.numbers(which, tensors), parameters, False)
+        owner.__dict__["_last"] = Evaluated(engine.names, truths)
+        ctx.of = engine, which, parameters
+        ctx.save_for_backward(*tensors)
+        return truths.to(dtype)
+
+    @staticmethod
+    def backward(ctx: Any, by_truths: Any) -> Any:
+        engine, which, parameters = ctx.of
+        tensors, needed = ctx.saved_tensors, ctx.needs_input_grad[5:]
+        numbers = engine.numbers(which, tensors)
+        _, _, by = engine.evaluate(numbers, parameters, True, by_truths.detach())
+        gradients = engine.gradients(which, tensors, needed, by)
+        return None, None, None, None, None, *_once(ctx, by_truths, gradients)

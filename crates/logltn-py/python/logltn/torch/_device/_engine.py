@@ -1,0 +1,232 @@
+"""A plan on a device: numbers in, the truth of each axiom, the loss and its gradient out, all on the device."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..._plan import ExportedPlan
+from . import _literals
+from ._blocks import BINDINGS, KEPT, Blocks
+from ._general import Run, Tables
+from ._kernels import Kernels
+from ._operators import AGGREGATORS, LINEAR, Segments, Settings, complement, complement_slope
+
+Parameters = tuple[Any, Any, Any]  # alpha, p, p_forall: numbers, or tensors without axes
+
+
+class Evaluated:
+    """What came out of a call; asking for numbers waits for the device."""
+
+    def __init__(self, names: list[str], truths: Tensor) -> None:
+        self._names, self._truths = names, truths
+
+    def truths(self) -> dict[str, float]:
+        return dict(zip(self._names, self._truths.tolist()))
+
+
+class Engine:
+    """Runs an exported plan on a device."""
+
+    def __init__(
+        self,
+        plan: ExportedPlan,
+        device: torch.device,
+        dtype: torch.dtype,
+        *,
+        bindings: int = BINDINGS,
+        kept: int = KEPT,
+        kernels: bool | None = None,
+    ) -> None:
+        self.plan, self.device, self.dtype = plan, device, dtype
+        header = plan.header
+        self.semantics, self.axioms, self.requests = header["semantics"], header["axioms"], header["requests"]
+        self.log = self.semantics["space"] == "log"
+        self.names = [axiom["name"] for axiom in self.axioms]
+        self.weights = [axiom["weight"] for axiom in self.axioms]
+        self.offsets: list[tuple[int, int]] = []
+        size = 0
+        for request in self.requests:
+            own = request["rows"] * request["width"]
+            both = self.log and request["negated"]
+            self.offsets.append((size, size + own if both else size))
+            size += 2 * own if both else own
+        self.size = size
+        self.blocks = Blocks(plan, device, bindings, kept)
+        to_device = lambda given: None if given is None else torch.tensor(given, device=device)  # noqa: E731
+        self._places = [(predicate, to_device(grid), to_device(among)) for predicate, grid, among in plan.places]
+        self._weights = torch.tensor(self.weights, device=device, dtype=dtype)
+        # Shapes of values that were found to be right.
+        self.fitting: set[Any] = set()
+        self.kernels = Kernels.of(self) if kernels is not False else None
+        # The axioms of which something is left to torch operations.
+        taken = self.kernels.taken if self.kernels is not None else {}
+        self._general = [i for i, axiom in enumerate(self.axioms) if set(axiom["roots"]) - taken.get(i, set())]
+        self._general_at = torch.tensor(self._general, device=device, dtype=torch.int64)
+        # Formulas may be nested a thousand deep, each with two calls of Python's.
+        longest = max((len(axiom["nodes"]) for axiom in self.axioms), default=0)
+        if longest > 250:
+            sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + 4 * min(longest, 5000)))
+
+    # --- numbers of requests ------------------------------------------------------------------
+
+    def _targets(self, place: int, kind: int) -> list[tuple[int, Tensor | None]]:
+        """The requests whose numbers a tensor has, and where their rows are in it."""
+        if kind == 2:
+            return [(place, None)]
+        rows = 1 if kind == 0 else 2
+        return [
+            (i, own[rows]) for i, own in enumerate(self._places) if own[0] == place and self.requests[i]["rows"] > 0
+        ]
+
+    def numbers(self, which: list[tuple[int, int]], tensors: Any) -> list[Tensor]:
+        """By request: its rows of numbers, `[n, width]`."""
+        found: list[Any] = [None] * len(self.requests)
+        for (place, kind), tensor in zip(which, tensors):
+            for request, rows in self._targets(place, kind):
+                own = tensor.detach().to(self.dtype).reshape(-1, self.requests[request]["width"])
+                found[request] = own if rows is None else own.index_select(0, rows)
+        for i, request in enumerate(self.requests):
+            if found[i] is None:
+                found[i] = torch.zeros(request["rows"], request["width"], device=self.device, dtype=self.dtype)
+        return found
+
+    def gradients(self, which: list[tuple[int, int]], tensors: Any, needed: Any, by: list[Tensor]) -> list[Tensor | None]:
+        """The derivatives by the tensors, from those by the requests' numbers."""
+        found: list[Tensor | None] = []
+        for (place, kind), tensor, need in zip(which, tensors, needed):
+            if not need:
+                found.append(None)
+                continue
+            total: Tensor | None = None
+            for request, rows in self._targets(place, kind):
+                own = by[request]
+                if rows is not None:
+                    width = self.requests[request]["width"]
+                    zeros = torch.zeros(tensor.numel() // max(1, width), width, device=self.device, dtype=self.dtype)
+                    own = zeros.index_copy_(0, rows, own)
+                total = own if total is None else total + own.reshape(total.shape)
+            if total is None:
+                total = torch.zeros(tensor.shape, device=self.device, dtype=self.dtype)
+            found.append(total.reshape(tensor.shape).to(tensor.dtype))
+        return found
+
+    # --- evaluation ---------------------------------------------------------------------------
+
+    def evaluate(
+        self, numbers: list[Tensor], parameters: Parameters, gradients: bool, by_axiom: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, list[Tensor]]:
+        """The truths of all axioms, the loss, and, if they are wanted, the derivatives by the numbers: of the loss, or of
+        something with these derivatives by the axioms."""
+        settings = [self._settings(axiom, parameters) for axiom in self.axioms]
+        over = Settings(*parameters, self.semantics["stable_eps"])
+        if self.kernels is not None:
+            self.kernels.begin(parameters[0])
+            values = self.kernels.literals(numbers)
+        else:
+            numbers = [_literals.cleaned(r["output"], z) for r, z in zip(self.requests, numbers)]
+            values = self._literals(numbers)
+        tables = Tables(values, torch.zeros_like(values) if gradients else None)
+        derivatives = None
+        if gradients and by_axiom is not None:
+            derivatives = torch.where(by_axiom.isfinite(), by_axiom.to(self.dtype), 0)
+        elif gradients and self.semantics["over_axioms"] in LINEAR:
+            mean = self.semantics["over_axioms"] == "mean"
+            derivatives = -self._weights / sum(self.weights) if mean else -self._weights
+        run = Run(self.blocks, self.offsets, tables, settings)
+        truths = self._truths(run, derivatives, gradients)
+        sat, slopes = self._over_axioms(over, truths.detach())
+        loss = -sat if self.semantics["loss"] == "minus_sat" else 1 - sat
+        if not gradients:
+            return truths.detach(), loss, []
+        if derivatives is None:
+            slopes = torch.where(slopes.isfinite(), slopes, 0)
+            if truths.requires_grad:
+                torch.autograd.backward([truths], [slopes])
+            if self.kernels is not None:
+                self.kernels.run(run, slopes, forward=False, backward=True)
+        return truths.detach(), loss, self._numbers_backward(numbers, tables)
+
+    def _settings(self, axiom: dict[str, Any], parameters: Parameters) -> Settings:
+        alpha, p, p_forall = parameters
+        own = axiom.get
+        return Settings(own("alpha", alpha), own("p", p), own("p_forall", p_forall), self.semantics["stable_eps"])
+
+    def _literals(self, numbers: list[Tensor]) -> Tensor:
+        parts = []
+        for request, z in zip(self.requests, numbers):
+            positive, negative = _literals.forward(request["output"], self.log, request["negated"], z)
+            parts.append(positive.reshape(-1))
+            if negative is not None and self.log:
+                parts.append(negative.reshape(-1))
+        return torch.cat(parts) if parts else torch.zeros(0, device=self.device, dtype=self.dtype)
+
+    def _numbers_backward(self, numbers: list[Tensor], tables: Tables) -> list[Tensor]:
+        by = tables.by
+        assert by is not None
+        if self.kernels is not None:
+            return self.kernels.literals_backward(numbers, tables.values, by)
+        found = []
+        for request, (positive, negative), z in zip(self.requests, self.offsets, numbers):
+            own = by[positive : positive + z.numel()].view_as(z)
+            not_own = by[negative : negative + z.numel()].view_as(z) if negative != positive else None
+            found.append(_literals.backward(request["output"], self.log, z, own, not_own))
+        return found
+
+    def _truths(self, run: Run, derivatives: Tensor | None, gradients: bool) -> Tensor:
+        """The truth of each axiom. Where the derivatives by them are known, they are handed down at once."""
+        taken: dict[int, set[int]] = {}
+        if self.kernels is not None:
+            taken = self.kernels.taken
+            total = self.kernels.run(run, derivatives, forward=True, backward=derivatives is not None)
+        else:
+            total = torch.zeros(len(self.axioms), device=self.device, dtype=self.dtype)
+        later: list[Tensor] = []
+        for i in self._general:
+            axiom, parts = self.axioms[i], []
+            for root in axiom["roots"]:
+                if root in taken.get(i, ()):
+                    continue
+                derivative = None if derivatives is None else derivatives[i]
+                with torch.set_grad_enabled(gradients):
+                    value = run.root(i, root, derivative)
+                if derivative is not None and value.requires_grad:
+                    value.backward(derivative)
+                    value = value.detach()
+                parts.append(value)
+            with torch.set_grad_enabled(gradients):
+                later.append(sum(parts[1:], parts[0]))
+        with torch.set_grad_enabled(gradients):
+            return total.index_add(0, self._general_at, torch.stack(later)) if later else total
+
+    def _over_axioms(self, s: Settings, truths: Tensor) -> tuple[Tensor, Tensor]:
+        """The satisfaction of all axioms, and the derivative of the loss by each."""
+        name = self.semantics["over_axioms"]
+        if name in LINEAR and all(w > 0 for w in self.weights):
+            total = sum(self.weights) if name == "mean" else 1.0
+            # The derivatives were known beforehand.
+            return torch.dot(truths, self._weights) / total, truths
+        aggregator = AGGREGATORS[name]
+        # What has no weight is not looked at: it may be infinite. Extremes ignore weights.
+        chosen = [i for i, w in enumerate(self.weights) if w > 0 or name in ("min", "max")]
+        every = len(chosen) == len(self.weights)
+        at = None if every else self._chosen(chosen)
+        x = truths if at is None else truths.index_select(0, at)
+        w = self._weights if at is None else self._weights.index_select(0, at)
+        g = Segments(1, len(chosen), len(chosen))
+        c = complement(x) if aggregator.complements else None
+        state = aggregator.state(s, g, x, c, None if name in ("min", "max") else w)
+        sat = aggregator.value(s, state).reshape(())
+        by = torch.full((1,), -1.0, device=self.device, dtype=self.dtype)
+        slopes, by_complements = aggregator.slopes(s, g, x, c, None if name in ("min", "max") else w, state, by)
+        if by_complements is not None:
+            slopes = slopes + complement_slope(x, by_complements)
+        return sat, slopes if at is None else torch.zeros_like(truths).index_copy_(0, at, slopes)
+
+    def _chosen(self, chosen: list[int]) -> Tensor:
+        if not hasattr(self, "_chosen_axioms"):
+            self._chosen_axioms = torch.tensor(chosen, device=self.device)
+        return self._chosen_axioms

@@ -1,0 +1,545 @@
+"""Which parts of a theory Triton kernels compute, and what they need to know. Everything else is left to torch operations.
+
+Log space only, and only under means and sums (all of logLTN): there the derivative by each binding is known before its value.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from . import _literals
+from ._blocks import Block
+from ._operators import LINEAR
+
+# The most places that are listed for clauses one by one; two literals with more bindings than `LONG` go row by row.
+MOST_PLACES = 1 << 25
+LONG = 1 << 18
+# An `exists` over more is cut into chunks.
+MOST_MEMBERS = 64
+_BLOCK = 256
+_EXPONENTIALS = ("log_mean_exp", "log_sum_exp")
+
+
+def available(device: torch.device) -> bool:
+    """Whether kernels can run there: on CUDA, or anywhere in Triton's interpreter."""
+    if device.type != "cuda" and os.environ.get("TRITON_INTERPRET") != "1":
+        return False
+    try:
+        import triton  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _power(n: int) -> int:
+    return 1 << max(0, (n - 1).bit_length())
+
+
+class Kernels:
+    """The kernels of an engine."""
+
+    @staticmethod
+    def of(engine: Any) -> Kernels | None:
+        if not engine.log or not available(engine.device) or engine.size >= 1 << 31:
+            return None
+        return Kernels(engine)
+
+    def __init__(self, engine: Any) -> None:
+        from . import _triton
+
+        self.engine, self.kernels = engine, _triton
+        self.device, self.dtype = engine.device, engine.dtype
+        self.taken: dict[int, set[int]] = {}
+        self._clauses: list[_Clause] = []
+        self._others: list[_Part] = []
+        self._floor = _literals.lowest_log(self.dtype)
+        self._ample = 1e-30 if self.dtype is torch.float32 else 1e-280
+        for i, axiom in enumerate(engine.axioms):
+            for root in axiom["roots"]:
+                if self._take(i, axiom, root):
+                    self.taken.setdefault(i, set()).add(root)
+        self._lay_out()
+
+    # --- choosing -----------------------------------------------------------------------------
+
+    def _take(self, i: int, axiom: dict[str, Any], root: int) -> bool:
+        engine, semantics = self.engine, self.engine.semantics
+        nodes = axiom["nodes"]
+        node = nodes[root]
+        kind = node["kind"]
+        if kind not in ("forall", "exists") or semantics[kind] not in LINEAR:
+            return False
+        levels = [node["inner"]]
+        total = engine.blocks.total(i, levels[0], engine.blocks.roots[i])
+        # A mean of means over equally many is one mean.
+        while nodes[node["body"]]["kind"] == kind and not self._is_keyed(axiom, nodes[node["body"]]["inner"]):
+            node = nodes[node["body"]]
+            levels.append(node["inner"])
+            total *= self._size(axiom, node["inner"])
+        if total == 0 or total >= 1 << 31:
+            return False
+        scale = 1.0 / total if semantics[kind] == "mean" else 1.0
+        body = nodes[node["body"]]
+        forms = {"log_mean_exp": 1, "log_sum_exp": 0, "max": 2}
+        groups = self._groups(nodes, node["body"])
+        if groups is not None:
+            members = [m for group, _ in groups for m in group]
+            several = len(groups) > 1 or (len(members) > 1 and groups[0][1] == 0)
+            form = forms.get(semantics["or"]) if several else 1
+            if form is None:
+                return False
+            plain = len(groups) == 1 and len(members) == 2 and groups[0][1] == 0
+            if plain and total >= LONG and form != 2 and self._pairs(i, axiom, levels, members, form, scale):
+                return True
+            if total * len(members) > MOST_PLACES:
+                return False
+            block = self._chain(i, levels)
+            places = torch.stack([self._places(i, m, block) for m in members])
+            self._clauses.append(_Clause(i, places, [(len(group), kind) for group, kind in groups], form, scale))
+            return True
+        if body["kind"] == "exists" and nodes[body["body"]]["kind"] == "literal":
+            form = forms.get(semantics["exists"])
+            if form is None or self._is_keyed(axiom, body["inner"]):
+                return False
+            size = self._size(axiom, body["inner"])
+            if 0 < size <= MOST_MEMBERS and total * size <= MOST_PLACES:
+                places = self._places(i, body["body"], self._chain(i, [*levels, body["inner"]]))
+                self._clauses.append(_Clause(i, places.reshape(total, size).t().contiguous(), [(size, 0)], form, scale))
+                return True
+            if size > MOST_MEMBERS and form != 2:
+                return self._exists(i, axiom, levels, body, form, scale, total, size)
+            return False
+        if body["kind"] == "elimination" and semantics["exists"] in _EXPONENTIALS:
+            return self._eliminate(i, axiom, levels, body, scale, total)
+        return False
+
+    def _groups(self, nodes: list[dict[str, Any]], number: int) -> list[tuple[list[int], int]] | None:
+        """A formula as a disjunction of disjunctions (0) and conjunctions (1) of literals, if it is one."""
+        node = nodes[number]
+        literals = lambda members: all(nodes[m]["kind"] == "literal" for m in members)  # noqa: E731
+        adds = self.engine.semantics["and"] == "sum"
+
+        def group(m: int) -> tuple[list[int], int] | None:
+            kind = nodes[m]["kind"]
+            if kind == "literal":
+                return [m], 0
+            if kind == "or" and literals(nodes[m]["members"]):
+                return nodes[m]["members"], 0
+            if kind == "and" and adds and literals(nodes[m]["members"]):
+                return nodes[m]["members"], 1
+            return None
+
+        whole = group(number)
+        if whole is not None:
+            return [whole]
+        if node["kind"] != "or":
+            return None
+        found = [group(m) for m in node["members"]]
+        return None if any(g is None for g in found) else [g for g in found if g is not None]
+
+    def _is_keyed(self, axiom: dict[str, Any], level: int) -> bool:
+        return any("key" in c for c in axiom["levels"][level]["components"])
+
+    def _size(self, axiom: dict[str, Any], level: int) -> int:
+        return math.prod(self.engine.blocks.components[c["component"]][0] for c in axiom["levels"][level]["components"])
+
+    def _chain(self, i: int, levels: list[int]) -> Block:
+        """All bindings of levels inside of each other."""
+        block = self.engine.blocks.roots[i]
+        for level in levels:
+            block = self._whole(i, level, block)
+        return block
+
+    def _whole(self, axiom: int, level: int, parent: Block) -> Block:
+        """All bindings of a level, which are not kept."""
+        blocks = self.engine.blocks
+        left, blocks._left = blocks._left, 0
+        try:
+            return blocks.fill(axiom, level, parent, 0, blocks.total(axiom, level, parent))
+        finally:
+            blocks._left = left
+
+    def _places(self, axiom: int, number: int, block: Block) -> Tensor:
+        """Where a literal's numbers stand in the table of all, for each binding."""
+        node = self.engine.axioms[axiom]["nodes"][number]
+        at: Any = self.engine.blocks.place(node["place"], block) + self.engine.offsets[node["request"]][node["negated"]]
+        if not isinstance(at, Tensor):
+            return torch.full((block.n,), at, device=self.device, dtype=torch.int32)
+        return at.to(torch.int32)
+
+    def _parts(self, axiom: dict[str, Any], levels: list[int], literal: dict[str, Any]) -> tuple[int, list[list[int]]] | None:
+        """A literal's place as a number and, for each component of some levels, the maps that add to it."""
+        if "array" not in literal["place"] or literal["level"] != levels[-1]:
+            return None
+        place, maps = literal["place"], []
+        for number in reversed(levels):
+            level = axiom["levels"][number]
+            if self._is_keyed(axiom, number):
+                return None
+            if "base" in place:
+                maps.append([[] for _ in level["components"]])
+                continue
+            if any(lookup["array"] == place["array"] for lookup in level["lookups"]):
+                return None
+            add = level["adds"][place["array"]]
+            maps.append(add["maps"])
+            place = add["from"]
+        base = place["base"] + self.engine.offsets[literal["request"]][literal["negated"]]
+        return base, [own for level in reversed(maps) for own in level]
+
+    def _pairs(self, i: int, axiom: dict[str, Any], levels: list[int], members: list[int], form: int, scale: float) -> bool:
+        """Two literals over a long list, and perhaps the classes."""
+        engine = self.engine
+        components = [c["component"] for level in levels for c in axiom["levels"][level]["components"]]
+        sizes = [engine.blocks.components[c][0] for c in components]
+        found = [self._parts(axiom, levels, axiom["nodes"][m]) for m in members]
+        if len(components) > 2 or any(part is None for part in found):
+            return False
+        parts = [part for part in found if part is not None]
+        maps = engine.plan.header["maps"]
+        long = max(range(len(components)), key=lambda c: sizes[c])
+        classes, constant = 1, [base for base, _ in parts]
+        if len(components) == 2:
+            classes = sizes[1 - long]
+            for k, (_, own) in enumerate(parts):
+                step = [maps[m].get("range") for m in own[1 - long]]
+                if len(step) != 1 or step[0] is None or (step[0][1] != 1 and classes > 1):
+                    return False
+                constant[k] += step[0][0]
+        if classes > 64:
+            return False
+        tuples = torch.arange(sizes[long], device=self.device)
+        rows = []
+        for (_, own), base in zip(parts, constant):
+            place: Any = torch.full_like(tuples, base)
+            for m in own[long]:
+                place = place + engine.blocks._mapped(m, tuples)
+            rows.append(place)
+        self._others.append(_Pairs(self, i, rows, classes, form == 1, scale))
+        return True
+
+    def _exists(
+        self, i: int, axiom: dict[str, Any], levels: list[int], body: dict[str, Any], form: int, scale: float, total: int, size: int
+    ) -> bool:
+        """An `exists` over many: places are those of the outer binding and of the inner one, added."""
+        engine = self.engine
+        literal = axiom["nodes"][body["body"]]
+        level = axiom["levels"][body["inner"]]
+        if "array" not in literal["place"] or literal["level"] != body["inner"] or total > 1 << 16:
+            return False
+        index = literal["place"]["array"]
+        if any(lookup["array"] == index for lookup in level["lookups"]) or len(level["components"]) != 1:
+            return False
+        add = level["adds"][index]
+        inner: Any = torch.zeros(size, device=self.device, dtype=torch.int64)
+        for m in add["maps"][0]:
+            inner = inner + engine.blocks._mapped(m, torch.arange(size, device=self.device))
+        outer = engine.blocks.place(add["from"], self._chain(i, levels))
+        if not isinstance(outer, Tensor):
+            outer = torch.full((total,), outer, device=self.device, dtype=torch.int64)
+        outer = outer + engine.offsets[literal["request"]][literal["negated"]]
+        self._others.append(_Exists(self, i, outer.to(torch.int32).contiguous(), inner.to(torch.int32), form == 1, scale))
+        return True
+
+    def _eliminate(self, i: int, axiom: dict[str, Any], levels: list[int], body: dict[str, Any], scale: float, total: int) -> bool:
+        engine, nodes = self.engine, axiom["nodes"]
+        of = axiom["eliminations"][body["elimination"]]
+        literals = all(nodes[f["body"]]["kind"] == "literal" and nodes[f["body"]]["level"] == f["level"] for f in of["factors"])
+        if not literals or any(nodes[m]["kind"] != "literal" for m in of["common"]):
+            return False
+        if total * (sum(f["size"] for f in of["factors"]) + len(of["common"])) > MOST_PLACES:
+            return False
+        block = self._chain(i, levels)
+        places = [self._places(i, m, block) for m in of["common"]]
+        for factor in of["factors"]:
+            places.append(self._places(i, factor["body"], self._whole(i, factor["level"], block)))
+        key: Any = engine.blocks.place(body["key"], block) if of["keyed"] else 0
+        if not isinstance(key, Tensor):
+            key = torch.full((total,), key, device=self.device, dtype=torch.int64)
+        mean = engine.semantics["exists"] == "log_mean_exp"
+        self._others.append(_Elimination(self, i, of, key, places, total, mean, scale))
+        return True
+
+    # --- running ------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        """Where each part's values stand, those of an axiom together, and the clauses of all axioms in one launch."""
+        parts: list[tuple[int, int, Any]] = [(c.axiom, -(-c.places.shape[1] // _BLOCK), k) for k, c in enumerate(self._clauses)]
+        parts += [(part.axiom, part.slots, part) for part in self._others]
+        parts.sort(key=lambda part: part[0])
+        ends = np.zeros(len(self.engine.axioms) + 1, np.int64)
+        roots, groups = [], []
+        begin = 0
+        for c in self._clauses:
+            roots.append([begin, c.places.shape[1], len(c.groups), c.axiom, c.form, len(groups)])
+            groups += c.groups
+            begin += c.places.numel()
+        at, tasks, slots = 0, [], []
+        for axiom, room, part in parts:
+            if isinstance(part, int):
+                tasks += [(part, _BLOCK * t) for t in range(room)]
+                slots += range(at, at + room)
+            else:
+                part.at = at
+            at += room
+            ends[axiom + 1] = at
+        tensor = lambda given, width: torch.tensor(given, device=self.device, dtype=torch.int64).reshape(-1, width)  # noqa: E731
+        self._ends = torch.tensor(np.maximum.accumulate(ends), device=self.device)
+        self._slots = at
+        self._tasks, self._task_slots, self._roots, self._groups_of = tensor(tasks, 2), tensor(slots, 1), tensor(roots, 6), tensor(groups, 2)
+        scales = [c.scale for c in self._clauses] + [part.scale for part in self._others]
+        self._scales = torch.tensor(scales or [1.0], device=self.device, dtype=self.dtype)
+        for k, part in enumerate(self._others):
+            part.root = len(self._clauses) + k
+        all_places = [c.places.reshape(-1) for c in self._clauses]
+        self._all_places = torch.cat(all_places) if all_places else torch.zeros(1, device=self.device, dtype=torch.int32)
+        self._clauses = []
+        own = [axiom.get("alpha") for axiom in self.engine.axioms]
+        self._has_own = torch.tensor([a is not None for a in own], device=self.device)
+        self._own = torch.tensor([a or 1.0 for a in own], device=self.device, dtype=self.dtype)
+        self._some_own = any(a is not None for a in own)
+
+    def run(self, run: Any, derivatives: Tensor | None, forward: bool, backward: bool) -> Tensor:
+        """What the parts of each axiom add up to; derivatives go into the tables'."""
+        axioms = len(self.engine.axioms)
+        truths = torch.empty(axioms, device=self.device, dtype=self.dtype)
+        if not self.taken:
+            return truths.zero_()
+        table, by = run.tables.values, run.tables.by
+        alpha = self._alpha
+        if isinstance(alpha, Tensor):
+            alphas = alpha.to(self.dtype).expand(axioms).contiguous()
+        else:
+            alphas = torch.full((axioms,), alpha, device=self.device, dtype=self.dtype)
+        if self._some_own:
+            alphas = torch.where(self._has_own, self._own, alphas)
+        partial = torch.empty(self._slots, device=self.device, dtype=self.dtype)
+        by = table if by is None else by
+        slopes = truths if derivatives is None else derivatives.contiguous()
+        if len(self._tasks):
+            self.kernels.clauses[(len(self._tasks),)](
+                table, by, self._all_places, self._roots, self._groups_of, self._scales, self._tasks, self._task_slots, alphas, slopes,
+                partial,
+                FORWARD=forward, BACKWARD=backward, BLOCK=_BLOCK,
+            )  # fmt: skip
+        for part in self._others:
+            part.run(table, by, self._scales, alphas, slopes, partial[part.at : part.at + part.slots], forward, backward)
+        if forward:
+            self.kernels.join[(axioms,)](partial, self._ends, truths, BLOCK=1024)
+        return truths
+
+    def begin(self, alpha: Any) -> None:
+        """The α of the call."""
+        self._alpha = alpha
+
+    def literals(self, numbers: list[Tensor]) -> Tensor:
+        engine = self.engine
+        table = torch.empty(engine.size, device=self.device, dtype=self.dtype)
+        for request, (positive, negative), z in zip(engine.requests, engine.offsets, numbers):
+            if z.numel() == 0:
+                continue
+            kind, width = request["output"], request["width"]
+            negated = negative != positive
+            if kind == "sigmoid":
+                grid = (-(-z.numel() // 1024),)
+                self.kernels.sigmoid_forward[grid](
+                    z.contiguous(), table, positive, negative, z.numel(), floor=self._floor, NEGATED=negated, BLOCK=1024
+                )
+            elif kind == "softmax" and width <= 1024:
+                columns, rows = _power(width), max(1, 256 // _power(width))
+                self.kernels.softmax_forward[(-(-z.shape[0] // rows),)](
+                    z.contiguous(), table, positive, negative, z.shape[0], width, floor=self._floor, ample=self._ample,
+                    NEGATED=negated, BR=rows, BW=columns,
+                )  # fmt: skip
+            else:
+                own, not_own = _literals.forward(kind, True, negated, _literals.cleaned(kind, z))
+                table[positive : positive + z.numel()] = own.reshape(-1)
+                if negated and not_own is not None:
+                    table[negative : negative + z.numel()] = not_own.reshape(-1)
+        return table
+
+    def literals_backward(self, numbers: list[Tensor], table: Tensor, by: Tensor) -> list[Tensor]:
+        engine, found = self.engine, []
+        for request, (positive, negative), z in zip(engine.requests, engine.offsets, numbers):
+            kind, width = request["output"], request["width"]
+            negated = negative != positive
+            out = torch.empty_like(z, memory_format=torch.contiguous_format)
+            if z.numel() == 0:
+                pass
+            elif kind == "sigmoid":
+                grid = (-(-z.numel() // 1024),)
+                self.kernels.sigmoid_backward[grid](
+                    z.contiguous(), by, positive, negative, out, z.numel(), NEGATED=negated, BLOCK=1024
+                )
+            elif kind == "softmax" and width <= 1024:
+                columns, rows = _power(width), max(1, 256 // _power(width))
+                self.kernels.softmax_backward[(-(-z.shape[0] // rows),)](
+                    z.contiguous(), by, positive, negative, out, z.shape[0], width, ample=self._ample,
+                    NEGATED=negated, BR=rows, BW=columns,
+                )  # fmt: skip
+            else:
+                own = by[positive : positive + z.numel()].view_as(z)
+                not_own = by[negative : negative + z.numel()].view_as(z) if negated else None
+                out = _literals.backward(kind, True, _literals.cleaned(kind, z), own, not_own)
+            found.append(out)
+        return found
+
+
+@dataclass
+class _Clause:
+    """A disjunction of groups of literals."""
+
+    axiom: int
+    places: Tensor  # [members, bindings]
+    groups: list[tuple[int, int]]
+    form: int
+    scale: float
+
+
+class _Part:
+    """A part of an axiom with kernels of its own."""
+
+    axiom: int
+    slots: int
+    scale: float
+    at = 0
+    root = 0
+
+    def run(
+        self, table: Tensor, by: Tensor, scales: Tensor, alphas: Tensor, slopes: Tensor, values: Tensor, forward: bool, backward: bool
+    ) -> None:
+        raise NotImplementedError
+
+
+class _Pairs(_Part):
+    def __init__(self, kernels: Kernels, axiom: int, rows: list[Tensor], classes: int, mean: bool, scale: float) -> None:
+        self.kernels, self.axiom, self.classes, self.mean, self.scale = kernels.kernels, axiom, classes, mean, scale
+        self.columns = _power(classes)
+        self.rows = max(1, 128 // self.columns)
+        self.sides = []
+        for own, other in (rows, rows[::-1]):
+            order = torch.sort(own, stable=True)
+            owners, counts = torch.unique_consecutive(order.values, return_counts=True)
+            ends = torch.zeros(len(owners) + 1, device=own.device, dtype=torch.int64)
+            ends[1:] = counts.cumsum(0)
+            self.sides.append((owners.to(torch.int32), ends.to(torch.int32), other[order.indices].to(torch.int32)))
+        self.slots = -(-len(self.sides[0][0]) // self.rows)
+
+    def run(
+        self, table: Tensor, by: Tensor, scales: Tensor, alphas: Tensor, slopes: Tensor, values: Tensor, forward: bool, backward: bool
+    ) -> None:
+        for side, (owners, ends, others) in enumerate(self.sides):
+            if side == 1 and not backward:
+                break
+            self.kernels.pairs[(-(-len(owners) // self.rows),)](
+                table, by, owners, ends, others, scales, alphas, slopes, values, self.root, self.axiom, len(owners), self.classes,
+                MEAN=self.mean, VALUES=forward and side == 0, BACKWARD=backward, BR=self.rows, BW=self.columns,
+            )  # fmt: skip
+
+
+class _Exists(_Part):
+    _BLOCK = 1024
+
+    def __init__(self, kernels: Kernels, axiom: int, outer: Tensor, inner: Tensor, mean: bool, scale: float) -> None:
+        self.kernels, self.axiom, self.outer, self.inner, self.mean, self.scale = kernels.kernels, axiom, outer, inner, mean, scale
+        self.slots, length = len(outer), len(inner)
+        self.times = 1
+        while -(-length // (self._BLOCK * self.times)) > 1024:
+            self.times *= 2
+        self.chunks = -(-length // (self._BLOCK * self.times))
+        shape = (self.slots, self.chunks)
+        self.tops = torch.empty(shape, device=kernels.device, dtype=kernels.dtype)
+        self.sums = torch.empty(shape, device=kernels.device, dtype=kernels.dtype)
+
+    def run(
+        self, table: Tensor, by: Tensor, scales: Tensor, alphas: Tensor, slopes: Tensor, values: Tensor, forward: bool, backward: bool
+    ) -> None:
+        length = len(self.inner)
+        if forward:
+            self.kernels.exists_forward[(self.slots, self.chunks)](
+                table, self.outer, self.inner, alphas, self.tops, self.sums, self.axiom, length, self.chunks,
+                BLOCK=self._BLOCK, TIMES=self.times,
+            )  # fmt: skip
+            self.kernels.exists_join[(self.slots,)](
+                self.tops, self.sums, scales, alphas, values, self.root, self.axiom, self.chunks, length if self.mean else 1,
+                BLOCK=_power(self.chunks),
+            )  # fmt: skip
+        if backward:
+            self.kernels.exists_backward[(self.slots, -(-length // self._BLOCK))](
+                table, by, self.outer, self.inner, scales, alphas, slopes, self.tops, self.sums, self.root, self.axiom, length,
+                self.chunks, BLOCK=self._BLOCK,
+            )  # fmt: skip
+
+
+class _Elimination(_Part):
+    def __init__(
+        self, kernels: Kernels, axiom: int, of: dict[str, Any], key: Tensor, places: list[Tensor], n: int, mean: bool, scale: float
+    ) -> None:
+        self.kernels, self.axiom, self.scale, self.slots = kernels.kernels, axiom, scale, n
+        device, dtype = kernels.device, kernels.dtype
+        arrays = kernels.engine.blocks._arrays
+        steps = len(of["steps"])
+        self.steps, self.common = steps, len(of["common"])
+        parts: list[np.ndarray] = [np.zeros(7 * steps, np.int32)]
+        length = 7 * steps
+
+        def put(array: Any) -> int:
+            nonlocal length
+            array = np.ascontiguousarray(array, np.int32)
+            parts.append(array)
+            length += len(array)
+            return length - len(array)
+
+        factor_starts, at = [], n * self.common
+        for factor in of["factors"]:
+            factor_starts.append(at)
+            at += n * factor["size"]
+        stands: list[int] = []
+        room = 0
+        for step in of["steps"]:
+            messages = arrays[step["message_offsets"]]
+            stands.append(room)
+            room += int(np.diff(messages).max(initial=1))
+        longest, widest = 1, 1
+        for s, step in enumerate(of["steps"]):
+            described = []
+            for source, array in zip(step["inputs"], step["places"]):
+                where = put(arrays[array])
+                if "factor" in source:
+                    f = source["factor"]
+                    described += [1, where, factor_starts[f], of["factors"][f]["size"]]
+                else:
+                    described += [0, where, stands[source["message"]], 0]
+            offsets = put(arrays[step["combination_offsets"]]), put(arrays[step["message_offsets"]]), put(arrays[step["ends"]])
+            parts[0][7 * s : 7 * s + 7] = len(step["inputs"]), put(described), *offsets, stands[s], int(step["last"])
+            ends, messages = arrays[step["ends"]], arrays[step["message_offsets"]]
+            for first, last in zip(messages[:-1], messages[1:]):
+                longest = max(longest, int(np.diff(ends[first:last], prepend=0).max(initial=1)))
+                widest = max(widest, int(last - first))
+        lists = put(arrays[of["lists_of_key"]])
+        self.plan = torch.tensor(np.concatenate(parts), device=device)
+        self.room = room
+        self.keys = (lists + key * steps).to(torch.int32)
+        counts = kernels.engine.blocks.array(of["counts"])[key]
+        shift = -kernels.engine.blocks.array(of["log_counts"])[key] if mean else torch.full_like(counts, of["log_unread"])
+        self.shifts = torch.where(counts > 0, shift, torch.nan).to(dtype)
+        self.places = torch.cat(places) if places else torch.zeros(1, device=device, dtype=torch.int32)
+        self.messages = torch.empty(n * room, device=device, dtype=dtype)
+        self.by_messages = torch.empty(n * room, device=device, dtype=dtype)
+        self.tile = min(32, _power(widest)), min(32, _power(longest))
+
+    def run(
+        self, table: Tensor, by: Tensor, scales: Tensor, alphas: Tensor, slopes: Tensor, values: Tensor, forward: bool, backward: bool
+    ) -> None:
+        self.kernels.eliminate[(self.slots,)](
+            table, by, self.plan, self.places, self.keys, self.shifts, self.messages, self.by_messages, scales, alphas, slopes, values,
+            self.root, self.axiom, self.steps, self.room, self.common, self.slots,
+            FORWARD=forward, BACKWARD=backward, BP=self.tile[0], BC=self.tile[1], BZ=128, num_warps=2,
+        )  # fmt: skip

@@ -1,0 +1,109 @@
+"""From the numbers behind a predicate to its literals, and back, as `engine/literals.rs` does it: both logs exact, in log space."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+TRUTH_EPS = 1e-7
+ROUNDING = 1e-6
+
+
+def lowest_log(dtype: torch.dtype) -> float:
+    return -1e30 if dtype is torch.float32 else -1e250
+
+
+def _ample(dtype: torch.dtype) -> float:
+    return 1e-30 if dtype is torch.float32 else 1e-280
+
+
+def cleaned(kind: str, z: torch.Tensor) -> torch.Tensor:
+    """Numbers that cannot be what they are said to be become NaN, since an error would have to wait for the device."""
+    if kind in ("softmax", "sigmoid"):
+        return torch.where(z.isfinite(), z, torch.nan)
+    low, high = (0.0, 1.0) if kind == "truth" else (-math.inf, 0.0)
+    good = z.isfinite() & (z >= low - ROUNDING) & (z <= high + ROUNDING)
+    return torch.where(good, z.clamp(low, high), torch.nan)
+
+
+def forward(kind: str, log: bool, negated: bool, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The literals of rows `[n, width]`, and their negations in log space if they occur."""
+    negative = None
+    if kind == "softmax":
+        if not log:
+            return z.softmax(1), None
+        positive = z.log_softmax(1)
+        if negated:
+            negative = _log_not_softmax(z)
+    elif kind == "sigmoid":
+        if not log:
+            return z.sigmoid(), None
+        positive = torch.nn.functional.logsigmoid(z)
+        negative = torch.nn.functional.logsigmoid(-z) if negated else None
+    elif kind == "truth":
+        if not log:
+            return z, None
+        positive = (z + TRUTH_EPS).log()
+        negative = (1 - z + TRUTH_EPS).log() if negated else None
+    else:
+        if not log:
+            return z.exp(), None
+        positive = z
+        if negated:
+            floor = math.log(TRUTH_EPS)
+            value = torch.where(z > -math.log(2), (-z.expm1()).log(), (-z.exp()).log1p())
+            negative = torch.where(-z.expm1() > TRUTH_EPS, value.clamp(min=floor), floor + 0 * z)
+    floor = lowest_log(z.dtype)
+    return positive.clamp(min=floor), None if negative is None else negative.clamp(min=floor)
+
+
+def _without_best(z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Where the first of the largest is, the others, and their sum of exponentials relative to all."""
+    best = torch.zeros_like(z, dtype=torch.bool).scatter_(1, z.argmax(1, keepdim=True), True)
+    rest = z.masked_fill(best, -math.inf)
+    top = z.amax(1, keepdim=True)
+    others = (rest - top).exp().sum(1, keepdim=True)
+    return best, rest, top, others / (1 + others)
+
+
+def _log_not_softmax(z: torch.Tensor) -> torch.Tensor:
+    best, rest, top, others = _without_best(z)
+    far = torch.logsumexp(rest, 1, keepdim=True) - top  # the logsumexp of all is the largest there
+    of_best = torch.where(others > _ample(z.dtype), others.log(), far)
+    return torch.where(best, of_best, (-z.softmax(1).clamp(max=0.5)).log1p())
+
+
+def backward(
+    kind: str, log: bool, z: torch.Tensor, by_positive: torch.Tensor, by_negative: torch.Tensor | None
+) -> torch.Tensor:
+    """The derivative by the numbers, from those by the literals."""
+    if kind == "softmax":
+        p = z.softmax(1)
+        if not log:
+            return p * (by_positive - (by_positive * p).sum(1, keepdim=True))
+        if by_negative is None:
+            return by_positive - p * by_positive.sum(1, keepdim=True)
+        best, rest, _, others = _without_best(z)
+        own = torch.where(best, 0, by_negative / (1 - p))
+        by_best = by_negative.masked_fill(~best, 0).sum(1, keepdim=True)
+        common = by_best + (by_positive - p * own).sum(1, keepdim=True)
+        far = (rest - torch.logsumexp(rest, 1, keepdim=True)).exp()
+        share = torch.where(others > _ample(z.dtype), p / others, far).masked_fill(best, 0)
+        return by_positive - p * (common + own) + torch.where(by_best != 0, by_best * share, 0 * by_best)
+    if kind == "sigmoid":
+        p, q = z.sigmoid(), (-z).sigmoid()
+        if not log:
+            return by_positive * p * q
+        return by_positive * q if by_negative is None else by_positive * q - by_negative * p
+    if kind == "truth":
+        if not log:
+            return by_positive
+        by = by_positive / (z + TRUTH_EPS)
+        return by if by_negative is None else by - by_negative / (1 - z + TRUTH_EPS)
+    if not log:
+        return by_positive * z.exp()
+    if by_negative is None:
+        return by_positive
+    exact = (by_negative != 0) & (-z.expm1() > TRUTH_EPS)
+    return by_positive - torch.where(exact, by_negative / torch.where(exact, (-z).expm1(), 1), 0)

@@ -1,0 +1,434 @@
+"""The kernels themselves. Each computes values and, in the same pass, derivatives: of means and sums these are known beforehand."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def sigmoid_forward(z, table, positive, negative, n, floor: tl.constexpr, NEGATED: tl.constexpr, BLOCK: tl.constexpr):
+    """log σ and log(1 − σ)."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    x = tl.load(z + at, inside, 0.0)
+    # What is not finite becomes NaN: x − x is 0 for all others.
+    x = x + (x - x)
+    small = tl.exp(-tl.abs(x))
+    # log(1 + small), exact for the smallest too.
+    u = 1.0 + small
+    d = u - 1.0
+    log1p = tl.where(d == 0.0, small, tl.log(u) * (small / tl.where(d == 0.0, 1.0, d)))
+    low = tl.where(x < 0.0, x, 0.0)
+    value = low - log1p
+    value = tl.where(value < floor, floor, value)
+    tl.store(table + positive + at, value, inside)
+    if NEGATED:
+        low = tl.where(x > 0.0, -x, 0.0)
+        value = low - log1p
+        value = tl.where(value < floor, floor, value)
+        tl.store(table + negative + at, value, inside)
+
+
+@triton.jit
+def sigmoid_backward(z, by, positive, negative, out, n, NEGATED: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    x = tl.load(z + at, inside, 0.0)
+    small = tl.exp(-tl.abs(x))
+    large, less = 1.0 / (1.0 + small), small / (1.0 + small)
+    p = tl.where(x >= 0.0, large, less)
+    q = tl.where(x >= 0.0, less, large)
+    g = tl.load(by + positive + at, inside, 0.0) * q
+    if NEGATED:
+        g -= tl.load(by + negative + at, inside, 0.0) * p
+    tl.store(out + at, g, inside)
+
+
+@triton.jit
+def _rows(z, first, rows, W, BR: tl.constexpr, BW: tl.constexpr):
+    """Rows of logits: their softmax, where the first of the largest is, and what the others are."""
+    r = first + tl.arange(0, BR)
+    k = tl.arange(0, BW)
+    inside = (r < rows)[:, None] & (k < W)[None, :]
+    at = r[:, None] * W + k[None, :]
+    x = tl.load(z + at, inside, 0.0)
+    x = x + (x - x)
+    x = tl.where(inside, x, float("-inf"))
+    x = tl.where((r < rows)[:, None], x, 0.0)
+    top = tl.max(x, 1)
+    first_of = tl.min(tl.where(x == top[:, None], k[None, :], BW), 1)
+    best = k[None, :] == first_of[:, None]
+    e = tl.exp(x - top[:, None])
+    others = tl.sum(tl.where(best, 0.0, e), 1)
+    # Another way where the others vanish: relative to the largest of them.
+    rest = tl.where(best, float("-inf"), x)
+    second = tl.max(rest, 1)
+    second = tl.where(second == float("-inf"), 0.0, second)
+    far = tl.exp(rest - second[:, None])
+    return at, inside, x, top, best, e, others, second, far, tl.sum(far, 1)
+
+
+@triton.jit
+def softmax_forward(
+    z, table, positive, negative, rows, W, floor: tl.constexpr, ample: tl.constexpr,
+    NEGATED: tl.constexpr, BR: tl.constexpr, BW: tl.constexpr,
+):
+    """log softmax and log(1 − softmax)."""
+    at, inside, x, top, best, e, others, second, far, rest = _rows(z, tl.program_id(0) * BR, rows, W, BR, BW)
+    total = 1.0 + others
+    value = x - top[:, None] - tl.log(total)[:, None]
+    value = tl.where(value < floor, floor, value)
+    tl.store(table + positive + at, value, inside)
+    if NEGATED:
+        p = e / total[:, None]
+        capped = tl.where(p > 0.5, 0.5, p)
+        u = 1.0 - capped
+        d = 1.0 - u
+        direct = tl.where(d == 0.0, -capped, tl.log(u) * (capped / tl.where(d == 0.0, 1.0, d)))
+        left = others / total
+        near = tl.log(tl.where(left > ample, left, 1.0))
+        of_best = tl.where(left > ample, near, second - top + tl.log(rest))
+        value = tl.where(best, of_best[:, None], direct)
+        value = tl.where(value < floor, floor, value)
+        # A NaN anywhere in a row is one everywhere.
+        value = value + (total - total)[:, None]
+        tl.store(table + negative + at, value, inside)
+
+
+@triton.jit
+def softmax_backward(
+    z, by, positive, negative, out, rows, W, ample: tl.constexpr, NEGATED: tl.constexpr, BR: tl.constexpr, BW: tl.constexpr
+):
+    at, inside, x, top, best, e, others, second, far, rest = _rows(z, tl.program_id(0) * BR, rows, W, BR, BW)
+    total = 1.0 + others
+    p = e / total[:, None]
+    gp = tl.load(by + positive + at, inside, 0.0)
+    if NEGATED:
+        gn = tl.load(by + negative + at, inside, 0.0)
+        own = tl.where(best, 0.0, gn / tl.where(best, 1.0, 1.0 - p))
+        of_best = tl.sum(tl.where(best, gn, 0.0), 1)
+        common = of_best + tl.sum(tl.where(inside, gp - p * own, 0.0), 1)
+        left = others / total
+        near = p / tl.where(left > ample, left, 1.0)[:, None]
+        distant = far / tl.where(rest > 0.0, rest, 1.0)[:, None]
+        share = tl.where((left > ample)[:, None], near, distant)
+        share = tl.where(best, 0.0, share)
+        g = gp - p * (common[:, None] + own) + of_best[:, None] * share
+    else:
+        g = gp - p * tl.sum(gp, 1)[:, None]
+    tl.store(out + at, g, inside)
+
+
+@triton.jit
+def _group(table, mine, n, inside, members, kind, form, alpha):
+    """The members of a group together: their greatest, what they add up to relative to it, and the value."""
+    top = tl.load(table + tl.load(mine, inside, 0), inside, 0.0)
+    added = top
+    for m in range(1, members):
+        x = tl.load(table + tl.load(mine + m * n, inside, 0), inside, 0.0)
+        top = tl.where(x > top, x, top)
+        added += x
+    total = top - top
+    for m in range(0, members):
+        x = tl.load(table + tl.load(mine + m * n, inside, 0), inside, 0.0)
+        e = tl.exp((x - top) * alpha)
+        total += tl.where(form == 2, tl.where(x == top, 1.0, x - x), e)
+    count = tl.where(form == 1, members, 1)
+    value = tl.where(form == 2, top + (total - total), top + tl.log(total / count) / alpha)
+    return top, total, tl.where(kind == 1, added, value)
+
+
+@triton.jit
+def clauses(
+    table, by, places, roots, groups, scales, tasks, slots, alphas, derivatives, partial,
+    FORWARD: tl.constexpr, BACKWARD: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Disjunctions of groups of literals under a mean or a sum: all of a theory's in one launch.
+
+    A root is [where its places start, bindings, groups, axiom, form, its first group]; `or` is LogMeanExp (form 1), LogSumExp (0) or the
+    greatest (2). A group is [members, whether `or` (0) or `and` (1)]. The places of a member stand together."""
+    task = tl.program_id(0)
+    root = tl.load(tasks + 2 * task)
+    first = tl.load(tasks + 2 * task + 1)
+    start = tl.load(roots + 6 * root)
+    n = tl.load(roots + 6 * root + 1)
+    count = tl.load(roots + 6 * root + 2)
+    axiom = tl.load(roots + 6 * root + 3)
+    form = tl.load(roots + 6 * root + 4)
+    group = groups + 2 * tl.load(roots + 6 * root + 5)
+    alpha = tl.load(alphas + axiom)
+    scale = tl.load(scales + root)
+    at = first + tl.arange(0, BLOCK)
+    inside = at < n
+    mine = places + start + at
+    top = tl.full((BLOCK,), float("-inf"), table.dtype.element_ty)
+    total = tl.zeros((BLOCK,), table.dtype.element_ty)
+    for g in range(0, count):
+        members = tl.load(group + 2 * g)
+        _top, _sums, v = _group(table, mine, n, inside, members, tl.load(group + 2 * g + 1), form, alpha)
+        mine += members * n
+        attained = tl.where(v > top, 1.0 + (v - v), total + tl.where(v == top, 1.0, v - v))
+        new = tl.where(v > top, v, top)
+        summed = total * tl.exp((top - new) * alpha) + tl.exp((v - new) * alpha)
+        total = tl.where(form == 2, attained, summed)
+        top = new
+    if FORWARD:
+        divisor = tl.where(form == 1, count, 1)
+        value = tl.where(form == 2, top + (total - total), top + tl.log(total / divisor) / alpha)
+        tl.store(partial + tl.load(slots + task), tl.sum(tl.where(inside, value, 0.0), 0) * scale)
+    if BACKWARD:
+        slope = tl.load(derivatives + axiom) * scale / total
+        mine = places + start + at
+        for g in range(0, count):
+            members = tl.load(group + 2 * g)
+            kind = tl.load(group + 2 * g + 1)
+            greatest, sums, v = _group(table, mine, n, inside, members, kind, form, alpha)
+            e = tl.exp((v - top) * alpha)
+            handed = slope * tl.where(form == 2, tl.where(v == top, 1.0, 0.0), e)
+            for m in range(0, members):
+                place = tl.load(mine + m * n, inside, 0)
+                x = tl.load(table + place, inside, 0.0)
+                e = tl.exp((x - greatest) * alpha)
+                e = tl.where(form == 2, tl.where(x == greatest, 1.0, 0.0), e) / sums
+                e = tl.where(kind == 1, 1.0, e)
+                tl.atomic_add(by + place, e * handed, inside, sem="relaxed")
+            mine += members * n
+
+
+@triton.jit
+def pairs(
+    table, by, owners, ends, others, scales, alphas, derivatives, partial, root, axiom, rows, W,
+    MEAN: tl.constexpr, VALUES: tl.constexpr, BACKWARD: tl.constexpr, BR: tl.constexpr, BW: tl.constexpr,
+):  # fmt: skip
+    """A disjunction of two literals, over a long list and the classes. Each row of one literal goes through its list of the
+    other's rows: what is added to a row is added by its owner alone, in the list's order."""
+    r = tl.program_id(0) * BR + tl.arange(0, BR)
+    k = tl.arange(0, BW)
+    there = r < rows
+    own = tl.load(owners + r, there, 0)
+    start = tl.load(ends + r, there, 0)
+    end = tl.load(ends + r + 1, there, 0)
+    inside = there[:, None] & (k < W)[None, :]
+    at = own[:, None].to(tl.int64) + k[None, :]
+    x = tl.load(table + at, inside, 0.0)
+    alpha = tl.load(alphas + axiom)
+    scale = tl.load(scales + root)
+    # Not a number of Python's: that would be one of single precision.
+    less = tl.log((x - x) + 2.0) if MEAN else x - x
+    value = x - x
+    share = x - x
+    longest = tl.max(end - start, 0)
+    for i in range(0, longest):
+        more = start + i < end
+        other = tl.load(others + start + i, more, 0)
+        y = tl.load(table + other[:, None].to(tl.int64) + k[None, :], inside & more[:, None], 0.0)
+        e = tl.exp(-tl.abs(x - y) * alpha)
+        now = more[:, None]
+        if VALUES:
+            top = tl.where(x > y, x, y)
+            u = 1.0 + e
+            d = u - 1.0
+            log1p = tl.where(d == 0.0, e, tl.log(u) * (e / tl.where(d == 0.0, 1.0, d)))
+            value += tl.where(now, top + (log1p - less) / alpha, 0.0)
+        if BACKWARD:
+            share += tl.where(now, tl.where(x >= y, 1.0, e) / (1.0 + e), 0.0)
+    if VALUES:
+        tl.store(partial + tl.program_id(0), tl.sum(tl.sum(tl.where(inside, value, 0.0), 1), 0) * scale)
+    if BACKWARD:
+        slope = tl.load(derivatives + axiom) * scale
+        tl.store(by + at, tl.load(by + at, inside, 0.0) + share * slope, inside)
+
+
+@triton.jit
+def exists_forward(table, outer, inner, alphas, tops, sums, axiom, length, chunks, BLOCK: tl.constexpr, TIMES: tl.constexpr):
+    """The greatest of a chunk of an `exists`' literals, and their exponentials relative to it."""
+    o = tl.program_id(0)
+    c = tl.program_id(1)
+    alpha = tl.load(alphas + axiom)
+    base = tl.load(outer + o).to(tl.int64)
+    first = c * BLOCK * TIMES
+    top = tl.full((BLOCK,), float("-inf"), table.dtype.element_ty)
+    for t in range(0, TIMES):
+        i = first + t * BLOCK + tl.arange(0, BLOCK)
+        x = tl.load(table + base + tl.load(inner + i, i < length, 0), i < length, float("-inf"))
+        top = tl.where(x > top, x, top)
+    greatest = tl.max(top, 0)
+    total = tl.zeros((BLOCK,), table.dtype.element_ty)
+    for t in range(0, TIMES):
+        i = first + t * BLOCK + tl.arange(0, BLOCK)
+        x = tl.load(table + base + tl.load(inner + i, i < length, 0), i < length, float("-inf"))
+        total += tl.exp((x - greatest) * alpha)
+    tl.store(tops + o * chunks + c, greatest)
+    tl.store(sums + o * chunks + c, tl.sum(total, 0))
+
+
+@triton.jit
+def exists_join(tops, sums, scales, alphas, values, root, axiom, chunks, count, BLOCK: tl.constexpr):
+    """The chunks of each outer binding together: the greatest and the sum go where those of the first chunk were."""
+    o = tl.program_id(0)
+    alpha = tl.load(alphas + axiom)
+    c = tl.arange(0, BLOCK)
+    top = tl.load(tops + o * chunks + c, c < chunks, float("-inf"))
+    greatest = tl.max(top, 0)
+    part = tl.load(sums + o * chunks + c, c < chunks, 0.0)
+    total = tl.sum(part * tl.exp((top - greatest) * alpha), 0)
+    tl.store(values + o, (greatest + tl.log(total / count) / alpha) * tl.load(scales + root))
+    tl.debug_barrier()
+    tl.store(tops + o * chunks, greatest)
+    tl.store(sums + o * chunks, total)
+
+
+@triton.jit
+def exists_backward(
+    table, by, outer, inner, scales, alphas, derivatives, tops, sums, root, axiom, length, chunks, BLOCK: tl.constexpr
+):
+    o = tl.program_id(0)
+    alpha = tl.load(alphas + axiom)
+    slope = tl.load(derivatives + axiom) * tl.load(scales + root) / tl.load(sums + o * chunks)
+    greatest = tl.load(tops + o * chunks)
+    i = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    place = tl.load(outer + o).to(tl.int64) + tl.load(inner + i, i < length, 0)
+    x = tl.load(table + place, i < length, 0.0)
+    tl.atomic_add(by + place, tl.exp((x - greatest) * alpha) * slope, i < length, sem="relaxed")
+
+
+@triton.jit
+def eliminate(
+    table, by, plan, factor_places, keys, shifts, messages, by_messages, scales, alphas, derivatives, values,
+    root, axiom, steps, room, common, n,
+    FORWARD: tl.constexpr, BACKWARD: tl.constexpr, BP: tl.constexpr, BC: tl.constexpr, BZ: tl.constexpr,
+):  # fmt: skip
+    """An `exists` by elimination: one program for each outer binding goes through all steps and back.
+
+    `plan` starts with 7 numbers for each step: inputs, where they are described, where its lists' combinations and messages begin and
+    end, where its message stands among all, whether it is the last of a chain; then for each binding's key the list of each step.
+    An input is [is it a factor, where its places are, where its numbers are, how many each binding has of them]. `shifts` is
+    what the number of bindings adds, NaN where there are none; `common` are literals beside."""
+    b = tl.program_id(0)
+    alpha = tl.load(alphas + axiom)
+    scale = tl.load(scales + root)
+    shift = tl.load(shifts + b)
+    lists = tl.load(keys + b)
+    mine = messages + b.to(tl.int64) * room
+    by_mine = by_messages + b.to(tl.int64) * room
+    out = shift / alpha
+    if shift == shift:
+        for s in range(0, steps):
+            inputs = tl.load(plan + 7 * s)
+            described = tl.load(plan + 7 * s + 1)
+            combination_offsets = tl.load(plan + 7 * s + 2)
+            message_offsets = tl.load(plan + 7 * s + 3)
+            ends = tl.load(plan + 7 * s + 4)
+            stands = tl.load(plan + 7 * s + 5)
+            own = tl.load(plan + lists + s)
+            c0 = tl.load(plan + combination_offsets + own)
+            p0 = tl.load(plan + message_offsets + own)
+            width = tl.load(plan + message_offsets + own + 1) - p0
+            for first in range(0, width, BP):
+                p = first + tl.arange(0, BP)
+                end = tl.load(plan + ends + p0 + p, p < width, 0)
+                start = tl.load(plan + ends + p0 + p - 1, (p < width) & (p > 0), 0)
+                longest = tl.max(end - start, 0)
+                top = tl.full((BP,), float("-inf"), table.dtype.element_ty)
+                total = tl.zeros((BP,), table.dtype.element_ty)
+                for c1 in range(0, longest, BC):
+                    c = start[:, None] + c1 + tl.arange(0, BC)[None, :]
+                    there = c < end[:, None]
+                    x = tl.zeros((BP, BC), table.dtype.element_ty)
+                    for i in range(0, inputs):
+                        d = described + 4 * i
+                        place = tl.load(plan + tl.load(plan + d + 1) + c0 + c, there, 0)
+                        source = tl.load(plan + d + 2)
+                        if tl.load(plan + d) == 1:
+                            each = tl.load(plan + d + 3)
+                            place = tl.load(factor_places + source + b * each + place, there, 0)
+                            x += tl.load(table + place, there, 0.0)
+                        else:
+                            x += tl.load(mine + source + place, there, 0.0, cache_modifier=".cg")
+                    x = tl.where(there, x, float("-inf"))
+                    greatest = tl.max(x, 1)
+                    new = tl.where(greatest > top, greatest, top)
+                    safe = tl.where(new == float("-inf"), 0.0, new)
+                    total = total * tl.exp((top - safe) * alpha) + tl.sum(tl.exp((x - safe[:, None]) * alpha), 1)
+                    top = new
+                tl.store(mine + stands + p, top + tl.log(total) / alpha, p < width)
+            tl.debug_barrier()
+        for s in range(0, steps):
+            if tl.load(plan + 7 * s + 6) == 1:
+                out += tl.load(mine + tl.load(plan + 7 * s + 5), cache_modifier=".cg")
+        for m in range(0, common):
+            out += tl.load(table + tl.load(factor_places + b + m * n))
+        if BACKWARD:
+            slope = tl.load(derivatives + axiom) * scale
+            for first in range(0, room, BZ):
+                z = first + tl.arange(0, BZ)
+                tl.store(by_mine + z, tl.zeros((BZ,), table.dtype.element_ty), z < room)
+            tl.debug_barrier()
+            for s in range(0, steps):
+                if tl.load(plan + 7 * s + 6) == 1:
+                    tl.store(by_mine + tl.load(plan + 7 * s + 5), slope)
+            for m in range(0, common):
+                tl.atomic_add(by + tl.load(factor_places + b + m * n), slope, sem="relaxed")
+            tl.debug_barrier()
+            for back in range(0, steps):
+                s = steps - 1 - back
+                inputs = tl.load(plan + 7 * s)
+                described = tl.load(plan + 7 * s + 1)
+                combination_offsets = tl.load(plan + 7 * s + 2)
+                message_offsets = tl.load(plan + 7 * s + 3)
+                ends = tl.load(plan + 7 * s + 4)
+                stands = tl.load(plan + 7 * s + 5)
+                own = tl.load(plan + lists + s)
+                c0 = tl.load(plan + combination_offsets + own)
+                p0 = tl.load(plan + message_offsets + own)
+                width = tl.load(plan + message_offsets + own + 1) - p0
+                for first in range(0, width, BP):
+                    p = first + tl.arange(0, BP)
+                    end = tl.load(plan + ends + p0 + p, p < width, 0)
+                    start = tl.load(plan + ends + p0 + p - 1, (p < width) & (p > 0), 0)
+                    longest = tl.max(end - start, 0)
+                    message = tl.load(mine + stands + p, p < width, 0.0, cache_modifier=".cg")
+                    handed = tl.load(by_mine + stands + p, p < width, 0.0, cache_modifier=".cg")
+                    for c1 in range(0, longest, BC):
+                        c = start[:, None] + c1 + tl.arange(0, BC)[None, :]
+                        there = c < end[:, None]
+                        x = tl.zeros((BP, BC), table.dtype.element_ty)
+                        for i in range(0, inputs):
+                            d = described + 4 * i
+                            place = tl.load(plan + tl.load(plan + d + 1) + c0 + c, there, 0)
+                            source = tl.load(plan + d + 2)
+                            if tl.load(plan + d) == 1:
+                                each = tl.load(plan + d + 3)
+                                place = tl.load(factor_places + source + b * each + place, there, 0)
+                                x += tl.load(table + place, there, 0.0)
+                            else:
+                                x += tl.load(mine + source + place, there, 0.0, cache_modifier=".cg")
+                        g = handed[:, None] * tl.exp((x - message[:, None]) * alpha)
+                        for i in range(0, inputs):
+                            d = described + 4 * i
+                            place = tl.load(plan + tl.load(plan + d + 1) + c0 + c, there, 0)
+                            source = tl.load(plan + d + 2)
+                            if tl.load(plan + d) == 1:
+                                each = tl.load(plan + d + 3)
+                                place = tl.load(factor_places + source + b * each + place, there, 0)
+                                tl.atomic_add(by + place, g, there, sem="relaxed")
+                            else:
+                                tl.atomic_add(by_mine + source + place, g, there, sem="relaxed")
+                tl.debug_barrier()
+    if FORWARD:
+        # False where there is nothing to choose from.
+        tl.store(values + b, tl.where(shift == shift, out, -1e5) * scale)
+
+
+@triton.jit
+def join(partial, ends, truths, BLOCK: tl.constexpr):
+    """What the parts of each axiom add up to, always in the same order."""
+    axiom = tl.program_id(0)
+    start = tl.load(ends + axiom)
+    end = tl.load(ends + axiom + 1)
+    total = tl.zeros((BLOCK,), tl.float64)
+    for first in range(start, end, BLOCK):
+        at = first + tl.arange(0, BLOCK)
+        total += tl.load(partial + at, at < end, 0.0).to(tl.float64)
+    tl.store(truths + axiom, tl.sum(total, 0).to(truths.dtype.element_ty))

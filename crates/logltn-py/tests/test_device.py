@@ -1,0 +1,156 @@
+"""The plan on a device, by torch operations and by Triton's interpreter, against the CPU engine."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+import logltn  # noqa: E402
+import logltn.torch  # noqa: E402
+from device_cases import NAMES, check_conformance, check_random, on_device  # noqa: E402
+
+CPU = torch.device("cpu")
+OPERATIONS = {"kernels": False}
+# So small that every quantifier is cut, and nothing is kept.
+SMALL = {"kernels": False, "bindings": 7, "kept": 0}
+ADDITION = """
+    sort Image  sort Digit = 0..9  table sums(x: Image, y: Image, n: Int)  predicate digit(Image, Digit)
+    axiom addition: forall (x, y, n) in sums. exists a, b: Digit where a + b = n. digit(x, a) and digit(y, b)
+"""
+
+
+@pytest.mark.parametrize("options", [OPERATIONS, SMALL], ids=["whole", "blocks"])
+@pytest.mark.parametrize("name", NAMES)
+def test_conformance(name, options):
+    assert check_conformance(name, CPU, options) > 0
+
+
+def test_random_theories():
+    compared = sum(check_random(seed, CPU, SMALL if seed % 2 else OPERATIONS) for seed in range(60))
+    assert compared > 45
+
+
+def test_random_theories_in_single_precision():
+    assert sum(check_random(seed, CPU, OPERATIONS, "float32") for seed in range(1000, 1020)) > 14
+
+
+def test_kernels_in_the_interpreter():
+    """In a process of its own: Triton looks at the environment when it is imported."""
+    pytest.importorskip("triton")
+    script = Path(__file__).with_name("device_kernels.py")
+    done = subprocess.run([sys.executable, script], env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "compared" in done.stdout
+
+
+def addition(**more):
+    arguments = dict(theory=ADDITION, sorts={"Image": 4}, outputs={"digit": "softmax"}, dtype="float64")
+    arguments["tables"] = {"sums": {"x": [0, 2], "y": [1, 3], "n": [7, 12]}}
+    return on_device({**arguments, **more}, CPU, OPERATIONS)
+
+
+LOGITS = np.random.default_rng(0).standard_normal((4, 10))
+
+
+def test_axioms_truths_and_parameters_as_tensors():
+    kb = addition()
+    expected = kb.evaluate({"digit": LOGITS}, alpha=3.0, gradients=True)
+    x = torch.tensor(LOGITS, requires_grad=True)
+    truths = kb.axioms(digit=x, alpha=torch.tensor(3.0, dtype=torch.float64))
+    assert truths["addition"].item() == pytest.approx(expected.truths["addition"], rel=1e-12)
+    assert kb.truths["addition"] == truths["addition"].item()
+    (-truths["addition"]).backward()
+    np.testing.assert_allclose(x.grad.numpy(), expected.gradients["digit"], rtol=1e-9, atol=1e-12)
+
+
+def test_rows_batches_and_streams():
+    kb = addition(batched=["sums"])
+    for batch in ([1], [0, 1], [0, 0, 1]):
+        x = torch.tensor(LOGITS, requires_grad=True)
+        kb.loss(digit=x, alpha=2.0, batch={"sums": batch}).backward()
+        expected = kb.evaluate({"digit": LOGITS}, alpha=2.0, batch={"sums": batch}, gradients=True)
+        np.testing.assert_allclose(x.grad.numpy(), expected.gradients["digit"], rtol=1e-9, atol=1e-12)
+        rows = kb._knowledge.rows("digit", batch={"sums": batch})[:, 0]
+        y = torch.tensor(LOGITS[rows], requires_grad=True)
+        loss = kb.loss(digit=logltn.AtRows(y), alpha=2.0, batch={"sums": batch})
+        assert loss.item() == pytest.approx(expected.loss, rel=1e-12)
+        loss.backward()
+        np.testing.assert_allclose(y.grad.numpy(), expected.gradients["digit"][rows], rtol=1e-9, atol=1e-12)
+    kb = on_device(dict(theory=ADDITION, outputs={"digit": "softmax"}, streamed=["sums"], dtype="float64"), CPU, OPERATIONS)
+    for n in ([3, 17], [0], [9, 9]):
+        i = np.arange(2 * len(n))
+        call = dict(alpha=2.0, sorts={"Image": len(i)}, tables={"sums": {"x": i[0::2], "y": i[1::2], "n": n}})
+        loss = kb.loss(digit=torch.tensor(LOGITS[: len(i)]), **call)
+        assert loss.item() == pytest.approx(kb.evaluate({"digit": LOGITS[: len(i)]}, **call).loss, rel=1e-12)
+
+
+def test_module_mode():
+    arguments = dict(
+        theory="sort P  predicate C(P)  predicate eq(P, P)  axiom same: forall x, y: P. C(x) and eq(x, y) -> C(y)",
+        sorts={"P": torch.rand(5, 2, generator=torch.Generator().manual_seed(1))},
+    )
+    net = torch.nn.Linear(2, 1)
+    parts = {"C": net, "eq": logltn.torch.log_truth(lambda u, v: -(u - v).norm(dim=1))}
+    kb = on_device({**arguments, "predicates": parts}, CPU, OPERATIONS)
+    loss = kb(alpha=2.0)
+    loss.backward()
+    found = net.weight.grad.clone()
+    net.zero_grad()
+    other = logltn.torch.KnowledgeBase(**arguments, predicates=parts)
+    again = other(alpha=2.0)
+    again.backward()
+    torch.testing.assert_close(loss, again)
+    torch.testing.assert_close(found, net.weight.grad)
+
+
+def test_mistakes():
+    kb = addition()
+    for code, call in {
+        "unknown-predicate": lambda: kb.loss(digits=torch.tensor(LOGITS)),
+        "wrong-shape": lambda: kb.loss(digit=torch.tensor(LOGITS[:3])),
+        "not-grounded": lambda: kb.loss(),
+        "value-out-of-range": lambda: kb.loss(digit=torch.tensor(LOGITS), alpha=0.0),
+        "not-finite": lambda: kb.loss(digit=torch.tensor(LOGITS) * torch.nan, check=True),
+        "unknown-choice": lambda: logltn.torch.KnowledgeBase(ADDITION, streamed=["sums"], backend="gpu"),
+    }.items():
+        with pytest.raises(logltn.InputError) as caught:
+            call()
+        assert caught.value.diagnostics[0].code == code
+    bad = torch.tensor(LOGITS)
+    bad[0, 3] = torch.inf
+    assert kb.loss(digit=bad).isnan() and kb.loss(digit=bad * torch.nan).isnan()
+    assert torch.isfinite(kb.loss(digit=torch.tensor(LOGITS), check=True))
+    x = torch.tensor(LOGITS, requires_grad=True)
+    gradient, = torch.autograd.grad(kb.loss(digit=x), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="second derivatives"):
+        gradient.sum().backward()
+    if not torch.cuda.is_available():
+        with pytest.raises(logltn.InputError):
+            logltn.torch.KnowledgeBase(ADDITION, streamed=["sums"], backend="cuda")
+
+
+def test_no_truth_beyond_its_range_goes_unnoticed():
+    theory = "sort P  predicate t(P)  axiom a: forall x: P. t(x)"
+    for output, value in (("truth", 1.5), ("log_truth", 0.5)):
+        kb = on_device(dict(theory=theory, sorts={"P": 2}, outputs={"t": output}), CPU, OPERATIONS)
+        assert kb.loss(t=torch.tensor([0.0, value])).isnan()
+        with pytest.raises(logltn.InputError):
+            kb.loss(t=torch.tensor([0.0, value]), check=True)
+
+
+def test_export():
+    kb = logltn.KnowledgeBase(
+        "sort P  sort Q = 0..4  predicate C(P, Q)  axiom a: forall x, y: P, c: Q. C(x, c) or C(y, c)",
+        sorts={"P": 1000}, outputs={"C": "softmax"},
+    )  # fmt: skip
+    plan = kb.export_plan()
+    assert plan.header["format"] == "logltn-plan" and plan.header["version"] == 1
+    json.dumps(plan.header)
+    # Five million bindings: not one of them is listed.
+    assert sum(a.size for a in plan.arrays) == 0
+    assert [m["range"][1] for m in plan.header["maps"]] and all("range" in m for m in plan.header["maps"])

@@ -1,0 +1,97 @@
+//! Work over long arrays, in pieces of a fixed length, on all threads: what happens to a number depends on its row alone,
+//! and so no bit depends on who does it.
+
+use rayon::ThreadPool;
+
+use crate::vector::Real;
+
+/// The numbers of a piece: few enough for the caches, and enough to be worth another thread.
+const PIECE: usize = 1 << 14;
+
+/// The threads that an engine works with: those of its own, if it was given some, or rayon's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Threads<'p>(pub Option<&'p ThreadPool>);
+
+/// Something that can be cut into pieces.
+pub(super) trait Pieces: Sized + Send {
+    /// How many numbers it has, about.
+    fn numbers(&self) -> usize;
+    /// Cuts it in two, the first of which has about so many numbers.
+    fn cut(self, numbers: usize) -> (Self, Self);
+}
+
+impl Threads<'_> {
+    /// Does something to every piece.
+    pub fn each<P: Pieces>(self, all: P, work: impl Fn(P) + Sync + Send) {
+        match self.0 {
+            _ if all.numbers() <= PIECE => work(all),
+            Some(pool) => pool.install(|| halves(all, &work)),
+            None => halves(all, &work),
+        }
+    }
+
+    /// Makes an array of so many zeros.
+    pub fn zeros<T: Real>(self, array: &mut Vec<T>, length: usize) {
+        array.resize(length, T::ZERO);
+        self.each(array.as_mut_slice(), |piece| piece.fill(T::ZERO));
+    }
+}
+
+fn halves<P: Pieces>(all: P, work: &(impl Fn(P) + Sync + Send)) {
+    let pieces = all.numbers().div_ceil(PIECE);
+    if pieces <= 1 {
+        return work(all);
+    }
+    let (first, second) = all.cut(pieces / 2 * PIECE);
+    // A single row may be longer than a piece.
+    if second.numbers() == 0 {
+        return work(first);
+    }
+    rayon::join(|| halves(first, work), || halves(second, work));
+}
+
+impl<T: Sync> Pieces for &[T] {
+    fn numbers(&self) -> usize {
+        self.len()
+    }
+
+    fn cut(self, numbers: usize) -> (Self, Self) {
+        self.split_at(numbers.min(self.len()))
+    }
+}
+
+impl<T: Send> Pieces for &mut [T] {
+    fn numbers(&self) -> usize {
+        self.len()
+    }
+
+    fn cut(self, numbers: usize) -> (Self, Self) {
+        let at = numbers.min(self.len());
+        self.split_at_mut(at)
+    }
+}
+
+/// An array, and the number of its first place in the whole.
+pub(super) struct Places<'a, T> {
+    pub at: usize,
+    pub of: &'a mut [T],
+}
+
+impl<T: Send> Pieces for Places<'_, T> {
+    fn numbers(&self) -> usize {
+        self.of.len()
+    }
+
+    fn cut(self, numbers: usize) -> (Self, Self) {
+        let (first, second) = self.of.cut(numbers);
+        let at = self.at;
+        let next = at + first.len();
+        (
+            Places { at, of: first },
+            Places {
+                at: next,
+                of: second,
+            },
+        )
+    }
+}

@@ -1,0 +1,170 @@
+//! About how much a guard has to list, before it is listed: from random walks down the steps, each of which counts for as
+//! many as it had choices (Knuth 1975, *Estimating the efficiency of backtrack programs*).
+
+use std::time::{Duration, Instant};
+
+use super::evaluate::{Cell, GuardError, integer};
+use super::join::{Join, Step};
+use super::table_index::cell_code;
+
+/// What there is at least, with three standard errors to spare.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Estimate {
+    /// Bindings that pass.
+    pub kept: f64,
+    /// Combinations that are tried.
+    pub tried: f64,
+}
+
+const WALKS: usize = 2000;
+const PATIENCE: Duration = Duration::from_millis(100);
+
+impl Join<'_> {
+    /// About how much there is to list under what is bound outside. `None` where walks cannot tell.
+    pub fn estimate(&self, env: &mut Vec<Cell>) -> Option<Estimate> {
+        let (mut kept, mut tried) = (Mean::default(), Mean::default());
+        let end = Instant::now() + PATIENCE;
+        let mut random = 0x9e37_79b9_7f4a_7c15;
+        for walk in 0..WALKS {
+            let mut visited = 0.0;
+            // Listing will say what fails.
+            let found = self.walk_down(env, &mut random, &mut visited).ok()??;
+            kept.add(found);
+            tried.add(visited);
+            if walk % 64 == 63 && Instant::now() > end {
+                break;
+            }
+        }
+        Some(Estimate {
+            kept: kept.at_least(),
+            tried: tried.at_least(),
+        })
+    }
+
+    /// Takes one choice at each step: for how many bindings the one that it ends at stands, 0 if it ends early.
+    fn walk_down(
+        &self,
+        env: &mut Vec<Cell>,
+        random: &mut u64,
+        visited: &mut f64,
+    ) -> Result<Option<f64>, GuardError> {
+        let scope = &self.scope;
+        let mut weight = 1.0;
+        let mut choose = |weight: &mut f64, choices: usize| {
+            *weight *= choices as f64;
+            *visited += *weight;
+            // SplitMix64
+            *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = *random;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            let z = z ^ (z >> 31);
+            (choices > 0).then(|| (z % choices as u64) as usize)
+        };
+        for step in &self.steps {
+            let chosen = match step {
+                Step::Loop { id, size, within } => {
+                    let range = self.possible(*id, *size, within, env);
+                    let first = range.start;
+                    choose(&mut weight, range.len())
+                        .map(|i| env[id.index()] = Cell::Individual(first + i as u32))
+                }
+                Step::LoopRows(table, variables, rows) => choose(&mut weight, *rows as usize)
+                    .map(|row| scope.bind_row(env, *table, variables, row)),
+                Step::FindRows {
+                    table,
+                    variables,
+                    index,
+                    key,
+                } => {
+                    let rows = self.look_up(index, key, env)?;
+                    choose(&mut weight, rows.len())
+                        .map(|i| scope.bind_row(env, *table, variables, rows[i] as usize))
+                }
+                Step::Assign(id, term) => {
+                    env[id.index()] = Cell::Individual(scope.individual(term, env));
+                    Some(())
+                }
+                Step::Solve(id, linear) => {
+                    let value = linear.solve(scope, env, *id);
+                    let index = value.and_then(|value| scope.index_of_integer(*id, value));
+                    index.map(|index| env[id.index()] = Cell::Individual(index))
+                }
+                Step::Compute(id, value) => {
+                    let value = integer(scope.number(value, env)?);
+                    let index = value.and_then(|value| scope.index_of_integer(*id, value));
+                    index.map(|index| env[id.index()] = Cell::Individual(index))
+                }
+                Step::Member {
+                    table,
+                    index,
+                    key,
+                    binds,
+                } => {
+                    let rows = self.look_up(index, key, env)?;
+                    let Some(data) = scope.data.table(*table) else {
+                        return Ok(Some(0.0));
+                    };
+                    choose(&mut weight, rows.len()).and_then(|i| {
+                        for &(column, id) in binds {
+                            let code = cell_code(&data.columns[column], rows[i] as usize);
+                            let sort = scope.theory()[*table].columns[column].sort;
+                            let index = scope.index_from_cell(id, sort, code)?;
+                            env[id.index()] = Cell::Individual(index);
+                        }
+                        Some(())
+                    })
+                }
+                Step::LookUp { id, index, key } => {
+                    let code = scope.value_code(*key, env)?;
+                    let found = index.get(&code).map_or(&[][..], Vec::as_slice);
+                    choose(&mut weight, found.len())
+                        .map(|i| env[id.index()] = Cell::Individual(found[i]))
+                }
+                Step::Near {
+                    id,
+                    index,
+                    from,
+                    among,
+                    distance,
+                } => {
+                    let distance = scope.number(distance, env)?.to_f64();
+                    let own = among.then(|| scope.individual(from, env));
+                    let found = (scope.features_of(from, env))
+                        .map_or(Vec::new(), |point| index.candidates(own, point, distance));
+                    choose(&mut weight, found.len())
+                        .map(|i| env[id.index()] = Cell::Individual(found[i]))
+                }
+                // What it leaves has to be listed before one can be chosen.
+                Step::Exists { .. } => return Ok(None),
+                Step::Check(guard) => scope.holds(guard, env)?.then_some(()),
+            };
+            if chosen.is_none() {
+                return Ok(Some(0.0));
+            }
+        }
+        Ok(Some(weight))
+    }
+}
+
+/// A running mean and how far it may be off.
+#[derive(Default)]
+struct Mean {
+    count: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Mean {
+    fn add(&mut self, x: f64) {
+        self.count += 1.0;
+        let off = x - self.mean;
+        self.mean += off / self.count;
+        self.squares += off * (x - self.mean);
+    }
+
+    fn at_least(&self) -> f64 {
+        let variance = self.squares / (self.count - 1.0).max(1.0);
+        (self.mean - 3.0 * (variance / self.count.max(1.0)).sqrt()).max(0.0)
+    }
+}

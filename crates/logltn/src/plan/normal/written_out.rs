@@ -1,0 +1,194 @@
+//! How much families, `all` and `any` write out, before they do.
+
+use super::Maker;
+use crate::diagnostic::{Code, Diagnostic, memory};
+use crate::guard::free_variables;
+use crate::recursion::deep;
+use crate::source::Span;
+use crate::theory::*;
+
+/// What a part of a formula takes in all: in the normal form, in the program, in the engine.
+const BYTES_PER_PART: u128 = 400;
+/// What a member of a family takes besides.
+const BYTES_PER_MEMBER: u128 = 2500;
+/// Below this nothing needs to be counted.
+const FEW: u128 = 1 << 16;
+
+impl Maker<'_> {
+    /// Refuses an axiom that would take too much memory when it is written out.
+    pub(super) fn check_written_out(&mut self, axiom: &Axiom) -> Result<(), Diagnostic> {
+        let family = axiom.family.as_ref();
+        let members = family.map_or(1, |f| self.product(&f.variables));
+        if members.saturating_mul(self.at_most(&axiom.formula)) < FEW {
+            return Ok(());
+        }
+        let bytes = match family {
+            None => self.parts(&axiom.formula).saturating_mul(BYTES_PER_PART),
+            Some(family) => {
+                let guard = family.guard.as_ref();
+                let (members, parts) =
+                    self.members_and_parts(&family.variables, guard, "for", &axiom.formula);
+                let all = members.saturating_mul(BYTES_PER_MEMBER);
+                all.saturating_add(parts.saturating_mul(BYTES_PER_PART))
+            }
+        };
+        let Err(error) = memory::ask(bytes) else {
+            return Ok(());
+        };
+        let source = &self.scope.theory().source;
+        let mut binders = Vec::new();
+        if let Some(family) = family {
+            binders.push(("for", family.variables[0]));
+        }
+        find_binders(&axiom.formula, &mut binders);
+        let mut refused = error.refuse(format_args!(
+            "axiom `{}`, written out member by member,",
+            axiom.name
+        ));
+        for (at, (word, variable)) in binders.iter().enumerate() {
+            let span = self.scope.variables[variable.index()].span;
+            let size = self.scope.size_of(*variable);
+            let label = format!("`{word}` has up to {size} members here");
+            refused = match at {
+                0 => refused.at(source, span, label),
+                _ => refused.mark(span, label),
+            };
+        }
+        Err(refused.help(format!(
+            "`forall` and `exists` take no memory for their bindings; or narrower guards, smaller sorts; {}",
+            memory::ALLOW_MORE
+        )))
+    }
+
+    /// The error for memory that gets short in spite of that.
+    pub(super) fn check_memory(&self, span: Span) -> Result<(), Diagnostic> {
+        if memory::left() >= memory::limit() / 16 {
+            return Ok(());
+        }
+        let limit = memory::shown(memory::limit().into());
+        Err(Diagnostic::error(
+            Code::TooMuchMemory,
+            format!(
+                "what is written out here takes more than the {limit} of memory that there may be"
+            ),
+        )
+        .at(&self.scope.theory().source, span, "")
+        .help(memory::ALLOW_MORE))
+    }
+
+    /// How many combinations some variables have, guards aside.
+    fn product(&self, variables: &[VarId]) -> u128 {
+        let sizes = variables.iter().map(|v| u128::from(self.scope.size_of(*v)));
+        sizes.fold(1, u128::saturating_mul)
+    }
+
+    /// How many parts a formula has at most.
+    fn at_most(&self, formula: &Formula) -> u128 {
+        deep(|| {
+            let inside = formula.children().into_iter().map(|f| self.at_most(f));
+            let inside = inside.fold(1, u128::saturating_add);
+            match &formula.kind {
+                FormulaKind::Iff(..) => inside.saturating_mul(2),
+                FormulaKind::Quantified {
+                    quantifier,
+                    binding,
+                    ..
+                } if quantifier.is_big_connective() => {
+                    inside.saturating_mul(self.product(binding.variables()))
+                }
+                _ => inside,
+            }
+        })
+    }
+
+    /// How many it has; of too many, not all are counted.
+    fn parts(&mut self, formula: &Formula) -> u128 {
+        deep(|| match &formula.kind {
+            FormulaKind::Quantified {
+                quantifier,
+                binding,
+                guard,
+                body,
+            } if quantifier.is_big_connective() => {
+                let (guard, word) = (guard.as_ref(), quantifier.word());
+                self.members_and_parts(binding.variables(), guard, word, body)
+                    .1
+            }
+            _ => {
+                let inside = formula.children().into_iter().map(|f| self.parts(f));
+                let inside = inside.fold(1, u128::saturating_add);
+                match &formula.kind {
+                    FormulaKind::Iff(..) => inside.saturating_mul(2),
+                    _ => inside,
+                }
+            }
+        })
+    }
+
+    /// How many members there are, and parts in all of them.
+    fn members_and_parts(
+        &mut self,
+        variables: &[VarId],
+        guard: Option<&Guard>,
+        word: &str,
+        body: &Formula,
+    ) -> (u128, u128) {
+        // What is wrong with the guard is said when it is written out.
+        let Ok(bindings) = self.bindings(variables, guard, word) else {
+            return (0, 1);
+        };
+        let members = bindings.len() as u128;
+        let alike = !depends(body, variables);
+        let mut parts: u128 = 1;
+        for cells in bindings {
+            for (variable, cell) in variables.iter().zip(cells) {
+                self.fixed[variable.index()] = Some(cell);
+            }
+            let own = self.parts(body);
+            if alike {
+                parts = parts.saturating_add(own.saturating_mul(members));
+                break;
+            }
+            parts = parts.saturating_add(own);
+            // Clearly too much: what counting itself takes is free again when it is asked for.
+            if memory::ask(parts.saturating_mul(BYTES_PER_PART) / 2).is_err() {
+                break;
+            }
+        }
+        for variable in variables {
+            self.fixed[variable.index()] = None;
+        }
+        (members, parts)
+    }
+}
+
+/// Whether a guard of an `all` or `any` inside looks at one of the variables.
+fn depends(formula: &Formula, variables: &[VarId]) -> bool {
+    let own = match &formula.kind {
+        FormulaKind::Quantified {
+            quantifier,
+            guard: Some(guard),
+            ..
+        } if quantifier.is_big_connective() => {
+            free_variables(guard).iter().any(|v| variables.contains(v))
+        }
+        _ => false,
+    };
+    own || deep(|| (formula.children().into_iter()).any(|f| depends(f, variables)))
+}
+
+/// The first variable of each `all` and `any`, from the outside in.
+fn find_binders(formula: &Formula, found: &mut Vec<(&'static str, VarId)>) {
+    const MOST_SHOWN: usize = 4;
+    if let FormulaKind::Quantified {
+        quantifier,
+        binding,
+        ..
+    } = &formula.kind
+        && quantifier.is_big_connective()
+        && found.len() < MOST_SHOWN
+    {
+        found.extend(binding.variables().first().map(|v| (quantifier.word(), *v)));
+    }
+    deep(|| (formula.children().into_iter()).for_each(|f| find_binders(f, found)));
+}
