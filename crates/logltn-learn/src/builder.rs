@@ -133,6 +133,13 @@ impl Builder {
         self.table(table, columns)
     }
 
+    /// In each step quantifiers over the sort see so many of its individuals, drawn anew and the same for the whole step.
+    /// `evaluate` and the questions see all.
+    pub fn sample(mut self, sort: &str, individuals: usize) -> Builder {
+        self.training.samples.insert(sort.into(), individuals);
+        self
+    }
+
     /// A table whose rows come with each call, see [`Session::stream`].
     pub fn streamed(mut self, table: &str) -> Builder {
         self.streamed.push(table.into());

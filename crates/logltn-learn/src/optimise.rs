@@ -31,6 +31,8 @@ pub(crate) struct Frozen {
 struct Optimised {
     name: String,
     block: Block,
+    /// How many numbers a row has, where rows without a gradient stay as they are.
+    row: Option<usize>,
     /// The numbers that stay as they are.
     frozen: Vec<Range<usize>>,
     /// What they are.
@@ -68,6 +70,14 @@ impl Optimise {
             cover(blocks, at, (kind, frozen), name, values.len());
             at += 1;
         });
+        if self.kind == Optimizer::SparseAdam {
+            for block in &mut self.blocks {
+                block.row = match model.shape(&block.name) {
+                    Some([_, width]) => Some(*width).filter(|w| *w > 0),
+                    _ => None,
+                };
+            }
+        }
     }
 
     /// Forgets the gradients of what does not move: they count for nothing.
@@ -118,18 +128,22 @@ impl Optimise {
 
     /// Moves the parameters against their gradients.
     pub fn step(&mut self, model: &mut Model, learning_rate: f64) {
+        if self.kind == Optimizer::SparseAdam {
+            self.cover(model);
+        }
         let (mut at, kind, blocks) = (0, self.kind, &mut self.blocks);
         let (twice, frozen) = (self.twice.as_deref(), &self.frozen);
         let rate = learning_rate as f32;
         let decay = match self.kind {
             Optimizer::Sgd { weight_decay, .. } => (1.0 - learning_rate * weight_decay) as f32,
             // AdamW's own.
-            Optimizer::Adam | Optimizer::AdamW { .. } => 1.0,
+            Optimizer::Adam | Optimizer::SparseAdam | Optimizer::AdamW { .. } => 1.0,
         };
         model.visit_parameters(&mut |name, values, gradients| {
             cover(blocks, at, (kind, frozen), name, values.len());
             let Optimised {
                 block,
+                row,
                 frozen,
                 held,
                 ..
@@ -146,9 +160,12 @@ impl Optimise {
             }
             let times = if twice == Some(name) { 2 } else { 1 };
             for _ in 0..times {
-                match block {
-                    Block::Adam(adam) => adam.step(rate, values, gradients),
-                    Block::Sgd(sgd) => sgd.step(rate, values, gradients),
+                match (&mut *block, *row) {
+                    (Block::Adam(adam), Some(width)) => {
+                        adam.step_rows(width, rate, values, gradients)
+                    }
+                    (Block::Adam(adam), None) => adam.step(rate, values, gradients),
+                    (Block::Sgd(sgd), _) => sgd.step(rate, values, gradients),
                 }
             }
             let mut held = held.iter();
@@ -193,6 +210,7 @@ fn cover(
     let optimised = Optimised {
         name: name.to_string(),
         block: Block::new(kind, length),
+        row: None,
         frozen: match whole {
             true => vec![Range {
                 start: 0,
@@ -208,7 +226,9 @@ fn cover(
 impl Block {
     fn new(kind: Optimizer, length: usize) -> Block {
         match kind {
-            Optimizer::Adam => Block::Adam(Adam::new(AdamSettings::default(), length)),
+            Optimizer::Adam | Optimizer::SparseAdam => {
+                Block::Adam(Adam::new(AdamSettings::default(), length))
+            }
             Optimizer::AdamW { weight_decay } => {
                 Block::Adam(Adam::new(AdamSettings::adamw(weight_decay as f32), length))
             }

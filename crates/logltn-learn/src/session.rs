@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use logltn::theory::{ArgumentSort, PredicateId};
+use logltn::theory::{ArgumentSort, PredicateId, TableId};
 use logltn::{
-    Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, Semantics, Source, Span,
-    did_you_mean,
+    Code, Data, Diagnostic, Diagnostics, Engine, Output, Parameters, Plan, Request, Semantics,
+    Source, Span, did_you_mean,
 };
 
 use crate::axioms::{self, AxiomNow};
@@ -20,6 +20,7 @@ use crate::measure::Measures;
 use crate::model::{Grounding, Model};
 use crate::optimise::{Frozen, Optimise};
 use crate::parts;
+use crate::sample::{Samples, seen_in_steps};
 use crate::schedule::Moment;
 use crate::stream::Streamed;
 use crate::training::{Length, Training};
@@ -32,8 +33,10 @@ pub struct Session {
     pub(crate) training: Training,
     pub(crate) model: Model,
     pub(crate) phases: Vec<Phase>,
-    /// The plan of all axioms.
+    /// The plan of all axioms, as the first step sees them.
     pub(crate) whole: Arc<Plan>,
+    /// Where steps see some individuals only.
+    pub(crate) samples: Option<Samples>,
     pub(crate) warnings: Diagnostics,
     /// The phase that the model is attached to.
     pub(crate) attached: Option<usize>,
@@ -102,11 +105,13 @@ impl Session {
     /// # Errors
     /// If something is missing, or does not fit.
     pub fn new(knowledge: KnowledgeBase, training: Training) -> Result<Session, Diagnostics> {
-        let whole = Plan::new(&knowledge.data, &knowledge.outputs, &training.semantics);
+        let KnowledgeBase { data, outputs, .. } = &knowledge;
+        let whole = seen_in_steps(data, &training.samples, &training.semantics)
+            .and_then(|data| Plan::new(&data, outputs, &training.semantics));
         Session::planned(knowledge, training, whole.map(Arc::new))
     }
 
-    /// The same with the plan of all axioms, or what is wrong with it, at hand.
+    /// The same with the plan of all axioms on [what steps see](seen_in_steps), or what is wrong with it, at hand.
     ///
     /// # Errors
     /// If something is missing, or does not fit.
@@ -134,6 +139,8 @@ impl Session {
         };
         let axioms: Vec<AxiomNow> = whole.axioms().iter().map(AxiomNow::planned).collect();
         let batches = batches::of(&knowledge.data, &training.batches, training.seed);
+        let samples = Samples::of(&knowledge.data, &training);
+        let seen = samples.as_ref().map_or(&knowledge.data, Samples::data);
         let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
             .max()
             .unwrap_or(1);
@@ -147,9 +154,23 @@ impl Session {
             end = end.saturating_add(steps);
             let plan = match &spec.axioms {
                 None => Arc::clone(&whole),
-                Some(names) => Arc::new(plan_of(&knowledge, &training.semantics, names)?),
+                Some(names) => Arc::new(plan_of(
+                    seen,
+                    &knowledge.outputs,
+                    &training.semantics,
+                    names,
+                )?),
             };
             phases.push(phase(plan, &axioms, end));
+        }
+        let mut whole = whole;
+        if let Some(samples) = &samples {
+            let mut engine = Engine::<f32>::new(Arc::clone(&whole));
+            samples.first(&mut engine, &batches)?;
+            whole = engine.shared_plan();
+            for phase in &mut phases {
+                samples.first(&mut phase.engine, &batches)?;
+            }
         }
         // Shapes that only a later phase asks for, or an evaluation, get their networks now: the parameters never
         // change.
@@ -180,6 +201,7 @@ impl Session {
             measures,
             warnings: whole.warnings().clone(),
             whole,
+            samples,
             knowledge,
             training,
             model,
@@ -218,7 +240,7 @@ impl Session {
         &self.knowledge
     }
 
-    /// The plan of all axioms.
+    /// The plan of all axioms; where steps see samples, as the first one does.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.whole
     }
@@ -377,8 +399,16 @@ impl Session {
             self.attached = Some(at);
         }
         let batches = self.batches.iter_mut().map(|b| (b.table, b.next()));
-        phase.engine.set_batches(batches)?;
-        let changed = moved || !self.batches.is_empty();
+        match &self.samples {
+            None => phase.engine.set_batches(batches)?,
+            Some(samples) => {
+                let rows: Vec<(TableId, &[u32])> = batches.collect();
+                samples.give(&mut phase.engine, self.done, &rows)?;
+                phase.engine.set_batches(rows)?;
+                self.model.attach(&self.knowledge, &phase.engine)?;
+            }
+        }
+        let changed = moved || !self.batches.is_empty() || self.samples.is_some();
         self.model.set_step(self.done);
         let step = self.done + 1;
         (self.model.forward(&mut phase.engine, changed)).map_err(|errors| at_step(errors, step))?;
@@ -582,7 +612,11 @@ impl Session {
     /// # Errors
     /// If a predicate has nothing behind it.
     pub fn evaluate(&mut self, parameters: &Parameters) -> Result<Evaluated, Diagnostics> {
-        let mut engine = Engine::<f64>::new(Arc::clone(&self.whole));
+        let plan = match &self.samples {
+            None => Arc::clone(&self.whole),
+            Some(_) => self.plan_of_everything()?,
+        };
+        let mut engine = Engine::<f64>::new(plan);
         self.streamed.give(&mut engine)?;
         self.model.attach(&self.knowledge, &engine)?;
         self.attached = None;
@@ -597,6 +631,12 @@ impl Session {
             | Ground::Host => None,
         });
         Evaluated::of(&mut engine, parameters, Some(numbers))
+    }
+
+    /// All axioms with all individuals, where steps see some.
+    pub(crate) fn plan_of_everything(&self) -> Result<Arc<Plan>, Diagnostics> {
+        let KnowledgeBase { data, outputs, .. } = &self.knowledge;
+        Plan::new(data, outputs, &self.training.semantics).map(Arc::new)
     }
 
     /// What a predicate says of some rows of individuals, `arity` of them to a row: its numbers (logits of a network),
@@ -644,17 +684,16 @@ impl Session {
 
 /// The plan of some axioms.
 fn plan_of(
-    knowledge: &KnowledgeBase,
+    data: &Data,
+    outputs: &[Output],
     semantics: &Semantics,
     names: &[String],
 ) -> Result<Plan, Diagnostics> {
     let named = |name: &str| names.iter().any(|n| n == name);
     let family = |name: &str| name.split('[').next().unwrap_or(name).to_string();
     let member_named = |axiom: &str| names.iter().any(|n| family(n) == axiom);
-    let data = knowledge
-        .data
-        .with_axioms(|axiom| member_named(&axiom.name));
-    let mut plan = Plan::new(&data, &knowledge.outputs, semantics)?;
+    let data = data.with_axioms(|axiom| member_named(&axiom.name));
+    let mut plan = Plan::new(&data, outputs, semantics)?;
     plan.retain_axioms(|axiom| named(&axiom.name) || named(&family(&axiom.name)));
     Ok(plan)
 }

@@ -31,6 +31,8 @@ pub struct Training {
     pub freeze: Vec<String>,
     /// How many rows of a table each step draws, for those tables of which it is not all.
     pub batches: BTreeMap<String, usize>,
+    /// How many individuals of a sort quantifiers see in each step, for those sorts of which it is not all.
+    pub samples: BTreeMap<String, usize>,
     /// What is measured.
     pub metrics: Vec<Metric>,
     /// Every how many steps; `None`: at the end only.
@@ -52,6 +54,7 @@ impl Default for Training {
             axioms: BTreeMap::new(),
             freeze: Vec::new(),
             batches: BTreeMap::new(),
+            samples: BTreeMap::new(),
             metrics: Vec::new(),
             measure_every: None,
             early_stop: None,
@@ -82,6 +85,9 @@ pub enum Length {
 pub enum Optimizer {
     /// Adam.
     Adam,
+    /// Adam that moves only those rows of embedding tables that have a gradient in the step; everything else as [`Adam`](Optimizer::Adam)
+    /// does.
+    SparseAdam,
     /// Adam with decoupled weight decay.
     AdamW {
         /// At least 0.

@@ -16,7 +16,7 @@ use crate::session::Session;
 /// What a step of a training takes, about.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepWork {
-    /// How many groundings it goes through: with batches, those of a batch.
+    /// How many groundings it goes through: with batches and samples, those of a batch and a sample.
     pub groundings: u128,
     /// How long that takes with the threads there are, in seconds.
     pub seconds: f64,
@@ -59,7 +59,7 @@ impl StepWork {
                     duration(self.seconds)
                 ),
             )
-            .help("a guard, fewer variables under one quantifier, or the rows of a table with a `batch` make it quicker")
+            .help("a guard, fewer variables under one quantifier, the rows of a table with a `batch`, or a `sample` of a sort make it quicker")
         })
     }
 }
@@ -166,6 +166,7 @@ impl Session {
     /// # Errors
     /// As those of [`Session::step_work`].
     pub fn slow_step(&mut self, budget: Duration) -> Result<Option<Diagnostic>, Diagnostics> {
+        // Of a sample, the first one: the others are as large.
         let axioms = self.whole.axioms().iter();
         let groundings = axioms.fold(0_u128, |n, a| n.saturating_add(a.groundings));
         match groundings < MAYBE_SLOW {

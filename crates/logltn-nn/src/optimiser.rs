@@ -86,6 +86,36 @@ impl Adam {
     /// # Panics
     /// If there are not as many parameters and gradients as there were said to be.
     pub fn step(&mut self, learning_rate: f32, parameters: &mut [f32], gradients: &[f32]) {
+        self.step_pieces(PIECE, learning_rate, parameters, gradients, |_| true);
+    }
+
+    /// The same for the rows of a table, so many numbers each, that have a gradient. The others stay as they are, and so
+    /// does what is remembered of them: nothing is forgotten while a row is not looked at. That is not quite Adam, which moves a
+    /// row on for a while after its last gradient; where each step reads a few rows of many it is much less to do.
+    ///
+    /// # Panics
+    /// As [`Adam::step`]; or if a row has no numbers.
+    pub fn step_rows(
+        &mut self,
+        width: usize,
+        learning_rate: f32,
+        parameters: &mut [f32],
+        gradients: &[f32],
+    ) {
+        self.step_pieces(width, learning_rate, parameters, gradients, |gradients| {
+            gradients.iter().any(|g| *g != 0.0)
+        });
+    }
+
+    /// Moves the pieces whose gradients are wanted.
+    fn step_pieces(
+        &mut self,
+        piece: usize,
+        learning_rate: f32,
+        parameters: &mut [f32],
+        gradients: &[f32],
+        wanted: impl Fn(&[f32]) -> bool + Sync,
+    ) {
         let AdamSettings {
             beta1,
             beta2,
@@ -116,20 +146,32 @@ impl Adam {
         };
         let processor = Processor::fastest();
         let (first, second) = (&mut state.first, &mut state.second);
-        if parameters.len() <= PIECE {
-            processor.adam(&step, parameters, gradients, first, second);
+        // Whole pieces, about as many numbers at a time as before.
+        let share = piece * (PIECE / piece).max(1);
+        let pieces =
+            |parameters: &mut [f32], gradients: &[f32], first: &mut [f32], second: &mut [f32]| {
+                let means = first.chunks_mut(piece).zip(second.chunks_mut(piece));
+                let moved = parameters.chunks_mut(piece).zip(gradients.chunks(piece));
+                for ((parameters, gradients), (first, second)) in moved.zip(means) {
+                    if wanted(gradients) {
+                        processor.adam(&step, parameters, gradients, first, second);
+                    }
+                }
+            };
+        if parameters.len() <= share {
+            pieces(parameters, gradients, first, second);
             return;
         }
         parameters
-            .par_chunks_mut(PIECE)
-            .zip(gradients.par_chunks(PIECE))
+            .par_chunks_mut(share)
+            .zip(gradients.par_chunks(share))
             .zip(
                 first
-                    .par_chunks_mut(PIECE)
-                    .zip(second.par_chunks_mut(PIECE)),
+                    .par_chunks_mut(share)
+                    .zip(second.par_chunks_mut(share)),
             )
             .for_each(|((parameters, gradients), (first, second))| {
-                processor.adam(&step, parameters, gradients, first, second);
+                pieces(parameters, gradients, first, second);
             });
     }
 
@@ -332,6 +374,27 @@ mod tests {
             parameter -= rate * (m_hat / (v_hat.sqrt() + f64::from(settings.epsilon)) + decay);
         }
         parameter
+    }
+
+    #[test]
+    fn rows_without_a_gradient_stay_and_are_remembered() {
+        let settings = AdamSettings::default();
+        let (mut sparse, mut dense) = (Adam::new(settings, 6), Adam::new(settings, 6));
+        let (mut a, mut b) = ([1.0; 6], [1.0; 6]);
+        let all = [0.5, 0.0, -1.0, 2.0, 0.1, 0.3];
+        sparse.step_rows(2, 0.1, &mut a, &all);
+        dense.step(0.1, &mut b, &all);
+        assert_eq!(a, b);
+        let (before, kept) = (a, sparse.state().clone());
+        sparse.step_rows(2, 0.1, &mut a, &[0.0, 0.0, 0.0, 4.0, 0.0, 0.0]);
+        dense.step(0.1, &mut b, &[0.0, 0.0, 0.0, 4.0, 0.0, 0.0]);
+        for i in [0, 1, 4, 5] {
+            assert_eq!(a[i], before[i]);
+            assert_eq!(sparse.state().first[i], kept.first[i]);
+            assert_eq!(sparse.state().second[i], kept.second[i]);
+        }
+        assert_eq!(a[2..4], b[2..4]);
+        assert_ne!(a[0], b[0]);
     }
 
     #[test]

@@ -38,6 +38,21 @@ impl ColumnData {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// The cells of some rows, in their order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn some(&self, rows: &[u32]) -> ColumnData {
+        fn chosen<T: Copy>(cells: &[T], rows: &[u32]) -> Vec<T> {
+            rows.iter().map(|row| cells[*row as usize]).collect()
+        }
+        match self {
+            ColumnData::Individuals(cells) => ColumnData::Individuals(chosen(cells, rows)),
+            ColumnData::Int(cells) => ColumnData::Int(chosen(cells, rows)),
+            ColumnData::Real(cells) => ColumnData::Real(chosen(cells, rows)),
+        }
+    }
 }
 
 /// The rows of a table, column by column.
@@ -163,6 +178,22 @@ impl Data {
             .iter_mut()
             .flatten()
             .for_each(|t| t.batched = false);
+        data
+    }
+
+    /// The same data for a theory that has more tables at the end of its list, whose rows come with each call.
+    pub(crate) fn with_streamed_tables(&self, theory: Arc<Theory>) -> Data {
+        let mut data = Data {
+            theory,
+            numbers: OnceLock::new(),
+            fixed_numbers: None,
+            ..self.clone()
+        };
+        for table in data.tables.len()..data.theory.tables.len() {
+            data.tables.push(None);
+            data.streamed.push(true);
+            data.empty_table(TableId(table as u32));
+        }
         data
     }
 

@@ -2,6 +2,7 @@
 
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{Code, ColumnData, Diagnostics};
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::check::Tuples;
@@ -11,8 +12,8 @@ use crate::knowledge::KnowledgeBase;
 use crate::metrics::{MetricError, MetricKind, hits, mrr, rank};
 use crate::model::Model;
 
-/// So many tuples are asked about at once.
-const BLOCK: usize = 1 << 16;
+/// So many tuples are asked about at once: enough for every thread to have questions to rank.
+const BLOCK: usize = 1 << 20;
 
 /// True rows, one individual of each to be found.
 pub(super) struct Ranked {
@@ -35,6 +36,17 @@ struct Question {
     asked_by: Vec<(usize, u32)>,
     /// Answers that are known to be right.
     known: FxHashSet<u32>,
+}
+
+impl Question {
+    /// The rank of an answer; other right answers are no mistakes. NaN where a score is.
+    fn rank(&self, scores: &[f64], answer: u32) -> f64 {
+        let others = scores.iter().zip(0_u32..);
+        let others = others
+            .filter(|&(_, candidate)| candidate != answer && !self.known.contains(&candidate));
+        let others = others.map(|(&score, _)| score);
+        rank(scores[answer as usize], others).unwrap_or(f64::NAN)
+    }
 }
 
 impl Ranked {
@@ -144,15 +156,17 @@ impl Ranked {
             };
             let said = Said::new(self.predicate, output, self.arity, rows);
             let scores = said.scores(knowledge, model)?;
-            for (question, scores) in block.iter().zip(scores.chunks_exact(self.candidates)) {
-                for &(row, answer) in &question.asked_by {
-                    // Other right answers are no mistakes.
-                    let others = scores.iter().zip(0_u32..).filter(|&(_, candidate)| {
-                        candidate != answer && !question.known.contains(&candidate)
-                    });
-                    let others = others.map(|(&score, _)| score);
-                    ranks[row] = rank(scores[answer as usize], others).unwrap_or(f64::NAN);
-                }
+            let asked = block
+                .par_iter()
+                .zip(scores.par_chunks_exact(self.candidates));
+            let found: Vec<Vec<(usize, f64)>> = (asked.map(|(question, scores)| {
+                let rows = question.asked_by.iter();
+                let ranks = rows.map(|&(row, answer)| (row, question.rank(scores, answer)));
+                ranks.collect()
+            }))
+            .collect();
+            for (row, rank) in found.into_iter().flatten() {
+                ranks[row] = rank;
             }
         }
         Ok(ranks)

@@ -17,6 +17,8 @@ pub struct Sort {
     pub individuals: Option<Individuals>,
     /// `learnable = 8`: a trained vector of that length for each individual.
     pub learnable: Option<Spanned<usize>>,
+    /// `sample = 64`: in each training step, quantifiers see so many of the individuals.
+    pub sample: Option<Spanned<usize>>,
     /// The true class of each individual, for evaluation only.
     pub labels: Option<Spanned<Labels>>,
 }
@@ -80,6 +82,7 @@ impl Sort {
         let mut table = item.table(problems, "a table with `features` or `individuals`")?;
         let (features, individuals) = (table.take("features"), table.take("individuals"));
         let learnable = table.take("learnable");
+        let sample = table.take("sample");
         let labels = table
             .take("labels")
             .map(|item| Labels::read(&item, problems));
@@ -92,12 +95,14 @@ impl Sort {
             features.map(|item| FeatureSource::read(&item, problems).map(Individuals::Features));
         let individuals = individuals.map(|item| read_individuals(&item, problems));
         let learnable = learnable.map(|item| item.size(problems, MAX_WIDTH));
+        let sample = sample.map(|item| item.size(problems, u64::from(u32::MAX)));
         let individuals = flatten(features.or(individuals));
         let (learnable, labels) = (flatten(learnable), flatten(labels));
         one.then_some(())?;
         Some(Sort {
             individuals: individuals?,
             learnable: learnable?,
+            sample: flatten(sample)?,
             labels: labels?,
         })
     }

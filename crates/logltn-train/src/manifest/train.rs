@@ -66,6 +66,7 @@ pub struct EarlyStop {
 #[derive(Clone, Copy, PartialEq)]
 enum OptimizerName {
     Adam,
+    SparseAdam,
     AdamW,
     Sgd,
 }
@@ -284,6 +285,7 @@ fn read_optimizer(
 ) -> Option<Optimizer> {
     let choices = [
         ("adam", OptimizerName::Adam),
+        ("sparse_adam", OptimizerName::SparseAdam),
         ("adamw", OptimizerName::AdamW),
         ("sgd", OptimizerName::Sgd),
     ];
@@ -308,7 +310,7 @@ fn read_optimizer(
         ),
         (
             weight_decay,
-            !matches!(chosen, OptimizerName::Adam),
+            !matches!(chosen, OptimizerName::Adam | OptimizerName::SparseAdam),
             "`optimizer = \"adamw\"` or `\"sgd\"`",
         ),
     ];
@@ -328,6 +330,7 @@ fn read_optimizer(
     let weight_decay = flatten(decay_value)?.map(|d| d.value);
     Some(match chosen {
         OptimizerName::Adam => Optimizer::Adam,
+        OptimizerName::SparseAdam => Optimizer::SparseAdam,
         OptimizerName::AdamW => Optimizer::AdamW {
             weight_decay: weight_decay.unwrap_or(0.01),
         },

@@ -1,9 +1,11 @@
 //! The truth of a theory whose predicates are given by numbers, in double precision.
 
+use std::collections::BTreeMap;
+
 use logltn::theory::{ArgumentSort, Formula, FormulaKind, PredicateId, Term, TermKind};
 use logltn::{
-    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlanOptions, Request,
-    Semantics, did_you_mean,
+    ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlanOptions,
+    Request, Semantics, did_you_mean,
 };
 use logltn_learn::{Evaluated, Model, set_axioms};
 use rustc_hash::FxHashSet;
@@ -33,6 +35,32 @@ impl Project {
         semantics: &Semantics,
         options: &PlanOptions,
     ) -> Result<Plan, Diagnostics> {
+        self.plan_data(&self.data, semantics, options)
+    }
+
+    /// The plan of what training steps see: samples of sorts that have one, still empty, and everything of the others.
+    pub(crate) fn plan_of_steps(
+        &self,
+        semantics: &Semantics,
+        options: &PlanOptions,
+    ) -> Result<Plan, Diagnostics> {
+        let data = logltn_learn::seen_in_steps(&self.data, &self.samples(), semantics)?;
+        self.plan_data(&data, semantics, options)
+    }
+
+    /// How many individuals of each sort training steps see, for those of which it is not all.
+    pub(crate) fn samples(&self) -> BTreeMap<String, usize> {
+        let sorts = self.manifest.sorts.iter();
+        let sample = sorts.filter_map(|(name, sort)| Some((name.clone(), sort.sample?.value)));
+        sample.collect()
+    }
+
+    fn plan_data(
+        &self,
+        data: &Data,
+        semantics: &Semantics,
+        options: &PlanOptions,
+    ) -> Result<Plan, Diagnostics> {
         if self.theory().axioms.is_empty() {
             let theory = &self.manifest.theory;
             let error = Diagnostic::error(
@@ -43,7 +71,7 @@ impl Project {
             .help("write at least one: `axiom name: formula`");
             return Err(error.into());
         }
-        let plan = Plan::new_with(&self.data, &self.outputs, semantics, options)?;
+        let plan = Plan::new_with(data, &self.outputs, semantics, options)?;
         let unknown = self.unknown_axioms(plan.axioms().iter().map(|a| a.name.as_str()));
         unknown.into_result(plan).map(|(plan, _)| plan)
     }

@@ -97,7 +97,7 @@ impl Trainer {
             found.push(error);
         }
         let semantics = options.semantics.unwrap_or(project.manifest.semantics);
-        let plan = project.plan_with(&semantics, plan).map(Arc::new);
+        let plan = project.plan_of_steps(&semantics, plan).map(Arc::new);
         let training = match (training(&project, options), found.has_errors()) {
             (Ok(training), false) => training,
             (training, _) => {
@@ -190,6 +190,7 @@ fn training(project: &Project, options: &TrainOptions) -> Result<Training, Diagn
         batches: tables
             .filter_map(|(name, table)| Some((name.clone(), table.batch?.value)))
             .collect(),
+        samples: project.samples(),
         metrics: project.metrics()?,
         measure_every: manifest.evaluate.as_ref().and_then(|e| e.every),
         early_stop: train.early_stop.map(|early| EarlyStop {

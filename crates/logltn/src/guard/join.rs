@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::conjuncts;
 use super::evaluate::{Cell, GuardError, Scope, integer, real_code};
@@ -33,7 +34,7 @@ pub(super) enum Step<'a> {
     FindRows {
         table: TableId,
         variables: &'a [VarId],
-        index: Rc<RowsByKey>,
+        index: Arc<RowsByKey>,
         key: Vec<(Known<'a>, ColumnSort)>,
     },
     /// The same individual as another term.
@@ -45,7 +46,7 @@ pub(super) enum Step<'a> {
     /// The rows of a table of which the guard demands membership.
     Member {
         table: TableId,
-        index: Rc<RowsByKey>,
+        index: Arc<RowsByKey>,
         key: Vec<(Known<'a>, ColumnSort)>,
         binds: Vec<(usize, VarId)>,
     },

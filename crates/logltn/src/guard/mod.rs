@@ -17,7 +17,7 @@ pub(crate) use evaluate::{Cell, Scope};
 pub(crate) use join::{Join, with_names};
 pub(crate) use linear::Linear;
 pub use neighbours::Neighbours;
-pub(crate) use table_index::TableIndexes;
+pub(crate) use table_index::{Kept, TableIndexes};
 
 use crate::parts::Part;
 use crate::theory::*;

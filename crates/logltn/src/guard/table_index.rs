@@ -2,6 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,13 +27,20 @@ type Members = FxHashSet<Box<[u64]>>;
 /// The look-ups of all tables and sorts.
 #[derive(Default)]
 pub(crate) struct TableIndexes {
-    by_columns: RefCell<FxHashMap<ByColumns, Rc<RowsByKey>>>,
-    members: RefCell<FxHashMap<TableId, Rc<Members>>>,
+    by_columns: RefCell<FxHashMap<ByColumns, Arc<RowsByKey>>>,
+    members: RefCell<FxHashMap<TableId, Arc<Members>>>,
     bounds: OnceCell<(Bounds, Bounds)>,
     function_bounds: RefCell<FxHashMap<FunctionId, Bounds>>,
     /// Individuals by what an expression says of them.
     by_value: RefCell<FxHashMap<(bool, ColumnSort, Value), Rc<ByValue>>>,
     neighbours: RefCell<FxHashMap<SortId, Option<Rc<NearPoints>>>>,
+}
+
+/// Look-ups into tables whose rows do not come with a call: they are the same for the next one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kept {
+    by_columns: FxHashMap<ByColumns, Arc<RowsByKey>>,
+    members: FxHashMap<TableId, Arc<Members>>,
 }
 
 /// A cell as the 64 bits by which it is looked up.
@@ -45,6 +53,27 @@ pub(crate) fn cell_code(column: &ColumnData, row: usize) -> u64 {
 }
 
 impl TableIndexes {
+    /// With what an earlier call has built.
+    pub fn with(kept: Kept) -> TableIndexes {
+        TableIndexes {
+            by_columns: RefCell::new(kept.by_columns),
+            members: RefCell::new(kept.members),
+            ..TableIndexes::default()
+        }
+    }
+
+    /// What a later call can use.
+    pub fn keep(self, data: &Data) -> Kept {
+        let mut by_columns = self.by_columns.into_inner();
+        by_columns.retain(|(table, ..), _| !data.streams_table(*table));
+        let mut members = self.members.into_inner();
+        members.retain(|table, _| !data.streams_table(*table));
+        Kept {
+            by_columns,
+            members,
+        }
+    }
+
     /// Whether the table has a row of exactly these cells.
     pub fn contains(&self, data: &Data, table: TableId, key: &[u64]) -> bool {
         let known = self.members.borrow().get(&table).cloned();
@@ -53,7 +82,7 @@ impl TableIndexes {
                 let cells = |row| rows.columns.iter().map(move |c| cell_code(c, row));
                 (0..rows.rows).map(|row| cells(row).collect()).collect()
             });
-            let members = Rc::new(members);
+            let members = Arc::new(members);
             self.members.borrow_mut().insert(table, members.clone());
             members
         });
@@ -110,7 +139,7 @@ impl TableIndexes {
         table: TableId,
         columns: &[usize],
         distinct: bool,
-    ) -> Rc<RowsByKey> {
+    ) -> Arc<RowsByKey> {
         let name = (table, columns.to_vec(), distinct);
         if let Some(known) = self.by_columns.borrow().get(&name) {
             return known.clone();
@@ -126,7 +155,7 @@ impl TableIndexes {
                 }
             }
         }
-        let index = Rc::new(index);
+        let index = Arc::new(index);
         self.by_columns.borrow_mut().insert(name, index.clone());
         index
     }

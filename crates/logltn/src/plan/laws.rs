@@ -5,7 +5,7 @@ use crate::semantics::Semantics;
 
 impl Semantics {
     /// Whether negation is pushed down to the atoms.
-    pub(super) fn in_log_space(&self) -> bool {
+    pub(crate) fn in_log_space(&self) -> bool {
         self.space == Space::Log
     }
 

@@ -9,7 +9,7 @@ use super::normal::Member;
 use super::{Plan, PlanOptions, PlannedAxiom};
 use crate::data::{ColumnData, Data};
 use crate::diagnostic::Diagnostics;
-use crate::guard::{Scope, TableIndexes, tables};
+use crate::guard::{Kept, Scope, TableIndexes, tables};
 use crate::parts::Part;
 use crate::recursion::deep;
 use crate::theory::*;
@@ -23,6 +23,7 @@ pub(super) struct Streaming {
     axioms: Vec<StreamedAxiom>,
     /// What is to be said about the other axioms.
     warnings: Diagnostics,
+    kept: Kept,
 }
 
 /// An axiom that depends on what comes with a call.
@@ -116,6 +117,7 @@ impl Plan {
             shared,
             axioms,
             warnings: self.warnings.clone(),
+            kept: Kept::default(),
         });
     }
 
@@ -175,7 +177,7 @@ impl Plan {
         if found.has_errors() {
             return Err(found);
         }
-        let indexes = TableIndexes::default();
+        let indexes = TableIndexes::with(std::mem::take(&mut streaming.kept));
         let mut grounded = Vec::with_capacity(streaming.axioms.len());
         for streamed in &streaming.axioms {
             let scope = Scope {
@@ -192,6 +194,7 @@ impl Plan {
                 member,
             )?);
         }
+        streaming.kept = indexes.keep(&data);
         let lowered = lower_all(problem, shared, grounded, &mut found);
         if found.has_errors() {
             return Err(found);

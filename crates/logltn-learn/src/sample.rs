@@ -1,0 +1,175 @@
+//! Which individuals quantifiers see in a step, where it is not all of a sort.
+//!
+//! Who is drawn depends on the seed, the sort and the number of the step, and on nothing else: a training that was interrupted
+//! goes on with the same samples, and there is no state to be kept.
+
+use std::collections::BTreeMap;
+
+use logltn::theory::{SortId, TableId};
+use logltn::{
+    Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Sampled, Semantics, did_you_mean,
+};
+use rustc_hash::FxHashSet;
+
+use crate::batches::TableBatches;
+use crate::random::Random;
+use crate::training::Training;
+
+/// Sorts draw from streams of their own.
+const FIRST_STREAM: u64 = 1 << 32;
+
+/// Parts the seeds of neighbouring steps.
+const STRIDE: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The samples of all sorts that have one.
+#[derive(Debug)]
+pub(crate) struct Samples {
+    sampled: Sampled,
+    /// How many are drawn, of how many.
+    sizes: Vec<(usize, usize)>,
+    seed: u64,
+}
+
+/// The data as training steps see them: quantifiers over the sorts of `samples` look into samples, whose individuals come with each
+/// step. A sample that is as large as its sort is the sort.
+///
+/// # Errors
+/// If there is no such sort, or a sample of nobody.
+pub fn seen_in_steps(
+    data: &Data,
+    samples: &BTreeMap<String, usize>,
+    semantics: &Semantics,
+) -> Result<Data, Diagnostics> {
+    let theory = data.theory();
+    let mut found = Diagnostics::new();
+    for (name, count) in samples {
+        if theory.sort(name).is_none() {
+            let names = theory.sorts.iter().map(|s| s.name.as_str());
+            let what = format!("the theory has no sort `{name}`");
+            let error = Diagnostic::error(Code::UnknownSort, what);
+            found.push(error.maybe_help(did_you_mean(name, names)));
+        }
+        if *count == 0 {
+            let what = format!("a sample of sort `{name}` must have at least one individual");
+            found.push(Diagnostic::error(Code::ValueOutOfRange, what));
+        }
+    }
+    if found.has_errors() {
+        return Err(found);
+    }
+    let sorts = sorts(data, samples);
+    Ok(match sorts.is_empty() {
+        true => data.clone(),
+        false => sampled(data, &sorts, semantics).data,
+    })
+}
+
+/// The sorts that are larger than their samples, how many of each are drawn, and of how many.
+fn sorts(data: &Data, samples: &BTreeMap<String, usize>) -> Vec<(SortId, usize, usize)> {
+    let sorts = data.theory().sorts.iter().enumerate();
+    let sampled = sorts.filter_map(|(i, sort)| {
+        let (id, count) = (SortId(i as u32), *samples.get(&sort.name)?);
+        let size = data.size(id);
+        (count < size).then_some((id, count, size))
+    });
+    sampled.collect()
+}
+
+fn sampled(data: &Data, sorts: &[(SortId, usize, usize)], semantics: &Semantics) -> Sampled {
+    let ids: Vec<SortId> = sorts.iter().map(|(sort, ..)| *sort).collect();
+    data.sampled(&ids, semantics)
+}
+
+impl Samples {
+    /// None if every step sees everyone.
+    pub fn of(data: &Data, training: &Training) -> Option<Samples> {
+        let sorts = sorts(data, &training.samples);
+        (!sorts.is_empty()).then(|| Samples {
+            sampled: sampled(data, &sorts, &training.semantics),
+            sizes: (sorts.iter())
+                .map(|&(_, count, size)| (count, size))
+                .collect(),
+            seed: training.seed,
+        })
+    }
+
+    /// The data as steps see them.
+    pub fn data(&self) -> &Data {
+        &self.sampled.data
+    }
+
+    /// Gives an engine the samples of a step, counted from 0, and the rows of its batches.
+    pub fn give(
+        &self,
+        engine: &mut Engine<f32>,
+        step: u64,
+        rows: &[(TableId, &[u32])],
+    ) -> Result<(), Diagnostics> {
+        let mut tables = Vec::new();
+        let seed = self.seed.wrapping_add(step.wrapping_mul(STRIDE));
+        for ((sort, table), &(count, size)) in self.sampled.samples.iter().zip(&self.sizes) {
+            let mut random = Random::new(seed, FIRST_STREAM + u64::from(sort.0));
+            let drawn = draw(&mut random, count, size);
+            tables.push((*table, vec![ColumnData::Individuals(drawn)]));
+        }
+        for (of, batch) in &self.sampled.batches {
+            let Some(all) = self.sampled.data.table(*of) else {
+                continue;
+            };
+            let chosen = rows.iter().find(|(table, _)| table == of);
+            let chosen = chosen.map_or(&[][..], |(_, rows)| rows);
+            let columns = all.columns.iter().map(|column| column.some(chosen));
+            tables.push((*batch, columns.collect()));
+        }
+        engine.stream(&[], tables)
+    }
+
+    /// The samples of the first step, with batches of the right size.
+    pub fn first(
+        &self,
+        engine: &mut Engine<f32>,
+        batches: &[TableBatches],
+    ) -> Result<(), Diagnostics> {
+        let rows: Vec<(TableId, Vec<u32>)> = (batches.iter())
+            .map(|batch| {
+                let all = self.sampled.data.table(batch.table).map_or(0, |t| t.rows);
+                (batch.table, (0..batch.size().min(all) as u32).collect())
+            })
+            .collect();
+        let rows: Vec<(TableId, &[u32])> = rows.iter().map(|(t, rows)| (*t, &rows[..])).collect();
+        self.give(engine, 0, &rows)
+    }
+}
+
+/// Some of the individuals below `size`, each set of them as likely as any other (Floyd's way), in their order.
+fn draw(random: &mut Random, count: usize, size: usize) -> Vec<u32> {
+    let mut drawn = FxHashSet::default();
+    for last in size - count..size {
+        let one = random.below(last + 1) as u32;
+        if !drawn.insert(one) {
+            drawn.insert(last as u32);
+        }
+    }
+    let mut drawn: Vec<u32> = drawn.into_iter().collect();
+    drawn.sort_unstable();
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everyone_is_drawn_as_often_and_once_at_a_time() {
+        let mut times = [0; 10];
+        for step in 0..3000_u64 {
+            let mut random = Random::new(step.wrapping_mul(STRIDE), FIRST_STREAM);
+            let drawn = draw(&mut random, 3, 10);
+            assert_eq!(drawn.len(), 3);
+            assert!(drawn.is_sorted_by(|a, b| a < b));
+            drawn.iter().for_each(|d| times[*d as usize] += 1);
+        }
+        // 900 each, with a deviation of 25.
+        assert!(times.iter().all(|n| (800..1000).contains(n)), "{times:?}");
+    }
+}

@@ -1,0 +1,323 @@
+//! Quantifiers that see some of a sort's individuals only: the same theory with the sample as one more condition.
+//!
+//! Who is in the sample is a table whose rows come with each call, and `forall x: S where G` becomes
+//! `forall x: S where x is in the sample and G`. So the planner enters by the sample, guards are checked for those in it alone, and
+//! nothing is as large as the sort. Tables with batches, where such a quantifier stands under their rows, come with the call too:
+//! their guards are then listed for the rows of the batch and no others.
+
+use std::sync::Arc;
+
+use crate::data::Data;
+use crate::parts::PartMut;
+use crate::semantics::Semantics;
+use crate::source::Span;
+use crate::theory::*;
+
+/// What a step of a training sees: see [`Data::sampled`].
+#[derive(Clone, Debug)]
+pub struct Sampled {
+    /// The data with the theory in which quantifiers look into samples.
+    pub data: Data,
+    /// For each sort, the table of those in the sample: one column, to be [streamed](crate::Engine::stream).
+    pub samples: Vec<(SortId, TableId)>,
+    /// For each table with batches that is read beside a sample, the one that has the rows of the batch, likewise.
+    pub batches: Vec<(TableId, TableId)>,
+}
+
+/// Whether a quantifier is evaluated as it is written.
+#[derive(Clone, Copy, PartialEq)]
+enum Sense {
+    AsWritten,
+    Turned,
+    Both,
+}
+
+impl Sense {
+    fn turned(self) -> Sense {
+        match self {
+            Sense::AsWritten => Sense::Turned,
+            Sense::Turned => Sense::AsWritten,
+            Sense::Both => Sense::Both,
+        }
+    }
+}
+
+struct Sampler<'a> {
+    theory: &'a Theory,
+    data: &'a Data,
+    tables: Vec<Table>,
+    samples: Vec<(SortId, TableId)>,
+    batches: Vec<(TableId, TableId)>,
+    /// Whether negations are moved to the atoms before anything is evaluated.
+    normal_form: bool,
+}
+
+impl Data {
+    /// The same data for steps in which quantifiers over some sorts see samples. `all`, `any`, `for` and `exists` in
+    /// guards see everyone, and so does an `exists` with a guard that no quantifier stands around: it could be empty, and
+    /// nothing could leave it out.
+    ///
+    /// An `exists` whose guard keeps somebody, but nobody of the sample, is left out by the quantifier around it. Where
+    /// the semantics moves negations to the atoms, that is said of quantifiers as they are evaluated.
+    pub fn sampled(&self, sorts: &[SortId], semantics: &Semantics) -> Sampled {
+        let theory = self.theory();
+        let mut sampler = Sampler {
+            theory,
+            data: self,
+            tables: theory.tables.clone(),
+            samples: Vec::new(),
+            batches: Vec::new(),
+            normal_form: semantics.in_log_space(),
+        };
+        for &sort in sorts {
+            let column = Column {
+                name: "x".to_string(),
+                sort: ColumnSort::Sort(sort),
+                span: theory[sort].span,
+            };
+            let name = format!("sample of {}", theory[sort].name);
+            let table = sampler.add(name, vec![column], theory[sort].span);
+            sampler.samples.push((sort, table));
+        }
+        let mut axioms = theory.axioms.clone();
+        for axiom in &mut axioms {
+            if sampler.concerns(axiom) {
+                let Axiom {
+                    variables, formula, ..
+                } = axiom;
+                sampler.formula(formula, variables, Sense::AsWritten, false);
+            }
+        }
+        let Sampler {
+            tables,
+            samples,
+            batches,
+            ..
+        } = sampler;
+        let sampled = Theory {
+            tables,
+            axioms,
+            ..theory.clone()
+        };
+        let data = self.with_streamed_tables(Arc::new(sampled));
+        Sampled {
+            data,
+            samples,
+            batches,
+        }
+    }
+}
+
+impl Sampler<'_> {
+    fn add(&mut self, name: String, columns: Vec<Column>, span: Span) -> TableId {
+        self.tables.push(Table {
+            name,
+            columns,
+            span,
+        });
+        TableId(self.tables.len() as u32 - 1)
+    }
+
+    /// The table of a variable's sample, if its sort has one.
+    fn sample(&self, variable: &Variable) -> Option<TableId> {
+        let own = |(sort, _): &&(SortId, TableId)| variable.sort == ColumnSort::Sort(*sort);
+        Some(self.samples.iter().find(own)?.1)
+    }
+
+    /// Whether some quantifier of an axiom will see a sample.
+    fn concerns(&self, axiom: &Axiom) -> bool {
+        fn any(sampler: &Sampler, axiom: &Axiom, formula: &Formula) -> bool {
+            let here = match &formula.kind {
+                FormulaKind::Quantified {
+                    quantifier,
+                    binding: Binding::Sorts(variables),
+                    ..
+                } if !quantifier.is_big_connective() => {
+                    let mut variables = variables.iter();
+                    variables.any(|v| sampler.sample(&axiom[*v]).is_some())
+                }
+                _ => false,
+            };
+            here || crate::recursion::deep(|| {
+                (formula.children().into_iter()).any(|child| any(sampler, axiom, child))
+            })
+        }
+        any(self, axiom, &axiom.formula)
+    }
+
+    /// Puts the sample into the guards of a formula. What comes back are conditions for the quantifier around it, which
+    /// is there if `inside`: that nothing is empty because of the sample alone.
+    fn formula(
+        &mut self,
+        formula: &mut Formula,
+        variables: &mut Vec<Variable>,
+        sense: Sense,
+        inside: bool,
+    ) -> Vec<Guard> {
+        let span = formula.span;
+        crate::recursion::deep(|| match &mut formula.kind {
+            FormulaKind::Atom { .. } => Vec::new(),
+            FormulaKind::Not(inner) => self.formula(inner, variables, sense.turned(), inside),
+            FormulaKind::And(members) | FormulaKind::Or(members) => {
+                let mut conditions = Vec::new();
+                for member in members {
+                    conditions.extend(self.formula(member, variables, sense, inside));
+                }
+                conditions
+            }
+            FormulaKind::Implies(a, b) => {
+                let mut conditions = self.formula(a, variables, sense.turned(), inside);
+                conditions.extend(self.formula(b, variables, sense, inside));
+                conditions
+            }
+            FormulaKind::Iff(a, b) => {
+                let mut conditions = self.formula(a, variables, Sense::Both, inside);
+                conditions.extend(self.formula(b, variables, Sense::Both, inside));
+                conditions
+            }
+            FormulaKind::Quantified {
+                quantifier, body, ..
+            } if quantifier.is_big_connective() => {
+                // Conditions would speak of its variables, which nobody outside knows.
+                self.formula(body, variables, sense, false)
+            }
+            FormulaKind::Quantified {
+                quantifier,
+                binding,
+                guard,
+                body,
+            } => {
+                let within = self.formula(body, variables, sense, true);
+                let is_exists = match (self.normal_form, sense) {
+                    (true, Sense::Both) => true,
+                    (true, Sense::Turned) => *quantifier != Quantifier::Exists,
+                    _ => *quantifier == Quantifier::Exists,
+                };
+                let mut own: Vec<Guard> = Vec::new();
+                match binding {
+                    Binding::Rows(table, _) => *table = self.batch(*table),
+                    Binding::Sorts(bound) => {
+                        for id in &*bound {
+                            if let Some(table) = self.sample(&variables[id.index()]) {
+                                own.push(member(table, *id, span));
+                            }
+                        }
+                    }
+                }
+                let before = guard.take();
+                let can_be_empty = is_exists && (before.is_some() || !within.is_empty());
+                if can_be_empty && !inside {
+                    own.clear();
+                }
+                let sampled = !own.is_empty();
+                let all: Vec<Guard> = (own.into_iter())
+                    .chain(before.clone())
+                    .chain(within)
+                    .collect();
+                let mut conditions = Vec::new();
+                if can_be_empty && sampled {
+                    let some = exists(binding, all.clone(), variables, span);
+                    let none = exists(binding, before.into_iter().collect(), variables, span);
+                    let none = Guard {
+                        kind: GuardKind::Not(Box::new(none)),
+                        span,
+                    };
+                    conditions.push(Guard {
+                        kind: GuardKind::Or(vec![some, none]),
+                        span,
+                    });
+                }
+                *guard = conjunction(all, span);
+                conditions
+            }
+        })
+    }
+
+    /// The table that has the rows of a batch, for one that has batches.
+    fn batch(&mut self, table: TableId) -> TableId {
+        if !self.data.table(table).is_some_and(|t| t.batched) {
+            return table;
+        }
+        if let Some((_, known)) = self.batches.iter().find(|(of, _)| *of == table) {
+            return *known;
+        }
+        let declared = self.theory[table].clone();
+        let name = format!("batch of {}", declared.name);
+        let batch = self.add(name, declared.columns, declared.span);
+        self.batches.push((table, batch));
+        batch
+    }
+}
+
+/// Whether a variable is in a sample.
+fn member(table: TableId, id: VarId, span: Span) -> Guard {
+    let term = Term {
+        kind: TermKind::Variable(id),
+        span,
+    };
+    let cell = Value {
+        kind: ValueKind::Individual(term),
+        span,
+    };
+    Guard {
+        kind: GuardKind::Member(table, vec![cell]),
+        span,
+    }
+}
+
+fn conjunction(mut members: Vec<Guard>, span: Span) -> Option<Guard> {
+    match members.len() {
+        0 | 1 => members.pop(),
+        _ => Some(Guard {
+            kind: GuardKind::And(members),
+            span,
+        }),
+    }
+}
+
+/// Whether some binding passes, with variables of its own.
+fn exists(
+    binding: &Binding,
+    conditions: Vec<Guard>,
+    variables: &mut Vec<Variable>,
+    span: Span,
+) -> Guard {
+    let mut fresh = |id: &VarId| {
+        let mut variable = variables[id.index()].clone();
+        variable.bound_by = BoundBy::Guard;
+        variables.push(variable);
+        VarId(variables.len() as u32 - 1)
+    };
+    let old = binding.variables().to_vec();
+    let new: Vec<VarId> = old.iter().map(&mut fresh).collect();
+    let rename = |id: &mut VarId| {
+        if let Some(place) = old.iter().position(|o| o == id) {
+            *id = new[place];
+        }
+    };
+    // Nothing stands in the way of a quantifier without a guard.
+    let always = Guard {
+        kind: GuardKind::And(Vec::new()),
+        span,
+    };
+    let mut body = conjunction(conditions, span).unwrap_or(always);
+    body.visit_mut(&mut |part| match part {
+        PartMut::Value(Value {
+            kind: ValueKind::Number(id),
+            ..
+        })
+        | PartMut::Term(Term {
+            kind: TermKind::Variable(id),
+            ..
+        }) => rename(id),
+        PartMut::Guard(_) | PartMut::Value(_) | PartMut::Term(_) => {}
+    });
+    let binding = match binding {
+        Binding::Sorts(_) => Binding::Sorts(new.clone()),
+        Binding::Rows(table, _) => Binding::Rows(*table, new.clone()),
+    };
+    Guard {
+        kind: GuardKind::Exists(binding, None, Box::new(body)),
+        span,
+    }
+}
