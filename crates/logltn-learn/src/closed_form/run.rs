@@ -594,12 +594,12 @@ impl<T: Real> Task for Backward<'_, '_, T> {
                         continue;
                     };
                     let x = place(of);
-                    for row in 0..result.times() {
+                    for (row, &g) in g.iter().enumerate().take(result.times()) {
                         let (x, by) = (x.row(values, row), x.row_mut(by_before, row));
                         if once {
                             by.fill(T::ZERO);
                         }
-                        by[extreme(greatest, x)] += g[row];
+                        by[extreme(greatest, x)] += g;
                     }
                 }
                 Op::Sum(sum) => {

@@ -1,6 +1,9 @@
 //! Sums over the numbers of vectors: a product, a length, a distance. They read up to three vectors a row where these stand
 //! and make no others, forwards and backwards, so that a row costs little more than reading it.
 
+// Vectors of a fixed length, several at a time: an index says more than zipped iterators, and compiles to the same.
+#![allow(clippy::needless_range_loop)]
+
 use std::array::from_fn;
 use std::cell::Cell;
 

@@ -129,7 +129,7 @@ impl<'a> Writer<'a> {
     /// A literal of the body: `train(x, "brother", z)`.
     fn member(&self, step: usize, [from, to]: [&String; 2]) -> String {
         let relation = &self.graph.relations[step / 2];
-        let (from, to) = if step % 2 == 0 {
+        let (from, to) = if step.is_multiple_of(2) {
             (from, to)
         } else {
             (to, from)
