@@ -71,7 +71,11 @@ fn relations(data: &Data) -> Vec<Pairs> {
 }
 
 fn holds(relations: &[Pairs], step: usize, a: u32, b: u32) -> bool {
-    let pair = if step % 2 == 0 { (a, b) } else { (b, a) };
+    let pair = if step.is_multiple_of(2) {
+        (a, b)
+    } else {
+        (b, a)
+    };
     relations[step / 2].contains(&pair)
 }
 
