@@ -578,7 +578,7 @@ codes! {
             theory = "."
             "#);
     NotAFolder = "not-a-folder":
-        "A file is where a folder should be.",
+        "A file is where a folder should be, or no folder can be made there.",
         Error, run!("eval m.toml --run points.csv");
     CannotWrite = "cannot-write":
         "A file, a folder or a picture cannot be written.",

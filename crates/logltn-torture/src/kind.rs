@@ -63,7 +63,8 @@ pub const KINDS: [Kind; 10] = [
         about: "mutated files of every data format, read in process",
         batch: 4000,
         seconds: 10,
-        memory: 64 * MIB,
+        // A packed file may claim numbers that it has not: up to 64 MiB are made room for at once.
+        memory: 80 * MIB,
         attempt: readers::attempt,
     },
     Kind {

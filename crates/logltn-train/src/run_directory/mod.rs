@@ -31,6 +31,7 @@ mod seal;
 mod tests;
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
@@ -156,7 +157,15 @@ impl RunDirectory {
             .help("choose another folder with `--out`")
             .into());
         }
-        fs::create_dir_all(dir).map_err(|error| atomic::explain(dir, "cannot be made", &error))?;
+        fs::create_dir_all(dir).map_err(|error| match error.kind() {
+            // The place is wrong, not the disk.
+            io::ErrorKind::NotADirectory | io::ErrorKind::NotFound => Diagnostic::error(
+                Code::NotAFolder,
+                format!("{}: it cannot be made: {error}", dir.display()),
+            )
+            .help("choose another folder with `--out`"),
+            _ => atomic::explain(dir, "cannot be made", &error),
+        })?;
         ours::check(dir)?;
         let lock = Lock::take(&dir.join("run.lock"), dir)?;
         Ok(RunDirectory {
@@ -176,7 +185,7 @@ impl RunDirectory {
         ]
         .into_iter()
         // What cannot be looked at may well be one.
-        .find(|name| self.file(name).try_exists().unwrap_or(true))
+        .find(|name| exists(&self.file(name)).unwrap_or(true))
     }
 
     /// The folder itself.
@@ -303,7 +312,15 @@ const PREVIOUS: &str = "previous.safetensors";
 
 /// Not to be told from a file that is missing, an error would be taken for a run without a checkpoint.
 fn is_there(path: &Path) -> Result<bool, Diagnostic> {
-    (path.try_exists()).map_err(|error| atomic::explain(path, "cannot be read", &error))
+    exists(path).map_err(|error| atomic::explain(path, "cannot be read", &error))
+}
+
+/// Of a file that is taken for a folder nothing is missing but the folder.
+fn exists(path: &Path) -> io::Result<bool> {
+    match path.try_exists() {
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
+        found => found,
+    }
 }
 
 fn read_if_there(path: &Path) -> Result<Option<State>, Diagnostics> {
