@@ -228,7 +228,7 @@ impl Session {
         Ok(engine.plan().data().clone())
     }
 
-    fn fill_in(&mut self, engine: &mut Engine<f64>) -> Result<(), Diagnostics> {
+    pub(crate) fn fill_in(&mut self, engine: &mut Engine<f64>) -> Result<(), Diagnostics> {
         self.model.attach(&self.knowledge, engine)?;
         self.attached = None;
         self.model.evaluate(engine)

@@ -123,6 +123,7 @@ mod flat;
 mod individuals;
 mod input;
 mod knowledge;
+pub mod large;
 mod measure;
 pub mod metrics;
 pub mod mine;

@@ -4,6 +4,7 @@
 //! goes on with the same samples, and there is no state to be kept.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use logltn::theory::{SortId, TableId};
 use logltn::{
@@ -12,6 +13,7 @@ use logltn::{
 use rustc_hash::FxHashSet;
 
 use crate::batches::TableBatches;
+use crate::large;
 use crate::random::Random;
 use crate::training::Training;
 
@@ -21,23 +23,28 @@ const FIRST_STREAM: u64 = 1 << 32;
 /// Parts the seeds of neighbouring steps.
 const STRIDE: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The samples of all sorts that have one.
+/// The samples of all sorts that have one, and the batches of tables that steps read beside them, or that are large.
 #[derive(Debug)]
 pub(crate) struct Samples {
     sampled: Sampled,
+    /// The rows of the tables with batches that come with each step.
+    rows: Vec<Arc<[ColumnData]>>,
+    /// Those of them that steps do not know otherwise.
+    large: Vec<TableId>,
     /// How many are drawn, of how many.
     sizes: Vec<(usize, usize)>,
     seed: u64,
 }
 
 /// The data as training steps see them: quantifiers over the sorts of `samples` look into samples, whose individuals come with each
-/// step. A sample that is as large as its sort is the sort.
+/// step. A sample that is as large as its sort is the sort. Of [large tables](crate::large::tables) the rows come with each step too.
 ///
 /// # Errors
 /// If there is no such sort, or a sample of nobody.
 pub fn seen_in_steps(
     data: &Data,
     samples: &BTreeMap<String, usize>,
+    large_from: usize,
     semantics: &Semantics,
 ) -> Result<Data, Diagnostics> {
     let theory = data.theory();
@@ -58,9 +65,10 @@ pub fn seen_in_steps(
         return Err(found);
     }
     let sorts = sorts(data, samples);
-    Ok(match sorts.is_empty() {
+    let large = large::tables(data, large_from);
+    Ok(match sorts.is_empty() && large.is_empty() {
         true => data.clone(),
-        false => sampled(data, &sorts, semantics).data,
+        false => sampled(data, &sorts, &large, semantics).data,
     })
 }
 
@@ -75,17 +83,33 @@ fn sorts(data: &Data, samples: &BTreeMap<String, usize>) -> Vec<(SortId, usize, 
     sampled.collect()
 }
 
-fn sampled(data: &Data, sorts: &[(SortId, usize, usize)], semantics: &Semantics) -> Sampled {
+fn sampled(
+    data: &Data,
+    sorts: &[(SortId, usize, usize)],
+    large: &[TableId],
+    semantics: &Semantics,
+) -> Sampled {
     let ids: Vec<SortId> = sorts.iter().map(|(sort, ..)| *sort).collect();
-    data.sampled(&ids, semantics)
+    data.sampled(&ids, large, semantics)
 }
 
 impl Samples {
     /// None if every step sees everyone.
     pub fn of(data: &Data, training: &Training) -> Option<Samples> {
         let sorts = sorts(data, &training.samples);
-        (!sorts.is_empty()).then(|| Samples {
-            sampled: sampled(data, &sorts, &training.semantics),
+        let large = large::tables(data, training.large_from);
+        if sorts.is_empty() && large.is_empty() {
+            return None;
+        }
+        let sampled = sampled(data, &sorts, &large, &training.semantics);
+        let rows = (sampled.batches.iter()).map(|(of, _)| {
+            data.table(*of)
+                .map_or(Arc::default(), |t| Arc::clone(&t.columns))
+        });
+        Some(Samples {
+            rows: rows.collect(),
+            sampled,
+            large,
             sizes: (sorts.iter())
                 .map(|&(_, count, size)| (count, size))
                 .collect(),
@@ -112,16 +136,28 @@ impl Samples {
             let drawn = draw(&mut random, count, size);
             tables.push((*table, vec![ColumnData::Individuals(drawn)]));
         }
-        for (of, batch) in &self.sampled.batches {
-            let Some(all) = self.sampled.data.table(*of) else {
-                continue;
-            };
+        for ((of, batch), all) in self.sampled.batches.iter().zip(&self.rows) {
             let chosen = rows.iter().find(|(table, _)| table == of);
             let chosen = chosen.map_or(&[][..], |(_, rows)| rows);
-            let columns = all.columns.iter().map(|column| column.some(chosen));
+            let columns = all.iter().map(|column| column.some(chosen));
             tables.push((*batch, columns.collect()));
         }
         engine.stream(&[], tables)
+    }
+
+    /// How many rows there are of which steps never see all, nor anybody after them.
+    pub fn large_rows(&self) -> u64 {
+        let batches = self.sampled.batches.iter().zip(&self.rows);
+        let large = batches.filter(|((of, _), _)| self.large.contains(of));
+        large
+            .map(|(_, rows)| rows.first().map_or(0, ColumnData::len) as u64)
+            .sum()
+    }
+
+    /// The batches that an engine has still to be told of.
+    pub fn remaining<'r>(&self, mut rows: Vec<(TableId, &'r [u32])>) -> Vec<(TableId, &'r [u32])> {
+        rows.retain(|(table, _)| !self.large.contains(table));
+        rows
     }
 
     /// The samples of the first step, with batches of the right size.
@@ -132,8 +168,10 @@ impl Samples {
     ) -> Result<(), Diagnostics> {
         let rows: Vec<(TableId, Vec<u32>)> = (batches.iter())
             .map(|batch| {
-                let all = self.sampled.data.table(batch.table).map_or(0, |t| t.rows);
-                (batch.table, (0..batch.size().min(all) as u32).collect())
+                (
+                    batch.table,
+                    (0..batch.size().min(batch.rows()) as u32).collect(),
+                )
             })
             .collect();
         let rows: Vec<(TableId, &[u32])> = rows.iter().map(|(t, rows)| (*t, &rows[..])).collect();

@@ -16,6 +16,7 @@ use crate::builder::Builder;
 use crate::evaluate::Evaluated;
 use crate::flat;
 use crate::knowledge::{Ground, KnowledgeBase};
+use crate::large;
 use crate::measure::Measures;
 use crate::model::{Grounding, Model};
 use crate::optimise::{Frozen, Optimise};
@@ -104,7 +105,8 @@ impl Session {
     /// If something is missing, or does not fit.
     pub fn new(knowledge: KnowledgeBase, training: Training) -> Result<Session, Diagnostics> {
         let KnowledgeBase { data, outputs, .. } = &knowledge;
-        let whole = seen_in_steps(data, &training.samples, &training.semantics)
+        let (samples, large) = (&training.samples, training.large_from);
+        let whole = seen_in_steps(data, samples, large, &training.semantics)
             .and_then(|data| Plan::new(&data, outputs, &training.semantics));
         Session::planned(knowledge, training, whole.map(Arc::new))
     }
@@ -327,6 +329,11 @@ impl Session {
         self.done >= self.total || self.stopped_early
     }
 
+    /// How many rows there are in [large tables](crate::large), of which no plan knows more than a batch.
+    pub fn large_rows(&self) -> u64 {
+        self.samples.as_ref().map_or(0, Samples::large_rows)
+    }
+
     /// How many steps make a pass over the largest batched table.
     pub fn steps_per_epoch(&self) -> u64 {
         self.steps_per_epoch
@@ -403,7 +410,7 @@ impl Session {
             Some(samples) => {
                 let rows: Vec<(TableId, &[u32])> = batches.collect();
                 samples.give(&mut phase.engine, self.done, &rows)?;
-                phase.engine.set_batches(rows)?;
+                phase.engine.set_batches(samples.remaining(rows))?;
                 self.model.attach(&self.knowledge, &phase.engine)?;
             }
         }
@@ -606,11 +613,23 @@ impl Session {
     }
 
     /// The truth of each axiom and of all together as they are now, in double precision, tables with batches looked at
-    /// whole.
+    /// whole; [large](crate::large) ones part by part, and then without derivatives.
     ///
     /// # Errors
     /// If a predicate has nothing behind it.
     pub fn evaluate(&mut self, parameters: &Parameters) -> Result<Evaluated, Diagnostics> {
+        let KnowledgeBase { data, outputs, .. } = &self.knowledge;
+        let large = large::tables(data, self.training.large_from);
+        if !large.is_empty() && self.streamed.is_empty() {
+            let (data, outputs) = (data.clone(), outputs.clone());
+            let (axioms, semantics) = (self.axioms.clone(), self.training.semantics);
+            let all: Vec<usize> = (0..axioms.len()).collect();
+            let mut parts = large::Parts::new(&data, &outputs, &semantics, large)?;
+            axioms::apply(&mut parts.engine, &all, &axioms)?;
+            let evaluated = parts.evaluate(parameters, |engine| self.fill_in(engine));
+            self.attached = None;
+            return evaluated;
+        }
         let plan = match &self.samples {
             None => Arc::clone(&self.whole),
             Some(_) => self.plan_of_everything()?,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use logltn::theory::TableId;
 use logltn::{
-    ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, memory,
+    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, memory,
 };
 
 use crate::batches::TableBatches;
@@ -126,7 +126,7 @@ impl Session {
             }
             // One of its own: the phase's shall not know of this.
             let mut engine = Engine::<f32>::new(Arc::clone(plan));
-            first_batches(&mut engine, &self.knowledge.data, &self.batches)?;
+            first_batches(&mut engine, &self.batches)?;
             self.model.attach(&self.knowledge, &engine)?;
             self.attached = None;
             let parameters: Parameters = self.parameters();
@@ -176,13 +176,11 @@ impl Session {
     }
 }
 
-fn first_batches(
-    engine: &mut Engine<f32>,
-    data: &Data,
-    batches: &[TableBatches],
-) -> Result<(), Diagnostics> {
+fn first_batches(engine: &mut Engine<f32>, batches: &[TableBatches]) -> Result<(), Diagnostics> {
+    let data = engine.plan().data();
     let rows: Vec<(TableId, Vec<u32>)> = (batches.iter())
         .map(|b| {
+            // None of a large table, whose first rows the plan has.
             let all = data.table(b.table).map_or(0, |table| table.rows);
             (b.table, (0..b.size().min(all) as u32).collect())
         })
@@ -206,7 +204,7 @@ pub(crate) fn check_memory(
         return Ok(());
     }
     let mut engine = Engine::<f32>::new(engine.shared_plan());
-    first_batches(&mut engine, &knowledge.data, batches)?;
+    first_batches(&mut engine, batches)?;
     let (bytes, _) = model.work(knowledge, engine.requests(), false);
     if total(&bytes) <= limit {
         return Ok(());

@@ -18,7 +18,9 @@ const SHOWN: usize = 5;
 /// is finished does not fail for its report.
 pub fn violated(trainer: &mut Trainer) -> Vec<Violated> {
     let axioms = trainer.plan().axioms();
-    let groundings: u128 = axioms.iter().map(|axiom| axiom.groundings).sum();
+    let mut groundings: u128 = axioms.iter().map(|axiom| axiom.groundings).sum();
+    // Of these the plan knows a batch.
+    groundings += u128::from(trainer.large_rows());
     // It takes a plan of its own.
     let plan = trainer.plan();
     let room = memory::ask(3 * plan.memory_bytes() as u128 + 1400 * plan.parts() as u128);

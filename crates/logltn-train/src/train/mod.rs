@@ -191,6 +191,7 @@ fn training(project: &Project, options: &TrainOptions) -> Result<Training, Diagn
             .filter_map(|(name, table)| Some((name.clone(), table.batch?.value)))
             .collect(),
         samples: project.samples(),
+        large_from: logltn_learn::large::FROM,
         metrics: project.metrics()?,
         measure_every: manifest.evaluate.as_ref().and_then(|e| e.every),
         early_stop: train.early_stop.map(|early| EarlyStop {

@@ -74,7 +74,7 @@ impl<'a> Scope<'a> {
         let Some(data) = self.data.table(table) else {
             return;
         };
-        for (variable, column) in variables.iter().zip(&data.columns) {
+        for (variable, column) in variables.iter().zip(&*data.columns) {
             env[variable.index()] = match column {
                 ColumnData::Individuals(cells) => Cell::Individual(cells[row]),
                 ColumnData::Int(cells) => Cell::Int(cells[row]),
