@@ -1,5 +1,7 @@
 //! Numbers and tables as people like to read them.
 
+use logltn::Semantics;
+
 /// `1,234,567`.
 pub fn thousands(number: impl ToString) -> String {
     let digits = number.to_string();
@@ -11,6 +13,17 @@ pub fn thousands(number: impl ToString) -> String {
         out.push(digit);
     }
     out
+}
+
+/// Where a log is above this, it is no rounding.
+const ABOVE: f64 = 1e-9;
+
+/// A truth as a degree between 0 and 1. Some operators add up to more, which is said.
+pub fn degree(semantics: &Semantics, truth: f64) -> String {
+    match semantics.sat_is_log() && truth > ABOVE {
+        true => "1 (capped)".to_string(),
+        false => real(semantics.degree(truth)),
+    }
 }
 
 /// `1 row`, `1,500 rows`.

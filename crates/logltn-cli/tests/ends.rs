@@ -209,3 +209,143 @@ axiom alike: forall (x, y, n) in pairs. class(x, 0) <-> class(y, 0)
     let text = folder.run(&["compare", "a", "a"]).stdout;
     assert!(text.contains("in the last step's batch"), "{text}");
 }
+
+// --- samples --------------------------------------------------------------------------------------
+
+/// Twelve in a circle, each linked to the next; steps see three.
+fn circle() -> Folder {
+    let (mut names, mut links) = (String::new(), "h,t\n".to_string());
+    for i in 0..12 {
+        names += &format!("e{i}\n");
+        links += &format!("e{i},e{}\n", (i + 1) % 12);
+    }
+    let theory = "sort E
+table tr(h: E, t: E)
+predicate link(E, E)
+axiom has: forall h: E. exists t: E where tr(h, t). link(h, t)
+";
+    let manifest = "theory = \"t.ltn\"
+[sorts.E]
+individuals = \"e.txt\"
+learnable = 4
+sample = 3
+[tables]
+tr = { rows = \"tr.csv\" }
+[predicates.link]
+closed_form = { logit = \"2 - dist(a1, a2)\" }
+[train]
+steps = 20
+checkpoint_every = 3
+";
+    Folder::new(&[
+        ("t.ltn", theory.as_bytes()),
+        ("m.toml", manifest.as_bytes()),
+        ("e.txt", names.as_bytes()),
+        ("tr.csv", links.as_bytes()),
+    ])
+}
+
+#[test]
+fn what_a_sample_leaves_out_is_counted_and_never_called_true() {
+    let folder = circle();
+    let trained = folder.run(&["train", "m.toml", "--out", "a"]);
+    succeeds(&trained);
+    let (mut total, mut unseen) = (0, 0);
+    for record in read(&folder, "a/metrics.jsonl").lines() {
+        let record: Value = serde_json::from_str(record).expect("JSON");
+        // Each of the three has one successor, who is in the sample or not.
+        let left = record["left_out"]["has"].as_u64().unwrap_or(0);
+        assert!(left <= 3, "{record}");
+        assert_eq!(record["axioms"]["has"].is_null(), left == 3, "{record}");
+        total += left;
+        unseen += u64::from(left == 3);
+    }
+    // Of 220 samples 112 have no two neighbours.
+    assert!((1..20).contains(&unseen), "{unseen}");
+    let info: Value = serde_json::from_str(&read(&folder, "a/run.json")).expect("JSON");
+    assert_eq!(info["axioms"][0]["left_out"], total);
+    let head = "`exists` left out because a step's sample had nobody for them, in all steps:";
+    let (_, after) = trained.stdout.split_once(head).expect("a word");
+    assert_eq!(line(after, "has"), ["has", &total.to_string()]);
+    let page = read(&folder, "a/report.html");
+    assert!(
+        page.contains(&format!("in all steps: has {total}.")),
+        "{page}"
+    );
+    // The axiom itself is looked at whole.
+    let found = json(&folder, &["eval", "m.toml", "--run", "a", "--json"]);
+    let truth = number(&found["axioms"][0]["truth"]);
+    let printed: f64 = line(&trained.stdout, "has")[3].parse().expect("a number");
+    assert!((printed - truth.exp()).abs() < 1e-5 && printed < 1.0);
+    // Steps before an interruption count too.
+    for name in ["weights.safetensors", "report.html"] {
+        folder.remove(&format!("a/{name}"));
+    }
+    succeeds(&folder.run(&["train", "m.toml", "--out", "a", "--resume"]));
+    let again: Value = serde_json::from_str(&read(&folder, "a/run.json")).expect("JSON");
+    assert_eq!(again["axioms"], info["axioms"]);
+}
+
+#[test]
+fn check_does_not_take_a_sample_for_the_guard() {
+    let folder = circle();
+    // A sample of one has no neighbours.
+    let one = read(&folder, "m.toml").replace("sample = 3", "sample = 1");
+    folder.write("m.toml", one.as_bytes());
+    let checked = folder.run(&["check", "m.toml"]);
+    succeeds(&checked);
+    let said = "axiom `has` has no groundings in the first step's sample";
+    assert!(checked.stderr.contains(said), "{}", checked.stderr);
+    assert!(
+        !checked.stderr.contains("guards keep nothing"),
+        "{}",
+        checked.stderr
+    );
+}
+
+// --- frozen, capped -------------------------------------------------------------------------------
+
+#[test]
+fn where_everything_is_frozen_there_is_nothing_to_train() {
+    let folder = project();
+    let frozen = MANIFEST.to_string() + "freeze = [\"class\"]\n";
+    folder.write("m.toml", frozen.as_bytes());
+    for command in [&["check", "m.toml"][..], &["train", "m.toml", "--out", "a"]] {
+        let run = folder.run(command);
+        assert_eq!(run.status, 2, "{}", run.stdout);
+        let said = "there is nothing to train: all that could be learnt is frozen";
+        assert!(run.stderr.contains(said), "{}", run.stderr);
+        assert!(
+            run.stderr.contains("freeze = [\"class\"]"),
+            "{}",
+            run.stderr
+        );
+    }
+    assert!(!folder.path().join("a").exists());
+}
+
+/// LogSumExp over sixty points is above 0.
+#[test]
+fn a_log_above_0_is_called_capped() {
+    let folder = project();
+    let arguments = ["train", "m.toml", "--out", "a", "--semantics", "logltn-lse"];
+    let trained = folder.run(&arguments);
+    succeeds(&trained);
+    let words = line(&trained.stdout, "each[0]");
+    assert_eq!(words[words.len() - 3..words.len() - 1], ["1", "(capped)"]);
+    assert!(words[words.len() - 1].parse::<f64>().expect("a log") > 0.0);
+    let arguments = ["eval", "m.toml", "--run", "a", "--semantics", "logltn-lse"];
+    let found = folder.run(&arguments).stdout;
+    assert_eq!(line(&found, "each[0]")[2..4], ["1", "(capped)"], "{found}");
+    let arguments = ["query", "m.toml", "--run", "a", "--semantics", "logltn-lse"];
+    let arguments = [&arguments[..], &["exists x: Point. class(x, 0)"]].concat();
+    let found = folder.run(&arguments).stdout;
+    assert!(found.contains("1 (capped)"), "{found}");
+    let page = read(&folder, "a/report.html");
+    assert!(page.contains("(capped, log ") || page.contains("1 (capped)"));
+    assert!(page.contains("logs above 0 capped"), "{page}");
+    assert!(
+        !page.contains(">1.1<") && !page.contains(">1.05<"),
+        "{page}"
+    );
+}

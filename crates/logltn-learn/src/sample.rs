@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 use logltn::theory::{SortId, TableId};
 use logltn::{
-    Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Sampled, Semantics, did_you_mean,
+    Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Plan, PlanOptions, Sampled, Semantics,
+    did_you_mean,
 };
 use rustc_hash::FxHashSet;
 
 use crate::batches::TableBatches;
+use crate::knowledge::KnowledgeBase;
 use crate::large;
 use crate::random::Random;
 use crate::training::Training;
@@ -34,6 +36,8 @@ pub(crate) struct Samples {
     /// How many are drawn, of how many.
     sizes: Vec<(usize, usize)>,
     seed: u64,
+    /// Counts what is left out because of the samples.
+    counter: Option<Engine<f32>>,
 }
 
 /// The data as training steps see them: quantifiers over the sorts of `samples` look into samples, whose individuals come with each
@@ -95,18 +99,37 @@ fn sampled(
 
 impl Samples {
     /// None if every step sees everyone.
-    pub fn of(data: &Data, training: &Training) -> Option<Samples> {
+    pub fn of(
+        knowledge: &KnowledgeBase,
+        training: &Training,
+    ) -> Result<Option<Samples>, Diagnostics> {
+        let data = &knowledge.data;
         let sorts = sorts(data, &training.samples);
         let large = large::tables(data, training.large_from);
         if sorts.is_empty() && large.is_empty() {
-            return None;
+            return Ok(None);
         }
         let sampled = sampled(data, &sorts, &large, &training.semantics);
         let rows = (sampled.batches.iter()).map(|(of, _)| {
             data.table(*of)
                 .map_or(Arc::default(), |t| Arc::clone(&t.columns))
         });
-        Some(Samples {
+        // As they stand, groundings are what there is to count.
+        let options = PlanOptions {
+            narrow: false,
+            eliminate: false,
+            ..PlanOptions::default()
+        };
+        let counter = match &sampled.left_out {
+            None => None,
+            Some(data) => {
+                let outputs = &knowledge.outputs;
+                let plan = Plan::new_with(data, outputs, &Semantics::default(), &options)?;
+                Some(Engine::new(plan))
+            }
+        };
+        Ok(Some(Samples {
+            counter,
             rows: rows.collect(),
             sampled,
             large,
@@ -114,7 +137,22 @@ impl Samples {
                 .map(|&(_, count, size)| (count, size))
                 .collect(),
             seed: training.seed,
+        }))
+    }
+
+    /// What the step at hand leaves out because of its samples: names of axioms, and how many bindings of the quantifiers
+    /// around an `exists`.
+    pub fn left_out(&self) -> impl Iterator<Item = (&str, u64)> {
+        let counted = (self.counter.iter()).flat_map(|counter| counter.plan().axioms());
+        counted.map(|axiom| {
+            let count = u64::try_from(axiom.groundings).unwrap_or(u64::MAX);
+            (axiom.name.as_str(), count)
         })
+    }
+
+    /// Whether an axiom of the theory sees samples, or rows that come with the step.
+    pub fn concerns(&self, axiom: usize) -> bool {
+        self.sampled.concerned.get(axiom).is_some_and(|c| *c)
     }
 
     /// The data as steps see them.
@@ -122,13 +160,21 @@ impl Samples {
         &self.sampled.data
     }
 
-    /// Gives an engine the samples of a step, counted from 0, and the rows of its batches.
+    /// Gives an engine the samples of a step, counted from 0, and the rows of its batches, and counts what is left out.
     pub fn give(
-        &self,
+        &mut self,
         engine: &mut Engine<f32>,
         step: u64,
         rows: &[(TableId, &[u32])],
     ) -> Result<(), Diagnostics> {
+        let tables = self.tables(step, rows);
+        if let Some(counter) = &mut self.counter {
+            counter.stream(&[], tables.clone())?;
+        }
+        engine.stream(&[], tables)
+    }
+
+    fn tables(&self, step: u64, rows: &[(TableId, &[u32])]) -> Vec<(TableId, Vec<ColumnData>)> {
         let mut tables = Vec::new();
         let seed = self.seed.wrapping_add(step.wrapping_mul(STRIDE));
         for ((sort, table), &(count, size)) in self.sampled.samples.iter().zip(&self.sizes) {
@@ -142,7 +188,7 @@ impl Samples {
             let columns = all.iter().map(|column| column.some(chosen));
             tables.push((*batch, columns.collect()));
         }
-        engine.stream(&[], tables)
+        tables
     }
 
     /// How many rows there are of which steps never see all, nor anybody after them.
@@ -162,7 +208,7 @@ impl Samples {
 
     /// The samples of the first step, with batches of the right size.
     pub fn first(
-        &self,
+        &mut self,
         engine: &mut Engine<f32>,
         batches: &[TableBatches],
     ) -> Result<(), Diagnostics> {

@@ -85,8 +85,12 @@ pub struct Step {
     pub loss: f64,
     /// All axioms together.
     pub sat: f64,
-    /// The truth of each axiom of the theory; NaN for those that the phase leaves out.
+    /// The truth of each axiom of the theory; NaN for those that the phase leaves out, or of which the step's sample has
+    /// nothing.
     pub axioms: Vec<f64>,
+    /// How many `exists` were left out because the step's samples have nobody for them, by axiom; only those of which some
+    /// were.
+    pub left_out: Vec<(String, u64)>,
     /// The norm of the gradient by all parameters, before clipping.
     pub gradient_norm: f64,
     /// α, p and p_forall.
@@ -139,7 +143,7 @@ impl Session {
         };
         let axioms: Vec<AxiomNow> = whole.axioms().iter().map(AxiomNow::planned).collect();
         let batches = batches::of(&knowledge.data, &training.batches, training.seed);
-        let samples = Samples::of(&knowledge.data, &training);
+        let mut samples = Samples::of(&knowledge, &training)?;
         let seen = samples.as_ref().map_or(&knowledge.data, Samples::data);
         let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
             .max()
@@ -164,7 +168,7 @@ impl Session {
             phases.push(phase(plan, &axioms, end));
         }
         let mut whole = whole;
-        if let Some(samples) = &samples {
+        if let Some(samples) = &mut samples {
             let mut engine = Engine::<f32>::new(Arc::clone(&whole));
             samples.first(&mut engine, &batches)?;
             whole = engine.shared_plan();
@@ -226,6 +230,16 @@ impl Session {
         let theory = session.knowledge.theory();
         axioms::give(theory, &mut axioms, &session.training.axioms)?;
         session.use_axioms(axioms)?;
+        // What a caller grounds himself is not known yet.
+        let grounds = session.knowledge.predicates.iter();
+        let hosts = grounds.filter(|g| matches!(g, Ground::Host)).count() > 0;
+        let frozen = !session.training.freeze.is_empty();
+        if frozen && !hosts && !session.optimise.moves_something(&mut session.model) {
+            let what = "there is nothing to train: all that could be learnt is frozen";
+            return Err(Diagnostic::error(Code::NothingToTrain, what)
+                .help("leave something out of `freeze`; to see how true the axioms are as they stand, use `logltn eval`")
+                .into());
+        }
         Ok(session)
     }
 
@@ -334,6 +348,16 @@ impl Session {
         self.samples.as_ref().map_or(0, Samples::large_rows)
     }
 
+    /// Whether steps can leave out an `exists`, because their samples have nobody for it.
+    pub fn can_leave_out(&self) -> bool {
+        (self.samples.as_ref()).is_some_and(|samples| samples.left_out().next().is_some())
+    }
+
+    /// Whether steps see only some of what an axiom of the theory, by its place there, is about.
+    pub fn sees_samples(&self, axiom: usize) -> bool {
+        (self.samples.as_ref()).is_some_and(|samples| samples.concerns(axiom))
+    }
+
     /// How many steps make a pass over the largest batched table.
     pub fn steps_per_epoch(&self) -> u64 {
         self.steps_per_epoch
@@ -405,7 +429,7 @@ impl Session {
             self.attached = Some(at);
         }
         let batches = self.batches.iter_mut().map(|b| (b.table, b.next()));
-        match &self.samples {
+        match &mut self.samples {
             None => phase.engine.set_batches(batches)?,
             Some(samples) => {
                 let rows: Vec<(TableId, &[u32])> = batches.collect();
@@ -425,6 +449,25 @@ impl Session {
             axioms[*place] = value.truth;
         }
         let (loss, sat) = (value.loss, value.sat);
+        let mut left_out: Vec<(String, u64)> = Vec::new();
+        if let Some(samples) = &self.samples {
+            for (place, seen) in phase.axioms.iter().zip(phase.engine.plan().axioms()) {
+                // Of nothing nothing is known; that it counts as true is no truth of the axiom.
+                if seen.groundings == 0 && seen.empty_exists == 0 && samples.concerns(seen.axiom) {
+                    axioms[*place] = f64::NAN;
+                }
+            }
+            for (name, count) in samples.left_out().filter(|(_, count)| *count > 0) {
+                let mut phase = phase.axioms.iter();
+                match left_out.iter_mut().find(|(known, _)| known == name) {
+                    Some((_, known)) => *known += count,
+                    None if phase.any(|&place| self.axioms[place].name == name) => {
+                        left_out.push((name.to_string(), count));
+                    }
+                    None => {}
+                }
+            }
+        }
         if let Some(bad) = axioms.iter().position(|a| a.is_infinite()) {
             return Err(Diagnostic::error(
                 Code::TrainingDiverged,
@@ -450,6 +493,7 @@ impl Session {
             loss,
             sat,
             axioms,
+            left_out,
             gradient_norm,
             parameters,
         })

@@ -296,3 +296,60 @@ fn sparse_adam_moves_the_sample_alone() {
     assert_eq!(read, moved);
     assert!(moved.len() > 5 && moved.len() < 16);
 }
+
+/// How many bindings of the quantifiers around an `exists` have nobody of the sample, by hand.
+#[test]
+fn what_is_left_out_is_counted() {
+    let axioms = "
+        axiom sample: forall x: Person. good(x)
+        axiom one: forall x: Person. exists y: Person where knows(x, y). likes(x, y)
+        axiom two: forall x: Person. exists y: Person where knows(x, y). exists z: Person where knows(y, z). likes(y, z)
+        axiom no: forall x: Person. not (forall y: Person where knows(x, y). likes(x, y))
+        axiom nobody: forall x: Person. exists y: Person where knows(x, y) and knows(y, x). likes(x, y)
+        sort K = 0..1
+        axiom each for k: K: forall x: Person where k > 0. exists y: Person where knows(x, y). likes(x, y)";
+    let mut session = session(axioms, 5, |_| {});
+    let mut some = [false; 2];
+    for _ in 0..20 {
+        let step = session.step().unwrap();
+        let sample: Vec<u32> = asked(&session, 1).into_iter().map(|row| row[0]).collect();
+        assert_eq!(sample.len(), 5);
+        let next = |x: u32| sample.iter().copied().filter(move |y| known(x, *y));
+        let has = |x: u32| next(x).next().is_some();
+        let one = sample.iter().filter(|x| !has(**x)).count();
+        let keeps = |x: u32| next(x).any(has);
+        let two = sample.iter().filter(|x| !keeps(**x)).count();
+        let inner = sample.iter().filter(|x| keeps(**x));
+        let two = two
+            + inner
+                .map(|x| next(*x).filter(|y| !has(*y)).count())
+                .sum::<usize>();
+        let of = |name: &str| -> usize {
+            let found = step.left_out.iter().find(|(axiom, _)| axiom == name);
+            found.map_or(0, |(_, count)| *count as usize)
+        };
+        assert_eq!(
+            (of("one"), of("two"), of("no")),
+            (one, two, one),
+            "{sample:?}"
+        );
+        // Who has nobody among all is false, not left out.
+        assert_eq!((of("nobody"), of("sample")), (0, 0));
+        assert_eq!((of("each[0]"), of("each[1]")), (0, one));
+        // What a step has not seen has no truth there.
+        let names = session.axioms();
+        let truth = |name: &str| {
+            let place = names.iter().position(|(n, _)| n == name).expect("an axiom");
+            step.axioms[place]
+        };
+        assert_eq!(truth("one").is_nan(), one == 5);
+        assert_eq!(truth("each[1]").is_nan(), one == 5);
+        assert!(!truth("sample").is_nan());
+        some[usize::from(one == 5)] = true;
+    }
+    assert_eq!(
+        some,
+        [true, true],
+        "some steps see something of it, some do not"
+    );
+}

@@ -61,6 +61,7 @@ fn main() -> Result<(), Diagnostics> {
         axiom_names: names,
         pictures: vec![clusters],
         steps: Vec::new(),
+        ..RunSummary::default()
     });
     // No real randomness is needed to look like noise.
     let noise = |step: usize, salt: usize| ((step * 7919 + salt * 104_729) as f64).sin();
@@ -94,6 +95,7 @@ fn main() -> Result<(), Diagnostics> {
             metrics,
             gradient_norm: 3.0 * fall * (1.0 + 0.5 * noise(step, 5)) + 0.004,
             step_time: 0.0021 + 0.0004 * noise(step, 9).abs(),
+            ..StepRecord::default()
         };
         report.push(&record);
         events.append(&record, std::time::SystemTime::now())?;
@@ -194,6 +196,7 @@ fn times(dir: &Path) -> Result<(), Diagnostics> {
         log_x: true,
         log_y: true,
         markers: true,
+        ..LinesOptions::default()
     };
     lines_png(&series, &options, &dir.join("lines.png"))?;
     Ok(())

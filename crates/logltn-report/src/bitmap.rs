@@ -53,13 +53,13 @@ fn draw(pixmap: &mut Pixmap, shape: &Shape) {
             points,
             colour,
             width,
-            dashed,
+            dash,
         } => {
             let stroke = Stroke {
                 width: *width as f32,
                 line_cap: LineCap::Round,
                 line_join: LineJoin::Round,
-                dash: (dashed.then(|| StrokeDash::new(vec![6.0, 4.0], 0.0))).flatten(),
+                dash: StrokeDash::new(dash.clone(), 0.0),
                 ..Stroke::default()
             };
             if let Some(path) = path_through(points, false) {

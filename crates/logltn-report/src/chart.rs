@@ -11,8 +11,10 @@ const LABEL_SIZE: f64 = 12.5;
 const TITLE_SIZE: f64 = 16.0;
 /// From one name in the column to the next.
 pub(super) const LEGEND_LINE: f64 = 21.0;
-/// The widest that a column of names may be.
-const LEGEND_ROOM: f64 = 190.0;
+/// How wide a column of names may be in a picture of the usual width; a wider one has more room.
+pub(super) const LEGEND_ROOM: f64 = 190.0;
+/// The usual width.
+pub(super) const WIDTH: f64 = 900.0;
 
 /// One curve.
 #[derive(Clone, Debug)]
@@ -22,7 +24,7 @@ pub(super) struct Curve {
     /// What the points are the means of: from the lowest to the highest value at each.
     pub(super) band: Vec<(f64, f64)>,
     pub(super) colour: Colour,
-    pub(super) dashed: bool,
+    pub(super) dash: Vec<f32>,
     pub(super) markers: bool,
     /// Context: thin, and not named.
     pub(super) muted: bool,
@@ -36,7 +38,7 @@ impl Curve {
             points,
             band: Vec::new(),
             colour: palette::series(index),
-            dashed: palette::round(index) % 2 == 1,
+            dash: palette::dash(index),
             markers: false,
             muted: false,
         }
@@ -69,6 +71,8 @@ pub(super) struct Chart {
     pub(super) log_y: bool,
     /// The horizontal axis starts at 0, whatever the curves do.
     pub(super) from_zero: bool,
+    /// The vertical axis shows truth degrees, and ends where they do.
+    pub(super) degrees: bool,
     pub(super) curves: Vec<Curve>,
     /// The names of the curves in a column on the right. In HTML they are outside of the picture.
     pub(super) legend: bool,
@@ -104,6 +108,13 @@ impl Frame {
 }
 
 impl Chart {
+    /// How much wider than usual a picture must be to have room for all names beside it.
+    pub(super) fn wider(&self) -> f64 {
+        let named = self.curves.iter().filter(|curve| !curve.muted);
+        let widest = named.map(|curve| font::width(&curve.name, LABEL_SIZE, false));
+        f64::max(0.0, widest.fold(0.0, f64::max) - LEGEND_ROOM).ceil()
+    }
+
     /// Draws it.
     pub(super) fn draw(&self) -> DrawnChart {
         let (width, height) = self.size;
@@ -116,7 +127,10 @@ impl Chart {
             curve.points.iter().map(|p| p.1).chain(band)
         });
         let x = Axis::around(xs, self.log_x, if self.log_x { 0.03 } else { 0.0 });
-        let y = Axis::around(ys, self.log_y, 0.05);
+        let mut y = Axis::around(ys, self.log_y, 0.05);
+        if self.degrees {
+            (y.from, y.to) = (y.from.max(0.0), y.to.min(1.0));
+        }
 
         let top = if self.title.is_empty() { 14.0 } else { 44.0 };
         let bottom = height - if self.x_label.is_empty() { 30.0 } else { 48.0 };
@@ -127,7 +141,7 @@ impl Chart {
         let legend = (named.iter())
             .map(|i| font::width(&self.curves[*i].name, LABEL_SIZE, false))
             .fold(0.0, f64::max)
-            .min(LEGEND_ROOM);
+            .min(LEGEND_ROOM + f64::max(0.0, width - WIDTH));
         let frame = Frame {
             left: widest + 14.0 + if self.y_label.is_empty() { 6.0 } else { 26.0 },
             top,
@@ -196,7 +210,7 @@ impl Chart {
                 points,
                 colour: curve.colour,
                 width: if curve.muted { 1.0 } else { 1.9 },
-                dashed: curve.dashed,
+                dash: curve.dash.clone(),
             });
         }
         drawing.shapes.push(Shape::Series(None));
@@ -206,10 +220,10 @@ impl Chart {
 fn legend_entry(drawing: &mut Drawing, at: Point, curve: &Curve, room: f64) {
     let (x, y) = at;
     drawing.shapes.push(Shape::Line {
-        points: vec![(x, y - 4.0), (x + 20.0, y - 4.0)],
+        points: vec![(x, y - 4.0), (x + 22.0, y - 4.0)],
         colour: curve.colour,
         width: 2.6,
-        dashed: curve.dashed,
+        dash: curve.dash.clone(),
     });
     let name = font::fitted(&curve.name, LABEL_SIZE, false, room + 1.0);
     drawing.text((x + 27.0, y), &name, LABEL_SIZE, Anchor::Start, INK);

@@ -8,8 +8,8 @@ use super::lines::{LinesOptions, Series, line_panels_png};
 use super::summary::{Report, from_run_directory};
 use super::thinning::Thinned;
 
-/// More metrics than these make a picture that nobody scrolls through.
-const MOST_METRICS: usize = 8;
+/// More metrics than these make a picture that nobody scrolls through; its last title says how many are not there.
+const MOST_METRICS: usize = 40;
 
 /// Steps and values.
 type Points = Vec<(f64, f64)>;
@@ -26,7 +26,7 @@ pub fn comparison_png(runs: &[(String, PathBuf)], path: &Path) -> Result<bool, D
     }
     let mut metrics: Vec<&str> = Vec::new();
     for (name, _) in reports.iter().flat_map(|(_, report)| &report.metrics) {
-        if !metrics.contains(&name.as_str()) && metrics.len() < MOST_METRICS {
+        if !metrics.contains(&name.as_str()) {
             metrics.push(name);
         }
     }
@@ -54,17 +54,25 @@ pub fn comparison_png(runs: &[(String, PathBuf)], path: &Path) -> Result<bool, D
                 let degree = |(step, sat)| (step, report.degree(sat));
                 Some(points(&report.sat).into_iter().map(degree).collect())
             }),
-            options("Satisfaction of the theory (0 to 1)"),
+            LinesOptions {
+                degrees: true,
+                ..options("Satisfaction of the theory (0 to 1)")
+            },
         ),
     ];
-    for metric in metrics {
+    let more = metrics.len().saturating_sub(MOST_METRICS);
+    for (place, metric) in metrics.into_iter().take(MOST_METRICS).enumerate() {
         let of = |report: &Report| {
             let found = report.metrics.iter().find(|(name, _)| name == metric);
             found.map(|(_, curve)| points(curve))
         };
+        let title = match more > 0 && place + 1 == MOST_METRICS {
+            true => format!("{metric} (and {more} more metrics, not drawn)"),
+            false => metric.to_string(),
+        };
         let options = LinesOptions {
             markers: true,
-            ..options(metric)
+            ..options(&title)
         };
         panels.push((series(&of), options));
     }

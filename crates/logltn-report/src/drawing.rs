@@ -35,7 +35,7 @@ pub(super) enum Shape {
         points: Vec<Point>,
         colour: Colour,
         width: f64,
-        dashed: bool,
+        dash: Vec<f32>,
     },
     Area {
         outline: Vec<Point>,
@@ -85,7 +85,7 @@ impl Drawing {
             points,
             colour,
             width,
-            dashed: false,
+            dash: Vec::new(),
         });
     }
 

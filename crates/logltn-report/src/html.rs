@@ -10,8 +10,8 @@ use super::chart::{Chart, Curve};
 use super::drawing::{Drawing, Shape};
 use super::palette;
 use super::plots::NamedChart;
-use super::summary::{AxiomCurve, Report};
-use super::svg::{escaped, svg};
+use super::summary::{AxiomCurve, CAPPED, Report};
+use super::svg::{dash_array, escaped, svg};
 use super::thinning::Thinned;
 
 /// How many axioms are shown at once, each with its curve. The others are in a list to be opened.
@@ -51,7 +51,6 @@ impl Report {
 
     /// Where the run ended, in a few large numbers. Below them is a table of all metrics.
     fn write_tiles(&self, out: &mut String) {
-        const MOST_METRICS: usize = 8;
         out.push_str("<div class=\"tiles\">");
         let mut tile = |name: &str, value: String| {
             let name = escaped(name);
@@ -69,6 +68,9 @@ impl Report {
         };
         tile(&format!("loss{of}"), number(loss));
         let log = match self.logs() {
+            true if sat.is_some_and(|sat| sat > CAPPED) => {
+                format!(" (capped, log {})", number(sat))
+            }
             true => format!(" (log {})", number(sat)),
             false => String::new(),
         };
@@ -76,7 +78,7 @@ impl Report {
             &format!("satisfaction{of}{log}"),
             number(sat.map(|sat| self.degree(sat))),
         );
-        for (name, curve) in self.metrics.iter().take(MOST_METRICS) {
+        for (name, curve) in &self.metrics {
             tile(name, number(curve.last()));
         }
         out.push_str("</div>\n");
@@ -143,15 +145,17 @@ impl Report {
         );
         for (name, curve) in &self.metrics {
             let buckets = curve.buckets().iter();
+            let numbers = told_apart([
+                curve.first(),
+                curve.last(),
+                buckets.clone().map(|b| b.low).reduce(f64::min),
+                buckets.map(|b| b.high).reduce(f64::max),
+            ]);
             let _ = writeln!(
                 out,
-                "<tr><td class=\"name\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
-                 <td class=\"spark\">{}</td></tr>",
+                "<tr><td class=\"name\">{}</td><td>{}</td><td class=\"spark\">{}</td></tr>",
                 escaped(name),
-                number(curve.first()),
-                number(curve.last()),
-                number(buckets.clone().map(|b| b.low).reduce(f64::min)),
-                number(buckets.map(|b| b.high).reduce(f64::max)),
+                numbers.join("</td><td>"),
                 spark(curve)
             );
         }
@@ -181,6 +185,24 @@ impl Report {
                 .to_string(),
         };
         let _ = write!(out, "<p class=\"note\">{what}</p>");
+        if !self.left_out.is_empty() {
+            let mut left: Vec<String> = (self.left_out.iter())
+                .take(SHOWN_AXIOMS)
+                .map(|(name, count)| format!("{} {count}", escaped(name)))
+                .collect();
+            if self.left_out.len() > SHOWN_AXIOMS {
+                left.push(format!(
+                    "{} more axioms",
+                    self.left_out.len() - SHOWN_AXIOMS
+                ));
+            }
+            let _ = write!(
+                out,
+                "<p class=\"note\"><code>exists</code> left out because a step's sample had nobody for them, in all steps: \
+                 {}.</p>",
+                left.join(", ")
+            );
+        }
         self.write_table(out, worst.iter().take(SHOWN_AXIOMS).copied(), true);
         if all > SHOWN_AXIOMS {
             let _ = write!(
@@ -239,9 +261,10 @@ impl Report {
             }
             let (first, last) = self.ends(axiom);
             let degree = |truth: Option<f64>| truth.map(|truth| self.degree(truth));
-            write_change(out, degree(first), degree(last));
+            let capped = logs && last.is_some_and(|last| last > CAPPED);
+            write_change(out, degree(first), degree(last), capped);
             if logs {
-                write_change(out, first, last);
+                write_change(out, first, last, false);
             }
             if sparks {
                 let _ = write!(out, "<td class=\"spark\">{}</td>", spark(&axiom.truth));
@@ -252,17 +275,18 @@ impl Report {
     }
 }
 
-/// The last number, and by how much it differs from the first.
-fn write_change(out: &mut String, first: Option<f64>, last: Option<f64>) {
+/// The last number, whether it would be larger, and by how much it differs from the first.
+fn write_change(out: &mut String, first: Option<f64>, last: Option<f64>, capped: bool) {
     let change = first.zip(last).map(|(first, last)| last - first);
     let (class, sign) = match change {
         Some(change) if change > 0.0 => (" class=\"better\"", "+"),
         Some(change) if change < 0.0 => (" class=\"worse\"", ""),
         _ => ("", ""),
     };
+    let capped = if capped { " (capped)" } else { "" };
     let _ = write!(
         out,
-        "<td>{}</td><td{class}>{sign}{}</td>",
+        "<td>{}{capped}</td><td{class}>{sign}{}</td>",
         number(last),
         number(change)
     );
@@ -288,15 +312,11 @@ fn write_chart(out: &mut String, named: NamedChart, wide: bool) {
         out.push_str("<div class=\"legend\">");
         for (i, curve) in chart.curves.iter().enumerate().filter(|(_, c)| !c.muted) {
             let (name, colour) = (escaped(&curve.name), curve.colour.css());
-            let dashed = if curve.dashed {
-                " class=\"dashed\""
-            } else {
-                ""
-            };
+            let dash = dash_array(&curve.dash);
             let _ = write!(
                 out,
-                "<button data-series=\"{i}\" title=\"{name}\"><i{dashed} style=\"border-color:{colour}\"></i>\
-                 <span>{name}</span></button>"
+                "<button data-series=\"{i}\" title=\"{name}\"><svg class=\"key\" viewBox=\"0 0 34 4\" aria-hidden=\"true\">\
+                 <path d=\"M2 2H32\" stroke=\"{colour}\" stroke-width=\"3\"{dash}/></svg><span>{name}</span></button>"
             );
         }
         out.push_str("</div>");
@@ -377,8 +397,25 @@ fn spark(curve: &Thinned) -> String {
     svg(&drawing, "aria-hidden=\"true\"")
 }
 
+/// Numbers with four significant digits, or as many as tell those apart that differ.
+fn told_apart<const N: usize>(values: [Option<f64>; N]) -> [String; N] {
+    const MOST_DIGITS: usize = 9;
+    for digits in 4..MOST_DIGITS {
+        let texts = values.map(|value| with_digits(value, digits));
+        let pairs = || (0..N).flat_map(|a| (0..a).map(move |b| (a, b)));
+        if pairs().all(|(a, b)| texts[a] != texts[b] || values[a] == values[b]) {
+            return texts;
+        }
+    }
+    values.map(|value| with_digits(value, MOST_DIGITS))
+}
+
 /// A number with four significant digits, as a person would write it.
 pub(super) fn number(value: Option<f64>) -> String {
+    with_digits(value, 4)
+}
+
+fn with_digits(value: Option<f64>, digits: usize) -> String {
     let Some(value) = value.filter(|v| v.is_finite()) else {
         return "–".into();
     };
@@ -387,9 +424,10 @@ pub(super) fn number(value: Option<f64>) -> String {
     }
     let magnitude = value.abs().log10().floor();
     if !(-4.0..6.0).contains(&magnitude) {
-        return minus(format!("{value:.3e}"));
+        return minus(format!("{value:.*e}", digits - 1));
     }
-    let decimals = (3.0 - magnitude).clamp(0.0, 6.0) as usize;
+    let most = digits as f64 + 2.0;
+    let decimals = (digits as f64 - 1.0 - magnitude).clamp(0.0, most) as usize;
     let text = format!("{value:.decimals$}");
     let text = if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')

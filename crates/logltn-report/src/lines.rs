@@ -33,6 +33,8 @@ pub struct LinesOptions {
     pub log_y: bool,
     /// A dot at every point.
     pub markers: bool,
+    /// The vertical axis shows truth degrees, and ends where they do.
+    pub degrees: bool,
 }
 
 /// Writes a plot of curves.
@@ -88,6 +90,7 @@ fn chart(series: &[Series], options: &LinesOptions) -> Chart {
         log_x: options.log_x,
         log_y: options.log_y,
         from_zero: false,
+        degrees: options.degrees,
         curves,
         legend: series.iter().any(|series| !series.name.is_empty()),
         size: SIZE,

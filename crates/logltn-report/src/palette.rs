@@ -39,3 +39,30 @@ pub(super) fn series(index: usize) -> Colour {
 pub(super) fn round(index: usize) -> usize {
     index / SERIES.len()
 }
+
+/// The dash of the `index`th series: as long as the colours last none, then for each round of them another. Lengths of lines
+/// and gaps, in turn.
+pub(super) fn dash(index: usize) -> Vec<f32> {
+    match round(index) {
+        0 => Vec::new(),
+        1 => vec![6.0, 4.0],
+        2 => vec![1.0, 4.0],
+        // A long line and more and more dots.
+        round => {
+            let dots = std::iter::repeat_n([1.0, 4.0], round - 2).flatten();
+            [12.0, 4.0].into_iter().chain(dots).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_series_look_alike() {
+        for (a, b) in (0..60).flat_map(|a| (0..a).map(move |b| (a, b))) {
+            assert_ne!((series(a), dash(a)), (series(b), dash(b)), "{a} {b}");
+        }
+    }
+}

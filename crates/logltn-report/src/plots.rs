@@ -3,9 +3,9 @@
 use logltn::Diagnostics;
 
 use super::bitmap;
-use super::chart::{Chart, Curve, LEGEND_LINE};
+use super::chart::{Chart, Curve, LEGEND_LINE, WIDTH};
 use super::palette::MUTED;
-use super::summary::{Report, degree};
+use super::summary::{CAPPED, Report, degree};
 use super::thinning::{Bucket, Thinned};
 
 /// How many axioms have a colour and a name in the chart of axioms.
@@ -28,10 +28,12 @@ impl Report {
         let mut plots = Vec::new();
         for NamedChart { name, mut chart } in self.charts() {
             let named = chart.curves.iter().filter(|c| !c.muted).count();
-            // High enough for all names beside it.
-            chart.size = (900.0, f64::max(440.0, 70.0 + LEGEND_LINE * named as f64));
-            chart.x_label = "step".into();
+            // High and wide enough for all names beside it.
             chart.legend = named > 1;
+            let wider = if chart.legend { chart.wider() } else { 0.0 };
+            let height = f64::max(440.0, 70.0 + LEGEND_LINE * named as f64);
+            chart.size = (WIDTH + wider, height);
+            chart.x_label = "step".into();
             plots.push((name, bitmap::png(&chart.draw().drawing)?));
         }
         Ok(plots)
@@ -41,6 +43,8 @@ impl Report {
     /// instead where all degrees are too small to be seen.
     pub(super) fn charts(&self) -> Vec<NamedChart> {
         let logs = self.logs();
+        // Some operators add up to logs above 0, which are no degrees.
+        let is_capped = |curve: &Thinned| logs && curve.buckets().iter().any(|b| b.high > CAPPED);
         let highest = |curve: &Thinned| {
             let values = curve.buckets().iter().map(|b| self.degree(b.high));
             values.fold(0.0, f64::max)
@@ -50,15 +54,31 @@ impl Report {
             let title = "Satisfaction of the theory (log)";
             charts.push(single("sat", title, &self.sat));
         } else {
-            let title = "Satisfaction of the theory (0 to 1)";
+            let title = match is_capped(&self.sat) {
+                true => "Satisfaction of the theory (0 to 1, logs above 0 capped)",
+                false => "Satisfaction of the theory (0 to 1)",
+            };
             let mut sat = Curve::thinned(title, 0, &self.sat);
             if logs {
                 as_degrees(&mut sat);
             }
-            charts.push(of_one_curve("sat", title, sat));
+            let mut named = of_one_curve("sat", title, sat);
+            named.chart.degrees = true;
+            charts.push(named);
+            if is_capped(&self.sat) {
+                charts.push(single(
+                    "log_sat",
+                    "Satisfaction of the theory (log)",
+                    &self.sat,
+                ));
+            }
         }
         if !logs || self.axioms.iter().any(|a| highest(&a.truth) >= VISIBLE) {
-            charts.push(self.axiom_chart("axioms", "Truth", logs));
+            let what = match self.axioms.iter().any(|a| is_capped(&a.truth)) {
+                true => "Truth (logs above 0 capped)",
+                false => "Truth",
+            };
+            charts.push(self.axiom_chart("axioms", what, logs));
         }
         if logs {
             charts.push(self.axiom_chart("log_axioms", "Log truth", false));
@@ -103,7 +123,7 @@ impl Report {
                 }
                 if i >= NAMED_AXIOMS {
                     curve.muted = true;
-                    curve.dashed = false;
+                    curve.dash.clear();
                     curve.colour = MUTED;
                 }
                 curve
@@ -125,6 +145,7 @@ impl Report {
                 title,
                 curves,
                 from_zero: true,
+                degrees: degrees_of_logs || !self.logs(),
                 ..Chart::default()
             },
         }

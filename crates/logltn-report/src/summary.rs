@@ -88,6 +88,8 @@ pub struct Report {
     pub(super) axioms: Vec<AxiomCurve>,
     pub(super) metrics: Vec<(String, Thinned)>,
     pub(super) violated: Vec<Violated>,
+    /// How many `exists` of an axiom all steps have left out, because their samples had nobody for them.
+    pub(super) left_out: Vec<(String, u64)>,
 }
 
 /// What the records say of an axiom.
@@ -137,6 +139,7 @@ impl Report {
             axioms,
             metrics: Vec::new(),
             violated: Vec::new(),
+            left_out: Vec::new(),
         };
         for record in &summary.steps {
             report.push(record);
@@ -164,6 +167,12 @@ impl Report {
                 self.metrics.len() - 1
             });
             self.metrics[at].1.push(step, *value);
+        }
+        for (name, count) in &record.left_out {
+            match self.left_out.iter_mut().find(|(known, _)| known == name) {
+                Some((_, known)) => *known += count,
+                None => self.left_out.push((name.clone(), *count)),
+            }
         }
     }
 
@@ -228,6 +237,9 @@ impl Report {
         axioms
     }
 }
+
+/// A log above this is above 0, and no rounding.
+pub(super) const CAPPED: f64 = 1e-9;
 
 /// The truth degree of a log; some aggregators give logs above 0.
 pub(super) fn degree(log: f64) -> f64 {

@@ -58,13 +58,9 @@ fn draw(out: &mut String, shape: &Shape) {
             points,
             colour,
             width,
-            dashed,
+            dash,
         } => {
-            let dash = if *dashed {
-                " stroke-dasharray=\"6 4\""
-            } else {
-                ""
-            };
+            let dash = dash_array(dash);
             let _ = write!(
                 out,
                 "<path fill=\"none\" stroke=\"{}\" stroke-width=\"{width}\" \
@@ -142,6 +138,15 @@ fn draw(out: &mut String, shape: &Shape) {
 /// A tenth of a pixel is fine enough, and a long run has many points.
 fn short(value: f64) -> f64 {
     (value * 10.0).round() / 10.0 + 0.0
+}
+
+/// The attribute of a dashed line; nothing for a whole one.
+pub(super) fn dash_array(dash: &[f32]) -> String {
+    if dash.is_empty() {
+        return String::new();
+    }
+    let lengths: Vec<String> = dash.iter().map(f32::to_string).collect();
+    format!(" stroke-dasharray=\"{}\"", lengths.join(" "))
 }
 
 fn path_through(points: &[Point], closed: bool) -> String {

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use logltn_train::run_directory::{AxiomInfo, RunDirectory, RunInfo, RunStatus, StepRecord};
+use logltn_train::run_directory::{
+    AxiomInfo, RunDirectory, RunInfo, RunStatus, StepRecord, WholeInfo, WholeTruth,
+};
 
 use super::html::number;
 use super::*;
@@ -22,6 +24,7 @@ fn summary(steps: u64, axioms: usize) -> RunSummary {
             title: "points".into(),
             png: b"\x89PNG".to_vec(),
         }],
+        ..RunSummary::default()
     }
 }
 
@@ -39,6 +42,7 @@ fn record(step: u64, axioms: usize) -> StepRecord {
         },
         gradient_norm: loss * loss,
         step_time: 0.001,
+        ..StepRecord::default()
     }
 }
 
@@ -125,7 +129,9 @@ fn axioms_are_in_a_table_with_their_change() {
     let row = "<tr><td class=\"name\">axiom_1[&lt;/script&gt;]</td><td>1</td><td>0.6065</td>\
                <td class=\"better\">+0.4712</td><td>−0.5</td><td class=\"better\">+1.5</td>";
     assert!(page.contains("<th>truth</th><th>change</th><th>log truth</th><th>change</th>"));
-    assert!(page.contains("<b>0.7788</b><span title=\"satisfaction (log −0.25)\">"));
+    assert!(
+        page.contains("<b>0.7788</b><span title=\"satisfaction in the last step (log −0.25)\">")
+    );
     assert!(page.contains(row));
     assert!(page.find("axiom_1[&lt;").unwrap() < page.find("axiom_0[&lt;").unwrap());
     assert!(!page.contains("All 2 axioms"));
@@ -143,7 +149,7 @@ fn truth_degrees_are_shown_as_they_are() {
     for logs in [Some(false), None] {
         summary.logs = logs;
         let page = Report::new(&summary).html();
-        assert!(page.contains("<b>0.25</b><span title=\"satisfaction\">"));
+        assert!(page.contains("<b>0.25</b><span title=\"satisfaction in the last step\">"));
         assert!(!page.contains("log truth") && !page.contains("log_axioms"));
     }
     // Logs that nobody calls so are told by their sign, and degrees too small to be seen have no chart.
@@ -175,7 +181,17 @@ fn all_metrics_are_shown() {
         let row = format!("<tr><td class=\"name\">metric_{i}</td><td>{value}</td><td>{value}</td>");
         assert!(page.contains(&row), "{i}");
         assert!(page.contains(&format!("\"name\":\"metric_{i}\"")), "{i}");
+        let tile = format!("<b>{value}</b><span title=\"metric_{i}\">");
+        assert!(page.contains(&tile), "{i}");
     }
+    // No two of a chart look alike.
+    let keys: Vec<&str> = (page.split("<path d=\"M2 2H32\"").skip(1))
+        .map(|key| key.split("/>").next().unwrap_or_default())
+        .collect();
+    let mut different = keys.clone();
+    different.sort_unstable();
+    different.dedup();
+    assert_eq!((keys.len(), different.len()), (19, 19));
     // An error of 987 does not flatten the others.
     assert!(
         page.contains("data-chart=\"metrics\"") && page.contains("data-chart=\"large_metrics\"")
@@ -220,6 +236,7 @@ fn runs_with_little_in_them_have_a_report() {
         metrics: vec![("ari".into(), f64::NAN)],
         gradient_norm: f64::MAX,
         step_time: 0.0,
+        ..StepRecord::default()
     });
     check_nesting(&odd.html());
     assert_eq!(odd.plots().unwrap().len(), 2);
@@ -251,6 +268,7 @@ fn a_report_is_made_from_a_run_directory() {
             .map(|name| AxiomInfo {
                 name: name.clone(),
                 weight: 0.25,
+                ..AxiomInfo::default()
             })
             .collect(),
         ..RunInfo::default()
@@ -340,5 +358,79 @@ fn violations_are_shown_with_their_pictures() {
         "at best d = 5",
     ] {
         assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_metric_that_moves_is_seen_to() {
+    let mut summary = summary(0, 1);
+    summary.steps = [2.538_01, 2.537_92, 2.538_22, 2.538_11]
+        .into_iter()
+        .zip(1..)
+        .map(|(value, step)| StepRecord {
+            step,
+            metrics: vec![("error".into(), value), ("still".into(), 0.5)],
+            ..record(step, 1)
+        })
+        .collect();
+    let page = Report::new(&summary).html();
+    let numbers = "<td>2.538</td><td>2.5381</td><td>2.5379</td><td>2.5382</td>";
+    assert!(page.contains(numbers), "{page}");
+    assert!(page.contains("<td>0.5</td><td>0.5</td><td>0.5</td><td>0.5</td>"));
+}
+
+#[test]
+fn what_a_run_came_to_is_the_whole_theory() {
+    let truth = |sat: f64| WholeTruth {
+        sat,
+        loss: -sat,
+        axioms: vec![sat, 2.0 * sat],
+    };
+    let mut summary = summary(3, 2);
+    summary.whole = Some(WholeInfo {
+        alpha: 4.0,
+        p: 2.0,
+        p_forall: 2.0,
+        first: Some(truth(-2.0)),
+        last: Some(truth(-0.25)),
+    });
+    let page = Report::new(&summary).html();
+    assert!(page.contains("<span title=\"satisfaction of the whole theory (log −0.25)\">"));
+    assert!(page.contains("<b>0.25</b><span title=\"loss of the whole theory\">"));
+    assert!(page.contains("both at alpha 4, p 2, p_forall 2"));
+    assert!(page.contains("<td>0.7788</td><td class=\"better\">+0.6435</td><td>−0.25</td><td class=\"better\">+1.75</td>"));
+    // A run that does not say is shown by its last step.
+    summary.whole.as_mut().expect("it").last = None;
+    let page = Report::new(&summary).html();
+    assert!(page.contains("satisfaction in the last step") && !page.contains("whole theory"));
+}
+
+#[test]
+fn logs_above_0_are_called_capped_and_no_axis_of_degrees_goes_beyond_1() {
+    let mut summary = summary(0, 1);
+    summary.logs = Some(true);
+    summary.steps = (1..4)
+        .map(|step| StepRecord {
+            step,
+            sat: 1.5,
+            axioms: vec![1.5],
+            ..StepRecord::default()
+        })
+        .collect();
+    let report = Report::new(&summary);
+    let page = report.html();
+    assert!(
+        page.contains("<b>1</b><span title=\"satisfaction in the last step (capped, log 1.5)\">")
+    );
+    assert!(page.contains("<td>1 (capped)</td>") && page.contains("<td>1.5</td>"));
+    assert!(page.contains("Satisfaction of the theory (0 to 1, logs above 0 capped)"));
+    for named in report.charts().iter().filter(|named| named.chart.degrees) {
+        let mut drawn = named.chart.clone();
+        drawn.size = (540.0, 280.0);
+        let marks = format!("{:?}", drawn.draw().drawing);
+        assert!(
+            !marks.contains("\"1.05\"") && !marks.contains("\"1.1"),
+            "{marks}"
+        );
     }
 }

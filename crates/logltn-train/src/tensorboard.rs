@@ -257,6 +257,7 @@ mod tests {
             metrics: vec![("ari".into(), 0.25)],
             gradient_norm: 3.0,
             step_time: 0.125,
+            ..StepRecord::default()
         }
     }
 

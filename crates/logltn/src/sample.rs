@@ -24,6 +24,11 @@ pub struct Sampled {
     pub samples: Vec<(SortId, TableId)>,
     /// For each table with batches that is read beside a sample, the one that has the rows of the batch, likewise.
     pub batches: Vec<(TableId, TableId)>,
+    /// Which axioms see samples, or rows that come with the call.
+    pub concerned: Vec<bool>,
+    /// What is left out because of the samples, to be counted: the [groundings](crate::PlannedAxiom::groundings) of these
+    /// axioms in the default semantics, each of which has the name of the one that it counts for. None if nothing can be.
+    pub left_out: Option<Data>,
 }
 
 /// Whether a quantifier is evaluated as it is written.
@@ -83,7 +88,17 @@ impl Theory {
     }
 }
 
+/// A quantifier that leaves out the bindings for which an `exists` in its body is empty because of the sample alone.
+struct Leaving {
+    /// The first variable that it binds.
+    variable: VarId,
+    /// The bindings that it leaves out, and no others.
+    guard: Guard,
+}
+
 struct Sampler<'a> {
+    /// Of the axiom at hand.
+    leaving: Vec<Leaving>,
     theory: &'a Theory,
     data: &'a Data,
     tables: Vec<Table>,
@@ -108,6 +123,7 @@ impl Data {
     pub fn sampled(&self, sorts: &[SortId], large: &[TableId], semantics: &Semantics) -> Sampled {
         let theory = self.theory();
         let mut sampler = Sampler {
+            leaving: Vec::new(),
             theory,
             data: self,
             tables: theory.tables.clone(),
@@ -127,12 +143,25 @@ impl Data {
             sampler.samples.push((sort, table));
         }
         let mut axioms = theory.axioms.clone();
+        let (mut concerned, mut counted) = (Vec::new(), Vec::new());
         for axiom in &mut axioms {
-            if sampler.concerns(axiom) {
+            let concerns = sampler.concerns(axiom);
+            concerned.push(concerns);
+            if concerns {
                 let Axiom {
                     variables, formula, ..
                 } = axiom;
                 sampler.formula(formula, variables, Sense::AsWritten, false);
+                let leaving = std::mem::take(&mut sampler.leaving);
+                if !leaving.is_empty() {
+                    count(
+                        axiom,
+                        &axiom.formula,
+                        &leaving,
+                        &mut Vec::new(),
+                        &mut counted,
+                    );
+                }
             }
         }
         let Sampler {
@@ -141,19 +170,24 @@ impl Data {
             batches,
             ..
         } = sampler;
-        let sampled = Theory {
-            tables,
-            axioms,
-            ..theory.clone()
+        let of = |axioms: Vec<Axiom>| {
+            let theory = Theory {
+                tables: tables.clone(),
+                axioms,
+                ..theory.clone()
+            };
+            let mut data = self.with_streamed_tables(Arc::new(theory));
+            for &table in large {
+                data.leave_out_rows(table);
+            }
+            data
         };
-        let mut data = self.with_streamed_tables(Arc::new(sampled));
-        for &table in large {
-            data.leave_out_rows(table);
-        }
         Sampled {
-            data,
+            data: of(axioms),
             samples,
             batches,
+            concerned,
+            left_out: (!counted.is_empty()).then(|| of(counted)),
         }
     }
 }
@@ -264,6 +298,14 @@ impl Sampler<'_> {
                     own.clear();
                 }
                 let sampled = !own.is_empty();
+                if !within.is_empty() {
+                    let kept = own.iter().cloned().chain(before.clone());
+                    let empty = conjunction(within.clone(), span).map(|all| not(all, span));
+                    let left = kept.chain(empty).collect();
+                    let leaving = conjunction(left, span).zip(binding.variables().first());
+                    (self.leaving)
+                        .extend(leaving.map(|(guard, &variable)| Leaving { variable, guard }));
+                }
                 let all: Vec<Guard> = (own.into_iter())
                     .chain(before.clone())
                     .chain(within)
@@ -272,12 +314,8 @@ impl Sampler<'_> {
                 if can_be_empty && sampled {
                     let some = exists(binding, all.clone(), variables, span);
                     let none = exists(binding, before.into_iter().collect(), variables, span);
-                    let none = Guard {
-                        kind: GuardKind::Not(Box::new(none)),
-                        span,
-                    };
                     conditions.push(Guard {
-                        kind: GuardKind::Or(vec![some, none]),
+                        kind: GuardKind::Or(vec![some, not(none, span)]),
                         span,
                     });
                 }
@@ -315,6 +353,70 @@ fn member(table: TableId, id: VarId, span: Span) -> Guard {
     };
     Guard {
         kind: GuardKind::Member(table, vec![cell]),
+        span,
+    }
+}
+
+/// A quantifier as it is counted: what it binds, and under which guard.
+type Around<'f> = (&'f Binding, Option<&'f Guard>);
+
+/// Adds the axioms whose groundings are what the quantifiers of a formula leave out, those `around` it being others.
+fn count<'f>(
+    axiom: &Axiom,
+    formula: &'f Formula,
+    leaving: &[Leaving],
+    around: &mut Vec<Around<'f>>,
+    counted: &mut Vec<Axiom>,
+) {
+    let span = formula.span;
+    let quantified = match &formula.kind {
+        FormulaKind::Quantified { binding, guard, .. } => Some((binding, guard.as_ref())),
+        _ => None,
+    };
+    if let Some((binding, guard)) = quantified {
+        let own = |l: &&Leaving| binding.variables().first() == Some(&l.variable);
+        if let Some(own) = leaving.iter().find(own) {
+            let mut body = Formula {
+                kind: FormulaKind::And(Vec::new()),
+                span,
+            };
+            let here = (binding, Some(&own.guard));
+            for (binding, guard) in around.iter().copied().chain([here]).rev() {
+                body = Formula {
+                    kind: FormulaKind::Quantified {
+                        quantifier: Quantifier::Forall,
+                        binding: binding.clone(),
+                        guard: guard.cloned(),
+                        body: Box::new(body),
+                    },
+                    span,
+                };
+            }
+            counted.push(Axiom {
+                name: axiom.name.clone(),
+                weight: 1.0,
+                variables: axiom.variables.clone(),
+                family: axiom.family.clone(),
+                formula: body,
+                name_span: axiom.name_span,
+                span: axiom.span,
+            });
+        }
+        around.push((binding, guard));
+    }
+    deep(|| {
+        for child in formula.children() {
+            count(axiom, child, leaving, around, counted);
+        }
+    });
+    if quantified.is_some() {
+        around.pop();
+    }
+}
+
+fn not(guard: Guard, span: Span) -> Guard {
+    Guard {
+        kind: GuardKind::Not(Box::new(guard)),
         span,
     }
 }

@@ -99,6 +99,9 @@ fn human(comparison: &Comparison) -> String {
         }
     };
     text += &section("axiom, truth", &letters, rows);
+    if comparison.runs.iter().any(ComparedRun::is_capped) {
+        text += "  some log truths are above 0, which is no truth degree: they count as 1 here, and are in --json\n";
+    }
     if axioms.len() > MOST_AXIOMS {
         let more = axioms.len() - MOST_AXIOMS;
         text += &format!("  … and {more} more, with --json\n");

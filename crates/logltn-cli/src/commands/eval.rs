@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::commands::{gradients, load};
 use crate::console::{self, Message, messages};
 use crate::outcome::Outcome;
-use crate::text::{Align, real, table, thousands};
+use crate::text::{Align, degree, real, table, thousands};
 
 /// Print each axiom's truth and the total, and the metrics of `[evaluate]`.
 ///
@@ -193,7 +193,7 @@ fn human(
     let mut rows = vec![heads.into_iter().map(str::to_string).collect()];
     for (axiom, &value) in evaluated.axioms.iter().zip(&evaluated.truths) {
         let mut row = vec![axiom.name.clone(), real(axiom.weight)];
-        row.push(real(semantics.degree(value)));
+        row.push(degree(semantics, value));
         row.extend(logs.then(|| real(value)));
         row.push(thousands(axiom.groundings));
         row.push(if axiom.empty_exists == 0 {
@@ -220,6 +220,6 @@ pub fn totals(semantics: &Semantics, sat: f64, loss: f64) -> String {
         true => format!(" (log {})", real(sat)),
         false => String::new(),
     };
-    let (sat, loss) = (real(semantics.degree(sat)), real(loss));
+    let (sat, loss) = (degree(semantics, sat), real(loss));
     format!("sat   {sat}{log}\nloss  {loss}\n")
 }

@@ -175,6 +175,7 @@ fn human(theory: &Theory, semantics: &Semantics, axiom: &Explanation) -> String 
 
 fn truth_text(degree: f64, log: bool, value: f64) -> String {
     match log {
+        true if value > 1e-9 => format!("1 (capped, log {})", real(value)),
         true => format!("{} (log {})", real(degree), real(value)),
         false => real(degree),
     }

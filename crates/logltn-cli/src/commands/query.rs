@@ -10,7 +10,7 @@ use crate::commands::load;
 use crate::commands::meaning::{BindingDocument, Meaning, bar};
 use crate::console::{self, Message, messages};
 use crate::outcome::Outcome;
-use crate::text::{Align, counted, real, table, thousands};
+use crate::text::{Align, counted, degree, real, table, thousands};
 
 /// Ask how true a formula is, or which bindings make it true.
 ///
@@ -108,8 +108,7 @@ pub fn document<'a>(
 fn human(semantics: &Semantics, found: &Queried) -> String {
     let logs = semantics.sat_is_log();
     let shown = |truth: f64| {
-        let degree = semantics.degree(truth);
-        let mut cells = vec![bar(degree), real(degree)];
+        let mut cells = vec![bar(semantics.degree(truth)), degree(semantics, truth)];
         cells.extend(logs.then(|| real(truth)));
         cells
     };

@@ -10,7 +10,7 @@ use logltn::{Code, Diagnostic, Diagnostics, Semantics};
 use logltn_learn::Begun;
 use logltn_report::{from_run_directory, pca_2d, scatter_png};
 use logltn_train::project::Project;
-use logltn_train::run_directory::{RunDirectory, StepRecord};
+use logltn_train::run_directory::{RunDirectory, RunInfo, StepRecord};
 use logltn_train::train::{
     Beginning, Outcome as RunOutcome, RunOptions, TrainOptions, Trainer, Watch, run,
 };
@@ -20,7 +20,7 @@ use crate::commands::{eval, load};
 use crate::console;
 use crate::ctrl_c::{self, Unsaved};
 use crate::outcome::Outcome;
-use crate::text::{Align, counted, real, table};
+use crate::text::{Align, counted, degree, real, table, thousands};
 
 /// Train the networks of a manifest until its axioms hold.
 ///
@@ -297,12 +297,14 @@ fn ended(
     last: &StepRecord,
 ) -> Result<String, Diagnostics> {
     let (axioms, semantics) = (trainer.axioms(), trainer.semantics());
-    if let Some(whole) = directory.info()?.whole
+    let info = directory.info()?;
+    let left_out = left_out(&info);
+    if let Some(whole) = &info.whole
         && let Some(now) = &whole.last
     {
         let first = whole.first.as_ref().map(|first| &first.axioms[..]);
         return Ok(format!(
-            "the whole theory with the first and the last weights, {}\n\n{}\n{}",
+            "the whole theory with the first and the last weights, {}\n\n{}{left_out}\n{}",
             whole.parameters(),
             axiom_table(&axioms, &now.axioms, first, semantics),
             eval::totals(semantics, now.sat, now.loss)
@@ -322,12 +324,35 @@ fn ended(
         false => format!("{name} {} and {}", real(s.first()), real(s.last())),
     });
     Ok(format!(
-        "of the first and the last step's batch, {}; `logltn eval` with --run {} looks at the whole theory\n\n{}\n{}",
+        "of the first and the last step's batch, {}; `logltn eval` with --run {} looks at the whole theory\n\n{}{left_out}\n{}",
         at.join(", "),
         directory.path().display(),
         axiom_table(&axioms, &last.axioms, first, semantics),
         eval::totals(semantics, last.sat, last.loss)
     ))
+}
+
+/// What steps have left out because of their samples; nothing if nothing was.
+fn left_out(info: &RunInfo) -> String {
+    let axioms: Vec<_> = info.axioms.iter().filter(|a| a.left_out > 0).collect();
+    if axioms.is_empty() {
+        return String::new();
+    }
+    let mut text =
+        "\n`exists` left out because a step's sample had nobody for them, in all steps:\n"
+            .to_string();
+    let shown = axioms.iter().take(MOST_AXIOMS);
+    let rows: Vec<Vec<String>> = shown
+        .map(|axiom| vec![axiom.name.clone(), thousands(axiom.left_out)])
+        .collect();
+    text += &table(&[Align::Left, Align::Right], &rows);
+    if axioms.len() > MOST_AXIOMS {
+        text += &format!(
+            "  … and {} more axioms, in run.json\n",
+            axioms.len() - MOST_AXIOMS
+        );
+    }
+    text
 }
 
 /// The most axioms worth a line each; the report has all.
@@ -352,7 +377,10 @@ fn axiom_table(
     for (i, (name, weight)) in axioms.iter().enumerate().take(MOST_AXIOMS) {
         let first = first.and_then(|f| f.get(i)).copied();
         let last = last.get(i).copied();
-        let degree = |truth: Option<f64>| shown(truth.map(|truth| semantics.degree(truth)));
+        let degree = |truth: Option<f64>| match truth {
+            Some(truth) if truth.is_finite() => degree(semantics, truth),
+            _ => "–".to_string(),
+        };
         let mut row = vec![name.clone(), real(*weight), degree(first), degree(last)];
         row.extend(logs.then(|| shown(last)));
         rows.push(row);
@@ -413,8 +441,16 @@ impl Watch for Progress {
         if let Some((name, value)) = record.metrics.first() {
             self.metrics = format!("  {name} {value:.4}");
         }
+        let capped = match self.semantics.sat_is_log() && record.sat > 1e-9 {
+            true => format!(" (capped, log {:.5})", record.sat),
+            false => String::new(),
+        };
+        let left_out = match record.left_out.iter().map(|(_, count)| count).sum::<u64>() {
+            0 => String::new(),
+            some => format!("  {} `exists` left out", thousands(some)),
+        };
         let message = format!(
-            "loss {:.5}  sat {:.5}{}",
+            "loss {:.5}  sat {:.5}{capped}{left_out}{}",
             record.loss,
             self.semantics.degree(record.sat),
             self.metrics

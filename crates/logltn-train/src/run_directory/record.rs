@@ -1,5 +1,6 @@
 //! What is written down of one step, as a line of JSON.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -31,6 +32,8 @@ pub struct StepRecord {
     pub gradient_norm: f64,
     /// The time the step took, in seconds.
     pub step_time: f64,
+    /// How many `exists` were left out because the step's samples have nobody for them, by axiom.
+    pub left_out: Vec<(String, u64)>,
 }
 
 /// Bit for bit, except that NaN is NaN: a record and its copy are equal.
@@ -42,6 +45,7 @@ impl PartialEq for StepRecord {
             && same(self.sat, other.sat)
             && same(self.gradient_norm, other.gradient_norm)
             && same(self.step_time, other.step_time)
+            && self.left_out == other.left_out
             && self.axioms.len() == other.axioms.len()
             && (self.axioms.iter().zip(&other.axioms)).all(|(a, b)| same(*a, *b))
             && self.metrics.len() == other.metrics.len()
@@ -60,6 +64,8 @@ struct Line<N> {
     step_time: Option<f64>,
     axioms: N,
     metrics: N,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    left_out: BTreeMap<String, u64>,
 }
 
 /// A JSON object that keeps its order. JSON has no NaN and no infinity: both are `null`.
@@ -120,6 +126,7 @@ impl StepRecord {
                     .map(|(name, value)| (name.as_str(), *value))
                     .collect(),
             ),
+            left_out: self.left_out.iter().cloned().collect(),
         };
         // Objects of text and numbers can always be written.
         let mut text = serde_json::to_string(&line).unwrap_or_default();
@@ -144,6 +151,7 @@ impl StepRecord {
             metrics: line.metrics.0,
             gradient_norm: number(line.gradient_norm),
             step_time: number(line.step_time),
+            left_out: line.left_out.into_iter().collect(),
         };
         Ok((record, names))
     }

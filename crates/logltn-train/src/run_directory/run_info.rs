@@ -139,6 +139,14 @@ pub struct AxiomInfo {
     pub name: String,
     /// Its weight.
     pub weight: f64,
+    /// In a run that is finished: how many of its `exists` all steps together have left out, because their samples had
+    /// nobody for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl RunInfo {
@@ -264,6 +272,7 @@ mod tests {
             axioms: vec![AxiomInfo {
                 name: "covered[∀]".into(),
                 weight: 0.1,
+                left_out: 3,
             }],
             ..RunInfo::default()
         };

@@ -43,6 +43,7 @@ fn record(step: u64) -> StepRecord {
         },
         gradient_norm: 1e-300,
         step_time: 0.002,
+        left_out: vec![("b".into(), 3)],
     }
 }
 

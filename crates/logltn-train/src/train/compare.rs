@@ -174,6 +174,11 @@ impl ComparedRun {
         degree.is_finite().then_some(degree)
     }
 
+    /// Whether the truth of some axiom is a log above 0, which is shown as the degree 1.
+    pub fn is_capped(&self) -> bool {
+        self.logs && self.axioms.iter().any(|(_, truth)| *truth > 1e-9)
+    }
+
     /// The value of a metric.
     pub fn metric(&self, metric: &str) -> Option<f64> {
         let (_, value) = self.metrics.iter().find(|(name, _)| name == metric)?;

@@ -108,7 +108,8 @@ impl Trainer {
                 return Err(found);
             }
         };
-        let mut session = Session::planned(project.knowledge()?, training, plan)?;
+        let session = Session::planned(project.knowledge()?, training, plan);
+        let mut session = session.map_err(|errors| frozen_here(&project, errors))?;
         let beginning = start::begin(&project, &mut session)?;
         Ok(Trainer {
             project,
@@ -146,6 +147,22 @@ impl DerefMut for Trainer {
     fn deref_mut(&mut self) -> &mut Session {
         &mut self.session
     }
+}
+
+/// Where everything was frozen, if that is what is wrong.
+fn frozen_here(project: &Project, errors: Diagnostics) -> Diagnostics {
+    let manifest = &project.manifest;
+    let freeze = (manifest.train.as_ref()).and_then(|train| train.freeze.first());
+    let mut out = Diagnostics::new();
+    for error in errors {
+        out.push(match (error.code(), freeze) {
+            (Code::NothingToTrain, Some(first)) => {
+                error.at(&manifest.source, first.span, "this, and all else")
+            }
+            _ => error,
+        });
+    }
+    out
 }
 
 /// How to train, as the manifest and the options say.

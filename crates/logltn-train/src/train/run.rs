@@ -106,6 +106,7 @@ pub fn run(
             if let Some(whole) = &mut info.whole {
                 whole.last = whole_truth(trainer, watch);
             }
+            count_left_out(trainer, directory, &mut info)?;
             info.status = RunStatus::Finished;
             info.reason = reason(nothing_moved.as_deref());
             info.steps = checkpoint.map(|_| trainer.done()).or(info.steps);
@@ -170,6 +171,7 @@ pub fn run(
             if let Some(whole) = &mut info.whole {
                 whole.last = whole_truth(trainer, watch);
             }
+            count_left_out(trainer, directory, &mut info)?;
         }
         Err(errors) => {
             info.status = RunStatus::Failed;
@@ -181,6 +183,25 @@ pub fn run(
     let outcome = result?;
     written?;
     Ok(outcome)
+}
+
+/// How many `exists` all steps have left out, those before an interruption too.
+fn count_left_out(
+    trainer: &Trainer,
+    directory: &RunDirectory,
+    info: &mut RunInfo,
+) -> Result<(), Diagnostics> {
+    if !trainer.can_leave_out() {
+        return Ok(());
+    }
+    info.axioms.iter_mut().for_each(|axiom| axiom.left_out = 0);
+    for record in directory.records()? {
+        for (name, count) in record?.left_out {
+            let named = info.axioms.iter_mut().filter(|axiom| axiom.name == name);
+            named.for_each(|axiom| axiom.left_out += count);
+        }
+    }
+    Ok(())
 }
 
 /// The whole theory with the weights that a run begins with.
@@ -254,6 +275,7 @@ fn describe(
             .map(|(name, weight)| AxiomInfo {
                 name: name.clone(),
                 weight: *weight,
+                left_out: 0,
             })
             .collect(),
         ..RunInfo::default()
@@ -379,6 +401,7 @@ fn step(trainer: &mut Trainer) -> Result<StepRecord, Diagnostics> {
         metrics: Vec::new(),
         gradient_norm: step.gradient_norm,
         step_time: begun.elapsed().as_secs_f64(),
+        left_out: step.left_out,
     })
 }
 

@@ -78,7 +78,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     };
     let (project, plan) = (trainer.project(), trainer.plan());
     found.extend(plan.warnings().clone());
-    warnings::nothing_left(project, plan, &mut found);
+    warnings::nothing_left(&trainer, plan, &mut found);
     warnings::one_sided(project, &mut found);
     found.extend(work.warning().map(Diagnostics::from).unwrap_or_default());
     if arguments.json {

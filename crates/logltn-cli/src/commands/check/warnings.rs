@@ -4,6 +4,7 @@ use logltn::theory::{ArgumentSort, Predicate};
 use logltn::{Code, Diagnostic, Diagnostics, OutputKind, Plan};
 use logltn_train::manifest::Grounding;
 use logltn_train::project::Project;
+use logltn_train::train::Trainer;
 
 /// Warns of predicates that can satisfy all axioms by being true (or false) of everything. Not of a softmax,
 /// whose classes compete: to be true of one is to be false of the others.
@@ -61,8 +62,8 @@ fn cannot_give_in(project: &Project, predicate: &Predicate) -> bool {
 }
 
 /// Warns of axioms, and families with members, of which no grounding is left.
-pub fn nothing_left(project: &Project, plan: &Plan, found: &mut Diagnostics) {
-    let theory = project.theory();
+pub fn nothing_left(trainer: &Trainer, plan: &Plan, found: &mut Diagnostics) {
+    let theory = trainer.project().theory();
     let mut planned = plan.axioms();
     for (index, axiom) in theory.axioms.iter().enumerate() {
         let count = planned.iter().take_while(|p| p.axiom == index).count();
@@ -71,6 +72,20 @@ pub fn nothing_left(project: &Project, plan: &Plan, found: &mut Diagnostics) {
         // Of an `exists` with nothing to choose from the plan itself tells.
         let is_empty = |m: &logltn::PlannedAxiom| m.groundings == 0 && m.empty_exists == 0;
         if members.is_empty() || !members.iter().all(is_empty) {
+            continue;
+        }
+        // Of a sample that has none nothing follows for the others.
+        if trainer.sees_samples(index) {
+            let what = format!(
+                "axiom `{}` has no groundings in the first step's sample",
+                axiom.name
+            );
+            let warning = Diagnostic::warning(Code::NothingToRangeOver, what);
+            found.push(
+                warning
+                    .at(&theory.source, axiom.name_span, "its guards keep nobody of the sample")
+                    .help("other steps draw other samples; with a larger `sample` more of them see something of it"),
+            );
             continue;
         }
         let why = if members.iter().all(|m| m.groundings_before == 0) {

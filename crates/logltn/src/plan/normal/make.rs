@@ -210,6 +210,9 @@ impl Maker<'_> {
         members: &[Signed],
         span: Span,
     ) -> Result<Normal, Diagnostic> {
+        if members.is_empty() {
+            return Ok(Normal::new(Kind::Constant(and), span));
+        }
         let members = members.iter().map(|m| self.in_log_space(*m));
         let members = members.collect::<Result<_, _>>()?;
         Ok(Normal::connective(and, members, span))
