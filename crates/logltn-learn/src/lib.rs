@@ -153,7 +153,7 @@ pub use description::same_model;
 pub use distances::{Distance, distances};
 pub use entails::{Counterexample, Entailment, Refute, TupleTruth, entails};
 pub use evaluate::Evaluated;
-pub use field::{Field, Values};
+pub use field::{Field, Kept, Values};
 pub use individuals::Individuals;
 pub use input::InputExpr;
 pub use knowledge::{Behind, Ground, KnowledgeBase, NetworkRef, Vectors};
