@@ -2,6 +2,7 @@
 
 mod commands;
 mod console;
+mod ctrl_c;
 mod folder;
 mod outcome;
 mod text;

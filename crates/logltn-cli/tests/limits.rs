@@ -312,6 +312,85 @@ fn ctrl_c_inside_a_step() {
     assert!(folder.path().join("run/checkpoint.safetensors").exists());
 }
 
+/// `metrics.csv` without the times.
+#[cfg(unix)]
+fn table_of_metrics(folder: &Folder, run: &str) -> Vec<String> {
+    let path = folder.path().join(run).join("metrics.csv");
+    let text = std::fs::read_to_string(path).expect("metrics");
+    let without_time = |line: &str| {
+        let mut cells: Vec<&str> = line.split(',').collect();
+        cells.remove(4);
+        cells.join(",")
+    };
+    text.lines().map(without_time).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_inside_a_metric() {
+    // Two million pairs to be ranked: seconds.
+    let things: String = (0..1500)
+        .map(|i| format!("{},{}\n", i * 7919 % 1009, i * 31 % 97))
+        .collect();
+    let known: String = (0..1500)
+        .map(|i| format!("{i},{}\n", (i * 17 + 3) % 1500))
+        .collect();
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort Thing\ntable known(x: Thing, y: Thing)\npredicate near(Thing, Thing)\n\
+              axiom a: forall (x, y) in known. near(x, y)\naxiom b: forall x: Thing. not near(x, x)\n",
+        ),
+        ("things.csv", format!("a,b\n{things}").as_bytes()),
+        ("known.csv", format!("x,y\n{known}").as_bytes()),
+        (
+            "m.toml",
+            b"theory = 't.ltn'\nsorts.Thing.features = 'things.csv'\ntables.known = { rows = 'known.csv', batch = 50 }\n\
+              predicates.near = { args = ['x', 'y'], network = { mlp = [32] }, output = 'sigmoid' }\n\
+              train = { steps = 2, early_stop = { metric = 'mrr', patience = 5 } }\n[evaluate]\nevery = 1\n\
+              metrics = [{ metric = 'mrr', predicate = 'near', rows = 'known.csv', of = 'y' }]\n",
+        ),
+    ]);
+    let child = Command::new(env!("CARGO_BIN_EXE_logltn"))
+        .args(["train", "m.toml", "--out", "cut"])
+        .current_dir(folder.path())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program runs");
+    let begun = Instant::now();
+    while !folder.path().join("cut/metrics.csv").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let sent = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    assert!(sent.expect("kill").success());
+    let output = child.wait_with_output().expect("it ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("stopped after step 1 of 2"), "{stderr}");
+    // The step is done, but nothing is known yet of what should be measured after it.
+    assert_eq!(table_of_metrics(&folder, "cut").len(), 1);
+    for arguments in [
+        &["train", "m.toml", "--out", "cut", "--resume"][..],
+        &["train", "m.toml", "--out", "whole"],
+    ] {
+        let run = folder.run(arguments);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+    }
+    for name in ["weights.safetensors", "checkpoint.safetensors"] {
+        let [cut, whole] = ["cut", "whole"]
+            .map(|run| std::fs::read(folder.path().join(run).join(name)).expect("what was learnt"));
+        assert!(cut == whole, "{name}");
+    }
+    let [cut, whole] = ["cut", "whole"].map(|run| table_of_metrics(&folder, run));
+    assert_eq!(cut, whole);
+    assert_eq!(cut.len(), 3);
+}
+
 #[test]
 fn features_beyond_single_precision_are_refused() {
     let project = |value: &str, axioms: &str, manifest: &str| {

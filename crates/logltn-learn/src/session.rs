@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use logltn::theory::{ArgumentSort, PredicateId, TableId};
 use logltn::{
@@ -60,8 +60,6 @@ pub struct Session {
     /// The same of the one that outweighed all others.
     heavy: Option<usize>,
     called_heavy: BTreeSet<usize>,
-    /// Set by someone who wants the step at hand to end at once.
-    stop: Arc<AtomicBool>,
     /// Where the batches of each table were before the step at hand.
     batches_before: Vec<(u64, u64)>,
 }
@@ -220,7 +218,6 @@ impl Session {
             called_flat: BTreeSet::new(),
             heavy: None,
             called_heavy: BTreeSet::new(),
-            stop: Arc::default(),
             batches_before: Vec::new(),
         };
         let mut axioms = session.axioms.clone();
@@ -356,14 +353,13 @@ impl Session {
         }
     }
 
-    /// A step ends soon after this flag is set, with an error of the code [`Code::Interrupted`], and nothing has
-    /// happened: the same step can be done later.
+    /// A step, or the metrics after it, end soon after this flag is set, with an error of the code
+    /// [`Code::Interrupted`], and nothing has happened: the same can be done later.
     pub fn set_stop(&mut self, flag: Arc<AtomicBool>) {
         for phase in &mut self.phases {
             phase.engine.set_stop(Arc::clone(&flag));
         }
         self.model.set_stop(&flag);
-        self.stop = flag;
     }
 
     /// Does one step.
@@ -379,9 +375,12 @@ impl Session {
         // and waking each time.
         let step = rayon::scope(|_| self.step_in_pool());
         if step.is_err() {
+            let stopped = self.model.unless_stopped();
             for (batches, before) in self.batches.iter_mut().zip(&self.batches_before) {
                 batches.resume(self.training.seed, *before);
             }
+            // Half a step may have numbers that are none, which is no mistake then.
+            stopped?;
         }
         step
     }
@@ -430,9 +429,7 @@ impl Session {
             .into());
         }
         self.model.backward(&phase.engine);
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(Diagnostic::error(Code::Interrupted, "it was asked to stop").into());
-        }
+        self.model.unless_stopped()?;
         self.optimise.hold(&mut self.model);
         let gradient_norm = Optimise::clip(&mut self.model, self.training.clip_norm);
         if !gradient_norm.is_finite() || !loss.is_finite() {
@@ -565,13 +562,15 @@ impl Session {
     }
 
     /// The metrics of the model as it is, by name.
+    ///
+    /// # Errors
+    /// If a number of the model is not a number, or it [was stopped](Session::set_stop): it can be measured later.
     pub fn measure(&mut self) -> Result<Vec<(String, f64)>, Diagnostics> {
-        // Half a metric would be a wrong one.
-        self.model.set_stop(&Arc::default());
         let values = self.measures.measure(&self.knowledge, &mut self.model);
-        self.model.set_stop(&self.stop);
         // Measuring has used the networks' rows.
         self.attached = None;
+        // Half a metric would be a wrong one, and what is wrong with it no mistake.
+        self.model.unless_stopped()?;
         values
     }
 

@@ -1,5 +1,8 @@
 //! Where the right individual stands among all of its sort.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{Code, ColumnData, Diagnostics};
 use rayon::prelude::*;
@@ -140,7 +143,9 @@ impl Ranked {
         let output = knowledge.outputs[self.predicate.index()];
         let mut ranks = vec![f64::NAN; self.rows];
         let mut tuples = Vec::new();
+        let stop = Arc::clone(model.stop());
         for block in self.questions.chunks((BLOCK / self.candidates).max(1)) {
+            model.unless_stopped()?;
             tuples.clear();
             for question in block {
                 for candidate in 0..self.candidates as u32 {
@@ -161,6 +166,7 @@ impl Ranked {
                 .zip(scores.par_chunks_exact(self.candidates));
             let found: Vec<Vec<(usize, f64)>> = (asked.map(|(question, scores)| {
                 let rows = question.asked_by.iter();
+                let rows = rows.take_while(|_| !stop.load(Ordering::Relaxed));
                 let ranks = rows.map(|&(row, answer)| (row, question.rank(scores, answer)));
                 ranks.collect()
             }))
@@ -169,6 +175,7 @@ impl Ranked {
                 ranks[row] = rank;
             }
         }
+        model.unless_stopped()?;
         Ok(ranks)
     }
 }
