@@ -57,7 +57,7 @@ pub enum Outcome {
     },
     /// It had been finished before; nothing was done.
     AlreadyFinished {
-        /// As for a run that has just been finished.
+        /// As for a run that has just been finished, if it was killed before it could say so.
         nothing_moved: Option<Box<Diagnostic>>,
     },
     /// It was asked to stop, and can be resumed.
@@ -89,21 +89,23 @@ pub fn run(
         unchanged::check(trainer, directory)?;
     }
     if finished {
+        let mut info = directory.info()?;
+        if info.status == RunStatus::Finished {
+            return Ok(Outcome::AlreadyFinished {
+                nothing_moved: None,
+            });
+        }
+        // Killed between its weights and its last words, a run is finished all the same, but they are still to be said.
         // The last checkpoint was written before the weights.
         if let Some(checkpoint) = &checkpoint {
             trainer.restore(checkpoint)?;
         }
         let nothing_moved = nothing_moved(trainer, directory)?;
-        // Killed between its weights and its last words, a run is finished all the same, and they are the same.
-        if let Ok(mut info) = directory.info()
-            && info.status != RunStatus::Finished
-        {
-            info.status = RunStatus::Finished;
-            info.reason = reason(nothing_moved.as_deref());
-            info.steps = checkpoint.map(|_| trainer.done()).or(info.steps);
-            info.updated = utc_time(SystemTime::now());
-            directory.write_info(&info)?;
-        }
+        info.status = RunStatus::Finished;
+        info.reason = reason(nothing_moved.as_deref());
+        info.steps = checkpoint.map(|_| trainer.done()).or(info.steps);
+        info.updated = utc_time(SystemTime::now());
+        directory.write_info(&info)?;
         return Ok(Outcome::AlreadyFinished { nothing_moved });
     }
     if let Some(checkpoint) = checkpoint {
