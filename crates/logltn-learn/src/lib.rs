@@ -172,4 +172,4 @@ pub use schedule::{By, Curve, Moment, Schedule, Schedules};
 pub use session::{Session, Step};
 pub use state::{NamedTensor, State};
 pub use training::{EarlyStop, Length, Optimizer, Phase, Training};
-pub use work::{StepWork, duration};
+pub use work::{Foretold, StepWork, duration, foretell};

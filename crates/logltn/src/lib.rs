@@ -106,10 +106,10 @@ pub use engine::{
 };
 pub use function::FunctionData;
 pub use guard::Neighbours;
-pub use logltn_diagnostics::memory;
 pub use logltn_diagnostics::{
     Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, nearest,
 };
+pub use logltn_diagnostics::{early, memory};
 pub use nnf::MAX_NNF_NODES;
 pub use number::{ArithmeticError, Number};
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};
