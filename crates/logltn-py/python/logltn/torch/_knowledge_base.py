@@ -242,11 +242,11 @@ class KnowledgeBase(torch.nn.Module):
         self, tensors: list[torch.Tensor], call: Any, dtype: torch.dtype, device: torch.device | None, check: bool
     ) -> torch.Tensor:
         if device is None and self._backend.name == "auto":  # all are on the CPU, and in a hurry
-            return Loss.apply(self, _plain(call, self._knowledge._defaults), dtype, *tensors)
+            return Loss.apply(self, _plain(call, self._knowledge), dtype, *tensors)
         there = self._backend.device(tensors)
         if there is not None:
             return self._backend.loss(self, call, dtype, tensors, there, check)
-        loss = Loss.apply(self, _plain(call, self._knowledge._defaults), dtype, *(t.cpu() for t in tensors))
+        loss = Loss.apply(self, _plain(call, self._knowledge), dtype, *(t.cpu() for t in tensors))
         return loss if device is None else loss.to(device)
 
     def axioms(
@@ -268,7 +268,7 @@ class KnowledgeBase(torch.nn.Module):
         if there is not None:
             truths = self._backend.axioms(self, call, dtype, tensors, there, check)
         else:
-            truths = Axioms.apply(self, _plain(call, self._knowledge._defaults), dtype, *(t.cpu() for t in tensors))
+            truths = Axioms.apply(self, _plain(call, self._knowledge), dtype, *(t.cpu() for t in tensors))
             if device is not None:
                 truths = truths.to(device)
         return dict(zip(self._knowledge._native.axiom_names, truths.unbind()))
@@ -434,9 +434,13 @@ class KnowledgeBase(torch.nn.Module):
         return {**self.__dict__, "_last": None}
 
 
-def _plain(call: Any, defaults: tuple[float, float, float]) -> Any:
+def _plain(call: Any, knowledge: _KnowledgeBase) -> Any:
     """A call with numbers for its parameters."""
     native, which, alpha, p, p_forall, coming = call
     if type(alpha) is float and type(p) is float and type(p_forall) is float:
         return call
-    return native, which, *_parameters(alpha, p, p_forall, defaults), coming
+    for name, given in (("alpha", alpha), ("p", p), ("p_forall", p_forall)):
+        if name in knowledge._places and (isinstance(given, AtRows) or getattr(given, "ndim", 0) > 0):
+            help = f'there is a predicate of that name: give its values as `values={{"{name}": …}}`'
+            _native.raise_problems([("wrong-type", f"`{name}` must be a number, not {_given.kind(given)}", help)])
+    return native, which, *_parameters(alpha, p, p_forall, knowledge._defaults), coming

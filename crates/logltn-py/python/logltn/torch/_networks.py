@@ -141,7 +141,7 @@ class Run:
     def _checked(self, name: str, out: Any, rows: int) -> torch.Tensor:
         classes = self.owner._classes[name]
         expected = (rows,) if classes is None else (rows, classes if classes >= 0 else "classes")
-        problem = None
+        problem: tuple[str, str] | None = None
         if not isinstance(out, torch.Tensor):
             problem = ("wrong-type", f"predicate `{name}` gave {type(out).__name__}, not a tensor")
         elif not out.is_floating_point() or out.layout is not torch.strided or out.is_nested or out.is_meta:
