@@ -263,3 +263,22 @@ def test_no_plan_for_each_call():
         seconds(kb)
     times = [(seconds(kb), seconds(planning)) for _ in range(40)]
     assert np.median([n for n, _ in times]) < 0.7 * np.median([p for _, p in times])
+
+
+def test_memory_is_bounded():
+    """Over rows that never repeat. LOGLTN_CALLS says for how many calls."""
+    import os
+    import resource
+
+    theory = "sort P  table rows(x: P, y: P, n: Int)  predicate old(P)  axiom a: forall (x, y, n) in rows where n > 3. old(x) -> old(y)"
+    kb = logltn.torch.KnowledgeBase(theory, predicates={"old": torch.nn.Linear(2, 1)}, streamed=["rows"], threads=1)
+    features, who = torch.rand(32, 2), np.arange(32)
+
+    def some(start, calls):
+        for call in range(start, start + calls):
+            kb(sorts={"P": features}, tables={"rows": {"x": who[0::2], "y": who[1::2], "n": 16 * call + who[:16]}}).backward()
+
+    some(0, 1500)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    some(1500, int(os.environ.get("LOGLTN_CALLS", 2000)))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8_000  # kB
