@@ -8,6 +8,7 @@ mod array;
 mod ask;
 mod call;
 mod check;
+mod coming;
 mod error;
 mod export;
 mod given;
@@ -28,9 +29,11 @@ mod _native {
     #[pymodule_export]
     use super::ask::{ask, asked};
     #[pymodule_export]
+    use super::coming::{Coming, know_numpy, know_torch};
+    #[pymodule_export]
     use super::error::{did_you_mean, raise_problems};
     #[pymodule_export]
-    use super::knowledge_base::{Evaluated, KnowledgeBase};
+    use super::knowledge_base::{Asked, Evaluated, KnowledgeBase};
     #[pymodule_export]
     use super::run::load_run;
     #[pymodule_export]
