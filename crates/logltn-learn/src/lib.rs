@@ -143,6 +143,7 @@ mod session;
 mod state;
 mod stream;
 mod training;
+mod whole;
 mod work;
 
 pub use ask::{Ask, Explained, Queried, own_parameters};

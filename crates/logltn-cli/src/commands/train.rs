@@ -270,12 +270,7 @@ fn finish(
     let page = report(trainer, directory)?;
     let mut text = String::new();
     if let Some(last) = last {
-        let semantics = trainer.semantics();
-        // Of the run, which may be older than this process.
-        let first = directory.records()?.next().transpose()?;
-        let first = first.as_ref().map(|record| &record.axioms[..]);
-        text += &axiom_table(&trainer.axioms(), last, first, semantics);
-        text += &format!("\n{}", eval::totals(semantics, last.sat, last.loss));
+        text += &ended(trainer, directory, last)?;
     }
     if !metrics.is_empty() {
         text.push('\n');
@@ -295,12 +290,52 @@ fn finish(
     Ok(text)
 }
 
+/// What was learnt of each axiom: of the whole theory, or else of the last step, and which of them it is.
+fn ended(
+    trainer: &Trainer,
+    directory: &RunDirectory,
+    last: &StepRecord,
+) -> Result<String, Diagnostics> {
+    let (axioms, semantics) = (trainer.axioms(), trainer.semantics());
+    if let Some(whole) = directory.info()?.whole
+        && let Some(now) = &whole.last
+    {
+        let first = whole.first.as_ref().map(|first| &first.axioms[..]);
+        return Ok(format!(
+            "the whole theory with the first and the last weights, {}\n\n{}\n{}",
+            whole.parameters(),
+            axiom_table(&axioms, &now.axioms, first, semantics),
+            eval::totals(semantics, now.sat, now.loss)
+        ));
+    }
+    // Of the run, which may be older than this process.
+    let first = directory.records()?.next().transpose()?;
+    let first = first.as_ref().map(|record| &record.axioms[..]);
+    let schedule = trainer.project().manifest.schedule.training();
+    let at = [
+        ("alpha", &schedule.alpha),
+        ("p", &schedule.p),
+        ("p_forall", &schedule.p_forall),
+    ];
+    let at = at.map(|(name, s)| match s.is_constant() {
+        true => format!("{name} {}", real(s.last())),
+        false => format!("{name} {} and {}", real(s.first()), real(s.last())),
+    });
+    Ok(format!(
+        "of the first and the last step's batch, {}; `logltn eval` with --run {} looks at the whole theory\n\n{}\n{}",
+        at.join(", "),
+        directory.path().display(),
+        axiom_table(&axioms, &last.axioms, first, semantics),
+        eval::totals(semantics, last.sat, last.loss)
+    ))
+}
+
 /// The most axioms worth a line each; the report has all.
 const MOST_AXIOMS: usize = 40;
 
 fn axiom_table(
     axioms: &[(String, f64)],
-    last: &StepRecord,
+    last: &[f64],
     first: Option<&[f64]>,
     semantics: &Semantics,
 ) -> String {
@@ -316,7 +351,7 @@ fn axiom_table(
     };
     for (i, (name, weight)) in axioms.iter().enumerate().take(MOST_AXIOMS) {
         let first = first.and_then(|f| f.get(i)).copied();
-        let last = last.axioms.get(i).copied();
+        let last = last.get(i).copied();
         let degree = |truth: Option<f64>| shown(truth.map(|truth| semantics.degree(truth)));
         let mut row = vec![name.clone(), real(*weight), degree(first), degree(last)];
         row.extend(logs.then(|| shown(last)));

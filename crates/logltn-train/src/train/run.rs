@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
-use logltn::{Code, Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics, Parameters};
 use logltn_learn::State;
 
 use super::{Trainer, data_files, unchanged};
 use crate::run_directory::{
-    AxiomInfo, MetricsLog, RunDirectory, RunInfo, RunStatus, StartInfo, StepRecord, utc_time,
+    AxiomInfo, MetricsLog, RunDirectory, RunInfo, RunStatus, StartInfo, StepRecord, WholeInfo,
+    WholeTruth, utc_time,
 };
 use crate::tensorboard::EventWriter;
 
@@ -90,7 +91,8 @@ pub fn run(
     }
     if finished {
         let mut info = directory.info()?;
-        if info.status == RunStatus::Finished {
+        let unsaid = |whole: &WholeInfo| whole.first.is_some() && whole.last.is_none();
+        if info.status == RunStatus::Finished && !info.whole.as_ref().is_some_and(unsaid) {
             return Ok(Outcome::AlreadyFinished {
                 nothing_moved: None,
             });
@@ -101,6 +103,12 @@ pub fn run(
             trainer.restore(checkpoint)?;
         }
         let nothing_moved = nothing_moved(trainer, directory)?;
+        if let Some(weights) = directory.weights()? {
+            trainer.restore_weights(&weights)?;
+        }
+        if let Some(whole) = &mut info.whole {
+            whole.last = whole_truth(trainer, watch);
+        }
         info.status = RunStatus::Finished;
         info.reason = reason(nothing_moved.as_deref());
         info.steps = checkpoint.map(|_| trainer.done()).or(info.steps);
@@ -108,15 +116,24 @@ pub fn run(
         directory.write_info(&info)?;
         return Ok(Outcome::AlreadyFinished { nothing_moved });
     }
+    let before = checkpoint.as_ref().and_then(|_| directory.info().ok());
+    let known = before.as_ref().and_then(|before| before.whole.clone());
+    // Of one that was interrupted while it looked, nothing is known yet.
+    let known = known.filter(|whole| whole.first.is_some());
+    let known = known.map(|whole| WholeInfo {
+        last: None,
+        ..whole
+    });
+    // Before the weights become those of the checkpoint.
+    let whole = known.unwrap_or_else(|| at_first(trainer));
     if let Some(checkpoint) = checkpoint {
         trainer.restore(&checkpoint)?;
         unmeasured = taken(&checkpoint, trainer)?;
         after = Some(trainer.done() - u64::from(unmeasured.is_some()));
     }
     let mut info = describe(trainer, directory, options)?;
-    if after.is_some()
-        && let Ok(before) = directory.info()
-    {
+    info.whole = Some(whole);
+    if let Some(before) = before {
         info.started = before.started;
     }
     let manifest = trainer.resolved_manifest(directory.path());
@@ -152,6 +169,9 @@ pub fn run(
         ) => {
             info.status = RunStatus::Finished;
             info.reason = reason(nothing_moved.as_deref());
+            if let Some(whole) = &mut info.whole {
+                whole.last = whole_truth(trainer, watch);
+            }
         }
         Err(errors) => {
             info.status = RunStatus::Failed;
@@ -163,6 +183,46 @@ pub fn run(
     let outcome = result?;
     written?;
     Ok(outcome)
+}
+
+/// The whole theory with the weights that a run begins with.
+fn at_first(trainer: &mut Trainer) -> WholeInfo {
+    let Parameters { alpha, p, p_forall } = trainer.project().manifest.schedule.last(true);
+    WholeInfo {
+        alpha,
+        p,
+        p_forall,
+        // What is wrong with it may come right in training.
+        first: whole_truth(trainer, &mut ()),
+        last: None,
+    }
+}
+
+/// The whole theory with the weights as they are; none where that takes too long, or cannot be told.
+fn whole_truth(trainer: &mut Trainer, watch: &mut dyn Watch) -> Option<WholeTruth> {
+    let evaluated = match trainer.evaluate_whole() {
+        Ok(evaluated) => evaluated?,
+        Err(errors) => {
+            let wrong = errors.into_iter().filter(|e| e.code() != Code::Interrupted);
+            for error in wrong {
+                let error = error.into_warning();
+                watch.warning(
+                    &error.note("when the whole theory was evaluated after the last step"),
+                );
+            }
+            return None;
+        }
+    };
+    let truth = WholeTruth {
+        sat: evaluated.sat,
+        loss: evaluated.loss,
+        axioms: evaluated.truths,
+    };
+    let numbers = [truth.sat, truth.loss].into_iter();
+    let is_finite = numbers
+        .chain(truth.axioms.iter().copied())
+        .all(f64::is_finite);
+    is_finite.then_some(truth)
 }
 
 fn reason(error: Option<&Diagnostic>) -> String {
