@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::list_key::{ListKey, place};
 use crate::diagnostic::{Code, Diagnostic, early, memory};
-use crate::guard::{Cell, Join, Scope, conjuncts, free_variables};
+use crate::guard::{Cell, Join, Scope, conjuncts, free_variables, sort_tuples};
 use crate::plan::account::Account;
 use crate::plan::program::{Component, ComponentSource};
 use crate::source::Span;
@@ -529,27 +529,6 @@ pub(crate) fn relevant<'b>(around: &'b [Arc<Bound>], wanted: &[VarId]) -> Vec<&'
     }
     relevant.reverse();
     relevant
-}
-
-fn sort_tuples(tuples: &mut [u32], arity: usize) {
-    match arity {
-        0 => {}
-        1 => tuples.sort_unstable(),
-        2 => {
-            let (pairs, _) = tuples.as_chunks_mut::<2>();
-            pairs.sort_unstable();
-        }
-        3 => tuples.as_chunks_mut::<3>().0.sort_unstable(),
-        4 => tuples.as_chunks_mut::<4>().0.sort_unstable(),
-        5 => tuples.as_chunks_mut::<5>().0.sort_unstable(),
-        6 => tuples.as_chunks_mut::<6>().0.sort_unstable(),
-        _ => {
-            let mut list: Vec<&[u32]> = tuples.chunks(arity).collect();
-            list.sort_unstable();
-            let sorted = list.concat();
-            tuples.copy_from_slice(&sorted);
-        }
-    }
 }
 
 /// Variables that some condition ties together belong to one component, the others each to their own;
