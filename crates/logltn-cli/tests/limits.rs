@@ -299,9 +299,13 @@ fn features_beyond_single_precision_are_refused() {
         Folder::new(&[
             (
                 "t.ltn",
-                format!("sort S\nsort T = 0..1\npredicate p(S)\npredicate q(T)\n{axioms}\n").as_bytes(),
+                format!("sort S\nsort T = 0..1\npredicate p(S)\npredicate q(T)\n{axioms}\n")
+                    .as_bytes(),
             ),
-            ("points.csv", format!("a,b\n1,2\n3,4\n5,{value}\n").as_bytes()),
+            (
+                "points.csv",
+                format!("a,b\n1,2\n3,4\n5,{value}\n").as_bytes(),
+            ),
             (
                 "m.toml",
                 format!(
@@ -340,10 +344,19 @@ fn features_beyond_single_precision_are_refused() {
 #[test]
 fn nothing_to_train_is_said_before_training() {
     let folder = Folder::new(&[
-        ("t.ltn", b"sort S = 1..2\npredicate p(S)\naxiom a: forall x: S. p(x)\n"),
+        (
+            "t.ltn",
+            b"sort S = 1..2\npredicate p(S)\naxiom a: forall x: S. p(x)\n",
+        ),
         ("p.csv", b"p\n0.5\n0.25\n"),
-        ("m.toml", b"theory = 't.ltn'\npredicates.p.truth = 'p.csv'\n"),
-        ("trained.toml", b"theory = 't.ltn'\npredicates.p.truth = 'p.csv'\ntrain.steps = 3\n"),
+        (
+            "m.toml",
+            b"theory = 't.ltn'\npredicates.p.truth = 'p.csv'\n",
+        ),
+        (
+            "trained.toml",
+            b"theory = 't.ltn'\npredicates.p.truth = 'p.csv'\ntrain.steps = 3\n",
+        ),
     ]);
     for command in [
         &["check", "trained.toml"][..],
@@ -352,7 +365,11 @@ fn nothing_to_train_is_said_before_training() {
     ] {
         let run = folder.run(command);
         assert_eq!(run.status, 2, "{command:?} {}", run.stderr);
-        assert!(run.stderr.contains("there is nothing to train"), "{}", run.stderr);
+        assert!(
+            run.stderr.contains("there is nothing to train"),
+            "{}",
+            run.stderr
+        );
         assert!(!folder.path().join("run").exists());
     }
     // Asking how true it is needs no training.
@@ -375,7 +392,12 @@ fn text_that_turns_is_pointed_out() {
     let document: Value = serde_json::from_str(&run.stdout).expect("JSON");
     let places: Vec<(u64, u64)> = (document["warnings"].as_array().expect("a list").iter())
         .filter(|w| w["code"] == "turned-text")
-        .map(|w| (w["line"].as_u64().unwrap_or(0), w["column"].as_u64().unwrap_or(0)))
+        .map(|w| {
+            (
+                w["line"].as_u64().unwrap_or(0),
+                w["column"].as_u64().unwrap_or(0),
+            )
+        })
         .collect();
     assert_eq!(places, [(1, 16), (1, 23)], "{document}");
 }

@@ -388,7 +388,10 @@ fn equivalences_blow_up_and_are_refused_quickly() {
 /// What somebody has written is as long as it is.
 #[test]
 fn a_million_members_are_no_blow_up() {
-    let theory = parse(&format!("{RAINS}{}rains()", "rains() and ".repeat(1_000_000)));
+    let theory = parse(&format!(
+        "{RAINS}{}rains()",
+        "rains() and ".repeat(1_000_000)
+    ));
     assert!(theory.axioms[0].formula.nnf().is_some());
 }
 
