@@ -909,6 +909,23 @@ codes! {
             [train]
             steps = 1
             "#);
+    NothingToSample = "nothing-to-sample":
+        "An axiom is to be seen in samples of its bindings, but begins with no `forall`, or is a family.",
+        Error, run!("check m.toml", "theory.ltn": b"
+            sort Point
+            predicate good(Point)
+            axiom some: exists x: Point. good(x)
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
+            [axioms]
+            some = { sample = 2 }
+            [train]
+            steps = 1
+            "#);
     NothingToMine = "nothing-to-mine":
         "No axiom says what rows of a table make a predicate true, so rules have nothing to conclude.",
         Error, run!("mine m.toml");

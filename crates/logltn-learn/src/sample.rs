@@ -7,16 +7,19 @@ use std::collections::BTreeMap;
 
 use logltn::theory::{SortId, TableId};
 use logltn::{
-    Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Sampled, Semantics, did_you_mean,
+    Bindings, Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Sampled, Semantics,
+    did_you_mean,
 };
 use rustc_hash::FxHashSet;
 
+use crate::axioms::AxiomSettings;
 use crate::batches::TableBatches;
 use crate::random::Random;
 use crate::training::Training;
 
-/// Sorts draw from streams of their own.
+/// Sorts draw from streams of their own, and so do axioms.
 const FIRST_STREAM: u64 = 1 << 32;
+const FIRST_OF_AXIOMS: u64 = 1 << 33;
 
 /// Parts the seeds of neighbouring steps.
 const STRIDE: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -31,13 +34,14 @@ pub(crate) struct Samples {
 }
 
 /// The data as training steps see them: quantifiers over the sorts of `samples` look into samples, whose individuals come with each
-/// step. A sample that is as large as its sort is the sort.
+/// step, and `axioms` with a sample of their own have some of their bindings. A sample that is as large as its sort is the sort.
 ///
 /// # Errors
-/// If there is no such sort, or a sample of nobody.
+/// If there is no such sort, or a sample of nobody, or an axiom cannot be sampled.
 pub fn seen_in_steps(
     data: &Data,
     samples: &BTreeMap<String, usize>,
+    axioms: &BTreeMap<String, AxiomSettings>,
     semantics: &Semantics,
 ) -> Result<Data, Diagnostics> {
     let theory = data.theory();
@@ -57,11 +61,8 @@ pub fn seen_in_steps(
     if found.has_errors() {
         return Err(found);
     }
-    let sorts = sorts(data, samples);
-    Ok(match sorts.is_empty() {
-        true => data.clone(),
-        false => sampled(data, &sorts, semantics).data,
-    })
+    let sampled = sampled(data, samples, axioms, semantics)?;
+    Ok(sampled.map_or_else(|| data.clone(), |sampled| sampled.data))
 }
 
 /// The sorts that are larger than their samples, how many of each are drawn, and of how many.
@@ -75,22 +76,47 @@ fn sorts(data: &Data, samples: &BTreeMap<String, usize>) -> Vec<(SortId, usize, 
     sampled.collect()
 }
 
-fn sampled(data: &Data, sorts: &[(SortId, usize, usize)], semantics: &Semantics) -> Sampled {
-    let ids: Vec<SortId> = sorts.iter().map(|(sort, ..)| *sort).collect();
-    data.sampled(&ids, semantics)
+/// None if every step sees everyone.
+fn sampled(
+    data: &Data,
+    samples: &BTreeMap<String, usize>,
+    axioms: &BTreeMap<String, AxiomSettings>,
+    semantics: &Semantics,
+) -> Result<Option<Sampled>, Diagnostics> {
+    let ids: Vec<SortId> = sorts(data, samples)
+        .iter()
+        .map(|(sort, ..)| *sort)
+        .collect();
+    let own = data.theory().axioms.iter().enumerate();
+    let own = own.filter_map(|(i, axiom)| Some((i, axioms.get(&axiom.name)?.sample?)));
+    let own: Vec<(usize, usize)> = own.collect();
+    if ids.is_empty() && own.is_empty() {
+        return Ok(None);
+    }
+    let sampled = data.sampled(&ids, &own, semantics)?;
+    let anything = !sampled.samples.is_empty() || !sampled.bindings.is_empty();
+    Ok(anything.then_some(sampled))
 }
 
 impl Samples {
     /// None if every step sees everyone.
-    pub fn of(data: &Data, training: &Training) -> Option<Samples> {
-        let sorts = sorts(data, &training.samples);
-        (!sorts.is_empty()).then(|| Samples {
-            sampled: sampled(data, &sorts, &training.semantics),
-            sizes: (sorts.iter())
+    pub fn of(data: &Data, training: &Training) -> Result<Option<Samples>, Diagnostics> {
+        let Training {
+            samples,
+            axioms,
+            semantics,
+            ..
+        } = training;
+        let sampled = sampled(data, samples, axioms, semantics)?;
+        let sizes = sorts(data, samples);
+        Ok(sampled.map(|sampled| Samples {
+            sampled,
+            sizes: sizes
+                .iter()
                 .map(|&(_, count, size)| (count, size))
                 .collect(),
             seed: training.seed,
-        })
+        }))
     }
 
     /// The data as steps see them.
@@ -111,6 +137,14 @@ impl Samples {
             let mut random = Random::new(seed, FIRST_STREAM + u64::from(sort.0));
             let drawn = draw(&mut random, count, size);
             tables.push((*table, vec![ColumnData::Individuals(drawn)]));
+        }
+        for Bindings { table, all, count } in &self.sampled.bindings {
+            let mut random = Random::new(seed, FIRST_OF_AXIOMS + u64::from(table.0));
+            let drawn = draw(&mut random, *count, all.first().map_or(0, ColumnData::len));
+            tables.push((
+                *table,
+                all.iter().map(|column| column.some(&drawn)).collect(),
+            ));
         }
         for (of, batch) in &self.sampled.batches {
             let Some(all) = self.sampled.data.table(*of) else {

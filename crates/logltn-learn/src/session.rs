@@ -106,8 +106,13 @@ impl Session {
     /// If something is missing, or does not fit.
     pub fn new(knowledge: KnowledgeBase, training: Training) -> Result<Session, Diagnostics> {
         let KnowledgeBase { data, outputs, .. } = &knowledge;
-        let whole = seen_in_steps(data, &training.samples, &training.semantics)
-            .and_then(|data| Plan::new(&data, outputs, &training.semantics));
+        let whole = seen_in_steps(
+            data,
+            &training.samples,
+            &training.axioms,
+            &training.semantics,
+        )
+        .and_then(|data| Plan::new(&data, outputs, &training.semantics));
         Session::planned(knowledge, training, whole.map(Arc::new))
     }
 
@@ -139,7 +144,7 @@ impl Session {
         };
         let axioms: Vec<AxiomNow> = whole.axioms().iter().map(AxiomNow::planned).collect();
         let batches = batches::of(&knowledge.data, &training.batches, training.seed);
-        let samples = Samples::of(&knowledge.data, &training);
+        let samples = Samples::of(&knowledge.data, &training)?;
         let seen = samples.as_ref().map_or(&knowledge.data, Samples::data);
         let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
             .max()

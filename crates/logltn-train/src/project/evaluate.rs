@@ -38,13 +38,14 @@ impl Project {
         self.plan_data(&self.data, semantics, options)
     }
 
-    /// The plan of what training steps see: samples of sorts that have one, still empty, and everything of the others.
+    /// The plan of what training steps see: samples of sorts and axioms that have one, still empty, and everything of the others.
     pub(crate) fn plan_of_steps(
         &self,
         semantics: &Semantics,
         options: &PlanOptions,
     ) -> Result<Plan, Diagnostics> {
-        let data = logltn_learn::seen_in_steps(&self.data, &self.samples(), semantics)?;
+        let axioms = self.manifest.axiom_settings();
+        let data = logltn_learn::seen_in_steps(&self.data, &self.samples(), &axioms, semantics)?;
         self.plan_data(&data, semantics, options)
     }
 
