@@ -989,6 +989,10 @@ codes! {
     UnknownConfiguration = "unknown-configuration":
         "An experiment has no configuration of that name.",
         Error, run!("reproduce clustering --configs logltn-sun");
+    NotARule = "not-a-rule":
+        "An axiom of a file of rules does not conclude facts from facts.",
+        Error, run!("reproduce knowledge-graph --graph umls --data . --rules rules.ltn",
+            "rules.ltn": b"axiom likes: forall x, y: Entity where not train(x, r0, y). linked(x, r1, y)\n");
     UnknownExample = "unknown-example":
         "There is no example of that name.",
         Error, run!("example smoke");
