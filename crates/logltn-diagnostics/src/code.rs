@@ -912,6 +912,23 @@ codes! {
             [train]
             steps = 1
             "#);
+    NothingToSample = "nothing-to-sample":
+        "An axiom is to be seen in samples of its bindings, but begins with no `forall`, or is a family.",
+        Error, run!("check m.toml", "theory.ltn": b"
+            sort Point
+            predicate good(Point)
+            axiom some: exists x: Point. good(x)
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
+            [axioms]
+            some = { sample = 2 }
+            [train]
+            steps = 1
+            "#);
     NothingToMine = "nothing-to-mine":
         "No axiom says what rows of a table make a predicate true, so rules have nothing to conclude.",
         Error, run!("mine m.toml");
@@ -984,6 +1001,10 @@ codes! {
     UnknownConfiguration = "unknown-configuration":
         "An experiment has no configuration of that name.",
         Error, run!("reproduce clustering --configs logltn-sun");
+    NotARule = "not-a-rule":
+        "An axiom of a file of rules does not conclude facts from facts.",
+        Error, run!("reproduce knowledge-graph --graph umls --data . --rules rules.ltn",
+            "rules.ltn": b"axiom likes: forall x, y: Entity where not train(x, r0, y). linked(x, r1, y)\n");
     UnknownExample = "unknown-example":
         "There is no example of that name.",
         Error, run!("example smoke");

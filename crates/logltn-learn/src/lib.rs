@@ -120,6 +120,7 @@ mod entails;
 mod evaluate;
 mod field;
 mod flat;
+pub mod graph;
 mod individuals;
 mod input;
 mod knowledge;

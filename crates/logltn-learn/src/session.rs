@@ -105,9 +105,15 @@ impl Session {
     /// If something is missing, or does not fit.
     pub fn new(knowledge: KnowledgeBase, training: Training) -> Result<Session, Diagnostics> {
         let KnowledgeBase { data, outputs, .. } = &knowledge;
-        let (samples, large) = (&training.samples, training.large_from);
-        let whole = seen_in_steps(data, samples, large, &training.semantics)
-            .and_then(|data| Plan::new(&data, outputs, &training.semantics));
+        let Training {
+            samples,
+            axioms,
+            large_from,
+            semantics,
+            ..
+        } = &training;
+        let whole = seen_in_steps(data, samples, axioms, *large_from, semantics)
+            .and_then(|data| Plan::new(&data, outputs, semantics));
         Session::planned(knowledge, training, whole.map(Arc::new))
     }
 
@@ -139,7 +145,7 @@ impl Session {
         };
         let axioms: Vec<AxiomNow> = whole.axioms().iter().map(AxiomNow::planned).collect();
         let batches = batches::of(&knowledge.data, &training.batches, training.seed);
-        let samples = Samples::of(&knowledge.data, &training);
+        let samples = Samples::of(&knowledge.data, &training)?;
         let seen = samples.as_ref().map_or(&knowledge.data, Samples::data);
         let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
             .max()

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use logltn::theory::TableId;
 use logltn::{
-    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Precision,
-    Request, early, memory,
+    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Precision, Request,
+    early, memory,
 };
 
 use crate::batches::TableBatches;

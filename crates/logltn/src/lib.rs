@@ -118,7 +118,7 @@ pub use parameters::{AxiomParameters, ParameterError, Parameters};
 pub use plan::{ArgumentShape, Pass, Plan, PlanOptions, PlannedAxiom, Ranked, Rewrite};
 pub use polarity::Polarity;
 pub use resolve::Labels;
-pub use sample::Sampled;
+pub use sample::{Bindings, Sampled};
 pub use semantics::Semantics;
 pub use semantics_error::SemanticsError;
 pub use theory::Theory;

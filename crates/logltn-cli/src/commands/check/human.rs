@@ -129,6 +129,10 @@ fn sorts(project: &Project) -> Vec<Vec<String>> {
                 Some(length) => format!("{what}; {} learnt for each", length.value),
                 None => what,
             };
+            let what = match given.and_then(|g| g.sample) {
+                Some(sample) => format!("{what}; {} a step", thousands(sample.value)),
+                None => what,
+            };
             vec![sort.name.clone(), thousands(project.data.size(id)), what]
         })
         .collect()
