@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use logltn::Precision as Real;
 use logltn::theory::{ArgumentSort, PredicateId, SortId, TableId};
 use logltn::{
-    ArgumentShape, Code, ColumnData, Diagnostic, Diagnostics, Engine, Evaluation, InPlace,
-    OutputKind, Parameters, Request, Wanted,
+    ArgumentShape, Code, ColumnData, Diagnostic, Diagnostics, Engine, Evaluation, Exchange,
+    InPlace, OutputKind, Parameters, Request, Wanted,
 };
 
 use crate::array::{Rows, View};
@@ -324,11 +324,12 @@ impl<T: Real> State<T> {
         parameters: &Parameters,
         values: &[Value],
         gradient: &Gradient,
+        exchange: Option<&mut Exchange<'_>>,
     ) -> Result<(Evaluation, f64), Diagnostics> {
         let begun = Instant::now();
         self.set(setting)?;
         self.took = begun.elapsed();
-        let evaluation = self.evaluate(parameters, values, gradient)?;
+        let evaluation = self.evaluate(parameters, values, gradient, exchange)?;
         Ok((evaluation, self.took.as_secs_f64()))
     }
 
@@ -339,6 +340,7 @@ impl<T: Real> State<T> {
         parameters: &Parameters,
         values: &[Value],
         gradient: &Gradient,
+        exchange: Option<&mut Exchange<'_>>,
     ) -> Result<Evaluation, Diagnostics> {
         self.check(values)?;
         let mut lent: Vec<Option<InPlace<T>>> = Vec::new();
@@ -354,7 +356,12 @@ impl<T: Real> State<T> {
             Gradient::Of(by_axiom) => Some(Wanted::Of(by_axiom)),
         };
         let begun = Instant::now();
-        let done = (self.engine.evaluate_in_place(parameters, wanted, &mut lent)).cloned();
+        let engine = &mut self.engine;
+        let done = match exchange {
+            None => engine.evaluate_in_place(parameters, wanted, &mut lent),
+            Some(exchange) => engine.evaluate_together(parameters, wanted, &mut lent, exchange),
+        };
+        let done = done.cloned();
         self.took += begun.elapsed();
         let evaluation = match done {
             Ok(evaluation) => evaluation,

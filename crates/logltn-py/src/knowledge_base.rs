@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use logltn::Precision as Real;
 use logltn::theory::{ArgumentSort, ColumnSort, PredicateId, SortId, SortKind, TableId};
 use logltn::{
-    ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Output, Parameters,
-    Plan, PlanOptions, Request, Semantics, Space, did_you_mean,
+    ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Exchange, Output,
+    Parameters, Plan, PlanOptions, Request, Semantics, Space, did_you_mean,
 };
 use logltn_learn::{AxiomSettings, set_axioms};
 use pyo3::buffer::PyBuffer;
@@ -116,7 +116,8 @@ pub type AskedFor<'py> = (usize, Bound<'py, PyList>, Bound<'py, PyBytes>, usize,
 #[pymethods]
 impl KnowledgeBase {
     #[new]
-    #[pyo3(signature = (theory, given, *, double, threads, memory, problems))]
+    #[pyo3(signature = (theory, given, *, double, threads, memory, problems, sharded=false))]
+    #[allow(clippy::too_many_arguments)] // Python's, which are named
     fn new(
         py: Python<'_>,
         theory: &Theory,
@@ -125,6 +126,7 @@ impl KnowledgeBase {
         threads: Option<usize>,
         memory: Option<u64>,
         problems: Vec<Problem>,
+        sharded: bool,
     ) -> PyResult<KnowledgeBase> {
         guarded(py, || {
             let pool = pool(py, threads)?;
@@ -150,6 +152,7 @@ impl KnowledgeBase {
             }
             let mut options = PlanOptions::default();
             options.memory = memory.unwrap_or(options.memory);
+            options.sharded = sharded;
             let parts = Parts {
                 data,
                 known: Some(known),
@@ -163,6 +166,12 @@ impl KnowledgeBase {
             };
             KnowledgeBase::of(py, pool, parts)
         })
+    }
+
+    /// By summand of an axiom: which axiom, and whether each process has a share of it.
+    #[getter]
+    fn shares(&self) -> Vec<(usize, bool)> {
+        self.plan.shares()
     }
 
     /// The names of the axioms, families written out.
@@ -272,7 +281,8 @@ impl KnowledgeBase {
     }
 
     /// Evaluates. `derivatives` are those by the axioms' truths, if not those of the loss are wanted.
-    #[pyo3(signature = (values, alpha, p, p_forall, coming=None, gradients=false, derivatives=None))]
+    /// With `exchange`, other processes have other rows: it takes this one's numbers, and gives which one it is and those of all.
+    #[pyo3(signature = (values, alpha, p, p_forall, coming=None, gradients=false, derivatives=None, exchange=None))]
     #[allow(clippy::too_many_arguments)] // Python's, which are named
     fn evaluate(
         &self,
@@ -284,6 +294,7 @@ impl KnowledgeBase {
         coming: Option<Coming>,
         gradients: bool,
         derivatives: Option<Vec<f64>>,
+        exchange: Option<Py<PyAny>>,
     ) -> PyResult<Evaluated> {
         guarded(py, || {
             let mut setting = self.setting(py, coming)?;
@@ -295,10 +306,24 @@ impl KnowledgeBase {
                 None if gradients => Gradient::OfLoss,
                 None => Gradient::None,
             };
-            let (evaluation, seconds) = self.with(py, move |state| match state {
-                Precision::Single(s) => s.call(setting, &parameters, &given, &gradient),
-                Precision::Double(s) => s.call(setting, &parameters, &given, &gradient),
-            })?;
+            let mut failure = None;
+            let failed = &mut failure;
+            let done = self.with(py, move |state| {
+                let mut with_others = exchange.map(|call| others(call, failed));
+                let exchange = with_others.as_mut().map(|call| call as &mut Exchange<'_>);
+                match state {
+                    Precision::Single(s) => {
+                        s.call(setting, &parameters, &given, &gradient, exchange)
+                    }
+                    Precision::Double(s) => {
+                        s.call(setting, &parameters, &given, &gradient, exchange)
+                    }
+                }
+            });
+            if let Some(error) = failure {
+                return Err(Failure::Python(error));
+            }
+            let (evaluation, seconds) = done?;
             Ok(Evaluated {
                 evaluation,
                 seconds,
@@ -318,6 +343,21 @@ impl Drop for KnowledgeBase {
             // The parent's: who knows in what state a thread left it that is not here.
             std::mem::forget(Arc::clone(process));
         }
+    }
+}
+
+/// An exchange with other processes, by a function of Python's, whose exceptions are kept.
+fn others(
+    call: Py<PyAny>,
+    failed: &mut Option<PyErr>,
+) -> impl FnMut(&[f64]) -> Result<(usize, Vec<f64>), Diagnostics> {
+    move |own| {
+        let numbers = own.to_vec();
+        let gathered = Python::attach(|py| call.call1(py, (numbers,))?.extract(py));
+        gathered.map_err(|error| {
+            *failed = Some(error);
+            Diagnostic::error(Code::RanksDisagree, "the exchange between processes failed").into()
+        })
     }
 }
 
@@ -440,8 +480,13 @@ impl KnowledgeBase {
         let streams = (0..theory.tables.len() as u32).map(TableId);
         let streams: Vec<TableId> = streams.filter(|t| data.streams_table(*t)).collect();
         // What guards find in a table depends on all its rows, whichever take part.
-        let prepares = !streams.is_empty() && streams.iter().all(|t| !theory.guards_look_into(*t));
         let free = free_sorts(&data, &outputs, &streams);
+        // A sort of a known size would look as if all processes had the same.
+        let hides = (0..theory.sorts.len() as u32).map(SortId);
+        let hides = hides.filter(|s| data.streams_sort(*s) && !free.contains(s));
+        let prepares = !streams.is_empty()
+            && streams.iter().all(|t| !theory.guards_look_into(*t))
+            && !(options.sharded && hides.count() > 0);
         let recipe = Arc::new(Recipe {
             double,
             axioms,

@@ -439,7 +439,8 @@ fn compare(
         }
         let truth = reader.tape.affine(0.0, &parts);
         let value = reader.tape.value(truth);
-        if !near(value, expected.truth, 1e-9) && !(value.is_nan() && expected.truth.is_nan()) {
+        let both_nan = value.is_nan() && expected.truth.is_nan();
+        if !both_nan && !near(value, expected.truth, 1e-9) {
             let name = &axiom["name"];
             return Err(format!(
                 "{name}: read {value:e}, engine {:e}",

@@ -56,7 +56,10 @@ class KnowledgeBase:
         threads: int | None,
         memory: int | None,
         problems: list[tuple[str, str, str | None]],
+        sharded: bool = False,
     ) -> None: ...
+    @property
+    def shares(self) -> list[tuple[int, bool]]: ...
     @property
     def axiom_names(self) -> list[str]: ...
     @property
@@ -78,6 +81,7 @@ class KnowledgeBase:
         coming: dict[str, Any] | None = None,
         gradients: bool = False,
         derivatives: list[float] | None = None,
+        exchange: Any = None,
     ) -> Evaluated: ...
 
 class Evaluated:

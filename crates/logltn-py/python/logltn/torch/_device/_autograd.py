@@ -17,7 +17,7 @@ class DeviceLoss(torch.autograd.Function):
     def forward(ctx: Any, owner: Any, engine: Engine, which: Any, parameters: Any, dtype: Any, *tensors: Any) -> Any:
         needed = ctx.needs_input_grad[5:]
         numbers = engine.numbers(which, tensors)
-        truths, loss, by = engine.evaluate(numbers, parameters, any(needed))
+        truths, loss, by = engine.evaluate(numbers, parameters, any(needed), step=owner._step)
         owner.__dict__["_last"] = Evaluated(engine.names, truths)
         ctx.gradients = engine.gradients(which, tensors, needed, by) if any(needed) else [None] * len(tensors)
         ctx.save_for_backward(*tensors)
@@ -34,17 +34,17 @@ class DeviceAxioms(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, owner: Any, engine: Engine, which: Any, parameters: Any, dtype: Any, *tensors: Any) -> Any:
-        truths, _, _ = engine.evaluate(engine.numbers(which, tensors), parameters, False)
+        truths, _, _ = engine.evaluate(engine.numbers(which, tensors), parameters, False, step=owner._step)
         owner.__dict__["_last"] = Evaluated(engine.names, truths)
-        ctx.of = engine, which, parameters
+        ctx.of = engine, which, parameters, owner._step
         ctx.save_for_backward(*tensors)
         return truths.to(dtype)
 
     @staticmethod
     def backward(ctx: Any, by_truths: Any) -> Any:
-        engine, which, parameters = ctx.of
+        engine, which, parameters, step = ctx.of
         tensors, needed = ctx.saved_tensors, ctx.needs_input_grad[5:]
         numbers = engine.numbers(which, tensors)
-        _, _, by = engine.evaluate(numbers, parameters, True, by_truths.detach())
+        _, _, by = engine.evaluate(numbers, parameters, True, by_truths.detach(), step)
         gradients = engine.gradients(which, tensors, needed, by)
         return None, None, None, None, None, *_once(ctx, by_truths, gradients)
