@@ -12,6 +12,7 @@ from ..._plan import ExportedPlan
 from . import _literals
 from ._blocks import BINDINGS, KEPT, Blocks
 from ._general import Run, Tables
+from ._graph import Graphs
 from ._kernels import Kernels
 from ._operators import AGGREGATORS, LINEAR, Segments, Settings, complement, complement_slope
 
@@ -40,6 +41,7 @@ class Engine:
         bindings: int = BINDINGS,
         kept: int = KEPT,
         kernels: bool | None = None,
+        graphs: bool = True,
     ) -> None:
         self.plan, self.device, self.dtype = plan, device, dtype
         header = plan.header
@@ -66,6 +68,7 @@ class Engine:
         taken = self.kernels.taken if self.kernels is not None else {}
         self._general = [i for i, axiom in enumerate(self.axioms) if set(axiom["roots"]) - taken.get(i, set())]
         self._general_at = torch.tensor(self._general, device=device, dtype=torch.int64)
+        self.graphs = Graphs() if graphs and device.type == "cuda" and self.kernels is not None and not self._general else None
         # Formulas may be nested a thousand deep, each with two calls of Python's.
         longest = max((len(axiom["nodes"]) for axiom in self.axioms), default=0)
         if longest > 250:

@@ -26,7 +26,7 @@ class SharedEngine(Engine):
     In the forward pass nothing is known of the others' rows, so derivatives are always a second pass."""
 
     def __init__(self, plan: ExportedPlan, device: torch.device, dtype: torch.dtype, **options: Any) -> None:
-        super().__init__(_by_part(plan), device, dtype, **options)
+        super().__init__(_by_part(plan), device, dtype, **{**options, "graphs": False})
         axioms = plan.header["axioms"]
         self.names = [axiom["name"] for axiom in axioms]
         self.weights = [axiom["weight"] for axiom in axioms]
