@@ -18,7 +18,7 @@ ARGUMENTS = {"mnist_add.py": ["--sums", "128", "--epochs", "1", "--workers", "2"
 
 def test_all_are_there():
     ltntorch = ["binary", "clustering", "mnist_add", "multi_class", "multi_label", "regression", "smokes"]
-    expected = ["mnist_add.py", "pascal_part.py", "smokes.py", "weighing.py", *(f"from_ltntorch/{name}.py" for name in ltntorch)]
+    expected = ["knowledge_graph.py", "mnist_add.py", "pascal_part.py", "smokes.py", "weighing.py", *(f"from_ltntorch/{name}.py" for name in ltntorch)]
     assert FILES == sorted(expected)
 
 
