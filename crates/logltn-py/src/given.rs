@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use logltn::theory::{ArgumentSort, ColumnSort, SortKind, TableId};
 use logltn::{
     Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, FunctionData, Labels, Number,
-    Output, Semantics, Theory, did_you_mean,
+    Output, Semantics, Theory, did_you_mean, memory,
 };
 use logltn_learn::{AxiomSettings, Points, Schedule, parse_distance, percentile};
 use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -135,6 +136,12 @@ fn check(found: &mut Diagnostics, set: Result<(), Diagnostics>) {
 }
 
 fn numbers<T: pyo3::buffer::Element>(py: Python<'_>, buffer: &PyBuffer<T>) -> PyResult<Vec<T>> {
+    // As given, and as data.
+    let bytes = 2 * (buffer.item_count() * buffer.item_size()) as u128;
+    memory::ask(bytes).map_err(|error| {
+        let refused = error.refuse("an array of what was given");
+        PyMemoryError::new_err(refused.message().to_string())
+    })?;
     buffer.to_vec(py)
 }
 

@@ -20,6 +20,10 @@ mod theory;
 
 use pyo3::prelude::*;
 
+/// What is taken here is counted, so that what asks for much knows what is left. The process is not ours to end.
+#[global_allocator]
+static ALLOCATOR: logltn::memory::Counting<false> = logltn::memory::Counting;
+
 #[pymodule]
 mod _native {
     #[pymodule_export]
