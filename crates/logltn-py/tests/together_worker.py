@@ -166,6 +166,10 @@ def check_modules(group, rank, size):
         loss, by = step(kb, model, share(rank, size))
         np.testing.assert_allclose(loss, one, rtol=1e-6)
         torch.testing.assert_close(by, of, rtol=1e-5, atol=1e-7)
+    # Features that all have are not sent.
+    fixed = DistributedDataParallel(make(sorts={"P": features}, process_group=group), process_group=group)
+    np.testing.assert_allclose(fixed(alpha=2.0).item(), one, rtol=1e-6)
+    assert "individuals.P" in fixed.parameters_to_ignore
 
 
 def check_batches(group, rank, size):
@@ -273,6 +277,8 @@ def check_mistakes(group, rank, size):
         assert "theory" in text
         weights = {"weights": {"liked": 1.0 + rank}}
         assert "weights" in refused("ranks-disagree", lambda: logltn.torch.KnowledgeBase(THEORY, **given, **weights))
+        sizes = {"sorts": {"Image": 5 + rank}}
+        assert "sizes of sorts" in refused("ranks-disagree", lambda: logltn.torch.KnowledgeBase(THEORY, **given, **sizes))
         broken = THEORY + ("axiom r: likes(nobody)" if last else "axiom r: likes(cat)")
         refused("unknown-variable" if last else "ranks-disagree", lambda: logltn.torch.KnowledgeBase(broken, **given))
     nested = THEORY + "axiom nested: forall c: Class. exists (x, y, n) in sums. likes(c) and digit(x, 1)"
