@@ -18,13 +18,13 @@ pytestmark = pytest.mark.skipif(
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "python" / "distributed.py"
 
 
-def test_one_two_three_and_four_processes(tmp_path):
+def run_together(size, store, checks=(), **environment):
     worker = Path(__file__).with_name("together_worker.py")
-    size, end = 4, time.monotonic() + 900
+    end = time.monotonic() + 900
     started = [
         subprocess.Popen(
-            [sys.executable, worker, str(rank), str(size), tmp_path / "store"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, env={**os.environ, "GLOO_SOCKET_IFNAME": "lo"},
+            [sys.executable, worker, str(rank), str(size), store, *checks], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, env={**os.environ, "GLOO_SOCKET_IFNAME": "lo", **environment},
         )
         for rank in range(size)
     ]  # fmt: skip
@@ -38,6 +38,15 @@ def test_one_two_three_and_four_processes(tmp_path):
     said = [process.communicate()[0] for process in started]
     assert all(process.returncode == 0 for process in started), "\n".join(said)
     assert all("fine" in out for out in said), said
+
+
+def test_one_two_three_and_four_processes(tmp_path):
+    run_together(4, tmp_path / "store")
+
+
+def test_kernels_in_the_interpreter(tmp_path):
+    pytest.importorskip("triton")
+    run_together(2, tmp_path / "store", ["check_semantics"], TRITON_INTERPRET="1")
 
 
 def test_the_example_with_torchrun():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
 
 from .. import _native
 from .._knowledge_base import Evaluation
@@ -18,7 +20,7 @@ from ._knowledge_base import KnowledgeBase
 # How many numbers are sent of each summand of an axiom: as in the engine's `together.rs`.
 NUMBERS_PER_PART = 5
 # Of the knowledge base: what must be the same everywhere.
-_SAME = ("theory", "semantics", "weights", "parameters", "outputs", "batched", "streamed", "dtype", "axioms")
+_SAME = ("theory", "semantics", "weights", "parameters", "outputs", "batched", "streamed", "dtype", "axioms", "sizes of sorts and tables")
 
 
 def _disagree(message: str, help: str | None = None) -> None:
@@ -148,7 +150,14 @@ class SharedKnowledgeBase(KnowledgeBase):
         own["theory"] = str(knowledge.theory)
         own["outputs"] = repr(sorted((knowledge._arguments["outputs"] or {}).items()))
         own["axioms"] = repr((knowledge._native.axiom_names, knowledge._native.shares))
+        document = json.loads(knowledge._native.check(None))
+        shared = {*knowledge._arguments["batched"], *knowledge._arguments["streamed"]}
+        rows = [(t["name"], t["rows"]) for t in document["tables"] if t["name"] not in shared]
+        own[_SAME[-1]] = repr(([(s["name"], s["size"]) for s in document["sorts"]], rows))
         group.agree(own)
+        # Features are the same everywhere, or come with the call: there is no need to send them in each step.
+        data = [name for name, _ in self.named_buffers() if name.split(".")[0] in ("individuals", "vectors", "tables")]
+        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, data)
 
     def _with_others(self, run: Callable[[], Any]) -> Any:
         """Runs a call, all of whose mistakes the other processes learn of."""
