@@ -555,6 +555,12 @@ codes! {
     NotStreamed = "not-streamed":
         "Rows or a size come with a call, but the plan was not made for that.",
         Error, deed("In a program: `Engine::stream` names a table that `Data::set_streamed` did not.");
+    NotShardable = "not-shardable":
+        "An axiom would have to see rows that other processes have.",
+        Error, deed("In Python: `KnowledgeBase(…, process_group=…, streamed=[\"rows\"])` for `forall c: Class. exists (x) in rows. P(x, c)`.");
+    RanksDisagree = "ranks-disagree":
+        "Processes that compute a loss together were given different things, or one of them failed.",
+        Error, deed("In Python: rank 0 calls `kb.loss(…, alpha=2.0)` and rank 1 `kb.loss(…, alpha=4.0)`, with a `process_group`.");
     RowOutOfRange = "row-out-of-range":
         "A table has no row of that number.",
         Error, deed("In a program: `Engine::set_batches` asks for row 5 of a table of 3 rows.");

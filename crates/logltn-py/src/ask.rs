@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use logltn::Precision as Real;
 use logltn::theory::PredicateId;
-use logltn::{Data, Diagnostics, Engine, Parameters};
+use logltn::{Data, Diagnostics, Engine, Parameters, PlanOptions};
 use logltn_learn::{Ask, own_parameters};
 use pyo3::prelude::*;
 use rayon::ThreadPool;
@@ -127,7 +127,11 @@ fn asking(
             semantics: *plan.semantics(),
             parameters: Parameters { alpha, p, p_forall },
             top: question.top,
-            options: recipe.options,
+            // About what is here.
+            options: PlanOptions {
+                sharded: false,
+                ..recipe.options
+            },
         };
         let fill_in = |engine: &mut Engine<f64>| fill_in(&about, engine);
         // Planning takes threads too.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use logltn::Precision as Real;
 use logltn::theory::{ArgumentSort, PredicateId, SortId, TableId};
 use logltn::{
-    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Evaluation, InPlace, OutputKind,
-    Parameters, Plan, Request, Wanted,
+    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Evaluation, Exchange, InPlace,
+    OutputKind, Parameters, Plan, Request, Wanted,
 };
 
 use crate::array::{Rows, View};
@@ -430,11 +430,12 @@ impl<T: Real> State<T> {
         parameters: &Parameters,
         values: &[Value],
         gradient: &Gradient,
+        exchange: Option<&mut Exchange<'_>>,
     ) -> Result<(Evaluation, f64), Diagnostics> {
         let begun = Instant::now();
         self.set(setting, by_rows)?;
         self.took = begun.elapsed();
-        let evaluation = self.evaluate(parameters, values, gradient)?;
+        let evaluation = self.evaluate(parameters, values, gradient, exchange)?;
         Ok((evaluation, self.took.as_secs_f64()))
     }
 
@@ -447,16 +448,18 @@ impl<T: Real> State<T> {
         parameters: &Parameters,
         values: &[Value],
         gradient: &Gradient,
+        exchange: Option<&mut Exchange<'_>>,
     ) -> Result<(Evaluation, f64), Diagnostics> {
         if self.version != question.version {
             if let Some(mut own) = State::of_question(engine, question)? {
-                let evaluation = own.evaluate(parameters, values, gradient)?;
+                let evaluation = own.evaluate(parameters, values, gradient, exchange)?;
                 return Ok((evaluation, own.took.as_secs_f64()));
             }
-            return self.call((&question.setting, true), parameters, values, gradient);
+            let call = (&question.setting, true);
+            return self.call(call, parameters, values, gradient, exchange);
         }
         self.took = Duration::ZERO;
-        let evaluation = self.evaluate(parameters, values, gradient)?;
+        let evaluation = self.evaluate(parameters, values, gradient, exchange)?;
         Ok((evaluation, self.took.as_secs_f64()))
     }
 
@@ -467,6 +470,7 @@ impl<T: Real> State<T> {
         parameters: &Parameters,
         values: &[Value],
         gradient: &Gradient,
+        exchange: Option<&mut Exchange<'_>>,
     ) -> Result<Evaluation, Diagnostics> {
         self.check(values)?;
         let mut lent: Vec<Option<InPlace<T>>> = Vec::new();
@@ -482,7 +486,12 @@ impl<T: Real> State<T> {
             Gradient::Of(by_axiom) => Some(Wanted::Of(by_axiom)),
         };
         let begun = Instant::now();
-        let done = (self.engine.evaluate_in_place(parameters, wanted, &mut lent)).cloned();
+        let engine = &mut self.engine;
+        let done = match exchange {
+            None => engine.evaluate_in_place(parameters, wanted, &mut lent),
+            Some(exchange) => engine.evaluate_together(parameters, wanted, &mut lent, exchange),
+        };
+        let done = done.cloned();
         self.took += begun.elapsed();
         let evaluation = match done {
             Ok(evaluation) => evaluation,

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use logltn::Precision as Real;
 use logltn::theory::{ArgumentSort, ColumnSort, PredicateId, SortId, TableId};
 use logltn::{
-    ArgumentShape, Data, Diagnostics, Engine, Evaluation, Output, Parameters, Plan, PlanOptions,
-    Semantics, Space,
+    ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Exchange, Output,
+    Parameters, Plan, PlanOptions, Semantics, Space,
 };
 use logltn_learn::{AxiomSettings, set_axioms};
 use pyo3::buffer::PyBuffer;
@@ -128,7 +128,8 @@ pub type AskedFor<'py> = (usize, Bound<'py, PyList>, Bound<'py, PyBytes>, usize,
 #[pymethods]
 impl KnowledgeBase {
     #[new]
-    #[pyo3(signature = (theory, given, *, double, threads, memory, problems))]
+    #[pyo3(signature = (theory, given, *, double, threads, memory, problems, sharded=false))]
+    #[allow(clippy::too_many_arguments)] // Python's, which are named
     fn new(
         py: Python<'_>,
         theory: &Theory,
@@ -137,6 +138,7 @@ impl KnowledgeBase {
         threads: Option<usize>,
         memory: Option<u64>,
         problems: Vec<Problem>,
+        sharded: bool,
     ) -> PyResult<KnowledgeBase> {
         guarded(py, || {
             let pool = pool(py, threads)?;
@@ -162,6 +164,7 @@ impl KnowledgeBase {
             }
             let mut options = PlanOptions::default();
             options.memory = memory.unwrap_or(options.memory);
+            options.sharded = sharded;
             let parts = Parts {
                 data,
                 known: Some(known),
@@ -175,6 +178,12 @@ impl KnowledgeBase {
             };
             KnowledgeBase::of(py, pool, parts)
         })
+    }
+
+    /// By summand of an axiom: which axiom, and whether each process has a share of it.
+    #[getter]
+    fn shares(&self) -> Vec<(usize, bool)> {
+        self.plan.shares()
     }
 
     /// The names of the axioms, families written out.
@@ -321,7 +330,8 @@ impl KnowledgeBase {
     }
 
     /// Evaluates. `derivatives` are those by the axioms' truths, if not those of the loss are wanted.
-    #[pyo3(signature = (values, alpha, p, p_forall, coming=None, gradients=false, derivatives=None))]
+    /// With `exchange`, other processes have other rows: it takes this one's numbers, and gives which one it is and those of all.
+    #[pyo3(signature = (values, alpha, p, p_forall, coming=None, gradients=false, derivatives=None, exchange=None))]
     #[allow(clippy::too_many_arguments)] // Python's, which are named
     fn evaluate(
         &self,
@@ -333,40 +343,62 @@ impl KnowledgeBase {
         coming: Option<About<'_>>,
         gradients: bool,
         derivatives: Option<Vec<f64>>,
+        exchange: Option<Py<PyAny>>,
     ) -> PyResult<Evaluated> {
         guarded(py, || {
             let parameters = Parameters { alpha, p, p_forall };
             let given = given_values(&values);
+            let by_rows = values.iter().any(|(_, kind, ..)| kind & 3 != 0);
             let gradient = match derivatives {
                 Some(by_axiom) => Gradient::Of(by_axiom),
                 None if gradients => Gradient::OfLoss,
                 None => Gradient::None,
             };
-            let coming = match coming {
-                Some(About::Asked(asked)) => {
-                    let (question, pool) = (&asked.get().question, &self.process(py)?.pool);
-                    let (evaluation, seconds) = self.with(py, move |state| match state {
-                        Precision::Single(s) => {
-                            let engine = |plan: &Arc<Plan>| self.recipe.engine(plan.clone(), pool);
-                            s.answer(question, engine, &parameters, &given, &gradient)
-                        }
-                        Precision::Double(s) => {
-                            let engine = |plan: &Arc<Plan>| self.recipe.engine(plan.clone(), pool);
-                            s.answer(question, engine, &parameters, &given, &gradient)
-                        }
-                    })?;
-                    return Ok(self.evaluated(evaluation, seconds));
+            enum Of<'a> {
+                Question(&'a Question),
+                Setting(Arc<Setting>, bool),
+            }
+            let of = match &coming {
+                Some(About::Asked(asked)) => Of::Question(&asked.get().question),
+                Some(About::Coming(coming)) => {
+                    Of::Setting(setting(py, self, Some(coming))?, by_rows)
                 }
-                Some(About::Coming(coming)) => Some(coming),
-                None => None,
+                None => Of::Setting(setting(py, self, None)?, by_rows),
             };
-            let setting = setting(py, self, coming.as_ref())?;
-            let by_rows = values.iter().any(|(_, kind, ..)| kind & 3 != 0);
-            let call = (&setting, by_rows);
-            let (evaluation, seconds) = self.with(py, move |state| match state {
-                Precision::Single(s) => s.call(call, &parameters, &given, &gradient),
-                Precision::Double(s) => s.call(call, &parameters, &given, &gradient),
-            })?;
+            let pool = &self.process(py)?.pool;
+            let mut failure = None;
+            let failed = &mut failure;
+            let done = self.with(py, move |state| {
+                let mut with_others = exchange.map(|call| others(call, failed));
+                let exchange = with_others.as_mut().map(|call| call as &mut Exchange<'_>);
+                fn run<T: Real>(
+                    state: &mut State<T>,
+                    of: &Of,
+                    recipe: (&Recipe, &Arc<ThreadPool>),
+                    (parameters, values, gradient): (&Parameters, &[Value], &Gradient),
+                    exchange: Option<&mut Exchange<'_>>,
+                ) -> Result<(Evaluation, f64), Diagnostics> {
+                    match of {
+                        Of::Setting(setting, by_rows) => {
+                            let call = (setting, *by_rows);
+                            state.call(call, parameters, values, gradient, exchange)
+                        }
+                        Of::Question(question) => {
+                            let engine = |plan: &Arc<Plan>| recipe.0.engine(plan.clone(), recipe.1);
+                            state.answer(question, engine, parameters, values, gradient, exchange)
+                        }
+                    }
+                }
+                let (recipe, what) = ((&*self.recipe, pool), (&parameters, &given[..], &gradient));
+                match state {
+                    Precision::Single(s) => run(s, &of, recipe, what, exchange),
+                    Precision::Double(s) => run(s, &of, recipe, what, exchange),
+                }
+            });
+            if let Some(error) = failure {
+                return Err(Failure::Python(error));
+            }
+            let (evaluation, seconds) = done?;
             Ok(self.evaluated(evaluation, seconds))
         })
     }
@@ -382,6 +414,21 @@ impl Drop for KnowledgeBase {
             // The parent's: who knows in what state a thread left it that is not here.
             std::mem::forget(Arc::clone(process));
         }
+    }
+}
+
+/// An exchange with other processes, by a function of Python's, whose exceptions are kept.
+fn others(
+    call: Py<PyAny>,
+    failed: &mut Option<PyErr>,
+) -> impl FnMut(&[f64]) -> Result<(usize, Vec<f64>), Diagnostics> {
+    move |own| {
+        let numbers = own.to_vec();
+        let gathered = Python::attach(|py| call.call1(py, (numbers,))?.extract(py));
+        gathered.map_err(|error| {
+            *failed = Some(error);
+            Diagnostic::error(Code::RanksDisagree, "the exchange between processes failed").into()
+        })
     }
 }
 
@@ -504,8 +551,13 @@ impl KnowledgeBase {
         let streams = (0..theory.tables.len() as u32).map(TableId);
         let streams: Vec<TableId> = streams.filter(|t| data.streams_table(*t)).collect();
         // What guards find in a table depends on all its rows, whichever take part.
-        let prepares = !streams.is_empty() && streams.iter().all(|t| !theory.guards_look_into(*t));
         let free = free_sorts(&data, &outputs, &streams);
+        // A sort of a known size would look as if all processes had the same.
+        let hides = (0..theory.sorts.len() as u32).map(SortId);
+        let hides = hides.filter(|s| data.streams_sort(*s) && !free.contains(s));
+        let prepares = !streams.is_empty()
+            && streams.iter().all(|t| !theory.guards_look_into(*t))
+            && !(options.sharded && hides.count() > 0);
         let recipe = Arc::new(Recipe {
             double,
             axioms,

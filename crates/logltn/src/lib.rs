@@ -101,8 +101,8 @@ pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 pub use engine::Fusing;
 pub use engine::{
     Answer, Answers, AxiomValue, BlamedLiteral, Bound, EXPORT_VERSION, Engine, Evaluation,
-    Explanation, Exported, ExportedArray, Gathered, InPlace, Individual, Precision, Request,
-    Violation, Wanted, Witness,
+    Exchange, Explanation, Exported, ExportedArray, Gathered, InPlace, Individual,
+    NUMBERS_PER_PART, Precision, Request, Violation, Wanted, Witness,
 };
 pub use function::FunctionData;
 pub use guard::Neighbours;

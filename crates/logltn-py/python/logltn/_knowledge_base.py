@@ -77,12 +77,13 @@ class KnowledgeBase:
         dtype: Any = "float32",
         threads: int | None = None,
         memory: int | None = None,
+        _sharded: bool = False,
     ) -> None:
         batched, streamed = _listed(batched), _listed(streamed)
         self._arguments = dict(
             theory=theory, sorts=sorts, tables=tables, params=params, constants=constants, functions=functions, outputs=outputs,
             semantics=semantics, weights=weights, parameters=parameters, batched=batched, streamed=streamed, dtype=dtype,
-            threads=threads, memory=memory,
+            threads=threads, memory=memory, _sharded=_sharded,
         )  # fmt: skip
         self.theory = theory if isinstance(theory, Theory) else Theory(theory)
         native = self.theory._native
@@ -127,7 +128,7 @@ class KnowledgeBase:
         if not limited:  # the native part says so, with all else that is wrong
             threads, memory = None, None
         self._native = _native.KnowledgeBase(
-            native, given, double=double, threads=threads, memory=memory, problems=problems
+            native, given, double=double, threads=threads, memory=memory, problems=problems, sharded=_sharded
         )
         self._places = {name: i for i, (name, _) in enumerate(native.predicates)}
 
@@ -142,6 +143,7 @@ class KnowledgeBase:
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
         gradients: bool = False,
+        _step: Any = None,
     ) -> Evaluation:
         """The truth of each axiom, the loss and, if asked for, its gradient by every value.
 
@@ -151,7 +153,8 @@ class KnowledgeBase:
         arrays, entries = self._entries(values, gradients)
         coming = _given.coming(self, batch, sorts, tables)
         numbers = _parameters(alpha, p, p_forall, self._defaults)
-        evaluated = self._native.evaluate(entries, *numbers, coming, gradients)
+        exchange = None if _step is None else _step.exchange(numbers)
+        evaluated = self._native.evaluate(entries, *numbers, coming, gradients, None, exchange)
         dtype = np.result_type(*(entry[2].dtype for entry in entries)) if entries else np.dtype(np.float64)
         return Evaluation(evaluated, dtype, arrays if gradients else None)
 

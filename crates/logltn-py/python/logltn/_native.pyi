@@ -58,7 +58,10 @@ class KnowledgeBase:
         threads: int | None,
         memory: int | None,
         problems: list[tuple[str, str, str | None]],
+        sharded: bool = False,
     ) -> None: ...
+    @property
+    def shares(self) -> list[tuple[int, bool]]: ...
     @property
     def axiom_names(self) -> list[str]: ...
     def coming(
@@ -86,6 +89,7 @@ class KnowledgeBase:
         coming: Coming | Asked | None = None,
         gradients: bool = False,
         derivatives: list[float] | None = None,
+        exchange: Any = None,
     ) -> Evaluated: ...
 
 class Coming: ...

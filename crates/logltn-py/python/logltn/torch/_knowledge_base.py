@@ -65,7 +65,19 @@ class KnowledgeBase(torch.nn.Module):
     Values on a CUDA device stay there: the loss is computed where they are. ``backend="cpu"`` copies them to the CPU engine,
     ``"cuda"`` copies those of the CPU to the device. There NaN in the values gives a NaN loss, since looking would wait for the
     device; ``check=True`` looks and raises.
+
+    With ``process_group=torch.distributed.group.WORLD`` every process gives its own rows of batched and streamed tables, and
+    its own logits; the loss is that of all rows, and gradients are to be averaged as ``DistributedDataParallel`` does.
     """
+
+    _group: Any = None
+    # Of a call together with other processes.
+    _step: Any = None
+
+    def __new__(cls, *_: Any, process_group: Any = None, **__: Any) -> KnowledgeBase:
+        if process_group is not None and cls is KnowledgeBase:
+            from ._together import SharedKnowledgeBase as cls  # type: ignore[assignment]
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -77,6 +89,7 @@ class KnowledgeBase(torch.nn.Module):
         constants: Mapping[str, Any] | None = None,
         outputs: Mapping[str, str] | None = None,
         backend: str = "auto",
+        process_group: Any = None,
         **arguments: Any,
     ) -> None:
         self._begin()
@@ -122,7 +135,8 @@ class KnowledgeBase(torch.nn.Module):
     def _take(self, knowledge: _KnowledgeBase, backend: str = "auto") -> None:
         theory = knowledge.theory
         self._knowledge = knowledge
-        self._backend = Backend(backend, _double(knowledge._arguments["dtype"], []))
+        double, shared = _double(knowledge._arguments["dtype"], []), knowledge._arguments.get("_sharded", False)
+        self._backend = Backend(backend, double, None, shared)
         self._last: Any = None
         self._elsewhere = False  # whether networks have answered on a device
         self._names = theory.predicates
@@ -245,7 +259,8 @@ class KnowledgeBase(torch.nn.Module):
             return Loss.apply(self, _plain(call, self._knowledge), dtype, *tensors)
         there = self._backend.device(tensors)
         if there is not None:
-            return self._backend.loss(self, call, dtype, tensors, there, check)
+            loss = self._backend.loss(self, call, dtype, tensors, there, check)
+            return loss.cpu() if device is None and there.type != "cpu" else loss
         loss = Loss.apply(self, _plain(call, self._knowledge), dtype, *(t.cpu() for t in tensors))
         return loss if device is None else loss.to(device)
 
@@ -267,6 +282,8 @@ class KnowledgeBase(torch.nn.Module):
         there = self._backend.device(tensors)
         if there is not None:
             truths = self._backend.axioms(self, call, dtype, tensors, there, check)
+            if device is None:
+                truths = truths.cpu()
         else:
             truths = Axioms.apply(self, _plain(call, self._knowledge), dtype, *(t.cpu() for t in tensors))
             if device is not None:

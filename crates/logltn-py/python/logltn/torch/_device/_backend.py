@@ -22,8 +22,8 @@ MOST_PLANS = 16
 class Backend:
     """Runs calls of a knowledge base elsewhere than in its CPU engine."""
 
-    def __init__(self, name: Any, double: bool, options: dict[str, Any] | None = None) -> None:
-        self.name, self._dtype = name, torch.float64 if double else torch.float32
+    def __init__(self, name: Any, double: bool, options: dict[str, Any] | None = None, shared: bool = False) -> None:
+        self.name, self._dtype, self.shared = name, torch.float64 if double else torch.float32, shared
         self._plans: OrderedDict[Any, Engine] = OrderedDict()
         self.options = options or {}
 
@@ -35,10 +35,10 @@ class Backend:
             problems.append(("unknown-choice", '`backend="cuda"`, but PyTorch finds no CUDA device here', 'use "auto" or "cpu"'))
 
     def __deepcopy__(self, memo: Any) -> Backend:
-        return Backend(self.name, self._dtype is torch.float64, self.options)
+        return Backend(*self.__getstate__())
 
     def __getstate__(self) -> Any:
-        return self.name, self._dtype is torch.float64, self.options
+        return self.name, self._dtype is torch.float64, self.options, self.shared
 
     def __setstate__(self, state: Any) -> None:
         self.__init__(*state)  # type: ignore[misc]
@@ -62,11 +62,18 @@ class Backend:
         if known is not None:
             self._plans.move_to_end(key)
             return known
-        engine = Engine(exported(native, coming, by_rows), device, self._dtype, **self.options)
+        engine = self._engine()(exported(native, coming, by_rows), device, self._dtype, **self.options)
         self._plans[key] = engine
         if len(self._plans) > MOST_PLANS:
             self._plans.popitem(last=False)
         return engine
+
+    def _engine(self) -> type[Engine]:
+        if not self.shared:
+            return Engine
+        from ._together import SharedEngine
+
+        return SharedEngine
 
     def loss(self, owner: Any, call: Any, dtype: Any, tensors: list[torch.Tensor], device: Any, check: bool) -> torch.Tensor:
         return self._apply(DeviceLoss, owner, call, dtype, tensors, device, check)
