@@ -867,6 +867,9 @@ codes! {
     SlowStep = "slow-step":
         "A step of a training goes through so many groundings that it takes a minute or more.",
         Warning, deed("Training `forall x, y, z, w: Thing. near(x, y) and near(z, w) -> near(x, w)` with 1,000 things.");
+    SlowWork = "slow-work":
+        "What was asked for takes a minute or more.",
+        Warning, deed("`logltn query` of `forall x, y, z, w: Thing. near(x, y) or near(z, w)` with 1,000 things.");
     VanishingGradient = "vanishing-gradient":
         "The gradient of an axiom stays zero, so it teaches nothing.",
         Warning, deed("Training `sure(x) or good(x)` in the semantics `lukasiewicz`, where `sure` is 1 everywhere.");
@@ -962,6 +965,15 @@ codes! {
     FolderTaken = "folder-taken":
         "The folder for a new run holds files that are not a run's.",
         Error, deed("`logltn train m.toml --out .` is given in the folder of the manifest.");
+    OwnFile = "own-file":
+        "A command would write over a file that the manifest reads.",
+        Error, run!("eval m.toml --gradients .", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { truth = "good.csv" }
+            "#, "good.csv": b"good\n1\n0.5\n1\n");
     LinkInRun = "link-in-run":
         "A link in the folder of a run leads elsewhere, where nothing is written.",
         Error, deed("The `metrics.csv` of a run is replaced by a link to another file, and the run is resumed.");

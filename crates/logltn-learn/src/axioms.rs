@@ -187,14 +187,21 @@ pub fn set_axioms<T: Precision>(
         .map(AxiomNow::planned)
         .collect();
     give(engine.plan().data().theory(), &mut axioms, settings)?;
-    for axiom in &mut axioms {
-        let moving = axiom.moving.clone();
-        for (slot, schedule) in slots(&mut axiom.parameters).into_iter().zip(moving) {
-            *slot = schedule.map_or(*slot, |schedule| Some(schedule.last()));
-        }
-    }
+    let axioms = at_last(&axioms);
     let all: Vec<usize> = (0..axioms.len()).collect();
     apply(engine, &all, &axioms)
+}
+
+/// The same axioms with their last values of α, p and p_forall.
+pub(crate) fn at_last(axioms: &[AxiomNow]) -> Vec<AxiomNow> {
+    let mut axioms = axioms.to_vec();
+    for axiom in &mut axioms {
+        let moving = axiom.moving.iter();
+        for (slot, schedule) in slots(&mut axiom.parameters).into_iter().zip(moving) {
+            *slot = schedule.as_ref().map_or(*slot, |s| Some(s.last()));
+        }
+    }
+    axioms
 }
 
 /// Gives an engine the settings of its axioms, whose places among all these are.

@@ -4,6 +4,7 @@
 //! goes on with the same samples, and there is no state to be kept.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use logltn::theory::{SortId, TableId};
 use logltn::{
@@ -14,6 +15,7 @@ use rustc_hash::FxHashSet;
 
 use crate::axioms::AxiomSettings;
 use crate::batches::TableBatches;
+use crate::large;
 use crate::random::Random;
 use crate::training::Training;
 
@@ -24,17 +26,22 @@ const FIRST_OF_AXIOMS: u64 = 1 << 33;
 /// Parts the seeds of neighbouring steps.
 const STRIDE: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The samples of all sorts that have one.
+/// The samples of all sorts that have one, and the batches of tables that steps read beside them, or that are large.
 #[derive(Debug)]
 pub(crate) struct Samples {
     sampled: Sampled,
+    /// The rows of the tables with batches that come with each step.
+    rows: Vec<Arc<[ColumnData]>>,
+    /// Those of them that steps do not know otherwise.
+    large: Vec<TableId>,
     /// How many are drawn, of how many.
     sizes: Vec<(usize, usize)>,
     seed: u64,
 }
 
 /// The data as training steps see them: quantifiers over the sorts of `samples` look into samples, whose individuals come with each
-/// step, and `axioms` with a sample of their own have some of their bindings. A sample that is as large as its sort is the sort.
+/// step, and `axioms` with a sample of their own have some of their bindings. A sample that is as large as its sort is the sort. Of
+/// [large tables](crate::large::tables) the rows come with each step too.
 ///
 /// # Errors
 /// If there is no such sort, or a sample of nobody, or an axiom cannot be sampled.
@@ -42,6 +49,7 @@ pub fn seen_in_steps(
     data: &Data,
     samples: &BTreeMap<String, usize>,
     axioms: &BTreeMap<String, AxiomSettings>,
+    large_from: usize,
     semantics: &Semantics,
 ) -> Result<Data, Diagnostics> {
     let theory = data.theory();
@@ -61,8 +69,8 @@ pub fn seen_in_steps(
     if found.has_errors() {
         return Err(found);
     }
-    let sampled = sampled(data, samples, axioms, semantics)?;
-    Ok(sampled.map_or_else(|| data.clone(), |sampled| sampled.data))
+    let sampled = sampled(data, samples, axioms, large_from, semantics)?;
+    Ok(sampled.map_or_else(|| data.clone(), |(sampled, _)| sampled.data))
 }
 
 /// The sorts that are larger than their samples, how many of each are drawn, and of how many.
@@ -76,13 +84,14 @@ fn sorts(data: &Data, samples: &BTreeMap<String, usize>) -> Vec<(SortId, usize, 
     sampled.collect()
 }
 
-/// None if every step sees everyone.
+/// With the tables of which steps see the rows of a batch alone. None if every step sees everyone.
 fn sampled(
     data: &Data,
     samples: &BTreeMap<String, usize>,
     axioms: &BTreeMap<String, AxiomSettings>,
+    large_from: usize,
     semantics: &Semantics,
-) -> Result<Option<Sampled>, Diagnostics> {
+) -> Result<Option<(Sampled, Vec<TableId>)>, Diagnostics> {
     let ids: Vec<SortId> = sorts(data, samples)
         .iter()
         .map(|(sort, ..)| *sort)
@@ -90,12 +99,18 @@ fn sampled(
     let own = data.theory().axioms.iter().enumerate();
     let own = own.filter_map(|(i, axiom)| Some((i, axioms.get(&axiom.name)?.sample?)));
     let own: Vec<(usize, usize)> = own.collect();
-    if ids.is_empty() && own.is_empty() {
+    let mut large = large::tables(data, large_from);
+    // Of those the bindings are listed.
+    large.retain(|table| {
+        let mut listed = own.iter().map(|(i, _)| &data.theory().axioms[*i]);
+        !listed.any(|axiom| large::over(axiom) == Some(*table))
+    });
+    if ids.is_empty() && own.is_empty() && large.is_empty() {
         return Ok(None);
     }
-    let sampled = data.sampled(&ids, &own, semantics)?;
-    let anything = !sampled.samples.is_empty() || !sampled.bindings.is_empty();
-    Ok(anything.then_some(sampled))
+    let sampled = data.sampled(&ids, &own, &large, semantics)?;
+    let anything = !sampled.samples.is_empty() || !sampled.bindings.is_empty() || !large.is_empty();
+    Ok(anything.then_some((sampled, large)))
 }
 
 impl Samples {
@@ -104,13 +119,22 @@ impl Samples {
         let Training {
             samples,
             axioms,
+            large_from,
             semantics,
             ..
         } = training;
-        let sampled = sampled(data, samples, axioms, semantics)?;
+        let Some((sampled, large)) = sampled(data, samples, axioms, *large_from, semantics)? else {
+            return Ok(None);
+        };
         let sizes = sorts(data, samples);
-        Ok(sampled.map(|sampled| Samples {
+        let rows = (sampled.batches.iter()).map(|(of, _)| {
+            data.table(*of)
+                .map_or(Arc::default(), |t| Arc::clone(&t.columns))
+        });
+        Ok(Some(Samples {
+            rows: rows.collect(),
             sampled,
+            large,
             sizes: sizes
                 .iter()
                 .map(|&(_, count, size)| (count, size))
@@ -146,16 +170,28 @@ impl Samples {
                 all.iter().map(|column| column.some(&drawn)).collect(),
             ));
         }
-        for (of, batch) in &self.sampled.batches {
-            let Some(all) = self.sampled.data.table(*of) else {
-                continue;
-            };
+        for ((of, batch), all) in self.sampled.batches.iter().zip(&self.rows) {
             let chosen = rows.iter().find(|(table, _)| table == of);
             let chosen = chosen.map_or(&[][..], |(_, rows)| rows);
-            let columns = all.columns.iter().map(|column| column.some(chosen));
+            let columns = all.iter().map(|column| column.some(chosen));
             tables.push((*batch, columns.collect()));
         }
         engine.stream(&[], tables)
+    }
+
+    /// How many rows there are of which steps never see all, nor anybody after them.
+    pub fn large_rows(&self) -> u64 {
+        let batches = self.sampled.batches.iter().zip(&self.rows);
+        let large = batches.filter(|((of, _), _)| self.large.contains(of));
+        large
+            .map(|(_, rows)| rows.first().map_or(0, ColumnData::len) as u64)
+            .sum()
+    }
+
+    /// The batches that an engine has still to be told of.
+    pub fn remaining<'r>(&self, mut rows: Vec<(TableId, &'r [u32])>) -> Vec<(TableId, &'r [u32])> {
+        rows.retain(|(table, _)| !self.large.contains(table));
+        rows
     }
 
     /// The samples of the first step, with batches of the right size.
@@ -166,8 +202,10 @@ impl Samples {
     ) -> Result<(), Diagnostics> {
         let rows: Vec<(TableId, Vec<u32>)> = (batches.iter())
             .map(|batch| {
-                let all = self.sampled.data.table(batch.table).map_or(0, |t| t.rows);
-                (batch.table, (0..batch.size().min(all) as u32).collect())
+                (
+                    batch.table,
+                    (0..batch.size().min(batch.rows()) as u32).collect(),
+                )
             })
             .collect();
         let rows: Vec<(TableId, &[u32])> = rows.iter().map(|(t, rows)| (*t, &rows[..])).collect();

@@ -61,13 +61,21 @@ impl Report {
             );
         };
         tile("step", self.last_step.to_string());
-        tile("loss", number(self.loss.last()));
-        let sat = self.sat.last();
-        let what = match self.logs() {
-            true => format!("satisfaction (log {})", number(sat)),
-            false => "satisfaction".to_string(),
+        let (sat, loss) = self.totals();
+        let of = match (&self.whole, self.records) {
+            (Some(_), _) => " of the whole theory",
+            (None, 0) => "",
+            (None, _) => " in the last step",
         };
-        tile(&what, number(sat.map(|sat| self.degree(sat))));
+        tile(&format!("loss{of}"), number(loss));
+        let log = match self.logs() {
+            true => format!(" (log {})", number(sat)),
+            false => String::new(),
+        };
+        tile(
+            &format!("satisfaction{of}{log}"),
+            number(sat.map(|sat| self.degree(sat))),
+        );
         for (name, curve) in self.metrics.iter().take(MOST_METRICS) {
             tile(name, number(curve.last()));
         }
@@ -162,6 +170,17 @@ impl Report {
             "Axioms, the least satisfied first".to_string()
         };
         let _ = write!(out, "<section><h2>{heading}</h2>");
+        let what = match &self.whole {
+            Some(whole) => format!(
+                "Truths of the whole theory with the last weights; changes from those with the first weights, both at {}. \
+                 The curves are of the steps, each with its own batch and its own α and p.",
+                whole.parameters()
+            ),
+            None => "Truths in the last step, of its batch; changes from the first step, which had another batch, and \
+                     its own α and p."
+                .to_string(),
+        };
+        let _ = write!(out, "<p class=\"note\">{what}</p>");
         self.write_table(out, worst.iter().take(SHOWN_AXIOMS).copied(), true);
         if all > SHOWN_AXIOMS {
             let _ = write!(
@@ -218,10 +237,11 @@ impl Report {
             if weights {
                 let _ = write!(out, "<td>{}</td>", number(axiom.weight));
             }
-            let ends = axiom.truth.first().zip(axiom.truth.last());
-            write_change(out, ends.map(|(a, b)| (self.degree(a), self.degree(b))));
+            let (first, last) = self.ends(axiom);
+            let degree = |truth: Option<f64>| truth.map(|truth| self.degree(truth));
+            write_change(out, degree(first), degree(last));
             if logs {
-                write_change(out, ends);
+                write_change(out, first, last);
             }
             if sparks {
                 let _ = write!(out, "<td class=\"spark\">{}</td>", spark(&axiom.truth));
@@ -233,8 +253,8 @@ impl Report {
 }
 
 /// The last number, and by how much it differs from the first.
-fn write_change(out: &mut String, ends: Option<(f64, f64)>) {
-    let change = ends.map(|(first, last)| last - first);
+fn write_change(out: &mut String, first: Option<f64>, last: Option<f64>) {
+    let change = first.zip(last).map(|(first, last)| last - first);
     let (class, sign) = match change {
         Some(change) if change > 0.0 => (" class=\"better\"", "+"),
         Some(change) if change < 0.0 => (" class=\"worse\"", ""),
@@ -243,7 +263,7 @@ fn write_change(out: &mut String, ends: Option<(f64, f64)>) {
     let _ = write!(
         out,
         "<td>{}</td><td{class}>{sign}{}</td>",
-        number(ends.map(|(_, last)| last)),
+        number(last),
         number(change)
     );
 }

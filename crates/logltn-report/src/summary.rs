@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::read_bytes;
-use logltn_train::run_directory::{RunDirectory, StepRecord, write_atomically};
+use logltn_train::run_directory::{
+    RunDirectory, StepRecord, WholeInfo, WholeTruth, write_atomically,
+};
 
 use super::thinning::Thinned;
 use super::violations::Violated;
@@ -42,6 +44,8 @@ pub struct RunSummary {
     pub axiom_weights: Vec<f64>,
     /// Whether the truths of the records are logs of truth degrees. Where nobody says, they are if one is below 0.
     pub logs: Option<bool>,
+    /// The whole theory with the first weights and the last.
+    pub whole: Option<WholeInfo>,
     /// The records.
     pub steps: Vec<StepRecord>,
     /// The pictures.
@@ -71,6 +75,7 @@ pub struct Report {
     pub(super) facts: Vec<(String, String)>,
     pub(super) theory: String,
     pub(super) pictures: Vec<Picture>,
+    pub(super) whole: Option<WholeInfo>,
     logs: Option<bool>,
     /// Whether a truth is.
     below_zero: bool,
@@ -90,6 +95,8 @@ pub struct Report {
 pub(super) struct AxiomCurve {
     pub(super) name: String,
     pub(super) weight: Option<f64>,
+    /// Its place among all.
+    place: usize,
     pub(super) truth: Thinned,
 }
 
@@ -105,6 +112,7 @@ impl Report {
             .map(|(i, name)| AxiomCurve {
                 name: name.clone(),
                 weight: summary.axiom_weights.get(i).copied(),
+                place: i,
                 truth: Thinned::new(stretches),
             })
             .collect();
@@ -113,6 +121,11 @@ impl Report {
             facts: summary.facts.clone(),
             theory: summary.theory.clone(),
             pictures: summary.pictures.clone(),
+            // One that says nothing of the end, or speaks of other axioms, is none.
+            whole: summary.whole.clone().filter(|whole| {
+                let last = whole.last.as_ref();
+                last.is_some_and(|last| last.axioms.len() == summary.axiom_names.len())
+            }),
             logs: summary.logs,
             below_zero: false,
             records: 0,
@@ -187,12 +200,29 @@ impl Report {
         }
     }
 
+    /// The truth of an axiom at first and at the end: of the whole theory, or else in its first and its last step.
+    pub(super) fn ends(&self, axiom: &AxiomCurve) -> (Option<f64>, Option<f64>) {
+        let Some(whole) = &self.whole else {
+            return (axiom.truth.first(), axiom.truth.last());
+        };
+        let of = |at: &Option<WholeTruth>| Some(*at.as_ref()?.axioms.get(axiom.place)?);
+        (of(&whole.first), of(&whole.last))
+    }
+
+    /// All axioms together, and the loss, at the end: of the whole theory, or else of the last step.
+    pub(super) fn totals(&self) -> (Option<f64>, Option<f64>) {
+        match self.whole.as_ref().and_then(|whole| whole.last.as_ref()) {
+            Some(last) => (Some(last.sat), Some(last.loss)),
+            None => (self.sat.last(), self.loss.last()),
+        }
+    }
+
     /// The axioms from the least satisfied to the most. Those without any truth come last.
     pub(super) fn worst_axioms(&self) -> Vec<&AxiomCurve> {
         let mut axioms: Vec<&AxiomCurve> = self.axioms.iter().collect();
         // Stable: equals stay in the order of the theory.
         axioms.sort_by(|a, b| {
-            let truth = |axiom: &AxiomCurve| axiom.truth.last().unwrap_or(f64::INFINITY);
+            let truth = |axiom: &AxiomCurve| self.ends(axiom).1.unwrap_or(f64::INFINITY);
             truth(a).total_cmp(&truth(b))
         });
         axioms
@@ -240,6 +270,7 @@ pub fn from_run_directory(dir: &Path) -> Result<Report, Diagnostics> {
             summary.title = info.title;
         }
         summary.logs = info.logs;
+        summary.whole = info.whole;
         (summary.axiom_names, summary.axiom_weights) = (info.axioms.into_iter())
             .map(|a| (a.name, a.weight))
             .unzip();

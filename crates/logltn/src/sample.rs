@@ -12,9 +12,10 @@ use std::sync::Arc;
 
 use crate::data::{ColumnData, Data};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::guard::{Join, Scope, TableIndexes, conjuncts};
+use crate::guard::{Join, Scope, TableIndexes, conjuncts, tables};
 use crate::parts::PartMut;
 use crate::plan::PlanOptions;
+use crate::recursion::deep;
 use crate::semantics::Semantics;
 use crate::source::Span;
 use crate::theory::*;
@@ -61,12 +62,53 @@ impl Sense {
     }
 }
 
+impl Theory {
+    /// Whether the rows of a table are only gone through, by a `forall` that nothing stands around: then its axioms can be
+    /// evaluated for some of the rows at a time, and what was found be [put together](crate::Gathered).
+    ///
+    /// ```
+    /// # use logltn::{Source, Theory};
+    /// let theory = Theory::parse(Source::new("t", "
+    ///     sort P  table a(x: P)  table b(x: P)  table c(x: P)  predicate Q(P)
+    ///     axiom all: forall (x) in a. Q(x)
+    ///     axiom some: forall (x) in a where not b(x). exists (y) in c. Q(x) or Q(y)")).unwrap();
+    /// let only = |name| theory.is_only_gone_through(theory.table(name).unwrap());
+    /// assert_eq!([only("a"), only("b"), only("c")], [true, false, false]);
+    /// ```
+    pub fn is_only_gone_through(&self, table: TableId) -> bool {
+        fn is_nowhere(table: TableId, formula: &Formula, outermost: bool) -> bool {
+            let here = match &formula.kind {
+                FormulaKind::Quantified {
+                    quantifier,
+                    binding,
+                    guard,
+                    ..
+                } => {
+                    let bound = matches!(binding, Binding::Rows(own, _) if *own == table);
+                    let fits = outermost && *quantifier == Quantifier::Forall;
+                    let mut guards = guard.iter().flat_map(tables);
+                    (fits || !bound) && guards.all(|other| other != table)
+                }
+                _ => true,
+            };
+            let children = || formula.children();
+            here && deep(|| (children().into_iter()).all(|child| is_nowhere(table, child, false)))
+        }
+        let heads = self.axioms.iter().filter_map(|axiom| axiom.family.as_ref());
+        let mut guards = heads.filter_map(|head| head.guard.as_ref());
+        !guards.any(|guard| tables(guard).contains(&table))
+            && (self.axioms.iter()).all(|axiom| is_nowhere(table, &axiom.formula, true))
+    }
+}
+
 struct Sampler<'a> {
     theory: &'a Theory,
     data: &'a Data,
     tables: Vec<Table>,
     samples: Vec<(SortId, TableId)>,
     batches: Vec<(TableId, TableId)>,
+    /// Tables whose rows always come with the call.
+    large: &'a [TableId],
     /// Whether negations are moved to the atoms before anything is evaluated.
     normal_form: bool,
 }
@@ -82,12 +124,16 @@ impl Data {
     /// `axioms`, by their places in the theory, are seen in samples of so many bindings of their outermost `forall`, in place of
     /// what the sample of a sort leaves of these; one that has no more is left as it is.
     ///
+    /// Of tables that are `large`, with batches and [only gone through](Theory::is_only_gone_through), the rows of the batch are
+    /// all that is there: nothing is planned for the others, and the data that come back do not have them.
+    ///
     /// # Errors
     /// If such an axiom begins with no `forall` or is a family, or its bindings cannot be listed.
     pub fn sampled(
         &self,
         sorts: &[SortId],
         axioms: &[(usize, usize)],
+        large: &[TableId],
         semantics: &Semantics,
     ) -> Result<Sampled, Diagnostics> {
         let theory = self.theory();
@@ -97,6 +143,7 @@ impl Data {
             tables: theory.tables.clone(),
             samples: Vec::new(),
             batches: Vec::new(),
+            large,
             normal_form: semantics.in_log_space(),
         };
         for &sort in sorts {
@@ -137,7 +184,10 @@ impl Data {
             axioms: changed,
             ..theory.clone()
         };
-        let data = self.with_streamed_tables(Arc::new(sampled));
+        let mut data = self.with_streamed_tables(Arc::new(sampled));
+        for &table in large {
+            data.leave_out_rows(table);
+        }
         Ok(Sampled {
             data,
             samples,
@@ -244,7 +294,7 @@ impl Sampler<'_> {
         Some(self.samples.iter().find(own)?.1)
     }
 
-    /// Whether some quantifier of an axiom will see a sample.
+    /// Whether some quantifier of an axiom will see a sample, or rows that come with the call.
     fn concerns(&self, axiom: &Axiom) -> bool {
         fn any(sampler: &Sampler, axiom: &Axiom, formula: &Formula) -> bool {
             let here = match &formula.kind {
@@ -256,6 +306,10 @@ impl Sampler<'_> {
                     let mut variables = variables.iter();
                     variables.any(|v| sampler.sample(&axiom[*v]).is_some())
                 }
+                FormulaKind::Quantified {
+                    binding: Binding::Rows(table, _),
+                    ..
+                } => sampler.large.contains(table),
                 _ => false,
             };
             here || crate::recursion::deep(|| {

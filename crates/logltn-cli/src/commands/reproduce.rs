@@ -12,8 +12,8 @@ use logltn_paper::{
     Configuration, GraphName, Job, Options, Reproduced, RunRecord, Table, Task, Watch, reproduce,
 };
 
-use crate::commands::train;
 use crate::console;
+use crate::ctrl_c;
 use crate::outcome::Outcome;
 use crate::text::{Align, table};
 
@@ -232,7 +232,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
             options.epochs = own.epochs;
         }
     }
-    let stop = train::stop_on_ctrl_c();
+    let stop = ctrl_c::asks_to_stop();
     let progress = Progress::new();
     let result = reproduce(task, &options, &stop, &progress);
     progress.bar.finish_and_clear();

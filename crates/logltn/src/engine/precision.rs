@@ -43,5 +43,5 @@ compiled! {
         -> Result<Vec<Option<Ranks>>, Diagnostics> = ranks_here;
     fn explain(parameters: &Parameters, top: usize) -> Result<Vec<Explanation>, Diagnostics> = explain_here;
     fn axiom_gradient_norms(parameters: &Parameters) -> Vec<f64> = axiom_gradient_norms_here;
-    fn estimate_seconds(parameters: &Parameters, budget: Duration) -> f64 = estimate_seconds_here;
+    fn estimate_seconds(parameters: &Parameters, budget: Duration, back: bool) -> f64 = estimate_seconds_here;
 }

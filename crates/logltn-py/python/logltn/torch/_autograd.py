@@ -11,16 +11,27 @@ Call = tuple[Any, list[tuple[int, int]], float, float, float, Any]
 
 
 _CPU = torch.device("cpu")  # whatever the default device is
+_DENSE = torch.contiguous_format
+# Of these the numbers are where they say.
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def _entries(which: list[tuple[int, int]], tensors: Any, needed: Any) -> tuple[list[tuple[Any, ...]], list[Any]]:
-    """Values as the native part reads them, in place, and new tensors for the gradients that are needed, which it writes in place."""
+    """Values as the native part reads them, in place, and new tensors for the gradients that are needed, which it writes in place.
+
+    Tensors of one number after the other are handed over as the place of the first, their shape, and whether they are double: to
+    make arrays of them takes longer than all else here. Whoever calls this keeps them until the native part is done."""
     entries: list[tuple[Any, ...]] = []
     gradients: list[Any] = []
     for (place, kind), tensor, need in zip(which, tensors, needed):
-        array = tensor.numpy(force=True)
         # Dense, whatever the strides of the values are.
-        gradient = torch.empty_like(tensor, memory_format=torch.contiguous_format, requires_grad=False) if need else None
+        gradient = torch.empty_like(tensor, memory_format=_DENSE, requires_grad=False) if need else None
+        if tensor.is_contiguous() and type(tensor) in _PLAIN and not tensor.is_neg() and (start := tensor.data_ptr()):
+            shape, double = tensor.shape, tensor.dtype is torch.float64
+            entries.append((place, kind, (start, shape, double), None if gradient is None else (gradient.data_ptr(), shape, double)))
+            gradients.append(gradient)
+            continue
+        array = tensor.numpy(force=True)
         room = None if gradient is None else gradient.numpy()
         if not array.shape:  # no buffer without axes
             kind, array, room = kind + 4, array.reshape(1), None if room is None else room.reshape(1)

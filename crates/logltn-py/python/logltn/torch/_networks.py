@@ -99,8 +99,8 @@ def tensor(values: Any) -> torch.Tensor:
 
 
 def gather(values: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
-    """Rows by index, on the device of the values."""
-    return values[index.to(values.device)]
+    """Rows by index, on the device of the values. `values[index]` would wait for other threads, whatever the size."""
+    return values.index_select(0, index.to(values.device))
 
 
 class Run:
@@ -141,9 +141,12 @@ class Run:
     def _checked(self, name: str, out: Any, rows: int) -> torch.Tensor:
         classes = self.owner._classes[name]
         expected = (rows,) if classes is None else (rows, classes if classes >= 0 else "classes")
-        problem = None
+        problem: tuple[str, str] | None = None
         if not isinstance(out, torch.Tensor):
             problem = ("wrong-type", f"predicate `{name}` gave {type(out).__name__}, not a tensor")
+        elif not out.is_floating_point() or out.layout is not torch.strided or out.is_nested or out.is_meta:
+            found = f"{out.dtype}" + (" without numbers in rows and columns" if out.is_floating_point() else "")
+            problem = ("unsupported-elements", f"predicate `{name}` gave a tensor of {found}, not of numbers with fractions")
         else:
             if classes is None and out.shape == (rows, 1):
                 out = out.squeeze(1)

@@ -57,7 +57,7 @@ class Backend:
     def engine(self, native: Any, which: list[tuple[int, int]], coming: Any, device: torch.device) -> Engine:
         """The plan of a call on a device."""
         by_rows = any(kind != 0 for _, kind in which)
-        key = (str(device), by_rows, _key(coming))
+        key = (str(device), by_rows, coming)
         known = self._plans.get(key)
         if known is not None:
             self._plans.move_to_end(key)
@@ -105,13 +105,3 @@ def _parameter(name: str, given: Any, device: torch.device, dtype: torch.dtype) 
         shown = "0.001" if least < 1 else "1"
         _native.raise_problems([("value-out-of-range", f"`{name}` must be between {shown} and 1000000, not {given}", None)])
     return float(given)
-
-
-def _key(coming: Any) -> Any:
-    """What tells calls apart by what comes with them."""
-    if coming is None:
-        return None
-    batch = tuple((name, rows.tobytes()) for name, rows in coming["batch"])
-    cells = lambda column: column.tobytes() if hasattr(column, "tobytes") else tuple(column)  # noqa: E731
-    tables = tuple((name, tuple(cells(column) for column in columns)) for name, columns in coming["tables"])
-    return batch, tuple(coming["sorts"]), tables
