@@ -21,6 +21,8 @@ pub struct AxiomSettings {
     pub p: Option<Schedule>,
     /// Likewise.
     pub p_forall: Option<Schedule>,
+    /// How many bindings of its outermost `forall` each training step sees, if not all.
+    pub sample: Option<usize>,
 }
 
 impl AxiomSettings {
@@ -62,6 +64,7 @@ impl AxiomNow {
             alpha,
             p,
             p_forall,
+            sample: _,
         } = settings;
         self.weight = weight.unwrap_or(self.weight);
         let own = [alpha, p, p_forall];

@@ -3,7 +3,7 @@
 //! That is possible for tables with batches that are [only gone through](logltn::theory::Theory::is_only_gone_through). The rows
 //! of a batch come with the step then, as a sample does, and the whole is evaluated part by part.
 
-use logltn::theory::{Binding, FormulaKind, TableId};
+use logltn::theory::{Axiom, Binding, FormulaKind, TableId};
 use logltn::{
     ColumnData, Data, Diagnostics, Engine, Gathered, Output, Parameters, Plan, PlannedAxiom,
     Sampled, Semantics,
@@ -29,6 +29,17 @@ pub fn tables(data: &Data, from: usize) -> Vec<TableId> {
     ids.filter(is_large).collect()
 }
 
+/// The table whose rows the outermost quantifier of an axiom goes through.
+pub(crate) fn over(axiom: &Axiom) -> Option<TableId> {
+    match &axiom.formula.kind {
+        FormulaKind::Quantified {
+            binding: Binding::Rows(table, _),
+            ..
+        } => Some(*table),
+        _ => None,
+    }
+}
+
 /// All axioms, large tables a part at a time.
 #[derive(Debug)]
 pub struct Parts<'a> {
@@ -52,7 +63,7 @@ impl<'a> Parts<'a> {
         semantics: &Semantics,
         large: Vec<TableId>,
     ) -> Result<Parts<'a>, Diagnostics> {
-        let sampled = data.sampled(&[], &large, semantics);
+        let sampled = data.sampled(&[], &[], &large, semantics)?;
         let plan = Plan::new(&sampled.data, outputs, semantics)?;
         Ok(Parts {
             data,
@@ -121,14 +132,8 @@ impl<'a> Parts<'a> {
 
     /// The large table that an axiom goes through.
     fn over(&self, axiom: &PlannedAxiom) -> Option<TableId> {
-        let FormulaKind::Quantified {
-            binding: Binding::Rows(batch, _),
-            ..
-        } = &self.sampled.data.theory().axioms[axiom.axiom].formula.kind
-        else {
-            return None;
-        };
-        let (of, _) = self.sampled.batches.iter().find(|(_, b)| b == batch)?;
+        let batch = over(&self.sampled.data.theory().axioms[axiom.axiom])?;
+        let (of, _) = self.sampled.batches.iter().find(|(_, b)| *b == batch)?;
         Some(*of)
     }
 

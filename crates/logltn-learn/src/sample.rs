@@ -8,19 +8,21 @@ use std::sync::Arc;
 
 use logltn::theory::{SortId, TableId};
 use logltn::{
-    Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Plan, PlanOptions, Sampled, Semantics,
-    did_you_mean,
+    Bindings, Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Plan, PlanOptions, Sampled,
+    Semantics, did_you_mean,
 };
 use rustc_hash::FxHashSet;
 
+use crate::axioms::AxiomSettings;
 use crate::batches::TableBatches;
 use crate::knowledge::KnowledgeBase;
 use crate::large;
 use crate::random::Random;
 use crate::training::Training;
 
-/// Sorts draw from streams of their own.
+/// Sorts draw from streams of their own, and so do axioms.
 const FIRST_STREAM: u64 = 1 << 32;
+const FIRST_OF_AXIOMS: u64 = 1 << 33;
 
 /// Parts the seeds of neighbouring steps.
 const STRIDE: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -41,13 +43,15 @@ pub(crate) struct Samples {
 }
 
 /// The data as training steps see them: quantifiers over the sorts of `samples` look into samples, whose individuals come with each
-/// step. A sample that is as large as its sort is the sort. Of [large tables](crate::large::tables) the rows come with each step too.
+/// step, and `axioms` with a sample of their own have some of their bindings. A sample that is as large as its sort is the sort. Of
+/// [large tables](crate::large::tables) the rows come with each step too.
 ///
 /// # Errors
-/// If there is no such sort, or a sample of nobody.
+/// If there is no such sort, or a sample of nobody, or an axiom cannot be sampled.
 pub fn seen_in_steps(
     data: &Data,
     samples: &BTreeMap<String, usize>,
+    axioms: &BTreeMap<String, AxiomSettings>,
     large_from: usize,
     semantics: &Semantics,
 ) -> Result<Data, Diagnostics> {
@@ -68,12 +72,8 @@ pub fn seen_in_steps(
     if found.has_errors() {
         return Err(found);
     }
-    let sorts = sorts(data, samples);
-    let large = large::tables(data, large_from);
-    Ok(match sorts.is_empty() && large.is_empty() {
-        true => data.clone(),
-        false => sampled(data, &sorts, &large, semantics).data,
-    })
+    let sampled = sampled(data, samples, axioms, large_from, semantics)?;
+    Ok(sampled.map_or_else(|| data.clone(), |(sampled, _)| sampled.data))
 }
 
 /// The sorts that are larger than their samples, how many of each are drawn, and of how many.
@@ -87,14 +87,33 @@ fn sorts(data: &Data, samples: &BTreeMap<String, usize>) -> Vec<(SortId, usize, 
     sampled.collect()
 }
 
+/// With the tables of which steps see the rows of a batch alone. None if every step sees everyone.
 fn sampled(
     data: &Data,
-    sorts: &[(SortId, usize, usize)],
-    large: &[TableId],
+    samples: &BTreeMap<String, usize>,
+    axioms: &BTreeMap<String, AxiomSettings>,
+    large_from: usize,
     semantics: &Semantics,
-) -> Sampled {
-    let ids: Vec<SortId> = sorts.iter().map(|(sort, ..)| *sort).collect();
-    data.sampled(&ids, large, semantics)
+) -> Result<Option<(Sampled, Vec<TableId>)>, Diagnostics> {
+    let ids: Vec<SortId> = sorts(data, samples)
+        .iter()
+        .map(|(sort, ..)| *sort)
+        .collect();
+    let own = data.theory().axioms.iter().enumerate();
+    let own = own.filter_map(|(i, axiom)| Some((i, axioms.get(&axiom.name)?.sample?)));
+    let own: Vec<(usize, usize)> = own.collect();
+    let mut large = large::tables(data, large_from);
+    // Of those the bindings are listed.
+    large.retain(|table| {
+        let mut listed = own.iter().map(|(i, _)| &data.theory().axioms[*i]);
+        !listed.any(|axiom| large::over(axiom) == Some(*table))
+    });
+    if ids.is_empty() && own.is_empty() && large.is_empty() {
+        return Ok(None);
+    }
+    let sampled = data.sampled(&ids, &own, &large, semantics)?;
+    let anything = !sampled.samples.is_empty() || !sampled.bindings.is_empty() || !large.is_empty();
+    Ok(anything.then_some((sampled, large)))
 }
 
 impl Samples {
@@ -104,12 +123,17 @@ impl Samples {
         training: &Training,
     ) -> Result<Option<Samples>, Diagnostics> {
         let data = &knowledge.data;
-        let sorts = sorts(data, &training.samples);
-        let large = large::tables(data, training.large_from);
-        if sorts.is_empty() && large.is_empty() {
+        let Training {
+            samples,
+            axioms,
+            large_from,
+            semantics,
+            ..
+        } = training;
+        let Some((sampled, large)) = sampled(data, samples, axioms, *large_from, semantics)? else {
             return Ok(None);
-        }
-        let sampled = sampled(data, &sorts, &large, &training.semantics);
+        };
+        let sizes = sorts(data, samples);
         let rows = (sampled.batches.iter()).map(|(of, _)| {
             data.table(*of)
                 .map_or(Arc::default(), |t| Arc::clone(&t.columns))
@@ -133,7 +157,8 @@ impl Samples {
             rows: rows.collect(),
             sampled,
             large,
-            sizes: (sorts.iter())
+            sizes: sizes
+                .iter()
                 .map(|&(_, count, size)| (count, size))
                 .collect(),
             seed: training.seed,
@@ -181,6 +206,14 @@ impl Samples {
             let mut random = Random::new(seed, FIRST_STREAM + u64::from(sort.0));
             let drawn = draw(&mut random, count, size);
             tables.push((*table, vec![ColumnData::Individuals(drawn)]));
+        }
+        for Bindings { table, all, count } in &self.sampled.bindings {
+            let mut random = Random::new(seed, FIRST_OF_AXIOMS + u64::from(table.0));
+            let drawn = draw(&mut random, *count, all.first().map_or(0, ColumnData::len));
+            tables.push((
+                *table,
+                all.iter().map(|column| column.some(&drawn)).collect(),
+            ));
         }
         for ((of, batch), all) in self.sampled.batches.iter().zip(&self.rows) {
             let chosen = rows.iter().find(|(table, _)| table == of);

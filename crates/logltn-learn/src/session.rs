@@ -109,9 +109,15 @@ impl Session {
     /// If something is missing, or does not fit.
     pub fn new(knowledge: KnowledgeBase, training: Training) -> Result<Session, Diagnostics> {
         let KnowledgeBase { data, outputs, .. } = &knowledge;
-        let (samples, large) = (&training.samples, training.large_from);
-        let whole = seen_in_steps(data, samples, large, &training.semantics)
-            .and_then(|data| Plan::new(&data, outputs, &training.semantics));
+        let Training {
+            samples,
+            axioms,
+            large_from,
+            semantics,
+            ..
+        } = &training;
+        let whole = seen_in_steps(data, samples, axioms, *large_from, semantics)
+            .and_then(|data| Plan::new(&data, outputs, semantics));
         Session::planned(knowledge, training, whole.map(Arc::new))
     }
 
@@ -482,7 +488,9 @@ impl Session {
         self.model.unless_stopped()?;
         self.optimise.hold(&mut self.model);
         let gradient_norm = Optimise::clip(&mut self.model, self.training.clip_norm);
-        if !gradient_norm.is_finite() || !loss.is_finite() {
+        // As clipping leaves it.
+        let largest = gradient_norm.min(self.training.clip_norm.unwrap_or(f64::INFINITY));
+        if !gradient_norm.is_finite() || !loss.is_finite() || self.optimise.loses(largest) {
             return Err(self.not_finite(step, loss, at, &parameters));
         }
         self.optimise.step(&mut self.model, learning_rate);
@@ -523,17 +531,27 @@ impl Session {
             });
         let mut culprit = None;
         self.model.visit_parameters(&mut |name, _, gradients| {
-            if culprit.is_none() && gradients.iter().any(|g| !g.is_finite()) {
-                culprit = Some(name.to_string());
+            let largest = gradients.iter().fold(0.0_f32, |most, g| match g.is_nan() {
+                true => f32::INFINITY,
+                false => most.max(g.abs()),
+            });
+            if culprit.as_ref().is_none_or(|(_, most)| largest > *most) {
+                culprit = Some((name.to_string(), largest));
             }
         });
         let what = match culprit {
-            Some(name) => {
+            Some((name, largest)) if loss.is_finite() || !largest.is_finite() => {
                 let host = name.strip_prefix("host.").and_then(|n| n.split('.').next());
                 let name = host.unwrap_or(&name);
-                format!("the gradient of the network of `{name}` is not finite")
+                match largest.is_finite() {
+                    true => format!(
+                        "the gradient of the network of `{name}` has a number of {largest:e}, whose square is more than single \
+                         precision can hold"
+                    ),
+                    false => format!("the gradient of the network of `{name}` is not finite"),
+                }
             }
-            None => format!("the loss is {loss}"),
+            _ => format!("the loss is {loss}"),
         };
         Diagnostic::error(Code::TrainingDiverged, format!("step {step}: {what}{axiom}"))
             .help("a smaller `learning_rate`, or `clip_norm` under `[train]`, keeps networks from running away")

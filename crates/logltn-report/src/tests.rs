@@ -19,6 +19,7 @@ fn summary(steps: u64, axioms: usize) -> RunSummary {
             .collect(),
         axiom_weights: vec![1.0; axioms],
         logs: Some(true),
+        whole: None,
         steps: (1..=steps).map(|step| record(step, axioms)).collect(),
         pictures: vec![Picture {
             title: "points".into(),

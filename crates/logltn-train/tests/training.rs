@@ -305,7 +305,7 @@ fn stopped_before_its_last_metric_a_run_ends_with_the_same_bits() {
 }
 
 #[test]
-fn a_run_without_a_gradient_says_so_however_often_it_is_asked() {
+fn a_run_without_a_gradient_that_was_killed_before_it_said_so_says_so() {
     let folder = Folder::new(&[
         (
             "t.ltn",
@@ -343,16 +343,25 @@ fn a_run_without_a_gradient_says_so_however_often_it_is_asked() {
     without.status = RunStatus::Running;
     without.reason.clear();
     directory.write_info(&without).expect("a file");
-    for _ in 0..2 {
-        let Outcome::AlreadyFinished {
-            nothing_moved: Some(again),
-        } = go()
-        else {
-            panic!("it has learnt something")
-        };
-        assert_eq!(again.message(), first.message());
-        let info = directory.info().expect("a record");
-        assert_eq!((info.status, info.steps), (words.status, words.steps));
-        assert_eq!(info.reason, words.reason);
-    }
+    let Outcome::AlreadyFinished {
+        nothing_moved: Some(again),
+    } = go()
+    else {
+        panic!("it has learnt something")
+    };
+    assert_eq!(again.message(), first.message());
+    let info = directory.info().expect("a record");
+    assert_eq!((info.status, info.steps), (words.status, words.steps));
+    assert_eq!(info.reason, words.reason);
+    // Now it is finished.
+    let again = go();
+    assert!(
+        matches!(
+            again,
+            Outcome::AlreadyFinished {
+                nothing_moved: None
+            }
+        ),
+        "{again:?}"
+    );
 }

@@ -14,6 +14,7 @@ use super::{Known, Metric, check};
 use crate::knowledge::KnowledgeBase;
 use crate::metrics::{MetricError, MetricKind, hits, mrr, rank};
 use crate::model::Model;
+use crate::work::{Foretold, thousands};
 
 /// So many tuples are asked about at once: enough for every thread to have questions to rank.
 const BLOCK: usize = 1 << 20;
@@ -144,8 +145,14 @@ impl Ranked {
         let mut ranks = vec![f64::NAN; self.rows];
         let mut tuples = Vec::new();
         let stop = Arc::clone(model.stop());
-        for block in self.questions.chunks((BLOCK / self.candidates).max(1)) {
+        let (foretold, each) = (Foretold::default(), (BLOCK / self.candidates).max(1));
+        for (at, block) in self.questions.chunks(each).enumerate() {
             model.unless_stopped()?;
+            foretold.done((at * each) as u64, self.questions.len() as u64, || {
+                let rows = self.questions.len() as u128 * self.candidates as u128;
+                let name = &knowledge.theory()[self.predicate].name;
+                format!("a metric asks `{name}` about {} rows", thousands(rows))
+            });
             tuples.clear();
             for question in block {
                 for candidate in 0..self.candidates as u32 {

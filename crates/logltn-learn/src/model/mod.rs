@@ -23,6 +23,7 @@ use logltn_nn::Tensor;
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::numbers::Numbers;
 use crate::random::Random;
+use crate::work::{Foretold, thousands};
 use build::{Builder, Symbol};
 use closed::Closed;
 pub use grounding::Grounding;
@@ -246,6 +247,7 @@ impl Model {
     pub fn evaluate<T: Precision>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
         self.unchanged = false;
         self.ask(engine.requests())?;
+        self.foretell();
         self.run(Purpose::Looking);
         self.evaluate_closed(engine)?;
         self.hand_out(engine)
@@ -438,9 +440,14 @@ impl Model {
     ) -> Result<Vec<f32>, Diagnostics> {
         self.unchanged = false;
         let mut out = Vec::new();
+        let (foretold, all) = (Foretold::default(), tuples.len() as u64);
         // In pieces, for the sake of memory.
-        for tuples in tuples.chunks(arity.max(1) * 2048) {
+        for (at, tuples) in tuples.chunks(arity.max(1) * 2048).enumerate() {
             self.unless_stopped()?;
+            let rows = all / arity.max(1) as u64;
+            foretold.done(2048 * at as u64, rows, || {
+                format!("a network is asked about {} rows", thousands(rows.into()))
+            });
             self.units
                 .iter_mut()
                 .flat_map(|u| &mut u.feeds)

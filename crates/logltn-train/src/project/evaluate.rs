@@ -38,14 +38,15 @@ impl Project {
         self.plan_data(&self.data, semantics, options)
     }
 
-    /// The plan of what training steps see: samples of sorts that have one, still empty, and everything of the others.
+    /// The plan of what training steps see: samples of sorts and axioms that have one, still empty, and everything of the others.
     pub(crate) fn plan_of_steps(
         &self,
         semantics: &Semantics,
         options: &PlanOptions,
     ) -> Result<Plan, Diagnostics> {
+        let (samples, axioms) = (self.samples(), self.manifest.axiom_settings());
         let data =
-            logltn_learn::seen_in_steps(&self.data, &self.samples(), large::FROM, semantics)?;
+            logltn_learn::seen_in_steps(&self.data, &samples, &axioms, large::FROM, semantics)?;
         self.plan_data(&data, semantics, options)
     }
 

@@ -38,7 +38,7 @@ use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::read_bytes;
 use logltn_learn::State;
 
-pub use atomic::write_atomically;
+pub use atomic::{may_replace, write_atomically};
 pub use checkpoint::{decode, encode};
 pub use metrics_log::MetricsLog;
 pub use record::{RecordReader, StepRecord};

@@ -3,7 +3,7 @@
 mod ask;
 mod classified;
 mod compare;
-mod data_files;
+pub(crate) mod data_files;
 mod declarations;
 mod document;
 mod evaluate_run;

@@ -58,7 +58,7 @@ pub enum Outcome {
     },
     /// It had been finished before; nothing was done.
     AlreadyFinished {
-        /// As for a run that has just been finished.
+        /// As for a run that has just been finished, if it was killed before it could say so.
         nothing_moved: Option<Box<Diagnostic>>,
     },
     /// It was asked to stop, and can be resumed.
@@ -90,29 +90,31 @@ pub fn run(
         unchanged::check(trainer, directory)?;
     }
     if finished {
+        let mut info = directory.info()?;
+        let unsaid = |whole: &WholeInfo| whole.first.is_some() && whole.last.is_none();
+        if info.status == RunStatus::Finished && !info.whole.as_ref().is_some_and(unsaid) {
+            return Ok(Outcome::AlreadyFinished {
+                nothing_moved: None,
+            });
+        }
+        // Killed between its weights and its last words, a run is finished all the same, but they are still to be said.
         // The last checkpoint was written before the weights.
         if let Some(checkpoint) = &checkpoint {
             trainer.restore(checkpoint)?;
         }
         let nothing_moved = nothing_moved(trainer, directory)?;
-        // Killed between its weights and its last words, a run is finished all the same, and they are the same.
-        let unsaid = |whole: &WholeInfo| whole.first.is_some() && whole.last.is_none();
-        if let Ok(mut info) = directory.info()
-            && (info.status != RunStatus::Finished || info.whole.as_ref().is_some_and(unsaid))
-        {
-            if let Some(weights) = directory.weights()? {
-                trainer.restore_weights(&weights)?;
-            }
-            if let Some(whole) = &mut info.whole {
-                whole.last = whole_truth(trainer, watch);
-            }
-            count_left_out(trainer, directory, &mut info)?;
-            info.status = RunStatus::Finished;
-            info.reason = reason(nothing_moved.as_deref());
-            info.steps = checkpoint.map(|_| trainer.done()).or(info.steps);
-            info.updated = utc_time(SystemTime::now());
-            directory.write_info(&info)?;
+        if let Some(weights) = directory.weights()? {
+            trainer.restore_weights(&weights)?;
         }
+        if let Some(whole) = &mut info.whole {
+            whole.last = whole_truth(trainer, watch);
+        }
+        count_left_out(trainer, directory, &mut info)?;
+        info.status = RunStatus::Finished;
+        info.reason = reason(nothing_moved.as_deref());
+        info.steps = checkpoint.map(|_| trainer.done()).or(info.steps);
+        info.updated = utc_time(SystemTime::now());
+        directory.write_info(&info)?;
         return Ok(Outcome::AlreadyFinished { nothing_moved });
     }
     let before = checkpoint.as_ref().and_then(|_| directory.info().ok());
