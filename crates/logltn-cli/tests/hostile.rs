@@ -28,7 +28,7 @@ fn project() -> Folder {
             "t.ltn",
             b"sort Point\npredicate good(Point)\naxiom all_good: forall x: Point. good(x)\n",
         ),
-        ("points.csv", b"a,b\n0,1\n1,0\n2,2\n"),
+        ("points.csv", b"a,b\n0,1\n2,0\n1,2\n"),
         ("m.toml", MANIFEST.as_bytes()),
     ])
 }
@@ -134,7 +134,7 @@ fn a_project_that_was_moved_is_resumed() {
     }
     let again = moved.run(&["train", "m.toml", "--out", &run, "--resume"]);
     assert_eq!(again.status, 0, "{}", again.stderr);
-    moved.write("points.csv", b"a,b\n0,1\n1,0\n2,3\n");
+    moved.write("points.csv", b"a,b\n0,1\n2,0\n1,3\n");
     let other = moved.run(&["train", "m.toml", "--out", &run, "--resume"]);
     assert_eq!(other.status, 2, "{}", other.stderr);
 }

@@ -424,7 +424,8 @@ fn features_beyond_single_precision_are_refused() {
         ] {
             let run = folder.run(command);
             assert_eq!(run.status, 2, "{}", run.stderr);
-            let wrong = format!("points.csv, row 3, column 2: {value} is too large to learn from");
+            let wrong =
+                format!("points.csv, row 3, column `b`: {value} is too large to learn from");
             assert!(run.stderr.contains(&wrong), "{}", run.stderr);
         }
         assert!(!folder.path().join("run").exists());

@@ -9,7 +9,7 @@ use super::file::read_bytes;
 use super::problems::{Problems, counted, fatal, shown};
 use super::records::Records;
 
-/// First lines that are a header rather than a label, besides the name of the sort.
+/// What a header would say, besides the name of the sort.
 const HEADERS: [&str; 5] = ["label", "labels", "name", "individual", "individuals"];
 
 /// Reads the labels of the sort `sort_name`.
@@ -19,13 +19,13 @@ pub fn read_individuals(path: &Path, sort_name: &str) -> Result<Vec<String>, Dia
 
 /// Reads the bytes of a file of labels; `name` stands for it in messages.
 ///
-/// A header line is not needed. The first line is taken for one if it is the name of the sort or one of
-/// `label`, `labels`, `name`, `individual`, `individuals`, in upper or lower case.
+/// There is no header: every line is a label, whatever it says. [`header_among_individuals`] points out a first line that
+/// looks like one.
 ///
 /// ```
 /// use logltn_data::parse_individuals;
 /// assert_eq!(parse_individuals(b"ann\nbob\n", "people.csv", "Person")?, ["ann", "bob"]);
-/// assert_eq!(parse_individuals(b"person\nann\nbob\n", "people.csv", "Person")?, ["ann", "bob"]);
+/// assert_eq!(parse_individuals(b"name\nverb\n", "words.csv", "Word")?, ["name", "verb"]);
 /// # Ok::<(), logltn_diagnostics::Diagnostics>(())
 /// ```
 pub fn parse_individuals(
@@ -54,9 +54,6 @@ pub fn parse_individuals(
             continue;
         }
         let label = records.cell(record, 0);
-        if record == 0 && is_header(label, sort_name) {
-            continue;
-        }
         if label.is_empty() {
             // A line of blanks is as blank as an empty one, which the reader has passed over.
             continue;
@@ -87,7 +84,32 @@ pub fn parse_individuals(
     problems.finish(labels)
 }
 
-fn is_header(label: &str, sort_name: &str) -> bool {
-    let label = label.to_lowercase();
-    label == sort_name.to_lowercase() || HEADERS.contains(&label.as_str())
+/// A warning if the first individual of a file looks like a header.
+///
+/// ```
+/// use logltn_data::header_among_individuals;
+/// let labels = ["label", "ann"].map(String::from);
+/// let warning = header_among_individuals(&labels, "people.csv", "Person").unwrap();
+/// assert!(warning.message().contains("`label`"));
+/// assert!(header_among_individuals(&labels[1..], "people.csv", "Person").is_none());
+/// ```
+pub fn header_among_individuals(
+    labels: &[String],
+    name: &str,
+    sort_name: &str,
+) -> Option<Diagnostic> {
+    let first = labels.first()?;
+    let lower = first.to_lowercase();
+    if lower != sort_name.to_lowercase() && !HEADERS.contains(&lower.as_str()) {
+        return None;
+    }
+    let what = format!(
+        "{name}, line 1: {} is taken for an individual of sort `{sort_name}`",
+        shown(first)
+    );
+    Some(
+        Diagnostic::warning(Code::HeaderAmongIndividuals, what)
+            .note("a file of individuals has one label per line and no header")
+            .help("if it is a header, remove the line"),
+    )
 }

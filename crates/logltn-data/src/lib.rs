@@ -49,7 +49,7 @@ pub use csv::CsvFile;
 pub use file::{not_regular, read_bytes};
 pub use idx::{parse_idx, read_idx};
 pub use index_column::index_column;
-pub use individuals::{parse_individuals, read_individuals};
+pub use individuals::{header_among_individuals, parse_individuals, read_individuals};
 pub use npy::{parse_npy, read_npy};
 pub use npz::{parse_npz, read_npz};
 pub use safetensors::{parse_safetensors, read_safetensors};

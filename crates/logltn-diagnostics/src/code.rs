@@ -679,6 +679,16 @@ codes! {
     NoHeader = "no-header":
         "The header line of a CSV holds numbers only: it may be the first row.",
         Warning, run!("check m.toml", "points.csv": b"0.5,1\n1,0\n2,2\n3,1\n");
+    HeaderAmongIndividuals = "header-among-individuals":
+        "The first line of a file of individuals looks like a header, which such a file does not have.",
+        Warning, run!("check m.toml", "points.txt": b"point\nann\nbob\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { individuals = "points.txt", learnable = 2 }
+            [predicates.good]
+            network = { mlp = [2] }
+            output = "sigmoid"
+            "#);
     IndexColumn = "index-column":
         "The first column of a file of features looks like the index of a data frame.",
         Warning, run!("check m.toml", "points.csv": b",a,b\n0,1,5\n1,0,3\n2,2,4\n");
@@ -838,6 +848,8 @@ codes! {
             theory = "theory.ltn"
             [sorts]
             Point = { features = "points.csv" }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
             [train]
             learning_rate = 0.01
             "#);
@@ -865,7 +877,7 @@ codes! {
             [sorts]
             Point = { features = "points.csv" }
             [predicates]
-            good = { args = ["x"], closed_form = { truth = "sum(x) / 3" } }
+            good = { args = ["x"], closed_form = { truth = "sum(x) / 2" } }
             "#);
     Interrupted = "interrupted":
         "An evaluation was asked to stop before its end.",

@@ -43,7 +43,7 @@ pub const SURROUNDINGS: &[(&str, Text)] = &[
             ",
         ),
     ),
-    ("points.csv", Text(b"a,b\n0,1\n1,0\n2,2\n")),
+    ("points.csv", Text(b"a,b\n0,1\n2,0\n1,2\n")),
     (
         "m.toml",
         Text(

@@ -17,7 +17,7 @@ pub(crate) const EXAMPLE: Example = Example {
     manifest: include_str!("../projects/clustering.toml"),
     data,
     figures: &[
-        Figure::new(Of::Satisfaction, Some(0.854), None),
+        Figure::new(Of::Satisfaction, Some(0.854), Some(0.854)),
         Figure::new(Of::Metric("adjusted_rand_index(C)"), None, None),
     ],
     show,

@@ -15,7 +15,7 @@
 //!
 //! let folder = tempfile::tempdir().unwrap();
 //! let path = |name: &str| folder.path().join(name);
-//! std::fs::write(path("points.csv"), "a,b\n0,1\n1,0\n2,2\n").unwrap();
+//! std::fs::write(path("points.csv"), "a,b\n0,1\n2,0\n1,2\n").unwrap();
 //! std::fs::write(path("good.ltn"), "
 //!     sort Point
 //!     predicate good(Point)

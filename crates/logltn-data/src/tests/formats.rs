@@ -264,27 +264,28 @@ fn csv_integers_reach_both_ends() {
     assert_eq!(file.ints(0).unwrap(), [i64::MIN, i64::MAX, 7]);
 }
 
+/// A file of individuals has no header: nothing that it says is dropped.
 #[test]
-fn individuals_with_and_without_a_header() {
+fn individuals_have_no_header() {
     let read = |text: &str| parse_individuals(text.as_bytes(), "t.csv", "Type").unwrap();
-    for header in [
-        "",
-        "type\n",
-        "TYPE\r\n",
-        "Label\n",
-        "labels\n",
-        "name\n",
-        "individual\n",
-        "\u{feff}Individuals\n",
+    assert_eq!(read("cat\n  \n dog \n"), ["cat", "dog"]);
+    for first in [
+        "type",
+        "TYPE",
+        "Label",
+        "labels",
+        "name",
+        "individual",
+        "Individuals",
     ] {
-        assert_eq!(
-            read(&format!("{header}cat\n  \n dog \n")),
-            ["cat", "dog"],
-            "{header:?}"
-        );
+        let labels = read(&format!("\u{feff}{first}\r\ncat\r\n"));
+        assert_eq!(labels, [first, "cat"]);
+        let said = crate::header_among_individuals(&labels, "t.csv", "Type");
+        assert!(said.is_some(), "{first}");
     }
-    // Only the first line can be a header.
-    assert_eq!(read("cat\nname\n"), ["cat", "name"]);
+    let labels = read("cat\nname\n");
+    assert_eq!(labels, ["cat", "name"]);
+    assert!(crate::header_among_individuals(&labels, "t.csv", "Type").is_none());
 }
 
 #[test]

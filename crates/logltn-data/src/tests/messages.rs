@@ -173,7 +173,7 @@ fn individuals() {
     insta::assert_snapshot!(say(b""), @r#"
     error: types.csv: the file is empty
     "#);
-    insta::assert_snapshot!(say(b"type\n  \n"), @r#"
+    insta::assert_snapshot!(say(b"  \n \t\n"), @r#"
     error: types.csv: the file holds no labels for the sort `Type`
     "#);
     insta::assert_snapshot!(say(b"cat\ndog\n\ncat\ndog,animal\n"), @r#"

@@ -102,11 +102,12 @@ def crabs():
     for label, name in zip(classes, names):
         x = ltn.Variable(name, all_crabs[[int(r[0]) for r in rows("crabs", "labelled.csv") if r[1] == name]])
         axioms[f"labels[{name}]"] = Forall(x, P(x, label))
-    x = ltn.Variable("x", all_crabs[[int(r[0]) for r in rows("crabs", "seen.csv")]])
+    seen = [int(r[0]) for r in rows("crabs", "seen.csv")]
+    x = ltn.Variable("x", all_crabs[seen])
     axioms["one_colour"] = Forall(x, Not(And(P(x, blue), P(x, orange))))
     axioms["one_sex"] = Forall(x, Not(And(P(x, male), P(x, female))))
     total = sat(axioms.values())
-    y = ltn.Variable("y", all_crabs)
+    y = ltn.Variable("y", all_crabs[[i for i in range(len(all_crabs)) if i not in seen]])
     axioms["blue_is_not_orange"] = Forall(y, Implies(P(y, blue), Not(P(y, orange))), p=5)
     axioms["blue_is_orange"] = Forall(y, Implies(P(y, blue), P(y, orange)), p=5)
     axioms["blue_is_male"] = Forall(y, Implies(P(y, blue), P(y, male)), p=5)

@@ -254,7 +254,8 @@ impl<'a> Builder<'a> {
         let arity = shape.iter().map(leaves).sum();
         let width: usize = pieces.iter().map(Piece::width).sum();
         let name = self.symbol_name(symbol);
-        if width == 0 && arity == 0 {
+        let arguments = self.arguments_of(symbol);
+        if width == 0 && arguments.is_empty() {
             return Err(wrong(
                 Diagnostic::error(Code::NoFeatures, format!(
                     "the network of `{name}` has nothing to read: it has no arguments"
@@ -270,10 +271,11 @@ impl<'a> Builder<'a> {
                 Diagnostic::error(Code::NoFeatures, format!(
                     "the network of `{name}` has nothing to read: none of its arguments has features"
                 ))
-                .help(match shape.is_empty() {
-                    true => "a proposition is learnt as a number of its own: `learnable = true`, without `network`",
-                    false => "give the sorts of its arguments `features` or `learnable`",
-                }),
+                .help(format!(
+                    "give its individuals numbers: {}, or `features`; or let it learn a number for each tuple, `learnable = true` without \
+                     `network`",
+                    self.vectors_for(arguments)
+                )),
             ));
         }
         let output_width = self.output_width(symbol);
@@ -440,6 +442,27 @@ impl<'a> Builder<'a> {
         }
         self.model.units[unit].feeds.push(feed);
         Ok(self.model.units[unit].feeds.len() - 1)
+    }
+
+    fn arguments_of(&self, symbol: Symbol) -> &'a [ArgumentSort] {
+        let theory = self.knowledge.theory();
+        match symbol {
+            Symbol::Predicate(id) => &theory[id].arguments,
+            Symbol::Function(id) => &theory[id].arguments,
+        }
+    }
+
+    /// `learnable = 8` under `[sorts.P]`, for each sort among some arguments.
+    fn vectors_for(&self, arguments: &[ArgumentSort]) -> String {
+        let mut sorts: Vec<String> = (arguments.iter())
+            .filter_map(|argument| match argument {
+                ArgumentSort::Sort(sort) => Some(&self.knowledge.theory()[*sort].name),
+                ArgumentSort::Vector(_) => None,
+            })
+            .map(|sort| format!("`[sorts.{sort}]`"))
+            .collect();
+        sorts.dedup();
+        format!("`learnable = 8` under {}", sorts.join(" and "))
     }
 
     fn symbol_name(&self, symbol: Symbol) -> String {

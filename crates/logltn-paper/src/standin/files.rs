@@ -177,11 +177,12 @@ fn pascal_part_files() -> Vec<StandInFile> {
             path: "pascal_part/boxes.safetensors",
             bytes: box_fields(&boxes),
         },
-        table(
-            "pascal_part/classes.csv",
-            "label",
-            TYPES.iter().map(|name| (*name).to_owned()),
-        ),
+        StandInFile {
+            path: "pascal_part/classes.csv",
+            bytes: (TYPES.iter().map(|name| format!("{name}\n")))
+                .collect::<String>()
+                .into_bytes(),
+        },
         table(
             "pascal_part/ontology.csv",
             "whole,part",

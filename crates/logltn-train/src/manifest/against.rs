@@ -7,7 +7,8 @@ use logltn_learn::metrics::Subject;
 
 use super::reader::{Problems, quoted_list};
 use super::{
-    Individuals, InputExpr, Manifest, MetricTruth, NetworkRef, Output, Param, Section, Spanned,
+    Grounding, Individuals, InputExpr, Manifest, MetricTruth, NetworkRef, Output, Param, Section,
+    Spanned,
 };
 
 /// What a theory declares, by name: all that is needed to check a manifest against it.
@@ -27,6 +28,8 @@ pub struct TheoryNames {
     pub params: BTreeSet<String>,
     /// Axioms; a family goes by its own name, without `[individual]`.
     pub axioms: BTreeSet<String>,
+    /// The predicates and functions that axioms use.
+    pub used: BTreeSet<String>,
     /// What the theory means to declare, of whatever kind, but does wrongly: nothing is said about its uses.
     pub broken: BTreeSet<String>,
 }
@@ -43,7 +46,8 @@ pub enum SortKind {
 }
 
 /// Everything in which `manifest` does not fit the theory. What is not grounded is reported at the
-/// manifest's `theory`; a predicate or function without grounding is left to the host, with a warning.
+/// manifest's `theory`; a predicate or function without grounding is left to the host, with a warning, unless an axiom uses it
+/// and the manifest says how to train.
 pub fn check_against(manifest: &Manifest, theory: &TheoryNames) -> Diagnostics {
     let mut check = Check {
         manifest,
@@ -439,6 +443,27 @@ impl<'m> Check<'m> {
             self.problems
                 .push(manifest.theory.span, "in this theory", diagnostic);
         };
+        // `[predicates.q]` may be there and say nothing.
+        let stands_behind = |name: &str| match manifest.predicates.get(name) {
+            Some(given) if manifest.train.is_some() && theory.used.contains(name) => {
+                !matches!(given.grounding, Grounding::Host { .. })
+            }
+            given => given.is_some(),
+        };
+        // Nothing can be trained without it: there is no host code beside a manifest that says how.
+        let trains = manifest.train.is_some();
+        let not_grounded = |kind: &str, name: &str, what: &str| match trains
+            && theory.used.contains(name)
+        {
+            true => Diagnostic::error(
+                Code::NotGrounded,
+                format!("{kind} `{name}` is not grounded, and an axiom that is trained uses it"),
+            ),
+            false => Diagnostic::warning(
+                Code::NotGrounded,
+                format!("{kind} `{name}` is not grounded: host code must give its {what}"),
+            ),
+        };
         for (name, kind) in &theory.sorts {
             let given = manifest.sorts.contains_key(name);
             if *kind == SortKind::Data && is_missing("sorts", name, given) {
@@ -484,35 +509,24 @@ impl<'m> Check<'m> {
                 )),
             );
         }
-        for name in theory
+        for (name, arity) in theory
             .predicates
-            .keys()
-            .filter(|n| is_missing("predicates", n, manifest.predicates.contains_key(*n)))
+            .iter()
+            .filter(|(n, _)| is_missing("predicates", n, stands_behind(n)))
         {
-            report(
-                Diagnostic::warning(
-                    Code::NotGrounded,
-                    format!("predicate `{name}` is not grounded: host code must give its logits"),
-                )
-                .help(format!(
-                    "add `[predicates.{name}]` with a `network` and an `output`"
-                )),
-            );
+            report(not_grounded("predicate", name, "logits").help(match arity {
+                0 => format!("add `[predicates.{name}]` with `learnable = true`"),
+                _ => format!("add `[predicates.{name}]` with a `network` and an `output`"),
+            }));
         }
         for name in theory
             .functions
             .keys()
             .filter(|n| is_missing("functions", n, manifest.functions.contains_key(*n)))
         {
-            report(
-                Diagnostic::warning(
-                    Code::NotGrounded,
-                    format!("function `{name}` is not grounded: host code must give its values"),
-                )
-                .help(format!(
-                    "add `[functions.{name}]` with a `network`, or with `values` if they are known"
-                )),
-            );
+            report(not_grounded("function", name, "values").help(format!(
+                "add `[functions.{name}]` with a `network`, or with `values` if they are known"
+            )));
         }
     }
 

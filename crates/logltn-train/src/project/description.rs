@@ -52,15 +52,44 @@ impl Project {
                 used.remove(&key);
             }
         }
-        same_model(&learnt, &used)
+        same_model(&learnt, &used).map_err(|errors| {
+            let mut out = Diagnostics::new();
+            for error in errors {
+                let choose = learnt.iter().find_map(|(key, was)| {
+                    let sort = key.strip_prefix("sorts.")?.strip_suffix(".columns")?;
+                    let file = self.features.get(sort)?;
+                    let about = error.message().contains(&format!("`{key}`"));
+                    about
+                        .then(|| choose_columns(sort, &file.path, &file.chosen, was))
+                        .flatten()
+                });
+                out.push(error.maybe_help(choose));
+            }
+            out
+        })
     }
+}
+
+/// How to choose the columns that were learnt from, `was`, if the file has them all.
+fn choose_columns(sort: &str, path: &Path, chosen: &Chosen, was: &str) -> Option<String> {
+    let all = Chosen {
+        columns: None,
+        ..chosen.clone()
+    };
+    let has = columns(path, &all).ok()??;
+    let mut wanted = was.split(", ");
+    let is_there = |name: &str| has.iter().any(|c| format!("{c:?}") == name);
+    let file = path.file_name()?.to_string_lossy();
+    wanted.all(is_there).then(|| {
+        format!("choose the columns that it was trained with: under `[sorts.{sort}]`, `features = {{ file = {file:?}, columns = [{was}] }}`")
+    })
 }
 
 /// The longest header that is looked at.
 const LONGEST: u64 = 1 << 20;
 
 /// The columns of a CSV that are features; `None` if they have no names.
-fn columns(path: &Path, chosen: &Chosen) -> io::Result<Option<Vec<String>>> {
+pub(super) fn columns(path: &Path, chosen: &Chosen) -> io::Result<Option<Vec<String>>> {
     if chosen.columns.is_some() {
         return Ok(chosen.columns.clone());
     }

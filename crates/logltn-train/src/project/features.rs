@@ -184,8 +184,8 @@ pub struct FieldShape {
     pub name: Option<String>,
     /// The shape of one individual, for example `[28, 28]`.
     pub shape: Vec<usize>,
-    /// The first number that is too large to learn from: where it is, and what.
-    pub too_large: Option<(String, f64)>,
+    /// The first number that is too large to learn from: its row and column, and what it is.
+    pub too_large: Option<((usize, usize), f64)>,
 }
 
 impl FieldShape {

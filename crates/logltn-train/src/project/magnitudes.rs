@@ -13,6 +13,7 @@ use logltn::{Code, ColumnData, Data, Diagnostic, FunctionData, Theory};
 use logltn_data::problems::Problems;
 use logltn_data::{Array, CsvFile, Values};
 
+use super::description::columns;
 use super::features::FeatureFile;
 use super::report::Report;
 use crate::manifest::{Grounding, Individuals, Manifest};
@@ -21,8 +22,8 @@ use crate::manifest::{Grounding, Individuals, Manifest};
 /// in single precision.
 const LARGEST: f64 = 1e12;
 
-/// The first number of an array that is too large to learn from: its place in words, and what it is.
-pub(super) fn first_too_large(array: &Array) -> Option<(String, f64)> {
+/// The first number of an array that is too large to learn from: its row and column, and what it is.
+pub(super) fn first_too_large(array: &Array) -> Option<((usize, usize), f64)> {
     let (at, value) = match &array.values {
         Values::U8(_) => None,
         Values::I64(v) => first_large(v.iter().map(|&x| x as f64)),
@@ -30,10 +31,7 @@ pub(super) fn first_too_large(array: &Array) -> Option<(String, f64)> {
         Values::F64(v) => first_large(v.iter().copied()),
     }?;
     let width = array.row_width().max(1);
-    Some((
-        format!("row {}, column {}", at / width + 1, at % width + 1),
-        value,
-    ))
+    Some(((at / width, at % width), value))
 }
 
 /// Reports features that are too large, of sorts whose individuals networks or closed forms read.
@@ -59,8 +57,8 @@ pub(super) fn check(
         .iter()
         .filter(|(sort, _)| read.contains(&sort.as_str()))
     {
-        let Some((field, (place, value))) =
-            (file.fields.iter()).find_map(|field| Some((&field.name, field.too_large.as_ref()?)))
+        let Some((field, ((row, column), value))) =
+            (file.fields.iter()).find_map(|field| Some((&field.name, field.too_large?)))
         else {
             continue;
         };
@@ -68,6 +66,13 @@ pub(super) fn check(
             Some(name) => format!(", field `{name}`"),
             None => String::new(),
         };
+        // By its name in the file, where it has one: columns may have been left out before it.
+        let named = columns(&file.path, &file.chosen).ok().flatten();
+        let column = match named.as_ref().and_then(|names| names.get(column)) {
+            Some(name) => format!("`{name}`"),
+            None => (column + 1).to_string(),
+        };
+        let place = format!("row {}, column {column}", row + 1);
         let given = manifest
             .sorts
             .get(sort)
@@ -77,7 +82,7 @@ pub(super) fn check(
             _ => logltn::Span::default(),
         };
         let place = format!("{}{field}, {place}", file.path.display());
-        report.push(span, "read from here", too_large(&place, *value));
+        report.push(span, "read from here", too_large(&place, value));
     }
 }
 

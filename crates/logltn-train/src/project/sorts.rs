@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use logltn::{Code, Diagnostics, Labels};
-use logltn_data::{Field, index_column, read_individuals};
+use logltn_data::{Field, header_among_individuals, index_column, read_individuals};
 
 use super::features::{Chosen, FeatureFile, Features};
 use super::report::Report;
@@ -18,7 +18,13 @@ pub(super) fn read_labels(report: &mut Report<'_>) -> Labels {
             Some(Individuals::LabelFile(file)) => {
                 let read = read_individuals(&manifest.resolve(file), name);
                 match report.read(file.span, read) {
-                    Some(found) => labels.insert(name, found),
+                    Some(found) => {
+                        let path = manifest.resolve(file).display().to_string();
+                        if let Some(warning) = header_among_individuals(&found, &path, name) {
+                            report.push(file.span, "read from here", warning);
+                        }
+                        labels.insert(name, found);
+                    }
                     None => labels.insert_unreadable(name),
                 }
             }

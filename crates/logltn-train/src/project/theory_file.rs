@@ -1,5 +1,8 @@
 //! The text of the theory that a manifest names.
 
+use std::collections::BTreeSet;
+
+use logltn::theory::{Formula, FormulaKind, Term, TermKind};
 use logltn::{Diagnostics, Source, Span, Theory, memory};
 use logltn_data::read_bytes;
 
@@ -73,9 +76,41 @@ impl From<&Theory> for TheoryNames {
             constants: theory.constants.iter().map(|c| c.name.clone()).collect(),
             params: theory.params.iter().map(|p| p.name.clone()).collect(),
             axioms: theory.axioms.iter().map(|a| a.name.clone()).collect(),
+            used: used(theory),
             broken: Default::default(),
         }
     }
+}
+
+/// The predicates and functions that axioms use.
+fn used(theory: &Theory) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut formulas: Vec<&Formula> = theory.axioms.iter().map(|a| &a.formula).collect();
+    let mut terms: Vec<&Term> = Vec::new();
+    while let Some(formula) = formulas.pop() {
+        match &formula.kind {
+            FormulaKind::Atom {
+                predicate,
+                arguments,
+            } => {
+                found.insert(theory[*predicate].name.clone());
+                terms.extend(arguments);
+            }
+            FormulaKind::Not(inner) => formulas.push(inner),
+            FormulaKind::And(members) | FormulaKind::Or(members) => formulas.extend(members),
+            FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
+                formulas.extend([a.as_ref(), b.as_ref()]);
+            }
+            FormulaKind::Quantified { body, .. } => formulas.push(body),
+        }
+    }
+    while let Some(term) = terms.pop() {
+        if let TermKind::Apply(function, arguments) = &term.kind {
+            found.insert(theory[*function].name.clone());
+            terms.extend(arguments);
+        }
+    }
+    found
 }
 
 /// The names that a text of a theory means to declare, as far as its words tell: for a theory with

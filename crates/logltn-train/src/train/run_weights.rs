@@ -79,10 +79,12 @@ fn compare(project: &Project, folder: &Path) -> Result<Diagnostics, Diagnostics>
 fn with_help(errors: Diagnostics, folder: &Path) -> Diagnostics {
     let mut out = Diagnostics::new();
     for error in errors {
-        out.push(error.help(format!(
+        let own = error.help_text().map(str::to_string);
+        let general = format!(
             "{0}: use a run with the manifest it was trained with (`{0}/manifest.toml`)",
             folder.display()
-        )));
+        );
+        out.push(error.help(own.unwrap_or(general)));
     }
     out
 }
