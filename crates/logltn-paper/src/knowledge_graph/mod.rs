@@ -329,6 +329,8 @@ impl Experiment for KnowledgeGraph {
             .batched("backwards", settings.batch, Graph::columns(&backwards))
             .learning_rate(Schedule::linear(settings.learning_rate, 0.0))
             .alpha(Schedule::constant(1.0))
+            // A fact is a row of as many numbers as there are entities: too many to plan all facts at once.
+            .training(|training| training.large_from = 1)
             .seed(job.seed)
             .epochs(settings.epochs);
         if job.configuration != RULES {
