@@ -70,17 +70,9 @@ pub(super) struct Chart {
     /// The horizontal axis starts at 0, whatever the curves do.
     pub(super) from_zero: bool,
     pub(super) curves: Vec<Curve>,
-    /// The names of the curves in a column on the right. In HTML they are outside of the picture.
+    /// The names of the curves in a column on the right.
     pub(super) legend: bool,
     pub(super) size: (f64, f64),
-}
-
-/// A drawn chart, and where its axes lie, for the page's script.
-#[derive(Clone, Debug)]
-pub(super) struct DrawnChart {
-    pub(super) drawing: Drawing,
-    pub(super) frame: Frame,
-    pub(super) x: Axis,
 }
 
 /// The rectangle between the axes.
@@ -105,7 +97,7 @@ impl Frame {
 
 impl Chart {
     /// Draws it.
-    pub(super) fn draw(&self) -> DrawnChart {
+    pub(super) fn draw(&self) -> Drawing {
         let (width, height) = self.size;
         let mut drawing = Drawing::new(width, height);
         let xs = (self.curves.iter())
@@ -154,15 +146,14 @@ impl Chart {
                 legend_entry(&mut drawing, at, &self.curves[*i], legend);
             }
         }
-        DrawnChart { drawing, frame, x }
+        drawing
     }
 
     /// Context first, so that it lies below; the others from the last to the first.
     fn draw_curves(&self, drawing: &mut Drawing, frame: Frame, x: &Axis, y: &Axis) {
-        let muted = self.curves.iter().enumerate().filter(|(_, c)| c.muted);
-        let named = self.curves.iter().enumerate().filter(|(_, c)| !c.muted);
-        for (i, curve) in muted.chain(named.rev()) {
-            drawing.shapes.push(Shape::Series(Some(i)));
+        let muted = self.curves.iter().filter(|c| c.muted);
+        let named = self.curves.iter().filter(|c| !c.muted);
+        for curve in muted.chain(named.rev()) {
             let band = curve.points.iter().zip(&curve.band);
             let low = band
                 .clone()
@@ -199,7 +190,6 @@ impl Chart {
                 dashed: curve.dashed,
             });
         }
-        drawing.shapes.push(Shape::Series(None));
     }
 }
 

@@ -32,7 +32,7 @@ impl Report {
             chart.size = (900.0, f64::max(440.0, 70.0 + LEGEND_LINE * named as f64));
             chart.x_label = "step".into();
             chart.legend = named > 1;
-            plots.push((name, bitmap::png(&chart.draw().drawing)?));
+            plots.push((name, bitmap::png(&chart.draw())?));
         }
         Ok(plots)
     }

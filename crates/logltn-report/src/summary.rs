@@ -1,13 +1,19 @@
 //! What a report is made from.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::read_bytes;
-use logltn_train::run_directory::{RunDirectory, StepRecord, write_atomically};
+use logltn_train::run_directory::{RunDirectory, RunInfo, StepRecord, write_atomically};
+use logltn_train::train::told_by_key;
+use serde_json::{Value, json};
 
+use super::documents::{ListedRun, details};
+use super::page;
+use super::schedule::Scheduled;
 use super::thinning::Thinned;
 use super::violations::Violated;
 
@@ -30,18 +36,16 @@ pub struct Picture {
 /// A run, all in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunSummary {
-    /// The head of the page.
-    pub title: String,
-    /// What is known of the run as a whole, in the order to be shown: semantics, seed, versions, time.
-    pub facts: Vec<(String, String)>,
+    /// The name of its folder.
+    pub name: String,
+    /// What is known of it as a whole.
+    pub info: RunInfo,
+    /// All that it was told, by key.
+    pub told: BTreeMap<String, Value>,
     /// The text of the theory; may be empty.
     pub theory: String,
     /// The names of the axioms, in the order of the records.
     pub axiom_names: Vec<String>,
-    /// Their weights; those missing are not shown.
-    pub axiom_weights: Vec<f64>,
-    /// Whether the truths of the records are logs of truth degrees. Where nobody says, they are if one is below 0.
-    pub logs: Option<bool>,
     /// The records.
     pub steps: Vec<StepRecord>,
     /// The pictures.
@@ -54,7 +58,7 @@ pub struct RunSummary {
 /// use logltn_report::{Report, RunSummary};
 /// use logltn_train::run_directory::StepRecord;
 /// let mut report = Report::new(&RunSummary {
-///     title: "clustering".into(),
+///     name: "clustering".into(),
 ///     axiom_names: vec!["covered".into()],
 ///     ..RunSummary::default()
 /// });
@@ -63,15 +67,17 @@ pub struct RunSummary {
 ///     report.push(&StepRecord { step, loss, sat: -loss, axioms: vec![-loss], ..StepRecord::default() });
 /// }
 /// let page = report.html();
-/// assert!(page.contains("covered") && page.len() < 200_000);
+/// assert!(page.contains("covered") && page.len() < 250_000);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Report {
-    pub(super) title: String,
-    pub(super) facts: Vec<(String, String)>,
-    pub(super) theory: String,
-    pub(super) pictures: Vec<Picture>,
-    logs: Option<bool>,
+    name: String,
+    info: RunInfo,
+    told: BTreeMap<String, Value>,
+    theory: String,
+    pictures: Vec<Picture>,
+    pub(super) schedule: Option<Scheduled>,
+    listed: ListedRun,
     /// Whether a truth is.
     below_zero: bool,
     pub(super) records: u64,
@@ -83,13 +89,13 @@ pub struct Report {
     pub(super) axioms: Vec<AxiomCurve>,
     pub(super) metrics: Vec<(String, Thinned)>,
     pub(super) violated: Vec<Violated>,
+    networks: Vec<Value>,
 }
 
 /// What the records say of an axiom.
 #[derive(Clone, Debug)]
 pub(super) struct AxiomCurve {
     pub(super) name: String,
-    pub(super) weight: Option<f64>,
     pub(super) truth: Thinned,
 }
 
@@ -101,19 +107,20 @@ impl Report {
         } else {
             AXIOM_STRETCHES
         };
-        let axioms = (summary.axiom_names.iter().enumerate())
-            .map(|(i, name)| AxiomCurve {
+        let axioms = (summary.axiom_names.iter())
+            .map(|name| AxiomCurve {
                 name: name.clone(),
-                weight: summary.axiom_weights.get(i).copied(),
                 truth: Thinned::new(stretches),
             })
             .collect();
         let mut report = Report {
-            title: summary.title.clone(),
-            facts: summary.facts.clone(),
+            name: summary.name.clone(),
+            listed: ListedRun::new(&summary.name, &summary.info),
+            info: summary.info.clone(),
+            told: summary.told.clone(),
             theory: summary.theory.clone(),
             pictures: summary.pictures.clone(),
-            logs: summary.logs,
+            schedule: None,
             below_zero: false,
             records: 0,
             last_step: 0,
@@ -124,6 +131,7 @@ impl Report {
             axioms,
             metrics: Vec::new(),
             violated: Vec::new(),
+            networks: Vec::new(),
         };
         for record in &summary.steps {
             report.push(record);
@@ -134,6 +142,7 @@ impl Report {
     /// Adds a record, which should be later than those before. Axioms beyond the known ones are left out.
     pub fn push(&mut self, record: &StepRecord) {
         let step = record.step;
+        self.listed.see(record);
         self.records += 1;
         self.last_step = step;
         self.loss.push(step, record.loss);
@@ -152,6 +161,46 @@ impl Report {
             });
             self.metrics[at].1.push(step, *value);
         }
+    }
+
+    /// How many axioms it has a curve of.
+    pub fn axioms(&self) -> usize {
+        self.axioms.len()
+    }
+
+    /// Adds the curves of what the run's manifest plans, the learning rate and α: the records do not hold them.
+    pub fn set_schedules(&mut self, run: &RunDirectory) {
+        self.schedule = Scheduled::of(run);
+    }
+
+    /// Adds what the networks say of the data, as the page is told it.
+    pub fn set_networks(&mut self, networks: Vec<Value>) {
+        self.networks = networks;
+    }
+
+    /// The page with this run inside.
+    pub fn html(&self) -> String {
+        let name = &self.name;
+        let run = ListedRun {
+            logs: self.logs(),
+            ..self.listed.clone()
+        };
+        let explained: BTreeMap<&str, Value> = (self.violated.iter())
+            .map(|violated| (&violated.axiom[..], violated.document()))
+            .collect();
+        page::with_data(
+            match &self.info.title[..] {
+                "" => name,
+                title => title,
+            },
+            &json!({
+                "runs": [run],
+                "details": { name: details(&self.info, &self.theory, &self.told, &self.pictures) },
+                "curves": { name: self.curves(None) },
+                "explained": { name: explained },
+                "networks": { name: self.networks },
+            }),
+        )
     }
 
     /// Writes `report.html` and `plots/*.png` into `dir`, and gives the path of the page.
@@ -176,7 +225,7 @@ impl Report {
 
     /// Whether the truths of the records are logs of truth degrees.
     pub(super) fn logs(&self) -> bool {
-        self.logs.unwrap_or(self.below_zero)
+        self.info.logs.unwrap_or(self.below_zero)
     }
 
     /// A truth of the records as a truth degree between 0 and 1.
@@ -212,37 +261,16 @@ pub(super) fn degree(log: f64) -> f64 {
 pub fn from_run_directory(dir: &Path) -> Result<Report, Diagnostics> {
     let run = RunDirectory::open(dir)?;
     let mut summary = RunSummary {
-        title: dir.file_name().unwrap_or_default().to_string_lossy().into(),
+        name: dir.file_name().unwrap_or_default().to_string_lossy().into(),
         pictures: pictures(&dir.join("pictures"))?,
         ..RunSummary::default()
     };
     if run.holds("run.json")? {
-        let info = run.info()?;
-        let mut fact = |name: &str, value: String| {
-            if !value.is_empty() {
-                summary.facts.push((name.to_string(), value));
-            }
-        };
-        let reason = match info.reason.as_str() {
-            "" => info.status.word().to_string(),
-            reason => format!("{}: {reason}", info.status.word()),
-        };
-        fact("status", reason);
-        fact("semantics", info.semantics);
-        fact("seed", info.seed.to_string());
-        fact("started", info.started);
-        fact("updated", info.updated);
-        fact("command", info.command.join(" "));
-        for (name, version) in info.versions {
-            fact(&name, version);
-        }
-        if !info.title.is_empty() {
-            summary.title = info.title;
-        }
-        summary.logs = info.logs;
-        (summary.axiom_names, summary.axiom_weights) = (info.axioms.into_iter())
-            .map(|a| (a.name, a.weight))
-            .unzip();
+        summary.info = run.info()?;
+        // A run that has lost its manifest still has its curves.
+        summary.told = told_by_key(dir).unwrap_or_default();
+        let axioms = summary.info.axioms.iter();
+        summary.axiom_names = axioms.map(|a| a.name.clone()).collect();
     }
     if run.holds("theory.ltn")? {
         let theory = read_bytes(&run.file("theory.ltn"))?;
@@ -255,16 +283,20 @@ pub fn from_run_directory(dir: &Path) -> Result<Report, Diagnostics> {
     let first = records.next().transpose()?;
     if !records.axiom_names().is_empty() && records.axiom_names() != summary.axiom_names {
         summary.axiom_names = records.axiom_names().to_vec();
-        summary.axiom_weights.clear();
     }
     let mut report = Report::new(&summary);
+    report.set_schedules(&run);
     for record in first.into_iter().map(Ok).chain(records) {
         report.push(&record?);
     }
     Ok(report)
 }
 
-fn pictures(folder: &Path) -> Result<Vec<Picture>, Diagnostics> {
+/// The pictures in a folder, in the order of their names.
+///
+/// # Errors
+/// If one cannot be read.
+pub fn pictures(folder: &Path) -> Result<Vec<Picture>, Diagnostics> {
     let unreadable = |error: io::Error| {
         let what = format!("{}: it cannot be read: {error}", folder.display());
         Diagnostic::error(Code::FileUnreadable, what)
