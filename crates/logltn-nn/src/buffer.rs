@@ -51,6 +51,56 @@ impl DerefMut for Buffer {
     }
 }
 
+/// So many floats that begin at a cache line: a `Vec<f32>` whose vectors lie on as few lines as they can.
+///
+/// ```
+/// let table = logltn_nn::Floats::from(vec![1.0, 2.0]);
+/// assert_eq!((table.as_ptr().addr() % 64, &table[..]), (0, &[1.0, 2.0][..]));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Floats {
+    buffer: Buffer,
+    length: usize,
+}
+
+impl Floats {
+    /// So many zeros.
+    pub fn zeros(length: usize) -> Self {
+        let mut floats = Self::default();
+        floats.reset(length);
+        floats
+    }
+
+    /// Makes them so many zeros. Memory is only asked for if there was never as much.
+    pub fn reset(&mut self, length: usize) {
+        self.length = length;
+        self.buffer.grow(length);
+        self.fill(0.0);
+    }
+}
+
+impl From<Vec<f32>> for Floats {
+    fn from(given: Vec<f32>) -> Self {
+        let mut floats = Self::zeros(given.len());
+        floats.copy_from_slice(&given);
+        floats
+    }
+}
+
+impl Deref for Floats {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        &self.buffer[..self.length]
+    }
+}
+
+impl DerefMut for Floats {
+    fn deref_mut(&mut self) -> &mut [f32] {
+        &mut self.buffer[..self.length]
+    }
+}
+
 /// The least multiple of [`LANES`] that holds `length`.
 pub const fn whole_vectors(length: usize) -> usize {
     length.div_ceil(LANES) * LANES

@@ -142,6 +142,7 @@ mod tensor;
 mod tests;
 
 pub use activation::Activation;
+pub use buffer::Floats;
 pub use initialise::Initialiser;
 pub use network::Network;
 pub use optimiser::{

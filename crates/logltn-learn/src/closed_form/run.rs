@@ -1,5 +1,7 @@
 //! A closed form run over a block of rows, forwards and backwards.
 
+use std::ops::DerefMut;
+
 use logltn::vector::{Real, Task, run_task};
 
 use super::lengths::Shape;
@@ -134,7 +136,7 @@ impl<T: Real> Work<T> {
         active: &[bool],
         by_result: &[T],
         places: Places<'_, '_, T>,
-        tables: &mut [Vec<T>],
+        tables: &mut [impl DerefMut<Target = [T]>],
     ) {
         let rows = by_result.len();
         self.by.resize(tape.numbers, T::ZERO);
@@ -523,16 +525,16 @@ fn binary<T: Real>(f: Binary, a: &[T], b: &[T], out: &mut [T]) {
     }
 }
 
-struct Backward<'a, 'p, T> {
+struct Backward<'a, 'p, T, Table> {
     tape: &'a Tape,
     work: &'a mut Work<T>,
     rows: usize,
     active: &'a [bool],
     places: Places<'a, 'p, T>,
-    tables: &'a mut [Vec<T>],
+    tables: &'a mut [Table],
 }
 
-impl<T: Real> Task for Backward<'_, '_, T> {
+impl<T: Real, Table: DerefMut<Target = [T]>> Task for Backward<'_, '_, T, Table> {
     type Output = ();
 
     #[inline(always)]

@@ -6,6 +6,7 @@
 
 use std::array::from_fn;
 use std::cell::Cell;
+use std::ops::DerefMut;
 
 use logltn::vector::Real;
 
@@ -105,15 +106,15 @@ pub(super) enum To {
 }
 
 /// Derivatives by the numbers of a block and by those of tables.
-pub(super) struct Derivatives<'a, T> {
+pub(super) struct Derivatives<'a, T, Table> {
     pub block: &'a mut [T],
-    pub tables: &'a mut [Vec<T>],
+    pub tables: &'a mut [Table],
 }
 
 /// Where derivatives are added. Several vectors of a row may be of the same table, or even the same.
 type Sums<'a, T> = Option<&'a [Cell<T>]>;
 
-impl<'a, T> Derivatives<'a, T> {
+impl<'a, T, Table: DerefMut<Target = [T]>> Derivatives<'a, T, Table> {
     /// Those that the derivatives by each vector are added to.
     #[inline(always)]
     fn of_each(self, to: [To; MOST_TERMS]) -> [Sums<'a, T>; MOST_TERMS] {
@@ -123,7 +124,7 @@ impl<'a, T> Derivatives<'a, T> {
             To::Nowhere | To::Table(_) => None,
         });
         for (at, table) in self.tables.iter_mut().enumerate() {
-            let table = Cell::from_mut(table.as_mut_slice()).as_slice_of_cells();
+            let table = Cell::from_mut(&mut **table).as_slice_of_cells();
             for (found, to) in found.iter_mut().zip(to) {
                 if matches!(to, To::Table(its) if its == at) {
                     *found = Some(table);
@@ -183,7 +184,7 @@ impl Sum {
         length: usize,
         [g, out]: [&[T]; 2],
         to: [To; MOST_TERMS],
-        into: Derivatives<'_, T>,
+        into: Derivatives<'_, T, impl DerefMut<Target = [T]>>,
     ) {
         let [a, b, c] = all;
         let [to_a, to_b, to_c] = into.of_each(to);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, FunctionData, Source, memory};
-use logltn_nn::{LayerSpec, NetworkSpec, Shape};
+use logltn_nn::{Floats, LayerSpec, NetworkSpec, Shape};
 
 use super::Model;
 use super::parameters::Parameters;
@@ -136,12 +136,7 @@ impl<'a> Builder<'a> {
         if shape.is_empty() {
             shape.push(1);
         }
-        Ok(Parameters {
-            name: name.clone(),
-            shape,
-            gradients: vec![0.0; values.len()],
-            values,
-        })
+        Ok(Parameters::new(name.clone(), shape, values))
     }
 
     /// Every argument an individual; without the last if that picks the class.
@@ -407,7 +402,7 @@ impl<'a> Builder<'a> {
             inputs: Vec::new(),
             outputs: Vec::new(),
             by_inputs: Vec::new(),
-            by_outputs: Vec::new(),
+            by_outputs: Floats::default(),
         });
         Ok(self.model.units.len() - 1)
     }

@@ -13,6 +13,7 @@ use logltn::vector::{Real, Task, run_task};
 use logltn::{
     ArgumentShape, Code, Diagnostic, Diagnostics, Engine, OutputKind, Precision, Request,
 };
+use logltn_nn::Floats;
 use rayon::prelude::*;
 
 use super::Model;
@@ -84,7 +85,7 @@ enum Target {
 struct Lane<T> {
     work: Work<T>,
     /// The derivatives by each target.
-    gradients: Vec<Vec<f32>>,
+    gradients: Vec<Floats>,
     /// The derivatives by each number that is learnt.
     by_learnt: Vec<f64>,
 }
@@ -115,12 +116,8 @@ impl Builder<'_> {
         for (number, first) in form.learnt() {
             learnt.push(self.model.learnable.len());
             let values: Vec<f32> = first.iter().map(|&x| x as f32).collect();
-            self.model.learnable.push(Parameters {
-                name: format!("{name}.{number}"),
-                shape: vec![values.len()],
-                gradients: vec![0.0; values.len()],
-                values,
-            });
+            let (name, shape) = (format!("{name}.{number}"), vec![values.len()]);
+            (self.model.learnable).push(Parameters::new(name, shape, values));
         }
         self.model.closed.push(Closed {
             predicate,
@@ -345,7 +342,7 @@ impl Closed {
                 }
             }
         }
-        let learnt = |at: usize| sources.learnable[self.learnt[at]].values.as_slice();
+        let learnt = |at: usize| &*sources.learnable[self.learnt[at]].values;
         let places = &|leaf: usize| feed.place(sources, leaf);
         lane.work.forward(tape, rows.count, learnt, places, again);
     }
@@ -522,7 +519,7 @@ fn scatter(
     by: &[f32],
     width: usize,
     opposite: bool,
-    tables: &mut [Vec<f32>],
+    tables: &mut [Floats],
     name: impl Fn(usize) -> u32,
     to: impl Fn(u32) -> Option<(usize, usize)>,
 ) {
@@ -540,7 +537,7 @@ struct Scatter<'a, N, F> {
     by: &'a [f32],
     width: usize,
     sign: f32,
-    tables: &'a mut [Vec<f32>],
+    tables: &'a mut [Floats],
     name: N,
     to: F,
 }
@@ -776,7 +773,7 @@ impl Model {
             sizes += gradients.len();
             let first = &mut lanes[0].gradients;
             if first.len() <= at {
-                first.resize(at + 1, Vec::new());
+                first.resize(at + 1, Floats::default());
             }
             std::mem::swap(&mut first[at], gradients);
         }
@@ -787,12 +784,11 @@ impl Model {
         let learnt: usize = own.form.learnt().iter().map(|(_, x)| x.len()).sum();
         let (first, others) = lanes.split_at_mut(1);
         for lane in others[..count - 1].iter_mut() {
-            lane.gradients.resize(targets.len(), Vec::new());
+            lane.gradients.resize(targets.len(), Floats::default());
             for (gradients, first) in lane.gradients.iter_mut().zip(&first[0].gradients) {
                 // All of them are 0 since they were added up.
                 if gradients.len() != first.len() {
-                    gradients.clear();
-                    gradients.resize(first.len(), 0.0);
+                    gradients.reset(first.len());
                 }
             }
         }
@@ -837,7 +833,7 @@ impl Model {
         }
     }
 
-    fn gradients_of(&mut self, target: Target) -> &mut Vec<f32> {
+    fn gradients_of(&mut self, target: Target) -> &mut Floats {
         match target {
             Target::Table(table) => &mut self.learnable[table].gradients,
             Target::Unit(unit) => &mut self.units[unit].by_outputs,

@@ -321,8 +321,7 @@ impl Model {
                 unit.network.zero_gradients();
             }
             let length = unit.rows_that_learn() * unit.output_width;
-            unit.by_outputs.clear();
-            unit.by_outputs.resize(length, 0.0);
+            unit.by_outputs.reset(length);
         }
         for table in &mut self.learnable {
             table.gradients.fill(0.0);

@@ -1,5 +1,7 @@
 //! Learnable numbers outside of networks: embeddings and constants.
 
+use logltn_nn::Floats;
+
 use crate::random::Random;
 
 /// A named table of learnable numbers and the gradient by each.
@@ -10,12 +12,22 @@ pub struct Parameters {
     /// Rows and columns.
     pub shape: Vec<usize>,
     /// The numbers.
-    pub values: Vec<f32>,
+    pub values: Floats,
     /// The derivative of the loss by each.
-    pub gradients: Vec<f32>,
+    pub gradients: Floats,
 }
 
 impl Parameters {
+    /// These numbers, in rows and columns.
+    pub(super) fn new(name: String, shape: Vec<usize>, values: Vec<f32>) -> Parameters {
+        Parameters {
+            name,
+            shape,
+            gradients: Floats::zeros(values.len()),
+            values: values.into(),
+        }
+    }
+
     /// Which row the numbers of these individuals are: all but the last size count where that is the width.
     pub(super) fn place(&self, individuals: &[u32]) -> usize {
         let sizes = individuals.iter().zip(&self.shape);
@@ -33,11 +45,6 @@ impl Parameters {
         let values: Vec<f32> = (0..rows * width)
             .map(|_| (scale * random.normal()) as f32)
             .collect();
-        Parameters {
-            name,
-            shape: vec![rows, width],
-            gradients: vec![0.0; values.len()],
-            values,
-        }
+        Parameters::new(name, vec![rows, width], values)
     }
 }

@@ -235,12 +235,22 @@ impl<T: Real> Rows<'_, T> {
             let sum = T::ONE + others;
             let inverse = T::ONE / sum;
             sums[row] = sum;
-            self.others[row] = others * inverse;
+            self.others[row] = others;
             exps.iter_mut().for_each(|e| *e *= inverse);
         }
         T::kernels().ln(sums);
-        for (row, out) in self.positive.chunks_exact_mut(width).enumerate() {
-            out.iter_mut().for_each(|x| *x -= sums[row]);
+        let rows = (self.positive.chunks_exact_mut(width)).zip(&mut *self.others);
+        for ((out, others), &ln) in rows.zip(&*sums) {
+            // ln(1 + others) from ln of the rounded sum, corrected for the rounding: next to certainty it is all there is.
+            let sum = T::ONE + *others;
+            let kept = sum - T::ONE;
+            let lse = if kept > T::ZERO {
+                ln * (*others / kept)
+            } else {
+                *others
+            };
+            *others = *others / sum;
+            out.iter_mut().for_each(|x| *x -= lse);
         }
     }
 
@@ -296,11 +306,19 @@ impl<T: Real> Rows<'_, T> {
         match (kind, space) {
             (OutputKind::Softmax, Space::Log) if !negated => {
                 let rows = (out.chunks_exact_mut(width)).zip(by_positive.chunks_exact(width));
-                for ((out, g), p) in rows.zip(probabilities.chunks_exact(width)) {
-                    let total = g.iter().fold(T::ZERO, |a, &b| a + b);
+                let rows = rows.zip(probabilities.chunks_exact(width)).enumerate();
+                for (row, ((out, g), p)) in rows {
+                    let best = self.largest[row] as usize;
+                    let mut rest = T::ZERO;
+                    for (k, &g) in g.iter().enumerate() {
+                        rest += if k == best { T::ZERO } else { g };
+                    }
+                    let total = rest + g[best];
                     for ((out, &g), &p) in out.iter_mut().zip(g).zip(p) {
                         *out = g - p * total;
                     }
+                    // Next to certainty 1 − p would be rounding alone; what the others have is known to the last bit.
+                    out[best] = g[best] * self.others[row] - p[best] * rest;
                 }
             }
             (OutputKind::Softmax, Space::Log) => {
@@ -379,13 +397,16 @@ fn softmax_row_backward<T: Real>(
     let width = z.len();
     out[best] = T::ZERO;
     // Not gp + gn − own: next to a large gn, which a small p brings with it, that would lose all digits.
-    let mut common = gn[best];
-    for ((&gp, &p), &own) in gp.iter().zip(p).zip(&*out) {
-        common += gp - p * own;
+    let mut rest = gn[best];
+    for (k, ((&gp, &p), &own)) in gp.iter().zip(p).zip(&*out).enumerate() {
+        rest += if k == best { T::ZERO } else { gp - p * own };
     }
+    let common = rest + gp[best];
     for ((out, &gp), &p) in out.iter_mut().zip(gp).zip(p) {
         *out = gp - p * (common + *out);
     }
+    // Next to certainty 1 − p would be rounding alone; what the others have is known to the last bit.
+    out[best] = gp[best] * others - p[best] * rest;
     if gn[best] == T::ZERO {
         return;
     }
@@ -504,6 +525,28 @@ mod tests {
                 gradient.iter().all(|g| g.is_finite()),
                 "{kind:?} {gradient:?}"
             );
+        }
+    }
+
+    /// Next to certainty the log of the arg-max is minus what the others have, to the last digits, and so is its slope.
+    #[test]
+    fn log_softmax_is_exact_next_to_certainty() {
+        for gap in [1.0_f32, 10.0, 18.0, 25.0, 60.0] {
+            for negated in [false, true] {
+                let z = [gap, 0.0, 0.0];
+                let how = (OutputKind::Softmax, Space::Log);
+                let mut literals = Literals::default();
+                literals.forward(how, negated, 3, &z, Threads(None));
+                let exact = -(2.0 * (-f64::from(gap)).exp()).ln_1p();
+                let found = f64::from(literals.positive[0]);
+                let close = |found: f64, exact: f64| (found - exact).abs() <= exact.abs() * 1e-6;
+                assert!(close(found, exact), "{gap}: {found} {exact}");
+                let mut gradient = [0.0; 3];
+                let by: [&[f32]; 2] = [&[1.0, 0.0, 0.0], &[0.0; 3]];
+                literals.backward(how, 3, &z, by, &mut gradient, Threads(None));
+                let found = f64::from(gradient[0]);
+                assert!(close(found, -exact.exp_m1()), "{gap}: {found}");
+            }
         }
     }
 

@@ -33,7 +33,7 @@ def forward(kind: str, log: bool, negated: bool, z: torch.Tensor) -> tuple[torch
     if kind == "softmax":
         if not log:
             return z.softmax(1), None
-        positive = z.log_softmax(1)
+        positive = _log_softmax(z)
         if negated:
             negative = _log_not_softmax(z)
     elif kind == "sigmoid":
@@ -56,6 +56,13 @@ def forward(kind: str, log: bool, negated: bool, z: torch.Tensor) -> tuple[torch
             negative = torch.where(-z.expm1() > TRUTH_EPS, value.clamp(min=floor), floor + 0 * z)
     floor = lowest_log(z.dtype)
     return positive.clamp(min=floor), None if negative is None else negative.clamp(min=floor)
+
+
+def _log_softmax(z: torch.Tensor) -> torch.Tensor:
+    # Not torch's: next to certainty the log is what the others add up to, and adding 1 to them first would lose it.
+    best = torch.zeros_like(z, dtype=torch.bool).scatter_(1, z.argmax(1, keepdim=True), True)
+    shifted = z - z.amax(1, keepdim=True)
+    return shifted - shifted.exp().masked_fill(best, 0).sum(1, keepdim=True).log1p()
 
 
 def _without_best(z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -82,15 +89,20 @@ def backward(
         p = z.softmax(1)
         if not log:
             return p * (by_positive - (by_positive * p).sum(1, keepdim=True))
-        if by_negative is None:
-            return by_positive - p * by_positive.sum(1, keepdim=True)
+        # Next to certainty 1 − p of the best would be rounding alone; what the others have is known to the last bit.
         best, rest, _, others = _without_best(z)
+        by_rest = by_positive.masked_fill(best, 0)
+        at_best = (by_positive - by_rest).sum(1, keepdim=True)
+        if by_negative is None:
+            common = by_rest.sum(1, keepdim=True)
+            return torch.where(best, at_best * others - p * common, by_positive - p * (common + at_best))
         own = torch.where(best, 0, by_negative / (1 - p))
         by_best = by_negative.masked_fill(~best, 0).sum(1, keepdim=True)
-        common = by_best + (by_positive - p * own).sum(1, keepdim=True)
+        common = by_best + (by_rest - p * own).sum(1, keepdim=True)
         far = (rest - torch.logsumexp(rest, 1, keepdim=True)).exp()
         share = torch.where(others > _ample(z.dtype), p / others, far).masked_fill(best, 0)
-        return by_positive - p * (common + own) + torch.where(by_best != 0, by_best * share, 0 * by_best)
+        of_others = by_positive - p * (common + at_best + own) + torch.where(by_best != 0, by_best * share, 0 * by_best)
+        return torch.where(best, at_best * others - p * common, of_others)
     if kind == "sigmoid":
         p, q = z.sigmoid(), (-z).sigmoid()
         if not log:

@@ -77,7 +77,10 @@ def softmax_forward(
     """log softmax and log(1 − softmax)."""
     at, inside, x, top, best, e, others, second, far, rest = _rows(z, tl.program_id(0) * BR, rows, W, BR, BW)
     total = 1.0 + others
-    value = x - top[:, None] - tl.log(total)[:, None]
+    # log(1 + others), exact for the smallest too: next to certainty it is all there is.
+    kept = total - 1.0
+    log1p = tl.where(kept == 0.0, others, tl.log(total) * (others / tl.where(kept == 0.0, 1.0, kept)))
+    value = x - top[:, None] - log1p[:, None]
     value = tl.where(value < floor, floor, value)
     tl.store(table + positive + at, value, inside)
     if NEGATED:
@@ -104,19 +107,22 @@ def softmax_backward(
     total = 1.0 + others
     p = e / total[:, None]
     gp = tl.load(by + positive + at, inside, 0.0)
+    left = others / total
+    # Next to certainty 1 − p of the best would be rounding alone; what the others have is known to the last bit.
+    at_best = tl.sum(tl.where(best, gp, 0.0), 1)
     if NEGATED:
         gn = tl.load(by + negative + at, inside, 0.0)
         own = tl.where(best, 0.0, gn / tl.where(best, 1.0, 1.0 - p))
         of_best = tl.sum(tl.where(best, gn, 0.0), 1)
-        common = of_best + tl.sum(tl.where(inside, gp - p * own, 0.0), 1)
-        left = others / total
+        common = of_best + tl.sum(tl.where(inside & (best == 0), gp - p * own, 0.0), 1)
         near = p / tl.where(left > ample, left, 1.0)[:, None]
         distant = far / tl.where(rest > 0.0, rest, 1.0)[:, None]
         share = tl.where((left > ample)[:, None], near, distant)
-        share = tl.where(best, 0.0, share)
-        g = gp - p * (common[:, None] + own) + of_best[:, None] * share
+        g = gp - p * ((common + at_best)[:, None] + own) + of_best[:, None] * share
     else:
-        g = gp - p * tl.sum(gp, 1)[:, None]
+        common = tl.sum(tl.where(best, 0.0, gp), 1)
+        g = gp - p * (common + at_best)[:, None]
+    g = tl.where(best, (at_best * left)[:, None] - p * common[:, None], g)
     tl.store(out + at, g, inside)
 
 
