@@ -74,7 +74,7 @@ impl Runs {
                 Err(_) => continue,
             };
             let old = before.remove(&name);
-            let mut known = look(&self.place, &name, folder, old).unwrap_or_else(|wrong| wrong);
+            let mut known = look(&self.place, &name, folder, old);
             known.judge(&locks);
             self.known.insert(name, known);
         }
@@ -157,10 +157,10 @@ fn folders(place: &Place) -> Vec<PathBuf> {
 }
 
 /// What can be said of a run; if something cannot be read, that.
-fn look(place: &Place, name: &str, folder: PathBuf, old: Option<Known>) -> Result<Known, Known> {
+fn look(place: &Place, name: &str, folder: PathBuf, old: Option<Known>) -> Known {
     match look_at(place, name, &folder, old) {
-        Ok(known) => Ok(known),
-        Err(reason) => Err(Known {
+        Ok(known) => known,
+        Err(reason) => Known {
             listed: ListedRun {
                 id: name.to_string(),
                 state: "unreadable".into(),
@@ -170,7 +170,7 @@ fn look(place: &Place, name: &str, folder: PathBuf, old: Option<Known>) -> Resul
             folder,
             seen: Seen::default(),
             step_time: None,
-        }),
+        },
     }
 }
 

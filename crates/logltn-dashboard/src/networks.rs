@@ -13,6 +13,7 @@ use logltn_train::project::{Features, Project};
 use serde_json::{Value, json};
 
 use crate::questions::Run;
+use crate::violated::Predict;
 
 /// More individuals than these are not gone through while somebody waits.
 const MOST_INDIVIDUALS: usize = 200_000;
@@ -39,10 +40,7 @@ pub fn of_run(run: &Run<'_>) -> Result<Vec<Value>, Diagnostics> {
 ///
 /// # Errors
 /// If the data cannot be read.
-pub fn networks(
-    project: &Project,
-    predict: &mut dyn FnMut(PredicateId, &[u32]) -> Option<Vec<f32>>,
-) -> Result<Vec<Value>, Diagnostics> {
+pub fn networks(project: &Project, predict: Predict<'_>) -> Result<Vec<Value>, Diagnostics> {
     let theory = project.theory();
     let mut found = Vec::new();
     for (id, sort, class) in classifiers(theory, &project.outputs) {

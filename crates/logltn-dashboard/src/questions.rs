@@ -98,7 +98,7 @@ impl Run<'_> {
         let questions = self.questions(SHOWN);
         let found = questions.explain(axiom)?;
         let (knowledge, mut model) = self.model()?;
-        let mut predict = |id, index| model.predict(id, &[index], 1).ok();
+        let mut predict = |id, rows: &[u32]| model.predict(id, rows, 1).ok();
         Ok((found.axioms.iter())
             .map(|axiom| violated(&knowledge, &questions.semantics, axiom, &mut predict))
             .collect())

@@ -5,8 +5,8 @@ use logltn::{Bound, Explanation, Semantics, Space, Violation, Witness};
 use logltn_learn::{KnowledgeBase, largest};
 use logltn_report::{Culprits, Picture, Violated, features_png};
 
-/// What a predicate's network says of an individual: a number for each class, if it says something.
-pub type Predict<'a> = &'a mut dyn FnMut(PredicateId, u32) -> Option<Vec<f32>>;
+/// What a predicate's network says of individuals: a number for each class of each, if it says something.
+pub type Predict<'a> = &'a mut dyn FnMut(PredicateId, &[u32]) -> Option<Vec<f32>>;
 
 /// An explanation in words and pictures.
 pub fn violated(
@@ -84,7 +84,7 @@ fn picture(
         .collect();
     for (id, predicate, class) in classifiers {
         let class = &theory[class];
-        if let Some(numbers) = predict(id, index) {
+        if let Some(numbers) = predict(id, &[index]) {
             let read = class.individual_name(largest(&numbers));
             title += &format!(": {predicate} {read}");
         }

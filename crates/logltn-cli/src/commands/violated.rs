@@ -1,7 +1,6 @@
 //! What breaks the axioms at the end of a training, for the report.
 
 use logltn::memory;
-use logltn::theory::PredicateId;
 use logltn_dashboard::violated as shown;
 use logltn_report::Violated;
 use logltn_train::train::Trainer;
@@ -28,7 +27,7 @@ pub fn violated(trainer: &mut Trainer) -> Vec<Violated> {
         return Vec::new();
     };
     let (knowledge, semantics) = (trainer.knowledge().clone(), *trainer.semantics());
-    let mut predict = |id: PredicateId, index| trainer.model_mut().predict(id, &[index], 1).ok();
+    let mut predict = |id, rows: &[u32]| trainer.model_mut().predict(id, rows, 1).ok();
     (explained.axioms.iter())
         .take(MOST_AXIOMS)
         .map(|axiom| shown(&knowledge, &semantics, axiom, &mut predict))
