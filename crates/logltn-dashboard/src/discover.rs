@@ -241,3 +241,76 @@ fn group(folder: &Path) -> String {
         .hash(&mut hash);
     format!("{:016x}", hash.finish())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use logltn_train::run_directory::{RunDirectory, RunStatus, StepRecord};
+
+    /// The only run under a folder.
+    fn only(runs: &mut Runs) -> ListedRun {
+        runs.scan();
+        let list = runs.list();
+        assert_eq!(list.len(), 1);
+        list[0].clone()
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_run_lives_while_somebody_writes_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("deep/a");
+        let run = RunDirectory::create(&dir).unwrap();
+        let mut log = run.metrics_log(&["x".into()], &[], None).unwrap();
+        for step in 1..=10 {
+            let record = StepRecord {
+                step,
+                loss: 0.5,
+                axioms: vec![f64::NAN],
+                step_time: 2.0,
+                ..StepRecord::default()
+            };
+            log.append(&record).unwrap();
+        }
+        log.sync().unwrap();
+        run.write_info(&RunInfo {
+            status: RunStatus::Running,
+            total: Some(100),
+            ..RunInfo::default()
+        })
+        .unwrap();
+        let mut runs = Runs::new(Place::new(folder.path()).unwrap());
+        let seen = only(&mut runs);
+        assert_eq!(
+            (&seen.id[..], &seen.state[..], seen.step),
+            ("deep/a", "running", 10)
+        );
+        assert_eq!(
+            (seen.left, seen.loss, seen.sat),
+            (Some(180.0), Some(0.5), Some(0.0))
+        );
+        let long_ago = SystemTime::now() - Duration::from_secs(4000);
+        for name in ["run.json", "metrics.jsonl"] {
+            let file = File::options().append(true).open(dir.join(name)).unwrap();
+            file.set_modified(long_ago).unwrap();
+        }
+        // Its lock says that it lives, however long it is silent.
+        assert_eq!(only(&mut runs).state, "running");
+        drop((run, log));
+        let seen = only(&mut runs);
+        assert_eq!((&seen.state[..], seen.left), ("silent", None));
+        assert!(seen.reason.contains("66 minutes"), "{}", seen.reason);
+        // Written to again, as from another machine.
+        let file = File::options()
+            .append(true)
+            .open(dir.join("metrics.jsonl"))
+            .unwrap();
+        file.set_modified(SystemTime::now()).unwrap();
+        assert_eq!(only(&mut runs).state, "running");
+        fs::write(dir.join("run.json"), "{").unwrap();
+        assert_eq!(only(&mut runs).state, "unreadable");
+        fs::remove_dir_all(&dir).unwrap();
+        runs.scan();
+        assert!(runs.list().is_empty());
+    }
+}

@@ -173,6 +173,12 @@ fn wrong(errors: Diagnostics) -> Refused {
     (StatusCode::UNPROCESSABLE_ENTITY, messages(&errors))
 }
 
+/// What is asked of a run.
+enum Asked {
+    Query(String),
+    Explain(String),
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -209,21 +215,20 @@ async fn respond(
     match (&head.method, path) {
         (&Method::POST, "/api/explain" | "/api/query") => {
             let question = question(body).await?;
-            let is_query = path == "/api/query";
-            // The first waits here, the others for it.
-            let Ok(_waiting) = served.waiting.try_acquire() else {
-                let why = "too many questions are waiting for an answer";
-                return Err(refused(StatusCode::TOO_MANY_REQUESTS, why));
+            let asked = match (path, question.formula, question.axiom) {
+                ("/api/query", Some(formula), None) => Asked::Query(formula),
+                ("/api/explain", None, Some(axiom)) => Asked::Explain(axiom),
+                _ => {
+                    let why = "expected `formula` or `axiom`";
+                    return Err(refused(StatusCode::BAD_REQUEST, why));
+                }
             };
-            ask(served, &question.run.clone(), move |run| {
-                match (is_query, question.formula, question.axiom) {
-                    (true, Some(formula), None) => run.query(&formula, question.top.unwrap_or(20)),
-                    (false, None, Some(axiom)) => Ok(json!(
-                        (run.explain(Some(&axiom))?.iter())
-                            .map(|violated| violated.document())
-                            .collect::<Vec<_>>()
-                    )),
-                    _ => Ok(json!({ "errors": "expected `formula` or `axiom`" })),
+            let top = question.top.unwrap_or(20);
+            ask(served, &question.run, move |run| match asked {
+                Asked::Query(formula) => run.query(&formula, top),
+                Asked::Explain(axiom) => {
+                    let found = run.explain(Some(&axiom))?;
+                    Ok(found.iter().map(|violated| violated.document()).collect())
                 }
             })
             .await
@@ -277,10 +282,6 @@ async fn respond(
         }
         (_, "/api/networks") => {
             let name = parameter(query, "run").unwrap_or_default();
-            let Ok(_waiting) = served.waiting.try_acquire() else {
-                let why = "too many questions are waiting for an answer";
-                return Err(refused(StatusCode::TOO_MANY_REQUESTS, why));
-            };
             ask(served, &name, |run| networks::of_run(run).map(Value::from)).await
         }
         _ => Err(refused(
@@ -307,6 +308,10 @@ async fn ask(
     name: &str,
     question: impl FnOnce(&Run<'_>) -> Result<Value, Diagnostics> + Send + 'static,
 ) -> Result<Response<Answer>, Refused> {
+    let Ok(_waiting) = served.waiting.try_acquire() else {
+        let why = "too many questions are waiting for an answer";
+        return Err(refused(StatusCode::TOO_MANY_REQUESTS, why));
+    };
     let _turn = served.asking.acquire().await;
     let (served, name) = (Arc::clone(served), name.to_string());
     let found = blocking(move || {
