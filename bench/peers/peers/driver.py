@@ -1,9 +1,10 @@
 """All tasks, one after the other; each leaves a file of results, and the page is made of those files.
 
-    driver.py [--only TASK[,TASK…]] [--quick] [--again] [--report] [--minutes M]
+    driver.py [--only TASK[,TASK…]] [--peers PEER[,PEER…]] [--quick] [--again] [--report] [--minutes M]
 """
 
 import argparse
+import json
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import report
 from measure import Repetitions, measure, say
 from process import MEMORY_LIMIT, ROOT, THREADS
 from store import Store
-from tasks import TASKS
+from tasks import PEERS, TASKS
 
 WORK = ROOT / "target/peers"
 TIME_UP = 3  # exit status
@@ -23,6 +24,7 @@ TIME_UP = 3  # exit status
 def arguments(words=None):
     parser = argparse.ArgumentParser(prog="bench/peers/run", description="logltn and its peers, in turns")
     parser.add_argument("--only", help=f"tasks, with commas: {', '.join(TASKS)}")
+    parser.add_argument("--peers", help=f"only these beside ours, with commas: {', '.join(PEERS)}; does not touch the page")
     parser.add_argument("--quick", action="store_true", help="a look in a few minutes; does not touch the page")
     parser.add_argument("--again", action="store_true", help="forget the results there are of these tasks")
     parser.add_argument("--report", action="store_true", help="only write the page, from the results there are")
@@ -32,7 +34,28 @@ def arguments(words=None):
     unknown = [t for t in settings.tasks if t not in TASKS]
     if unknown:
         parser.error(f"no such task: {', '.join(unknown)}; there are {', '.join(TASKS)}")
+    settings.peers = settings.peers.split(",") if settings.peers else None
+    unknown = [p for p in settings.peers or () if p not in PEERS]
+    if unknown:
+        parser.error(f"no such peer: {', '.join(unknown)}; there are {', '.join(PEERS)}")
     return settings
+
+
+def chosen(groups, peers):
+    """Groups without the programs that nobody asked for."""
+    if peers is not None:
+        for group in groups:
+            group.peers = [name for name in group.peers if name.partition(":")[0] in ("logltn", *peers)]
+    return groups
+
+
+def with_published(found):
+    """Tasks that were not measured here are as they were measured last."""
+    measured = {task["task"]: task for task in found}
+    published = json.loads(report.RAW.read_text()) if report.RAW.exists() else []
+    for task in published:
+        measured.setdefault(task["task"], task)
+    return [measured[task] for task in TASKS if task in measured]
 
 
 def commit():
@@ -88,7 +111,8 @@ def main():
     # Then the programs are ended, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     settings = arguments()
-    store = Store(WORK / ("quick" if settings.quick else "results"))
+    aside = "-".join((["quick"] if settings.quick else []) + (settings.peers or []))
+    store = Store(WORK / (aside or "results"))
     repetitions = Repetitions(2, 0.1) if settings.quick else Repetitions(5, 0.6)
     for_growth = Repetitions(2, 0.05) if settings.quick else Repetitions(5, 0.3)
     deadline = time.monotonic() + 60 * settings.minutes if settings.minutes is not None else None
@@ -103,11 +127,11 @@ def main():
                 store.forget(task)
         for task in settings.tasks:
             turns = for_growth if task.startswith("growth") else repetitions
-            complete &= run_task(task, TASKS[task](settings.quick), store, turns, deadline)
+            complete &= run_task(task, chosen(TASKS[task](settings.quick), settings.peers), store, turns, deadline)
     found = store.all(TASKS)
     print(report.markdown(found, settings.quick))
-    if not settings.quick:
-        report.write(found)
+    if not aside:
+        report.write(with_published(found))
     wrong = list(wrongs(found))
     for line in wrong:
         say(f"WRONG: {line}")

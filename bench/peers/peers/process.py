@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-STEP_SERVER = ROOT / "target/release/examples/step_server"
+STEP_SERVER = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release/examples/step_server"
 THREADS = os.environ.get("LOGLTN_PEERS_THREADS", "2")
 
 # A process that wants more is out of memory: the machine is to survive it.

@@ -5,6 +5,8 @@ Cases are made when their turn comes, by `cases`, which needs NumPy: this list d
 from dataclasses import dataclass, field
 from typing import Callable
 
+# Beside our own; each may have variants, after a colon.
+PEERS = ("in_torch", "ltntorch", "ltn", "pytorch", "klay", "deepproblog")
 OURS = ["logltn:stable", "logltn:logltn"]
 BY_HAND = ["pytorch:eager", "pytorch:compiled"]
 # Networks in PyTorch, the logic ours.

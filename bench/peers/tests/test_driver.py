@@ -13,7 +13,7 @@ import machine
 from measure import Repetitions
 from report import NAMES, TITLES
 from store import Store
-from tasks import TASKS, Group
+from tasks import PEERS, TASKS, Group
 
 OURS = ["logltn:stable", "logltn:logltn"]
 
@@ -93,6 +93,13 @@ class Running(WithFakes):
         self.store.forget("mnist_add")
         self.assertEqual(self.store.all(TASKS), [])
 
+    def test_what_was_not_measured_here_is_as_it_was(self):
+        raw = self.folder / "results.json"
+        raw.write_text(json.dumps([{"task": "clustering", "groups": {"step": "then"}}, {"task": "growth_digits", "groups": {"1": "then"}}]))
+        self.replace(driver.report, "RAW", raw)
+        merged = driver.with_published([{"task": "clustering", "groups": {"step": "now"}}])
+        self.assertEqual([(t["task"], *t["groups"].values()) for t in merged], [("clustering", "now"), ("growth_digits", "then")])
+
 
 class Tasks(unittest.TestCase):
     def test_every_program_and_task_has_a_name_for_people(self):
@@ -108,6 +115,16 @@ class Tasks(unittest.TestCase):
         last = lambda task: TASKS[task](False)[-1].name
         names = ("growth_points", "growth_clusters", "growth_axioms", "growth_digits")
         self.assertEqual([last(n) for n in names], ["100000", "500", "6000", "15"])
+
+    def test_only_some_peers(self):
+        peers = driver.arguments(["--peers", "in_torch,pytorch"]).peers
+        names = {name for g in driver.chosen(TASKS["mnist_add"](True), peers) for name in g.peers}
+        families = {name.partition(":")[0] for name in names}
+        self.assertEqual(families, {"logltn", "in_torch", "pytorch"})
+        everybody = [name for task in TASKS.values() for g in driver.chosen(task(False), None) for name in g.peers]
+        self.assertEqual({name.partition(":")[0] for name in everybody}, {"logltn", *PEERS})
+        with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit):
+            driver.arguments(["--peers", "torch"])
 
     def test_only(self):
         self.assertEqual(driver.arguments(["--only", "clustering,mnist_add"]).tasks, ["clustering", "mnist_add"])

@@ -2,9 +2,11 @@
 
 mod commands;
 mod console;
+mod ctrl_c;
 mod folder;
 mod outcome;
 mod text;
+mod whole_file;
 
 pub use commands::explain::document as explain_document;
 pub use commands::query::document as query_document;
@@ -12,7 +14,7 @@ pub use commands::query::document as query_document;
 use std::ffi::OsString;
 
 use clap::Parser;
-use logltn_diagnostics::memory;
+use logltn_diagnostics::{early, memory};
 
 /// Logic Tensor Networks in log space: rules and neural networks, trained together.
 #[derive(Parser)]
@@ -30,6 +32,7 @@ struct Arguments {
 pub fn main_with<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>) -> u8 {
     match Arguments::try_parse_from(arguments) {
         Ok(arguments) => {
+            early::listen(|warning| console::report(&warning.clone().into()));
             match arguments.memory {
                 Some(bytes) => memory::set_limit(bytes),
                 // Read from the machine before anything is allocated.

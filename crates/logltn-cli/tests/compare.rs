@@ -69,6 +69,14 @@ fn last(folder: &Folder, run: &str) -> Value {
     serde_json::from_str(text.lines().last().expect("a record")).expect("JSON")
 }
 
+/// The whole theory with the last weights of a run.
+fn whole(folder: &Folder, run: &str) -> Value {
+    let path = folder.path().join(run).join("run.json");
+    let text = std::fs::read_to_string(path).expect("a file");
+    let info: Value = serde_json::from_str(&text).expect("JSON");
+    info["whole"]["last"].clone()
+}
+
 #[test]
 fn what_differs_and_what_came_of_it() {
     let folder = folder();
@@ -76,11 +84,14 @@ fn what_differs_and_what_came_of_it() {
     // The files are the same, though the runs see them by different ways.
     let differences = json!({"train.learning_rate": [0.01, 0.05]});
     assert_eq!(found["differences"], differences);
-    for (i, run) in ["a", "deep/b"].into_iter().enumerate() {
-        let last = last(&folder, run);
+    for (i, name) in ["a", "deep/b"].into_iter().enumerate() {
+        let last = last(&folder, name);
         let run = &found["runs"][i];
-        for key in ["axioms", "metrics", "loss"] {
-            assert_eq!(run[key], last[key], "{key}");
+        assert_eq!(run["metrics"], last["metrics"]);
+        let whole = whole(&folder, name);
+        assert_eq!(run["loss"], whole["loss"]);
+        for (axiom, place) in [("some", 0), ("few", 1), ("all", 2)] {
+            assert_eq!(run["axioms"][axiom], whole["axioms"][place], "{axiom}");
         }
         assert_eq!(
             (&run["steps"], &run["status"]),

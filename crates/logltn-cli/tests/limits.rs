@@ -312,6 +312,85 @@ fn ctrl_c_inside_a_step() {
     assert!(folder.path().join("run/checkpoint.safetensors").exists());
 }
 
+/// `metrics.csv` without the times.
+#[cfg(unix)]
+fn table_of_metrics(folder: &Folder, run: &str) -> Vec<String> {
+    let path = folder.path().join(run).join("metrics.csv");
+    let text = std::fs::read_to_string(path).expect("metrics");
+    let without_time = |line: &str| {
+        let mut cells: Vec<&str> = line.split(',').collect();
+        cells.remove(4);
+        cells.join(",")
+    };
+    text.lines().map(without_time).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_inside_a_metric() {
+    // Two million pairs to be ranked: seconds.
+    let things: String = (0..1500)
+        .map(|i| format!("{},{}\n", i * 7919 % 1009, i * 31 % 97))
+        .collect();
+    let known: String = (0..1500)
+        .map(|i| format!("{i},{}\n", (i * 17 + 3) % 1500))
+        .collect();
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort Thing\ntable known(x: Thing, y: Thing)\npredicate near(Thing, Thing)\n\
+              axiom a: forall (x, y) in known. near(x, y)\naxiom b: forall x: Thing. not near(x, x)\n",
+        ),
+        ("things.csv", format!("a,b\n{things}").as_bytes()),
+        ("known.csv", format!("x,y\n{known}").as_bytes()),
+        (
+            "m.toml",
+            b"theory = 't.ltn'\nsorts.Thing.features = 'things.csv'\ntables.known = { rows = 'known.csv', batch = 50 }\n\
+              predicates.near = { args = ['x', 'y'], network = { mlp = [32] }, output = 'sigmoid' }\n\
+              train = { steps = 2, early_stop = { metric = 'mrr', patience = 5 } }\n[evaluate]\nevery = 1\n\
+              metrics = [{ metric = 'mrr', predicate = 'near', rows = 'known.csv', of = 'y' }]\n",
+        ),
+    ]);
+    let child = Command::new(env!("CARGO_BIN_EXE_logltn"))
+        .args(["train", "m.toml", "--out", "cut"])
+        .current_dir(folder.path())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program runs");
+    let begun = Instant::now();
+    while !folder.path().join("cut/metrics.csv").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let sent = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    assert!(sent.expect("kill").success());
+    let output = child.wait_with_output().expect("it ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("stopped after step 1 of 2"), "{stderr}");
+    // The step is done, but nothing is known yet of what should be measured after it.
+    assert_eq!(table_of_metrics(&folder, "cut").len(), 1);
+    for arguments in [
+        &["train", "m.toml", "--out", "cut", "--resume"][..],
+        &["train", "m.toml", "--out", "whole"],
+    ] {
+        let run = folder.run(arguments);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+    }
+    for name in ["weights.safetensors", "checkpoint.safetensors"] {
+        let [cut, whole] = ["cut", "whole"]
+            .map(|run| std::fs::read(folder.path().join(run).join(name)).expect("what was learnt"));
+        assert!(cut == whole, "{name}");
+    }
+    let [cut, whole] = ["cut", "whole"].map(|run| table_of_metrics(&folder, run));
+    assert_eq!(cut, whole);
+    assert_eq!(cut.len(), 3);
+}
+
 #[test]
 fn features_beyond_single_precision_are_refused() {
     let project = |value: &str, axioms: &str, manifest: &str| {
@@ -358,6 +437,331 @@ fn features_beyond_single_precision_are_refused() {
     let folder = project("1e25", near, "predicates.p.learnable = true");
     let run = folder.run(&["check", "m.toml"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
+}
+
+#[test]
+fn numbers_beyond_single_precision_are_refused_wherever_networks_read_them() {
+    let theory = "sort S = 0..2\ntable t(x: S, n: Int, y: Real)\nfunction age(S): Real\n\
+        predicate near(S, Real)\npredicate same(Real, Real)\npredicate q(S)\n";
+    let network =
+        "predicates.near = { args = ['x', 'y'], network = { mlp = [4] }, output = 'sigmoid' }\n";
+    let closed = "predicates.same = { args = ['u', 'v'], closed_form = { logit = 'a - abs(u - v)' }, learn = { a = 1 } }\n";
+    let folder = |axioms: &str, manifest: &str, [n, y, age]: [&str; 3]| {
+        let manifest = format!(
+            "theory = 't.ltn'\ntables.t.rows = 't.csv'\nfunctions.age.values = 'age.csv'\npredicates.q.learnable = true\n\
+             {network}{closed}train.steps = 3\n{manifest}"
+        );
+        Folder::new(&[
+            (
+                "t.ltn",
+                format!("{theory}axiom c: forall x: S. q(x)\n{axioms}\n").as_bytes(),
+            ),
+            (
+                "t.csv",
+                format!("y,x,n\n1,0,1\n{y},1,{n}\n2,2,1\n").as_bytes(),
+            ),
+            ("age.csv", format!("age\n1\n2\n{age}\n").as_bytes()),
+            (
+                "rows.csv",
+                format!("x,y,truth\n0,1,1\n1,{y},0\n").as_bytes(),
+            ),
+            ("m.toml", manifest.as_bytes()),
+        ])
+    };
+    let right = ["1", "1", "1"];
+    let both = "axiom a: forall (x, n, y) in t. near(x, y)\naxiom b: forall (x, n, y) in t. same(n, age(x))";
+    let metric =
+        "[evaluate]\nmetrics = [{ metric = 'accuracy', predicate = 'near', rows = 'rows.csv' }]\n";
+    let run = folder(both, metric, right).run(&["train", "m.toml", "--out", "run"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    for (axioms, manifest, numbers, place) in [
+        (
+            both,
+            "",
+            ["1", "1e39", "1"],
+            "t.csv, row 2, column `y`: 1e39 is",
+        ),
+        (
+            both,
+            "",
+            ["1", "-1e25", "1"],
+            "t.csv, row 2, column `y`: -1e25 is",
+        ),
+        (
+            both,
+            "",
+            ["9000000000000", "1", "1"],
+            "t.csv, row 2, column `n`: 9e12 is",
+        ),
+        (
+            both,
+            "",
+            ["1", "1", "1e25"],
+            "age.csv, row 3, column 1: 1e25 is",
+        ),
+        (
+            "axiom a: forall x: S. near(x, 1e39)",
+            "",
+            right,
+            "a number: 1e39 is",
+        ),
+        (
+            "axiom a: forall x: S. near(x, 1)",
+            metric,
+            ["1", "1e25", "1"],
+            "rows.csv, row 2 (line 3), column `y`: 1e25 is",
+        ),
+    ] {
+        let folder = folder(axioms, manifest, numbers);
+        for command in [
+            &["check", "m.toml"][..],
+            &["train", "m.toml", "--out", "run"],
+        ] {
+            let run = folder.run(command);
+            assert_eq!(run.status, 2, "{place} {}", run.stderr);
+            let wrong = format!("{place} too large to learn from");
+            assert!(run.stderr.contains(&wrong), "{}", run.stderr);
+        }
+        assert!(!folder.path().join("run").exists());
+    }
+    // Guards are in double precision.
+    let guard = "axiom a: forall (x, n, y) in t where y > 1e30. q(x)";
+    let run = folder(guard, "", ["1", "1e39", "1"]).run(&["check", "m.toml"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+}
+
+#[test]
+fn settings_that_single_precision_cannot_hold_are_refused() {
+    let theory = b"sort S = 1..2\npredicate p(S)\naxiom a: forall x: S. p(x)\n";
+    for (predicate, train, wrong) in [
+        (
+            "{ learnable = true, initial = 1e39 }",
+            "{ steps = 3 }",
+            "`predicates.p.initial`",
+        ),
+        (
+            "{ learnable = true }",
+            "{ steps = 3, learning_rate = 1e39 }",
+            "`train.learning_rate`",
+        ),
+        (
+            "{ args = ['x'], closed_form = { logit = 'a * x + 1e39' }, learn = { a = 1 } }",
+            "{ steps = 3 }",
+            "`predicates.p.closed_form.logit`",
+        ),
+        (
+            "{ args = ['x'], closed_form = { logit = 'a * x' }, learn = { a = 1e39 } }",
+            "{ steps = 3 }",
+            "`predicates.p.learn.a`",
+        ),
+    ] {
+        let manifest = format!("theory = 't.ltn'\npredicates.p = {predicate}\ntrain = {train}\n");
+        let folder = Folder::new(&[("t.ltn", theory), ("m.toml", manifest.as_bytes())]);
+        for command in [
+            &["check", "m.toml"][..],
+            &["train", "m.toml", "--out", "run"],
+        ] {
+            let run = folder.run(command);
+            assert_eq!(run.status, 2, "{}", run.stderr);
+            assert!(run.stderr.contains(wrong), "{}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn answers_that_do_not_fit_are_refused() {
+    let truths: String = (0..3000).map(|i| format!("0.{}\n", i % 97 + 1)).collect();
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort S = 1..3000\npredicate p(S)\naxiom a: forall x: S. p(x)\n",
+        ),
+        ("p.csv", format!("p\n{truths}").as_bytes()),
+        (
+            "m.toml",
+            b"theory = 't.ltn'\npredicates.p.truth = 'p.csv'\n",
+        ),
+    ]);
+    let question = "find x: S, y: S. p(x) and p(y)";
+    let run = folder.run(&[
+        "query", "m.toml", question, "--top", "0", "--memory", "600MB",
+    ]);
+    assert_eq!(run.status, 2, "{}", run.stderr);
+    let wrong = "error: the list of all answers takes about ";
+    assert!(run.stderr.contains(wrong), "{}", run.stderr);
+    let run = folder.run(&["query", "m.toml", question, "--memory", "600MB"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+}
+
+#[test]
+fn a_gradient_that_adam_cannot_square_ends_at_its_step() {
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort S = 1..2\npredicate p(S)\naxiom a: forall x: S. p(x)\n",
+        ),
+        (
+            "m.toml",
+            b"theory = 't.ltn'\npredicates.p = { args = ['x'], closed_form = { logit = '-1e20 * a * x' }, learn = { a = 1 } }\n\
+              train = { steps = 300 }\n",
+        ),
+    ]);
+    let run = folder.run(&["train", "m.toml", "--out", "run"]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    let wrong = "error: step 1: the gradient of the network of `p.a` has a number of ";
+    assert!(run.stderr.contains(wrong), "{}", run.stderr);
+}
+
+/// Starts a command and waits until it has said something on standard error, then ends it.
+fn first_words(folder: &Folder, arguments: &[&str], words: &str) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_logltn"))
+        .args(arguments)
+        .current_dir(folder.path())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program runs");
+    let mut said = String::new();
+    let mut from = child.stderr.take().expect("standard error");
+    let begun = Instant::now();
+    let mut bytes = [0; 1024];
+    while !said.contains(words) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{said}");
+        match std::io::Read::read(&mut from, &mut bytes) {
+            Ok(0) | Err(_) => break,
+            Ok(read) => said += &String::from_utf8_lossy(&bytes[..read]),
+        }
+    }
+    let still_at_it = child.try_wait().expect("a child").is_none();
+    child.kill().expect("it can be killed");
+    child.wait().expect("a child");
+    assert!(said.contains(words), "{arguments:?}: {said}");
+    assert!(still_at_it, "{arguments:?}: {said}");
+}
+
+#[test]
+fn minutes_are_foretold() {
+    let truths: String = (0..1_000_000)
+        .map(|i| format!("0.{}\n", i % 97 + 1))
+        .collect();
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort S = 1..1000\npredicate r(S, S)\n\
+              axiom far: forall x, y, z, w: S. r(x, y) and r(y, z) and r(z, w) -> r(x, w)\n",
+        ),
+        ("r.csv", format!("r\n{truths}").as_bytes()),
+        (
+            "m.toml",
+            b"theory = 't.ltn'\npredicates.r.truth = 'r.csv'\n",
+        ),
+        (
+            "learnt.toml",
+            b"theory = 't.ltn'\npredicates.r.learnable = true\n",
+        ),
+    ]);
+    let chain = "forall x, y, z, w: S. r(x, y) and r(y, z) and r(z, w) -> r(x, w)";
+    let find = "find x: S, y: S, z: S, w: S. r(x, y) and r(y, z) and r(z, w) -> r(x, w)";
+    for (arguments, what) in [
+        (&["eval", "m.toml"][..], "the theory"),
+        (&["query", "m.toml", chain], "the question"),
+        (&["query", "m.toml", find], "the question"),
+        (&["explain", "m.toml"], "the explanation"),
+        (&["entails", "learnt.toml", "r(1, 2)"], "the search"),
+    ] {
+        let words = format!(
+            "warning: {what} goes through 1,000,000,000,000 groundings, which takes about "
+        );
+        first_words(&folder, arguments, &words);
+    }
+    // Many small steps.
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort S = 1..100\npredicate r(S, S)\naxiom a: forall x, y, z: S. r(x, y) and r(y, z) -> r(x, z)\n",
+        ),
+        ("m.toml", b"theory = 't.ltn'\npredicates.r.learnable = true\n"),
+    ]);
+    let arguments = ["entails", "m.toml", "r(1, 2)", "--steps", "1000000"];
+    let words = "warning: the search has up to 10 starts of 1000000 steps, which takes about ";
+    first_words(&folder, &arguments, words);
+    // Lists of a guard, for each of many.
+    let things: String = (0..3000)
+        .map(|i| format!("{},{}\n", i % 311, i % 701))
+        .collect();
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort Thing\npredicate p(Thing)\n\
+              axiom odd: forall x: Thing. exists y, z: Thing where dist(x, y) + dist(y, z) < 0.1. p(x) or p(z)\n",
+        ),
+        ("things.csv", format!("a,b\n{things}").as_bytes()),
+        (
+            "m.toml",
+            b"theory = 't.ltn'\nsorts.Thing.features = 'things.csv'\n\
+              predicates.p = { network = { mlp = [4] }, output = 'sigmoid' }\n",
+        ),
+    ]);
+    let words = "warning: this guard has up to 3000 lists, which takes about ";
+    first_words(&folder, &["check", "m.toml"], words);
+}
+
+#[test]
+fn nobody_writes_over_what_he_reads() {
+    let files: [(&str, &[u8]); 4] = [
+        (
+            "t.ltn",
+            b"sort S = 0..2\ntable e(x: S, y: S)\npredicate r(S, S)\npredicate p(S)\n\
+              axiom a: forall (x, y) in e. r(x, y)\naxiom b: forall x: S. p(x)\n",
+        ),
+        ("e.csv", b"x,y\n0,1\n1,2\n"),
+        ("p.csv", b"p\n0.5\n0.25\n1\n"),
+        (
+            "m.toml",
+            b"theory = 't.ltn'\ntables.e.rows = 'e.csv'\npredicates.r.learnable = true\npredicates.p.truth = 'p.csv'\n",
+        ),
+    ];
+    let folder = Folder::new(&files);
+    for command in [
+        &["mine", "m.toml", "--out", "t.ltn"][..],
+        &["mine", "m.toml", "--out", "./e.csv"],
+        &["predict", "m.toml", "p", "--out", "m.toml"],
+        &["predict", "m.toml", "p", "--out", "p.csv"],
+        &["eval", "m.toml", "--gradients", "."],
+    ] {
+        let run = folder.run(command);
+        assert_eq!(run.status, 2, "{command:?} {}", run.stderr);
+        assert!(
+            run.stderr.contains("it belongs to the manifest"),
+            "{command:?} {}",
+            run.stderr
+        );
+    }
+    for (name, content) in files {
+        let now = std::fs::read(folder.path().join(name)).expect("a file");
+        assert!(now == content, "{name}");
+    }
+    let run = folder.run(&["predict", "m.toml", "p", "--out", "said.csv"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    // What is no file is not replaced by one.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let pipe = folder.path().join("pipe");
+        let made = Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("mkfifo").success());
+        for command in [
+            &["predict", "m.toml", "p", "--out", "pipe"][..],
+            &["mine", "m.toml", "--out", "pipe", "--support", "1"],
+        ] {
+            let run = folder.run(command);
+            assert_eq!(run.status, 1, "{command:?} {}", run.stderr);
+            let wrong = "pipe: the file cannot be written: it is a pipe or device";
+            assert!(run.stderr.contains(wrong), "{}", run.stderr);
+            let kind = std::fs::metadata(&pipe).expect("it is there").file_type();
+            assert!(kind.is_fifo());
+        }
+    }
 }
 
 #[test]

@@ -37,6 +37,28 @@ fn wrong_flags_are_refused() {
         &["reproduce", "pascal-part", "--pictures", "0"],
         &["reproduce", "pascal-part", "--configs", "logltn-lse"],
         &["reproduce", "pascal-part", "--released", "--examples-only"],
+        &["reproduce", "knowledge-graph"],
+        &["reproduce", "knowledge-graph", "--graph", "fb15k"],
+        &[
+            "reproduce",
+            "knowledge-graph",
+            "--graph",
+            "umls",
+            "--configs",
+            "logltn",
+            "--data",
+            ".",
+        ],
+        &[
+            "reproduce",
+            "knowledge-graph",
+            "--graph",
+            "umls",
+            "--rules",
+            "nowhere.ltn",
+            "--data",
+            ".",
+        ],
         &["reproduce", "everything"],
     ] {
         let run = folder.run(arguments);
@@ -182,4 +204,73 @@ fn pascal_part_on_a_few_made_up_pictures() {
     ] {
         assert!(table.join(file).exists(), "{file}");
     }
+}
+
+#[test]
+fn a_graph_of_ones_own_with_rules_of_ones_own() {
+    // Twenty families of three generations; a grandparent of each fifth is asked for.
+    let (mut train, mut test) = (String::new(), String::new());
+    for f in 0..20 {
+        train += &format!("a{f}\tparent\tb{f}\nb{f}\tparent\tc{f}\n");
+        let old = format!("a{f}\tgrandparent\tc{f}\n");
+        if f % 5 == 0 { &mut test } else { &mut train }.push_str(&old);
+    }
+    let rules = "axiom old (weight 0.9):\n    \
+        forall x, z, y: Entity where train(x, parent, z) and train(z, parent, y). linked(x, grandparent, y)\n";
+    let folder = Folder::new(&[
+        ("kg/family/train.txt", train.as_bytes()),
+        ("kg/family/valid.txt", test.as_bytes()),
+        ("kg/family/test.txt", test.as_bytes()),
+        ("rules.ltn", rules.as_bytes()),
+    ]);
+    let graph = [
+        "reproduce",
+        "knowledge-graph",
+        "--graph",
+        "family",
+        "--data",
+        ".",
+    ];
+    let short = ["--epochs", "4", "--rules", "rules.ltn"];
+    let first = folder.run(&[&graph[..], &short, &["--configs", "rules", "--seeds", "1"]].concat());
+    assert_eq!(first.status, 0, "{}", first.stderr);
+    assert!(
+        first.stdout.contains("real: Family in ./kg/family"),
+        "{}",
+        first.stdout
+    );
+    assert!(first.stdout.contains("RNNLogic"), "{}", first.stdout);
+    let second = folder.run(&[&graph[..], &short, &["--seeds", "1", "--json"]].concat());
+    assert_eq!(second.status, 0, "{}", second.stderr);
+    assert!(
+        second.stderr.contains("1 of 3 runs were done before"),
+        "{}",
+        second.stderr
+    );
+    let json: serde_json::Value = serde_json::from_str(&second.stdout).expect("JSON alone");
+    let cell = |config: &str, metric: &str| {
+        let cells = json["cells"].as_array().expect("cells").iter();
+        let mut own = cells.filter(|c| c["config"] == config && c["metric"] == metric);
+        own.next().expect("a cell")["mean"]
+            .as_f64()
+            .expect("a figure")
+    };
+    assert_eq!(cell("rules", "mrr"), 1.0);
+    assert!(
+        cell("both", "hits10") > cell("embeddings", "hits10"),
+        "{json}"
+    );
+    assert!(
+        json["sources"][0]
+            .as_str()
+            .is_some_and(|s| s.contains("wizwand")),
+        "{json}"
+    );
+    let place = folder.path().join("runs/reproduce-knowledge-graph-family");
+    assert!(place.join("table.csv").exists() && place.join("curves.png").exists());
+    // Other rules are another table.
+    std::fs::write(folder.path().join("rules.ltn"), rules.replace("0.9", "0.8")).expect("a file");
+    let other = folder.run(&[&graph[..], &short, &["--seeds", "1"]].concat());
+    assert_eq!(other.status, 2, "{}", other.stderr);
+    assert!(other.stderr.contains("`rules` was"), "{}", other.stderr);
 }

@@ -1,5 +1,7 @@
 //! Arrays of numbers as the files hold them.
 
+use super::stored::Stored;
+
 /// The numbers of an [`Array`], in the precision of the file.
 ///
 /// Bytes stay bytes, since pictures come as bytes and would take eight times the memory otherwise;
@@ -7,13 +9,13 @@
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Unsigned bytes, and truth values as 0 and 1.
-    U8(Vec<u8>),
+    U8(Stored<u8>),
     /// All other integers.
     I64(Vec<i64>),
     /// 32-bit numbers, and the 16-bit ones.
-    F32(Vec<f32>),
+    F32(Stored<f32>),
     /// 64-bit numbers.
-    F64(Vec<f64>),
+    F64(Stored<f64>),
 }
 
 impl Values {
@@ -69,7 +71,7 @@ impl Array {
             Values::U8(values) => values.iter().map(|&v| f64::from(v)).collect(),
             Values::I64(values) => values.iter().map(|&v| v as f64).collect(),
             Values::F32(values) => values.iter().map(|&v| f64::from(v)).collect(),
-            Values::F64(values) => values.clone(),
+            Values::F64(values) => values.to_vec(),
         }
     }
 
@@ -79,7 +81,7 @@ impl Array {
         match &self.values {
             Values::U8(values) => values.iter().map(|&v| f32::from(v)).collect(),
             Values::I64(values) => values.iter().map(|&v| v as f32).collect(),
-            Values::F32(values) => values.clone(),
+            Values::F32(values) => values.to_vec(),
             Values::F64(values) => values.iter().map(|&v| v as f32).collect(),
         }
     }
@@ -102,10 +104,10 @@ mod tests {
     #[test]
     fn converts_every_precision() {
         let each = [
-            Values::U8(vec![0, 255]),
+            Values::U8(vec![0, 255].into()),
             Values::I64(vec![0, 255]),
-            Values::F32(vec![0.0, 255.0]),
-            Values::F64(vec![0.0, 255.0]),
+            Values::F32(vec![0.0, 255.0].into()),
+            Values::F64(vec![0.0, 255.0].into()),
         ];
         for values in each {
             assert_eq!(values.len(), 2);
@@ -124,7 +126,7 @@ mod tests {
     fn keeps_single_precision_exactly() {
         let array = Array {
             shape: vec![1, 1],
-            values: Values::F32(vec![0.1]),
+            values: Values::F32(vec![0.1].into()),
         };
         assert_eq!(array.to_f64(), [f64::from(0.1f32)]);
     }

@@ -288,7 +288,7 @@ impl CsvFile {
         }
         Array {
             shape: vec![self.rows(), columns.len()],
-            values: Values::F64(values),
+            values: Values::F64(values.into()),
         }
     }
 

@@ -1,10 +1,13 @@
 //! From the bytes of a binary file to checked numbers: what npy, safetensors and IDX have in common.
 
+use std::sync::Arc;
+
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
 use super::array::{Array, Values};
 use super::file::ask;
 use super::problems::{Problems, counted, fatal};
+use super::stored::{Mapped, Stored};
 
 /// What one element of a binary file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +145,31 @@ impl Layout {
         )
     }
 
+    /// The same of a file that is read where it is, if its elements can be.
+    pub(super) fn decode_in(
+        self,
+        map: Option<&Arc<Mapped>>,
+        bytes: &[u8],
+        place: &str,
+    ) -> Result<Array, Diagnostics> {
+        let Some(map) = map else {
+            return self.decode(bytes, place);
+        };
+        let expected = self.bytes(place)?;
+        check_length(place, &self.shape, expected, bytes.len())?;
+        let plain = self.order == ByteOrder::Little && !self.fortran;
+        let values = match self.element {
+            Element::U8 => Stored::mapped(map, bytes).map(Values::U8),
+            Element::F32 if plain => Stored::mapped(map, bytes).map(Values::F32),
+            Element::F64 if plain => Stored::mapped(map, bytes).map(Values::F64),
+            _ => None,
+        };
+        match values {
+            Some(values) => self.checked(values, Problems::new(), place),
+            None => self.decode(bytes, place),
+        }
+    }
+
     /// The elements as numbers. `bytes` must be exactly as many as [`Layout::bytes`] says.
     pub(super) fn decode(self, bytes: &[u8], place: &str) -> Result<Array, Diagnostics> {
         let expected = self.bytes(place)?;
@@ -161,6 +189,15 @@ impl Layout {
                 Diagnostic::error(Code::ValueOutOfRange, format!("{place}: {what}"))
             });
         });
+        self.checked(values, problems, place)
+    }
+
+    fn checked(
+        self,
+        values: Values,
+        mut problems: Problems,
+        place: &str,
+    ) -> Result<Array, Diagnostics> {
         check_finite(&values, |index, found| {
             problems.push(|| {
                 let place = element_place(place, &self.shape, index);
@@ -261,12 +298,12 @@ fn decode(
     mut problem: impl FnMut(usize, String),
 ) -> Values {
     match element {
-        Element::U8 => Values::U8(bytes.to_vec()),
+        Element::U8 => Values::U8(bytes.to_vec().into()),
         Element::Bool => {
             for (i, &b) in bytes.iter().enumerate().filter(|(_, b)| **b > 1) {
                 problem(i, format!("expected a truth value (0 or 1), found {b}"));
             }
-            Values::U8(bytes.to_vec())
+            Values::U8(bytes.to_vec().into())
         }
         Element::I8 => integers(bytes, order, i8::from_le_bytes),
         Element::U16 => integers(bytes, order, u16::from_le_bytes),

@@ -4,10 +4,44 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics, memory, nearest};
 
 use super::problems::fatal;
+use super::stored::{MAPPED_FROM, Mapped};
+
+/// The bytes of a file, or the file as memory where it is large.
+pub(super) enum Contents {
+    Read(Vec<u8>),
+    Mapped(Arc<Mapped>),
+}
+
+impl Contents {
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Contents::Read(bytes) => bytes,
+            Contents::Mapped(map) => map.bytes(),
+        }
+    }
+
+    pub(super) fn map(&self) -> Option<&Arc<Mapped>> {
+        match self {
+            Contents::Read(_) => None,
+            Contents::Mapped(map) => Some(map),
+        }
+    }
+}
+
+/// The same as [`read_bytes`], without reading a large file before somebody looks at it.
+pub(super) fn read_or_map(path: &Path) -> Result<Contents, Diagnostics> {
+    match fs::metadata(path) {
+        Ok(file) if file.is_file() && file.len() >= MAPPED_FROM => {
+            Mapped::open(path).map(Contents::Mapped)
+        }
+        _ => read_bytes(path).map(Contents::Read),
+    }
+}
 
 /// All bytes of a file.
 ///

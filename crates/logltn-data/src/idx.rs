@@ -28,7 +28,7 @@ pub fn read_idx(path: &Path) -> Result<Array, Diagnostics> {
 /// ```
 /// use logltn_data::{Values, parse_idx};
 /// let array = parse_idx(b"\0\0\x08\x01\0\0\0\x02\x07\x09", "labels-idx1-ubyte")?;
-/// assert_eq!(array.values, Values::U8(vec![7, 9]));
+/// assert_eq!(array.values, Values::U8(vec![7, 9].into()));
 /// # Ok::<(), logltn_diagnostics::Diagnostics>(())
 /// ```
 pub fn parse_idx(bytes: &[u8], name: &str) -> Result<Array, Diagnostics> {

@@ -9,7 +9,7 @@
 //!
 //! let fields = parse_fields(b"x,y\n1,2\n3,4\n5,6\n", "points.csv")?;
 //! assert_eq!(fields[0].array.shape, [3, 2]);
-//! assert_eq!(fields[0].array.values, Values::F64(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+//! assert_eq!(fields[0].array.values, Values::F64(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0].into()));
 //!
 //! // Columns of text and numbers, by name.
 //! let people = CsvFile::parse(b"name,age\nann,30\nbob,3o\n", "people.csv")?;
@@ -34,11 +34,13 @@ pub mod problems;
 mod records;
 mod safetensors;
 mod sniff;
+mod stored;
 
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
@@ -51,6 +53,10 @@ pub use individuals::{parse_individuals, read_individuals};
 pub use npy::{parse_npy, read_npy};
 pub use npz::{parse_npz, read_npz};
 pub use safetensors::{parse_safetensors, read_safetensors};
+pub use stored::{Plain, Stored};
+
+use file::{Contents, read_or_map};
+use stored::Mapped;
 
 /// The formats that hold numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +85,11 @@ pub fn read_fields(path: &Path) -> Result<Vec<Field>, Diagnostics> {
         // Whether there is such a file matters more than what it is called.
         Err(unknown) => return read_bytes(path).and(Err(unknown.into())),
     };
-    parse(&read_bytes(path)?, &name, format)
+    let file = match format {
+        Format::Npy | Format::Safetensors => read_or_map(path)?,
+        Format::Csv | Format::Npz | Format::Idx => Contents::Read(read_bytes(path)?),
+    };
+    parse((file.bytes(), file.map()), &name, format)
 }
 
 /// Reads the bytes of a file in any format; `name` tells the format, as in [`read_fields`].
@@ -93,17 +103,21 @@ pub fn read_fields(path: &Path) -> Result<Vec<Field>, Diagnostics> {
 /// # Ok::<(), logltn_diagnostics::Diagnostics>(())
 /// ```
 pub fn parse_fields(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics> {
-    parse(bytes, name, Format::of(name)?)
+    parse((bytes, None), name, Format::of(name)?)
 }
 
-fn parse(bytes: &[u8], name: &str, format: Format) -> Result<Vec<Field>, Diagnostics> {
+fn parse(
+    (bytes, map): (&[u8], Option<&Arc<Mapped>>),
+    name: &str,
+    format: Format,
+) -> Result<Vec<Field>, Diagnostics> {
     let unnamed = |array| vec![Field { name: None, array }];
     let fields = match format {
         Format::Csv => unnamed(CsvFile::parse_matrix(bytes, name)?.1),
-        Format::Npy => unnamed(parse_npy(bytes, name)?),
+        Format::Npy => unnamed(npy::parse(bytes, map, name)?),
         Format::Idx => unnamed(parse_idx(bytes, name)?),
         Format::Npz => parse_npz(bytes, name)?,
-        Format::Safetensors => parse_safetensors(bytes, name)?,
+        Format::Safetensors => safetensors::parse(bytes, map, name)?,
     };
     let named = fields
         .iter()

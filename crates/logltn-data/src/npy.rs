@@ -4,14 +4,16 @@
 //! message.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
 use super::array::Array;
 use super::elements::{ByteOrder, Element, Layout};
-use super::file::read_bytes;
+use super::file::read_or_map;
 use super::problems::{fatal, shown};
 use super::sniff;
+use super::stored::Mapped;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -20,7 +22,8 @@ pub(super) const LONGEST_HEADER: usize = 1 << 20;
 
 /// Reads an `.npy` file.
 pub fn read_npy(path: &Path) -> Result<Array, Diagnostics> {
-    parse_npy(&read_bytes(path)?, &path.display().to_string())
+    let file = read_or_map(path)?;
+    parse(file.bytes(), file.map(), &path.display().to_string())
 }
 
 /// Reads the bytes of an `.npy` file; `name` stands for the file in messages.
@@ -31,13 +34,22 @@ pub fn read_npy(path: &Path) -> Result<Array, Diagnostics> {
 /// bytes.extend(b"{'descr': '|u1', 'fortran_order': False, 'shape': (3,)}");
 /// bytes[8] = (bytes.len() - 10) as u8;
 /// bytes.extend([5, 6, 7]);
-/// assert_eq!(parse_npy(&bytes, "a.npy")?.values, Values::U8(vec![5, 6, 7]));
+/// assert_eq!(parse_npy(&bytes, "a.npy")?.values, Values::U8(vec![5, 6, 7].into()));
 /// # Ok::<(), logltn_diagnostics::Diagnostics>(())
 /// ```
 pub fn parse_npy(bytes: &[u8], name: &str) -> Result<Array, Diagnostics> {
+    parse(bytes, None, name)
+}
+
+/// The same of a file that is read where it is.
+pub(super) fn parse(
+    bytes: &[u8],
+    map: Option<&Arc<Mapped>>,
+    name: &str,
+) -> Result<Array, Diagnostics> {
     let header = header(bytes, name)?;
     let numbers = bytes.get(header.end..).unwrap_or_default();
-    header.layout.decode(numbers, name)
+    header.layout.decode_in(map, numbers, name)
 }
 
 /// What the header of an npy file says, and where it ends.

@@ -8,28 +8,113 @@ use super::problems::{counted, fatal};
 use super::sniff;
 
 /// The cells of a text, in one buffer: tables may have millions of rows, too many for a string per
-/// cell.
+/// cell. What all rows have in common is not kept for each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
     text: String,
     /// Where each cell ends in `text`.
-    cell_ends: Vec<usize>,
+    cell_ends: Ends,
     /// How many cells there are up to the end of each record.
-    record_ends: Vec<usize>,
+    record_ends: Steady,
     /// The 1-based line where each record starts.
-    lines: Vec<usize>,
+    lines: Steady,
     blank_line: Option<usize>,
+}
+
+/// Places in a text, as short as they can be.
+#[derive(Clone, Debug)]
+enum Ends {
+    Short(Vec<u32>),
+    Long(Vec<usize>),
+}
+
+impl Default for Ends {
+    fn default() -> Ends {
+        Ends::Short(Vec::new())
+    }
+}
+
+impl Ends {
+    /// Room for the ends of so many cells of a text of this length.
+    fn with_capacity(cells: usize, length: usize) -> Ends {
+        let mut ends = match u32::try_from(length) {
+            Ok(_) => Ends::Short(Vec::new()),
+            Err(_) => Ends::Long(Vec::new()),
+        };
+        // Not by doubling, which could take twice as much.
+        match &mut ends {
+            Ends::Short(ends) => ends.reserve_exact(cells),
+            Ends::Long(ends) => ends.reserve_exact(cells),
+        }
+        ends
+    }
+
+    fn push(&mut self, end: usize) {
+        match self {
+            Ends::Short(ends) => ends.push(end as u32),
+            Ends::Long(ends) => ends.push(end),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Ends::Short(ends) => ends.len(),
+            Ends::Long(ends) => ends.len(),
+        }
+    }
+
+    fn get(&self, cell: usize) -> usize {
+        match self {
+            Ends::Short(ends) => ends[cell] as usize,
+            Ends::Long(ends) => ends[cell],
+        }
+    }
+}
+
+/// Numbers that mostly grow by the same from one to the next: only from where they do not are they kept.
+#[derive(Clone, Debug, Default)]
+struct Steady {
+    first: usize,
+    step: usize,
+    count: usize,
+    others: Vec<usize>,
+}
+
+impl Steady {
+    fn push(&mut self, number: usize) {
+        match self.count {
+            0 => self.first = number,
+            1 => self.step = number.wrapping_sub(self.first),
+            _ => {}
+        }
+        if !self.others.is_empty() || number != self.steady(self.count) {
+            self.others.push(number);
+        }
+        self.count += 1;
+    }
+
+    fn steady(&self, place: usize) -> usize {
+        self.first.wrapping_add(place.wrapping_mul(self.step))
+    }
+
+    fn get(&self, place: usize) -> usize {
+        let kept = self.count - self.others.len();
+        match place.checked_sub(kept) {
+            Some(place) => self.others[place],
+            None => self.steady(place),
+        }
+    }
 }
 
 impl Records {
     /// How many records there are.
     pub(super) fn len(&self) -> usize {
-        self.record_ends.len()
+        self.record_ends.count
     }
 
     /// The 1-based line where a record starts.
     pub(super) fn line(&self, record: usize) -> usize {
-        self.lines[record]
+        self.lines.get(record)
     }
 
     /// The first blank line between two records, if there is one.
@@ -39,7 +124,7 @@ impl Records {
 
     /// How many cells a record has.
     pub(super) fn width(&self, record: usize) -> usize {
-        self.record_ends[record] - self.first_cell(record)
+        self.record_ends.get(record) - self.first_cell(record)
     }
 
     /// A cell, blanks around it left out.
@@ -48,16 +133,16 @@ impl Records {
         let start = if cell == 0 {
             0
         } else {
-            self.cell_ends[cell - 1]
+            self.cell_ends.get(cell - 1)
         };
-        self.text[start..self.cell_ends[cell]].trim()
+        self.text[start..self.cell_ends.get(cell)].trim()
     }
 
     fn first_cell(&self, record: usize) -> usize {
         if record == 0 {
             0
         } else {
-            self.record_ends[record - 1]
+            self.record_ends.get(record - 1)
         }
     }
 
@@ -66,18 +151,19 @@ impl Records {
         let text = utf8(bytes, name)?;
         let ends = |&&b: &&u8| matches!(b, b',' | b'\n' | b'\r');
         let cells = bytes.iter().filter(ends).count() + 1;
-        // The text, where cells and lines end, and the number that a cell may become, in both precisions.
-        ask(bytes.len() as u128 + 36 * cells as u128, || {
+        // The text, where cells end, and the number that a cell may become, in both precisions.
+        ask(bytes.len() as u128 + 16 * cells as u128, || {
             format!("the table of {}", counted(cells, "cell") + " in " + name)
         })?;
         let mut reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
             .from_reader(text.as_bytes());
-        let mut records = Records::default();
-        // Not by doubling, which could take twice as much.
+        let mut records = Records {
+            cell_ends: Ends::with_capacity(cells, text.len()),
+            ..Records::default()
+        };
         records.text.reserve_exact(text.len());
-        records.cell_ends.reserve_exact(cells);
         let mut record = ByteRecord::new();
         let mut lines = Lines {
             text,
@@ -237,6 +323,31 @@ mod tests {
         assert_eq!(lines("\n\na\n\n\nb\r\n\r\nc\n"), [3, 6, 8]);
         assert_eq!(lines("a\n\"b\nb\"\nc\n"), [1, 2, 4]);
         assert_eq!(lines("\u{feff}a\nb"), [1, 2]);
+    }
+
+    #[test]
+    fn numbers_that_grow_steadily_and_others() {
+        for numbers in [
+            vec![],
+            vec![7],
+            vec![3, 3, 3],
+            vec![2, 4, 6, 8, 9, 11, 13],
+            vec![5, 4, 9, 14],
+            vec![1, 2, 2, 3, 4],
+        ] {
+            let mut steady = Steady::default();
+            numbers.iter().for_each(|n| steady.push(*n));
+            let found: Vec<usize> = (0..steady.count).map(|i| steady.get(i)).collect();
+            assert_eq!(found, numbers);
+        }
+    }
+
+    #[test]
+    fn records_of_other_widths() {
+        let records = Records::parse(b"a,b\nc,d\ne\nf,g,h\ni,j\n", "t.csv").unwrap();
+        let widths: Vec<usize> = (0..5).map(|r| records.width(r)).collect();
+        assert_eq!(widths, [2, 2, 1, 3, 2]);
+        assert_eq!((records.cell(3, 2), records.cell(4, 0)), ("h", "i"));
     }
 
     #[test]

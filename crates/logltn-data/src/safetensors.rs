@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
+use std::sync::Arc;
 
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 use rustc_hash::FxHashSet;
@@ -17,9 +18,10 @@ use serde_json::Value;
 
 use super::array::Field;
 use super::elements::{ByteOrder, Element, Layout};
-use super::file::{ask, read_bytes};
+use super::file::{ask, read_or_map};
 use super::problems::{Problems, counted, fatal, shown};
 use super::sniff;
+use super::stored::Mapped;
 
 /// The format's own limit.
 const LONGEST_HEADER: u64 = 100_000_000;
@@ -29,13 +31,23 @@ const LENGTH_BYTES: usize = 8;
 
 /// Reads a `.safetensors` file.
 pub fn read_safetensors(path: &Path) -> Result<Vec<Field>, Diagnostics> {
-    parse_safetensors(&read_bytes(path)?, &path.display().to_string())
+    let file = read_or_map(path)?;
+    parse(file.bytes(), file.map(), &path.display().to_string())
 }
 
 /// Reads the bytes of a `.safetensors` file; `name` stands for the file in messages.
 ///
 /// The tensors come in the order of their names: the format has none that its writers would keep.
 pub fn parse_safetensors(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics> {
+    parse(bytes, None, name)
+}
+
+/// The same of a file that is read where it is.
+pub(super) fn parse(
+    bytes: &[u8],
+    map: Option<&Arc<Mapped>>,
+    name: &str,
+) -> Result<Vec<Field>, Diagnostics> {
     let (header, data) = split(bytes, name)?;
     let tensors = tensors(header, name)?;
     let mut problems = Problems::new();
@@ -44,7 +56,7 @@ pub fn parse_safetensors(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnos
         let place = format!("{name}, tensor {}", shown(tensor));
         let array = entry.layout(&place).and_then(|layout| {
             let numbers = entry.slice(data, layout.bytes(&place)?, &place)?;
-            layout.decode(numbers, &place)
+            layout.decode_in(map, numbers, &place)
         });
         match array {
             Ok(array) => fields.push(Field {

@@ -555,6 +555,12 @@ codes! {
     NotStreamed = "not-streamed":
         "Rows or a size come with a call, but the plan was not made for that.",
         Error, deed("In a program: `Engine::stream` names a table that `Data::set_streamed` did not.");
+    NotShardable = "not-shardable":
+        "An axiom would have to see rows that other processes have.",
+        Error, deed("In Python: `KnowledgeBase(…, process_group=…, streamed=[\"rows\"])` for `forall c: Class. exists (x) in rows. P(x, c)`.");
+    RanksDisagree = "ranks-disagree":
+        "Processes that compute a loss together were given different things, or one of them failed.",
+        Error, deed("In Python: rank 0 calls `kb.loss(…, alpha=2.0)` and rank 1 `kb.loss(…, alpha=4.0)`, with a `process_group`.");
     RowOutOfRange = "row-out-of-range":
         "A table has no row of that number.",
         Error, deed("In a program: `Engine::set_batches` asks for row 5 of a table of 3 rows.");
@@ -867,6 +873,9 @@ codes! {
     SlowStep = "slow-step":
         "A step of a training goes through so many groundings that it takes a minute or more.",
         Warning, deed("Training `forall x, y, z, w: Thing. near(x, y) and near(z, w) -> near(x, w)` with 1,000 things.");
+    SlowWork = "slow-work":
+        "What was asked for takes a minute or more.",
+        Warning, deed("`logltn query` of `forall x, y, z, w: Thing. near(x, y) or near(z, w)` with 1,000 things.");
     VanishingGradient = "vanishing-gradient":
         "The gradient of an axiom stays zero, so it teaches nothing.",
         Warning, deed("Training `sure(x) or good(x)` in the semantics `lukasiewicz`, where `sure` is 1 everywhere.");
@@ -909,6 +918,23 @@ codes! {
             [train]
             steps = 1
             "#);
+    NothingToSample = "nothing-to-sample":
+        "An axiom is to be seen in samples of its bindings, but begins with no `forall`, or is a family.",
+        Error, run!("check m.toml", "theory.ltn": b"
+            sort Point
+            predicate good(Point)
+            axiom some: exists x: Point. good(x)
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
+            [axioms]
+            some = { sample = 2 }
+            [train]
+            steps = 1
+            "#);
     NothingToMine = "nothing-to-mine":
         "No axiom says what rows of a table make a predicate true, so rules have nothing to conclude.",
         Error, run!("mine m.toml");
@@ -945,6 +971,15 @@ codes! {
     FolderTaken = "folder-taken":
         "The folder for a new run holds files that are not a run's.",
         Error, deed("`logltn train m.toml --out .` is given in the folder of the manifest.");
+    OwnFile = "own-file":
+        "A command would write over a file that the manifest reads.",
+        Error, run!("eval m.toml --gradients .", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [predicates]
+            good = { truth = "good.csv" }
+            "#, "good.csv": b"good\n1\n0.5\n1\n");
     LinkInRun = "link-in-run":
         "A link in the folder of a run leads elsewhere, where nothing is read or written.",
         Error, deed("The `metrics.csv` of a run is replaced by a link to another file, and the run is resumed.");
@@ -975,6 +1010,10 @@ codes! {
     UnknownConfiguration = "unknown-configuration":
         "An experiment has no configuration of that name.",
         Error, run!("reproduce clustering --configs logltn-sun");
+    NotARule = "not-a-rule":
+        "An axiom of a file of rules does not conclude facts from facts.",
+        Error, run!("reproduce knowledge-graph --graph umls --data . --rules rules.ltn",
+            "rules.ltn": b"axiom likes: forall x, y: Entity where not train(x, r0, y). linked(x, r1, y)\n");
     UnknownExample = "unknown-example":
         "There is no example of that name.",
         Error, run!("example smoke");

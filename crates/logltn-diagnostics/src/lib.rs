@@ -15,6 +15,7 @@
 
 mod code;
 mod diagnostic;
+pub mod early;
 mod example;
 mod harmless;
 pub mod memory;

@@ -165,17 +165,18 @@ fn control_groups(groups: &str) -> impl Iterator<Item = String> {
 /// An allocator that counts what it gives out, and ends the program with a message and status 2 rather than give out more
 /// than [`limit`]. What asks first never gets there; this is for what did not.
 ///
-/// A program puts it in place with `#[global_allocator]`.
-pub struct Counting;
+/// A program puts it in place with `#[global_allocator]`; a guest in another's process, which must not end that, counts with
+/// `Counting<false>`.
+pub struct Counting<const ENDS: bool = true>;
 
-impl Counting {
+impl<const ENDS: bool> Counting<ENDS> {
     fn take(&self, bytes: usize) {
         let used = USED.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
         if used > PEAK.load(Ordering::Relaxed) {
             PEAK.fetch_max(used, Ordering::Relaxed);
         }
         let limit = LIMIT.load(Ordering::Relaxed);
-        if limit != 0 && used > limit {
+        if ENDS && limit != 0 && used > limit {
             too_much(bytes);
         }
     }
@@ -186,7 +187,7 @@ impl Counting {
 }
 
 // SAFETY: everything is left to the system's allocator; counting touches atomics only.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl<const ENDS: bool> GlobalAlloc for Counting<ENDS> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.take(layout.size());
         // SAFETY: as the caller promises.

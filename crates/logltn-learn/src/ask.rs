@@ -9,6 +9,7 @@ use logltn::{
 
 use crate::axioms::{self, AxiomSettings};
 use crate::session::Session;
+use crate::work::foretell;
 
 /// What questions are about, and how they are meant. [`Session::query`] and [`Session::explain`] ask a session; this is for
 /// those who fill in the predicates' numbers themselves.
@@ -90,6 +91,7 @@ impl Ask<'_> {
         let plan = Plan::for_query(self.data, self.outputs, semantics, &query, options)?;
         let mut engine = Engine::new(plan);
         fill_in(&mut engine)?;
+        foretell(&mut engine, &self.parameters, 1.0, "the question");
         Ok(Queried {
             formula: formula.trim().to_string(),
             answers: engine.answers(&self.parameters, self.top)?,
@@ -137,6 +139,7 @@ impl Ask<'_> {
             engine.set_axiom_parameters(place, own)?;
         }
         fill_in(&mut engine)?;
+        foretell(&mut engine, &self.parameters, 2.0, "the explanation");
         Ok(Explained {
             axioms: engine.explain(&self.parameters, self.top)?,
             warnings: engine.plan().warnings().clone(),
@@ -228,7 +231,7 @@ impl Session {
         Ok(engine.plan().data().clone())
     }
 
-    fn fill_in(&mut self, engine: &mut Engine<f64>) -> Result<(), Diagnostics> {
+    pub(crate) fn fill_in(&mut self, engine: &mut Engine<f64>) -> Result<(), Diagnostics> {
         self.model.attach(&self.knowledge, engine)?;
         self.attached = None;
         self.model.evaluate(engine)

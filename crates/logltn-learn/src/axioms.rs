@@ -21,6 +21,8 @@ pub struct AxiomSettings {
     pub p: Option<Schedule>,
     /// Likewise.
     pub p_forall: Option<Schedule>,
+    /// How many bindings of its outermost `forall` each training step sees, if not all.
+    pub sample: Option<usize>,
 }
 
 impl AxiomSettings {
@@ -62,6 +64,7 @@ impl AxiomNow {
             alpha,
             p,
             p_forall,
+            sample: _,
         } = settings;
         self.weight = weight.unwrap_or(self.weight);
         let own = [alpha, p, p_forall];
@@ -184,14 +187,21 @@ pub fn set_axioms<T: Precision>(
         .map(AxiomNow::planned)
         .collect();
     give(engine.plan().data().theory(), &mut axioms, settings)?;
-    for axiom in &mut axioms {
-        let moving = axiom.moving.clone();
-        for (slot, schedule) in slots(&mut axiom.parameters).into_iter().zip(moving) {
-            *slot = schedule.map_or(*slot, |schedule| Some(schedule.last()));
-        }
-    }
+    let axioms = at_last(&axioms);
     let all: Vec<usize> = (0..axioms.len()).collect();
     apply(engine, &all, &axioms)
+}
+
+/// The same axioms with their last values of α, p and p_forall.
+pub(crate) fn at_last(axioms: &[AxiomNow]) -> Vec<AxiomNow> {
+    let mut axioms = axioms.to_vec();
+    for axiom in &mut axioms {
+        let moving = axiom.moving.iter();
+        for (slot, schedule) in slots(&mut axiom.parameters).into_iter().zip(moving) {
+            *slot = schedule.as_ref().map_or(*slot, |s| Some(s.last()));
+        }
+    }
+    axioms
 }
 
 /// Gives an engine the settings of its axioms, whose places among all these are.

@@ -39,7 +39,9 @@ impl TableBatches {
     /// A pass starts from the same order every time, so that the state is two numbers.
     fn shuffle(&mut self) {
         self.drawn_before = self.random.drawn();
-        self.order.sort_unstable();
+        (0..)
+            .zip(&mut self.order)
+            .for_each(|(row, place)| *place = row);
         self.random.shuffle(&mut self.order);
         self.at = 0;
     }
@@ -52,6 +54,11 @@ impl TableBatches {
         let from = self.at;
         self.at = (from + self.size).min(self.order.len());
         &self.order[from..self.at]
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.order.len()
     }
 
     /// How many rows a step draws at most.

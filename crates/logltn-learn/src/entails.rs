@@ -18,6 +18,7 @@ use crate::random::Random;
 use crate::session::Session;
 use crate::state::State;
 use crate::training::Optimizer;
+use crate::work::{Foretold, foretell};
 
 /// How to look for a counterexample.
 #[derive(Clone, Debug)]
@@ -106,9 +107,27 @@ pub fn entails(
     watch: &mut dyn FnMut(),
 ) -> Result<Entailment, Diagnostics> {
     let question = Question::new(knowledge, formula, how)?;
+    let steps = how.restarts.max(1).saturating_mul(how.steps);
+    for mut engine in question.engines::<f32>()? {
+        foretell(
+            &mut engine,
+            &how.parameters,
+            3.0 * steps as f64,
+            "the search",
+        );
+    }
+    let (foretold, mut done) = (Foretold::default(), 0);
+    let mut watch = || {
+        foretold.done(done, steps, || {
+            let (restarts, steps) = (how.restarts.max(1), how.steps);
+            format!("the search has up to {restarts} starts of {steps} steps")
+        });
+        done += 1;
+        watch();
+    };
     let mut best: Option<Found> = None;
     for start in 0..how.restarts.max(1) {
-        let found = question.search(start, watch)?;
+        let found = question.search(start, &mut watch)?;
         best = match best {
             Some(best) if !found.is_better_than(&best, how.level) => Some(best),
             _ => Some(found),

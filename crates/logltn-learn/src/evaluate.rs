@@ -3,6 +3,7 @@
 use logltn::{Diagnostics, Engine, Parameters, PlannedAxiom};
 
 use crate::numbers::Numbers;
+use crate::work::foretell;
 
 /// What came out.
 #[derive(Clone, Debug)]
@@ -30,6 +31,9 @@ impl Evaluated {
         parameters: &Parameters,
         numbers: Option<impl Iterator<Item = Option<&'n Numbers>>>,
     ) -> Result<Evaluated, Diagnostics> {
+        // The way back takes about as long again.
+        let passes = if numbers.is_some() { 2.0 } else { 1.0 };
+        foretell(engine, parameters, passes, "the theory");
         let value = match numbers {
             Some(_) => engine.evaluate_with_gradients(parameters)?,
             None => engine.evaluate(parameters)?,

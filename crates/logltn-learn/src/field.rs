@@ -1,6 +1,7 @@
 //! Features of individuals.
 
 use std::fmt;
+use std::sync::Arc;
 
 use logltn::vector::Real;
 
@@ -16,22 +17,30 @@ pub struct Field {
     scale: f32,
 }
 
+/// Numbers that somebody keeps, in memory or in a file that is read where it is.
+pub type Kept<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
+
 /// The numbers of a field.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Values {
     /// Bytes: pictures, which stay bytes since they are four times larger as floats. Their 0..255 is seen as 0..1; if
     /// none is above 1, they are truth values and seen as they are.
-    U8(Vec<u8>),
+    U8(Kept<u8>),
     /// Single precision.
-    F32(Vec<f32>),
+    F32(Kept<f32>),
     /// Double precision, which distances and closed forms see; networks see single precision.
-    F64(Vec<f64>),
+    F64(Kept<f64>),
 }
 
 macro_rules! values_from {
     ($($type:ty, $kind:ident;)*) => {
         $(impl From<Vec<$type>> for Values {
             fn from(values: Vec<$type>) -> Values {
+                Values::$kind(Arc::new(values))
+            }
+        }
+        impl From<Kept<$type>> for Values {
+            fn from(values: Kept<$type>) -> Values {
                 Values::$kind(values)
             }
         })*
@@ -44,7 +53,7 @@ impl Field {
     pub fn new(name: Option<String>, shape: Vec<usize>, values: impl Into<Values>) -> Field {
         let values = values.into();
         let scale = match &values {
-            Values::U8(bytes) if bytes.iter().any(|&b| b > 1) => 1.0 / 255.0,
+            Values::U8(bytes) if slice(bytes).iter().any(|&b| b > 1) => 1.0 / 255.0,
             _ => 1.0,
         };
         Field {
@@ -57,7 +66,7 @@ impl Field {
 
     /// A field of which only the shape is known: enough to say whether networks fit, not to run them.
     pub fn sketch(name: Option<String>, shape: Vec<usize>) -> Field {
-        Field::new(name, shape, Values::F32(Vec::new()))
+        Field::new(name, shape, Vec::<f32>::new())
     }
 
     /// Whether bytes are seen as 0..1, whatever is among them: of some pictures, what is so of all.
@@ -76,9 +85,9 @@ impl Field {
     /// How many numbers there are in all.
     pub fn len(&self) -> usize {
         match &self.values {
-            Values::U8(values) => values.len(),
-            Values::F32(values) => values.len(),
-            Values::F64(values) => values.len(),
+            Values::U8(values) => slice(values).len(),
+            Values::F32(values) => slice(values).len(),
+            Values::F64(values) => slice(values).len(),
         }
     }
 
@@ -102,8 +111,8 @@ impl Field {
     pub(crate) fn not_finite(&self) -> Option<usize> {
         match &self.values {
             Values::U8(_) => None,
-            Values::F32(values) => values.iter().position(|x| !x.is_finite()),
-            Values::F64(values) => values.iter().position(|x| !x.is_finite()),
+            Values::F32(values) => slice(values).iter().position(|x| !x.is_finite()),
+            Values::F64(values) => slice(values).iter().position(|x| !x.is_finite()),
         }
     }
 
@@ -111,11 +120,12 @@ impl Field {
     pub(crate) fn to_f64(&self) -> Vec<f64> {
         match &self.values {
             Values::U8(bytes) if self.scale != 1.0 => {
-                bytes.iter().map(|&b| f64::from(b) / 255.0).collect()
+                let bytes = slice(bytes).iter();
+                bytes.map(|&b| f64::from(b) / 255.0).collect()
             }
-            Values::U8(bytes) => bytes.iter().map(|&b| f64::from(b)).collect(),
-            Values::F32(values) => values.iter().map(|&x| f64::from(x)).collect(),
-            Values::F64(values) => values.clone(),
+            Values::U8(bytes) => slice(bytes).iter().map(|&b| f64::from(b)).collect(),
+            Values::F32(values) => slice(values).iter().map(|&x| f64::from(x)).collect(),
+            Values::F64(values) => slice(values).to_vec(),
         }
     }
 
@@ -124,21 +134,25 @@ impl Field {
         let end = start + out.len();
         match &self.values {
             Values::F32(values) => {
-                let pairs = out.iter_mut().zip(&values[start..end]);
+                let pairs = out.iter_mut().zip(&slice(values)[start..end]);
                 pairs.for_each(|(out, &x)| *out = T::from_f64(f64::from(x)));
             }
             Values::F64(values) => {
-                let pairs = out.iter_mut().zip(&values[start..end]);
+                let pairs = out.iter_mut().zip(&slice(values)[start..end]);
                 pairs.for_each(|(out, &x)| *out = T::from_f64(x));
             }
             Values::U8(bytes) => {
-                let pairs = out.iter_mut().zip(&bytes[start..end]);
+                let pairs = out.iter_mut().zip(&slice(bytes)[start..end]);
                 pairs.for_each(|(out, &byte)| {
                     *out = T::from_f64(f64::from(f32::from(byte) * self.scale));
                 });
             }
         }
     }
+}
+
+fn slice<T>(kept: &Kept<T>) -> &[T] {
+    (**kept).as_ref()
 }
 
 impl fmt::Debug for Field {

@@ -45,6 +45,9 @@ enum Block {
     Sgd(Sgd),
 }
 
+/// The square of more is infinite in single precision; with a margin, as several steps add up.
+const LARGEST_SQUARED: f64 = 1e19;
+
 impl Optimise {
     pub fn new(kind: Optimizer, frozen: Frozen, model: &mut Model) -> Optimise {
         let mut optimise = Optimise {
@@ -124,6 +127,16 @@ impl Optimise {
             });
         }
         norm
+    }
+
+    /// Whether a gradient of such a norm may be more than the optimiser can remember: Adam keeps squares.
+    pub fn loses(&self, norm: f64) -> bool {
+        match self.kind {
+            Optimizer::Adam | Optimizer::SparseAdam | Optimizer::AdamW { .. } => {
+                norm > LARGEST_SQUARED
+            }
+            Optimizer::Sgd { .. } => false,
+        }
     }
 
     /// Moves the parameters against their gradients.

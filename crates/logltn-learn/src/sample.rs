@@ -4,40 +4,52 @@
 //! goes on with the same samples, and there is no state to be kept.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use logltn::theory::{SortId, TableId};
 use logltn::{
-    Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Sampled, Semantics, did_you_mean,
+    Bindings, Code, ColumnData, Data, Diagnostic, Diagnostics, Engine, Sampled, Semantics,
+    did_you_mean,
 };
 use rustc_hash::FxHashSet;
 
+use crate::axioms::AxiomSettings;
 use crate::batches::TableBatches;
+use crate::large;
 use crate::random::Random;
 use crate::training::Training;
 
-/// Sorts draw from streams of their own.
+/// Sorts draw from streams of their own, and so do axioms.
 const FIRST_STREAM: u64 = 1 << 32;
+const FIRST_OF_AXIOMS: u64 = 1 << 33;
 
 /// Parts the seeds of neighbouring steps.
 const STRIDE: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The samples of all sorts that have one.
+/// The samples of all sorts that have one, and the batches of tables that steps read beside them, or that are large.
 #[derive(Debug)]
 pub(crate) struct Samples {
     sampled: Sampled,
+    /// The rows of the tables with batches that come with each step.
+    rows: Vec<Arc<[ColumnData]>>,
+    /// Those of them that steps do not know otherwise.
+    large: Vec<TableId>,
     /// How many are drawn, of how many.
     sizes: Vec<(usize, usize)>,
     seed: u64,
 }
 
 /// The data as training steps see them: quantifiers over the sorts of `samples` look into samples, whose individuals come with each
-/// step. A sample that is as large as its sort is the sort.
+/// step, and `axioms` with a sample of their own have some of their bindings. A sample that is as large as its sort is the sort. Of
+/// [large tables](crate::large::tables) the rows come with each step too.
 ///
 /// # Errors
-/// If there is no such sort, or a sample of nobody.
+/// If there is no such sort, or a sample of nobody, or an axiom cannot be sampled.
 pub fn seen_in_steps(
     data: &Data,
     samples: &BTreeMap<String, usize>,
+    axioms: &BTreeMap<String, AxiomSettings>,
+    large_from: usize,
     semantics: &Semantics,
 ) -> Result<Data, Diagnostics> {
     let theory = data.theory();
@@ -57,11 +69,8 @@ pub fn seen_in_steps(
     if found.has_errors() {
         return Err(found);
     }
-    let sorts = sorts(data, samples);
-    Ok(match sorts.is_empty() {
-        true => data.clone(),
-        false => sampled(data, &sorts, semantics).data,
-    })
+    let sampled = sampled(data, samples, axioms, large_from, semantics)?;
+    Ok(sampled.map_or_else(|| data.clone(), |(sampled, _)| sampled.data))
 }
 
 /// The sorts that are larger than their samples, how many of each are drawn, and of how many.
@@ -75,22 +84,63 @@ fn sorts(data: &Data, samples: &BTreeMap<String, usize>) -> Vec<(SortId, usize, 
     sampled.collect()
 }
 
-fn sampled(data: &Data, sorts: &[(SortId, usize, usize)], semantics: &Semantics) -> Sampled {
-    let ids: Vec<SortId> = sorts.iter().map(|(sort, ..)| *sort).collect();
-    data.sampled(&ids, semantics)
+/// With the tables of which steps see the rows of a batch alone. None if every step sees everyone.
+fn sampled(
+    data: &Data,
+    samples: &BTreeMap<String, usize>,
+    axioms: &BTreeMap<String, AxiomSettings>,
+    large_from: usize,
+    semantics: &Semantics,
+) -> Result<Option<(Sampled, Vec<TableId>)>, Diagnostics> {
+    let ids: Vec<SortId> = sorts(data, samples)
+        .iter()
+        .map(|(sort, ..)| *sort)
+        .collect();
+    let own = data.theory().axioms.iter().enumerate();
+    let own = own.filter_map(|(i, axiom)| Some((i, axioms.get(&axiom.name)?.sample?)));
+    let own: Vec<(usize, usize)> = own.collect();
+    let mut large = large::tables(data, large_from);
+    // Of those the bindings are listed.
+    large.retain(|table| {
+        let mut listed = own.iter().map(|(i, _)| &data.theory().axioms[*i]);
+        !listed.any(|axiom| large::over(axiom) == Some(*table))
+    });
+    if ids.is_empty() && own.is_empty() && large.is_empty() {
+        return Ok(None);
+    }
+    let sampled = data.sampled(&ids, &own, &large, semantics)?;
+    let anything = !sampled.samples.is_empty() || !sampled.bindings.is_empty() || !large.is_empty();
+    Ok(anything.then_some((sampled, large)))
 }
 
 impl Samples {
     /// None if every step sees everyone.
-    pub fn of(data: &Data, training: &Training) -> Option<Samples> {
-        let sorts = sorts(data, &training.samples);
-        (!sorts.is_empty()).then(|| Samples {
-            sampled: sampled(data, &sorts, &training.semantics),
-            sizes: (sorts.iter())
+    pub fn of(data: &Data, training: &Training) -> Result<Option<Samples>, Diagnostics> {
+        let Training {
+            samples,
+            axioms,
+            large_from,
+            semantics,
+            ..
+        } = training;
+        let Some((sampled, large)) = sampled(data, samples, axioms, *large_from, semantics)? else {
+            return Ok(None);
+        };
+        let sizes = sorts(data, samples);
+        let rows = (sampled.batches.iter()).map(|(of, _)| {
+            data.table(*of)
+                .map_or(Arc::default(), |t| Arc::clone(&t.columns))
+        });
+        Ok(Some(Samples {
+            rows: rows.collect(),
+            sampled,
+            large,
+            sizes: sizes
+                .iter()
                 .map(|&(_, count, size)| (count, size))
                 .collect(),
             seed: training.seed,
-        })
+        }))
     }
 
     /// The data as steps see them.
@@ -112,16 +162,36 @@ impl Samples {
             let drawn = draw(&mut random, count, size);
             tables.push((*table, vec![ColumnData::Individuals(drawn)]));
         }
-        for (of, batch) in &self.sampled.batches {
-            let Some(all) = self.sampled.data.table(*of) else {
-                continue;
-            };
+        for Bindings { table, all, count } in &self.sampled.bindings {
+            let mut random = Random::new(seed, FIRST_OF_AXIOMS + u64::from(table.0));
+            let drawn = draw(&mut random, *count, all.first().map_or(0, ColumnData::len));
+            tables.push((
+                *table,
+                all.iter().map(|column| column.some(&drawn)).collect(),
+            ));
+        }
+        for ((of, batch), all) in self.sampled.batches.iter().zip(&self.rows) {
             let chosen = rows.iter().find(|(table, _)| table == of);
             let chosen = chosen.map_or(&[][..], |(_, rows)| rows);
-            let columns = all.columns.iter().map(|column| column.some(chosen));
+            let columns = all.iter().map(|column| column.some(chosen));
             tables.push((*batch, columns.collect()));
         }
         engine.stream(&[], tables)
+    }
+
+    /// How many rows there are of which steps never see all, nor anybody after them.
+    pub fn large_rows(&self) -> u64 {
+        let batches = self.sampled.batches.iter().zip(&self.rows);
+        let large = batches.filter(|((of, _), _)| self.large.contains(of));
+        large
+            .map(|(_, rows)| rows.first().map_or(0, ColumnData::len) as u64)
+            .sum()
+    }
+
+    /// The batches that an engine has still to be told of.
+    pub fn remaining<'r>(&self, mut rows: Vec<(TableId, &'r [u32])>) -> Vec<(TableId, &'r [u32])> {
+        rows.retain(|(table, _)| !self.large.contains(table));
+        rows
     }
 
     /// The samples of the first step, with batches of the right size.
@@ -132,8 +202,10 @@ impl Samples {
     ) -> Result<(), Diagnostics> {
         let rows: Vec<(TableId, Vec<u32>)> = (batches.iter())
             .map(|batch| {
-                let all = self.sampled.data.table(batch.table).map_or(0, |t| t.rows);
-                (batch.table, (0..batch.size().min(all) as u32).collect())
+                (
+                    batch.table,
+                    (0..batch.size().min(batch.rows()) as u32).collect(),
+                )
             })
             .collect();
         let rows: Vec<(TableId, &[u32])> = rows.iter().map(|(t, rows)| (*t, &rows[..])).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use logltn::theory::{ArgumentSort, PredicateId, TableId};
 use logltn::{
@@ -16,6 +16,7 @@ use crate::builder::Builder;
 use crate::evaluate::Evaluated;
 use crate::flat;
 use crate::knowledge::{Ground, KnowledgeBase};
+use crate::large;
 use crate::measure::Measures;
 use crate::model::{Grounding, Model};
 use crate::optimise::{Frozen, Optimise};
@@ -60,8 +61,6 @@ pub struct Session {
     /// The same of the one that outweighed all others.
     heavy: Option<usize>,
     called_heavy: BTreeSet<usize>,
-    /// Set by someone who wants the step at hand to end at once.
-    stop: Arc<AtomicBool>,
     /// Where the batches of each table were before the step at hand.
     batches_before: Vec<(u64, u64)>,
 }
@@ -106,8 +105,15 @@ impl Session {
     /// If something is missing, or does not fit.
     pub fn new(knowledge: KnowledgeBase, training: Training) -> Result<Session, Diagnostics> {
         let KnowledgeBase { data, outputs, .. } = &knowledge;
-        let whole = seen_in_steps(data, &training.samples, &training.semantics)
-            .and_then(|data| Plan::new(&data, outputs, &training.semantics));
+        let Training {
+            samples,
+            axioms,
+            large_from,
+            semantics,
+            ..
+        } = &training;
+        let whole = seen_in_steps(data, samples, axioms, *large_from, semantics)
+            .and_then(|data| Plan::new(&data, outputs, semantics));
         Session::planned(knowledge, training, whole.map(Arc::new))
     }
 
@@ -139,7 +145,7 @@ impl Session {
         };
         let axioms: Vec<AxiomNow> = whole.axioms().iter().map(AxiomNow::planned).collect();
         let batches = batches::of(&knowledge.data, &training.batches, training.seed);
-        let samples = Samples::of(&knowledge.data, &training);
+        let samples = Samples::of(&knowledge.data, &training)?;
         let seen = samples.as_ref().map_or(&knowledge.data, Samples::data);
         let steps_per_epoch = (batches.iter().map(TableBatches::steps_per_pass))
             .max()
@@ -220,7 +226,6 @@ impl Session {
             called_flat: BTreeSet::new(),
             heavy: None,
             called_heavy: BTreeSet::new(),
-            stop: Arc::default(),
             batches_before: Vec::new(),
         };
         let mut axioms = session.axioms.clone();
@@ -330,6 +335,11 @@ impl Session {
         self.done >= self.total || self.stopped_early
     }
 
+    /// How many rows there are in [large tables](crate::large), of which no plan knows more than a batch.
+    pub fn large_rows(&self) -> u64 {
+        self.samples.as_ref().map_or(0, Samples::large_rows)
+    }
+
     /// How many steps make a pass over the largest batched table.
     pub fn steps_per_epoch(&self) -> u64 {
         self.steps_per_epoch
@@ -356,14 +366,13 @@ impl Session {
         }
     }
 
-    /// A step ends soon after this flag is set, with an error of the code [`Code::Interrupted`], and nothing has
-    /// happened: the same step can be done later.
+    /// A step, or the metrics after it, end soon after this flag is set, with an error of the code
+    /// [`Code::Interrupted`], and nothing has happened: the same can be done later.
     pub fn set_stop(&mut self, flag: Arc<AtomicBool>) {
         for phase in &mut self.phases {
             phase.engine.set_stop(Arc::clone(&flag));
         }
         self.model.set_stop(&flag);
-        self.stop = flag;
     }
 
     /// Does one step.
@@ -379,9 +388,12 @@ impl Session {
         // and waking each time.
         let step = rayon::scope(|_| self.step_in_pool());
         if step.is_err() {
+            let stopped = self.model.unless_stopped();
             for (batches, before) in self.batches.iter_mut().zip(&self.batches_before) {
                 batches.resume(self.training.seed, *before);
             }
+            // Half a step may have numbers that are none, which is no mistake then.
+            stopped?;
         }
         step
     }
@@ -404,7 +416,7 @@ impl Session {
             Some(samples) => {
                 let rows: Vec<(TableId, &[u32])> = batches.collect();
                 samples.give(&mut phase.engine, self.done, &rows)?;
-                phase.engine.set_batches(rows)?;
+                phase.engine.set_batches(samples.remaining(rows))?;
                 self.model.attach(&self.knowledge, &phase.engine)?;
             }
         }
@@ -430,12 +442,12 @@ impl Session {
             .into());
         }
         self.model.backward(&phase.engine);
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(Diagnostic::error(Code::Interrupted, "it was asked to stop").into());
-        }
+        self.model.unless_stopped()?;
         self.optimise.hold(&mut self.model);
         let gradient_norm = Optimise::clip(&mut self.model, self.training.clip_norm);
-        if !gradient_norm.is_finite() || !loss.is_finite() {
+        // As clipping leaves it.
+        let largest = gradient_norm.min(self.training.clip_norm.unwrap_or(f64::INFINITY));
+        if !gradient_norm.is_finite() || !loss.is_finite() || self.optimise.loses(largest) {
             return Err(self.not_finite(step, loss, at, &parameters));
         }
         self.optimise.step(&mut self.model, learning_rate);
@@ -475,17 +487,27 @@ impl Session {
             });
         let mut culprit = None;
         self.model.visit_parameters(&mut |name, _, gradients| {
-            if culprit.is_none() && gradients.iter().any(|g| !g.is_finite()) {
-                culprit = Some(name.to_string());
+            let largest = gradients.iter().fold(0.0_f32, |most, g| match g.is_nan() {
+                true => f32::INFINITY,
+                false => most.max(g.abs()),
+            });
+            if culprit.as_ref().is_none_or(|(_, most)| largest > *most) {
+                culprit = Some((name.to_string(), largest));
             }
         });
         let what = match culprit {
-            Some(name) => {
+            Some((name, largest)) if loss.is_finite() || !largest.is_finite() => {
                 let host = name.strip_prefix("host.").and_then(|n| n.split('.').next());
                 let name = host.unwrap_or(&name);
-                format!("the gradient of the network of `{name}` is not finite")
+                match largest.is_finite() {
+                    true => format!(
+                        "the gradient of the network of `{name}` has a number of {largest:e}, whose square is more than single \
+                         precision can hold"
+                    ),
+                    false => format!("the gradient of the network of `{name}` is not finite"),
+                }
             }
-            None => format!("the loss is {loss}"),
+            _ => format!("the loss is {loss}"),
         };
         Diagnostic::error(Code::TrainingDiverged, format!("step {step}: {what}{axiom}"))
             .help("a smaller `learning_rate`, or `clip_norm` under `[train]`, keeps networks from running away")
@@ -565,13 +587,15 @@ impl Session {
     }
 
     /// The metrics of the model as it is, by name.
+    ///
+    /// # Errors
+    /// If a number of the model is not a number, or it [was stopped](Session::set_stop): it can be measured later.
     pub fn measure(&mut self) -> Result<Vec<(String, f64)>, Diagnostics> {
-        // Half a metric would be a wrong one.
-        self.model.set_stop(&Arc::default());
         let values = self.measures.measure(&self.knowledge, &mut self.model);
-        self.model.set_stop(&self.stop);
         // Measuring has used the networks' rows.
         self.attached = None;
+        // Half a metric would be a wrong one, and what is wrong with it no mistake.
+        self.model.unless_stopped()?;
         values
     }
 
@@ -607,11 +631,23 @@ impl Session {
     }
 
     /// The truth of each axiom and of all together as they are now, in double precision, tables with batches looked at
-    /// whole.
+    /// whole; [large](crate::large) ones part by part, and then without derivatives.
     ///
     /// # Errors
     /// If a predicate has nothing behind it.
     pub fn evaluate(&mut self, parameters: &Parameters) -> Result<Evaluated, Diagnostics> {
+        let KnowledgeBase { data, outputs, .. } = &self.knowledge;
+        let large = large::tables(data, self.training.large_from);
+        if !large.is_empty() && self.streamed.is_empty() {
+            let (data, outputs) = (data.clone(), outputs.clone());
+            let (axioms, semantics) = (self.axioms.clone(), self.training.semantics);
+            let all: Vec<usize> = (0..axioms.len()).collect();
+            let mut parts = large::Parts::new(&data, &outputs, &semantics, large)?;
+            axioms::apply(&mut parts.engine, &all, &axioms)?;
+            let evaluated = parts.evaluate(parameters, |engine| self.fill_in(engine));
+            self.attached = None;
+            return evaluated;
+        }
         let plan = match &self.samples {
             None => Arc::clone(&self.whole),
             Some(_) => self.plan_of_everything()?,

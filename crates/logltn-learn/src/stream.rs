@@ -15,9 +15,14 @@ pub(crate) struct Streamed {
 }
 
 impl Streamed {
+    /// Whether nothing has come yet.
+    pub fn is_empty(&self) -> bool {
+        self.sizes.is_empty() && self.rows.is_empty()
+    }
+
     /// Gives all of it to an engine, if there is something.
     pub fn give<T: Precision>(&self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
-        if self.sizes.is_empty() && self.rows.is_empty() {
+        if self.is_empty() {
             return Ok(());
         }
         let sizes: Vec<(SortId, usize)> = self.sizes.iter().map(|(s, n)| (*s, *n)).collect();

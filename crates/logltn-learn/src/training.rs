@@ -33,6 +33,8 @@ pub struct Training {
     pub batches: BTreeMap<String, usize>,
     /// How many individuals of a sort quantifiers see in each step, for those sorts of which it is not all.
     pub samples: BTreeMap<String, usize>,
+    /// From so many rows on, nothing is kept for each row of a table that has a batch: see [`large`](crate::large).
+    pub large_from: usize,
     /// What is measured.
     pub metrics: Vec<Metric>,
     /// Every how many steps; `None`: at the end only.
@@ -55,6 +57,7 @@ impl Default for Training {
             freeze: Vec::new(),
             batches: BTreeMap::new(),
             samples: BTreeMap::new(),
+            large_from: crate::large::FROM,
             metrics: Vec::new(),
             measure_every: None,
             early_stop: None,

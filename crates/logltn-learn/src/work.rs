@@ -1,11 +1,13 @@
 //! How much work and memory a step is, before the first one is done.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use logltn::theory::TableId;
 use logltn::{
-    ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Parameters, Plan, Request, memory,
+    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Precision, Request,
+    early, memory,
 };
 
 use crate::batches::TableBatches;
@@ -64,6 +66,74 @@ impl StepWork {
     }
 }
 
+/// The least work of a question that is worth an estimate, in groundings.
+const PERHAPS_SLOW: u128 = 1 << 28;
+
+/// How long a question may be measured before it is answered.
+const MEASURED: Duration = Duration::from_millis(100);
+
+/// Rows of networks that are worth an estimate.
+const MANY_ROWS: usize = 1 << 16;
+
+/// How long work may have gone on before it is foretold from that.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// [Says](early::say) that `what` takes a minute or more, if the engine would take so long for it: `passes` evaluations.
+pub fn foretell<T: Precision>(
+    engine: &mut Engine<T>,
+    parameters: &Parameters,
+    passes: f64,
+    what: &str,
+) {
+    if !early::is_heard() {
+        return;
+    }
+    let groundings = engine.groundings();
+    if groundings < PERHAPS_SLOW {
+        return;
+    }
+    let seconds = passes * engine.estimate_evaluation(parameters, MEASURED);
+    let groundings = thousands(groundings);
+    say_if_slow(seconds, || {
+        format!("{what} goes through {groundings} groundings")
+    });
+}
+
+fn say_if_slow(seconds: f64, what: impl FnOnce() -> String) {
+    if seconds >= SLOW {
+        let what = format!("{}, which takes about {}", what(), duration(seconds));
+        early::say(&Diagnostic::warning(Code::SlowWork, what).help(
+            "Ctrl-C ends it; a guard, fewer variables, or fewer rows to ask about make it quicker",
+        ));
+    }
+}
+
+/// Work that goes on piece by piece. Once, early on, it is foretold how long it takes in all, if that is a minute or more.
+pub struct Foretold {
+    begun: Instant,
+    said: AtomicBool,
+}
+
+impl Default for Foretold {
+    fn default() -> Foretold {
+        Foretold {
+            begun: Instant::now(),
+            said: AtomicBool::new(!early::is_heard()),
+        }
+    }
+}
+
+impl Foretold {
+    /// So much of the work is done.
+    pub fn done(&self, done: u64, of: u64, what: impl FnOnce() -> String) {
+        let elapsed = self.begun.elapsed();
+        if elapsed < PATIENCE || done == 0 || self.said.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        say_if_slow(elapsed.as_secs_f64() * (of as f64 / done as f64), what);
+    }
+}
+
 /// A time for people, with as many digits as an estimate has.
 pub fn duration(seconds: f64) -> String {
     let units = [
@@ -96,7 +166,7 @@ fn digits(x: f64) -> String {
     }
 }
 
-fn thousands(n: u128) -> String {
+pub(crate) fn thousands(n: u128) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
@@ -126,7 +196,7 @@ impl Session {
             }
             // One of its own: the phase's shall not know of this.
             let mut engine = Engine::<f32>::new(Arc::clone(plan));
-            first_batches(&mut engine, &self.knowledge.data, &self.batches)?;
+            first_batches(&mut engine, &self.batches)?;
             self.model.attach(&self.knowledge, &engine)?;
             self.attached = None;
             let parameters: Parameters = self.parameters();
@@ -176,13 +246,11 @@ impl Session {
     }
 }
 
-fn first_batches(
-    engine: &mut Engine<f32>,
-    data: &Data,
-    batches: &[TableBatches],
-) -> Result<(), Diagnostics> {
+fn first_batches(engine: &mut Engine<f32>, batches: &[TableBatches]) -> Result<(), Diagnostics> {
+    let data = engine.plan().data();
     let rows: Vec<(TableId, Vec<u32>)> = (batches.iter())
         .map(|b| {
+            // None of a large table, whose first rows the plan has.
             let all = data.table(b.table).map_or(0, |table| table.rows);
             (b.table, (0..b.size().min(all) as u32).collect())
         })
@@ -206,7 +274,7 @@ pub(crate) fn check_memory(
         return Ok(());
     }
     let mut engine = Engine::<f32>::new(engine.shared_plan());
-    first_batches(&mut engine, &knowledge.data, batches)?;
+    first_batches(&mut engine, batches)?;
     let (bytes, _) = model.work(knowledge, engine.requests(), false);
     if total(&bytes) <= limit {
         return Ok(());
@@ -243,6 +311,23 @@ pub(crate) fn check_memory(
 }
 
 impl Model {
+    /// Says that its networks take a minute or more for their rows, forward only, if they do.
+    pub(crate) fn foretell(&self) {
+        let large = self.units.iter().filter(|unit| unit.rows() >= MANY_ROWS);
+        if !early::is_heard() || large.clone().next().is_none() {
+            return;
+        }
+        // The way back takes twice as long.
+        let seconds: f64 = large
+            .clone()
+            .map(|unit| seconds(unit.network.spec(), unit.rows()) / 3.0)
+            .sum();
+        say_if_slow(seconds, || {
+            let rows: usize = large.map(|unit| unit.rows()).sum();
+            format!("networks are asked about {} rows", thousands(rows as u128))
+        });
+    }
+
     /// By request of an attached engine: about how many bytes its rows take in training; and, if it is to be
     /// `timed`, how many seconds all networks take for a step. Rows of networks that others read count for those.
     pub(crate) fn work(

@@ -215,7 +215,7 @@ fn rules_are_axioms_that_mean_what_was_counted() {
         for table in ["train", "like", "test"] {
             let id = data.theory().table(table).unwrap();
             fresh
-                .set_rows(table, data.table(id).unwrap().columns.clone())
+                .set_rows(table, data.table(id).unwrap().columns.to_vec())
                 .unwrap();
         }
         let one = fresh.with_axioms(|a| a.name == axiom.name);

@@ -1,7 +1,7 @@
 //! Steps that see samples of a sort, against what a sample means, by hand.
 
 use logltn::{Code, ColumnData, Output, Semantics};
-use logltn_learn::{Optimizer, Schedule, Session, Training};
+use logltn_learn::{AxiomSettings, Optimizer, Schedule, Session, Training};
 
 const PEOPLE: u32 = 40;
 
@@ -295,4 +295,99 @@ fn sparse_adam_moves_the_sample_alone() {
     let (read, moved) = run(Optimizer::SparseAdam);
     assert_eq!(read, moved);
     assert!(moved.len() > 5 && moved.len() < 16);
+}
+
+/// Rules are sampled by the groundings that the tables of their bodies leave; literals of a body that are learnt go along.
+#[test]
+fn an_axiom_sees_some_of_its_bindings() {
+    let axioms = "axiom rule: forall x, y, z: Person where knows(x, y) and knows(y, z). likes(x, z)
+        axiom learnt: forall x, y, z: Person where knows(x, y). likes(x, y) and likes(y, z) -> likes(x, z)
+        axiom rows: forall (x, y) in knows where x != y. exists z: Person. likes(y, z)";
+    let own = |count: usize| AxiomSettings {
+        sample: Some(count),
+        ..AxiomSettings::default()
+    };
+    let settings = |t: &mut Training| {
+        for (name, count) in [("rule", 20), ("learnt", 30), ("rows", 4)] {
+            t.axioms.insert(name.to_string(), own(count));
+        }
+    };
+    let groundings = |session: &Session| -> Vec<u128> {
+        session
+            .plan()
+            .axioms()
+            .iter()
+            .map(|a| a.groundings)
+            .collect()
+    };
+    let mut run = session(axioms, 1000, settings);
+    assert_eq!(groundings(&run), [20, 30, 4 * 40]);
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..5 {
+        let step = run.step().unwrap();
+        assert!(step.loss.is_finite());
+        seen.insert(asked(&run, 2));
+    }
+    assert_eq!(seen.len(), 5, "each step draws anew");
+    let all = run.evaluate(&Default::default()).unwrap();
+    let all: Vec<u128> = all.axioms.iter().map(|a| a.groundings).collect();
+    assert_eq!(all, [360, 120 * 40, 120 * 40]);
+    // Beside the sample of a sort, which is what inner quantifiers see.
+    let mut both = session(axioms, 7, settings);
+    assert_eq!(groundings(&both), [20, 30, 4 * 7]);
+    both.step().unwrap();
+    // The bodies hold, and the rule's value is that of its bindings.
+    let mut rule = session(
+        "axiom rule: forall x, y, z: Person where knows(x, y) and knows(y, z). likes(x, z)",
+        1000,
+        |t| {
+            t.axioms.insert("rule".to_string(), own(20));
+        },
+    );
+    let step = rule.step().unwrap();
+    assert!((step.sat - log_sigmoid(-0.25)).abs() < 1e-6);
+    for row in asked(&rule, 2) {
+        assert!(
+            (2..7).contains(&((row[1] + PEOPLE - row[0]) % PEOPLE)),
+            "{row:?}"
+        );
+    }
+    // As many as there are are all.
+    let whole = session(
+        "axiom rule: forall x, y: Person where knows(x, y). likes(x, y)",
+        1000,
+        |t| {
+            t.axioms.insert("rule".to_string(), own(120));
+        },
+    );
+    assert_eq!(groundings(&whole), [120]);
+}
+
+#[test]
+fn axioms_that_cannot_be_sampled() {
+    for axiom in [
+        "exists x: Person. good(x)",
+        "not (forall x: Person. good(x))",
+    ] {
+        let session = Session::builder(format!(
+            "sort Person  predicate good(Person)  axiom a: {axiom}"
+        ))
+        .sort("Person", 5)
+        .learnable("good", 0.0, Output::sigmoid())
+        .training(|t| {
+            let sample = AxiomSettings {
+                sample: Some(2),
+                ..AxiomSettings::default()
+            };
+            t.axioms.insert("a".to_string(), sample);
+        })
+        .steps(1)
+        .build();
+        let errors = session.err().expect("no forall at the root");
+        assert_eq!(
+            errors.iter().next().unwrap().code(),
+            Code::NothingToSample,
+            "{axiom}"
+        );
+    }
 }

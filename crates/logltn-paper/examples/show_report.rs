@@ -39,6 +39,7 @@ fn main() -> Result<(), Diagnostics> {
     names.truncate(axioms);
     let mut events = EventWriter::open(dir, &names, None)?;
     let mut report = Report::new(&RunSummary {
+        whole: None,
         title: "clustering.toml".into(),
         facts: [
             ("status", "finished"),

@@ -5,6 +5,7 @@ use logltn_learn::{By, Curve, Schedule, Schedules};
 use logltn_train::manifest::Scheduled;
 use logltn_train::project::Project;
 
+use super::knowledge_graph;
 use super::multi_add::CEILING;
 
 /// A row of the paper's tables: a semantics and its p_forall.
@@ -73,6 +74,7 @@ impl Configuration {
     pub fn named(name: &str) -> Result<Configuration, Diagnostic> {
         let mut all = with_prob(&CONFIGURATIONS);
         all.push(CEILING);
+        all.extend(knowledge_graph::ALL);
         let found = all.iter().copied().find(|c| c.name == name);
         found.ok_or_else(|| {
             let names: Vec<&str> = all.iter().map(|c| c.name).collect();

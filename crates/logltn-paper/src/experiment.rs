@@ -7,6 +7,7 @@ use logltn::Diagnostics;
 
 use super::configuration::with_prob;
 use super::jobs::{Found, Progress};
+use super::published::Other;
 use super::record::{Job, RunRecord};
 use super::{CONFIGURATIONS, Configuration};
 
@@ -60,9 +61,21 @@ pub(super) trait Experiment: Sync {
     }
     /// The sizes of training data; a task with only one has `None`.
     fn samples(&self) -> Vec<Option<usize>>;
+    /// How many runs of each configuration, if that is not the same for all data.
+    fn runs(&self) -> Option<usize> {
+        None
+    }
     /// How many digits the numbers have that are added up on so much data, in the task of that kind.
     fn digits(&self, _samples: Option<usize>) -> Option<usize> {
         None
+    }
+    /// What other systems are reported to reach on the very same data.
+    fn others(&self, _metric: &str) -> Vec<Other> {
+        Vec::new()
+    }
+    /// Where that was read.
+    fn sources(&self) -> Vec<String> {
+        Vec::new()
     }
     /// Everything that results depend on, apart from configuration, samples and seed.
     fn settings(&self) -> BTreeMap<String, String>;

@@ -96,7 +96,7 @@ impl Digits {
 
 fn bytes_of(array: Array, path: &Path) -> Result<(Vec<usize>, Vec<u8>), Diagnostics> {
     match array.values {
-        Values::U8(bytes) => Ok((array.shape, bytes)),
+        Values::U8(bytes) => Ok((array.shape, bytes.to_vec())),
         _ => Err(Diagnostic::error(
             Code::UnsupportedElements,
             format!("{}: does not hold bytes", path.display()),

@@ -14,10 +14,12 @@ pub struct Published {
 }
 
 /// A system that the paper compares with, by the figures its own authors give.
-pub(super) struct Other {
+#[derive(Clone, Debug)]
+pub struct Other {
+    /// What it is called.
     pub name: &'static str,
-    pub samples: usize,
-    pub figure: Option<Figure>,
+    pub(super) samples: usize,
+    pub(super) figure: Option<Figure>,
 }
 
 /// What the authors of another system say of it.
@@ -52,7 +54,7 @@ const fn other(name: &'static str, samples: usize, mean: f64, sd: f64) -> Other 
 }
 
 /// As others cite it, without a standard deviation.
-const fn cited(name: &'static str, samples: usize, mean: f64, digits: usize) -> Other {
+pub(super) const fn cited(name: &'static str, samples: usize, mean: f64, digits: usize) -> Other {
     let figure = Figure {
         mean,
         sd: None,

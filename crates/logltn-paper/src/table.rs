@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::published::{Published, others, published};
+use super::published::{Other, Published, others, published};
 use super::record::{Job, RunRecord, size};
 use super::{Configuration, DataKind, Experiment, Metric, Task};
 
@@ -19,6 +19,10 @@ pub struct Table {
     pub settings: Vec<(String, String)>,
     /// The figures.
     pub cells: Vec<Cell>,
+    /// What other systems are reported to reach on the very same data: the metric, and the system.
+    pub others: Vec<(&'static str, Other)>,
+    /// Where that was read.
+    pub sources: Vec<String>,
     /// How long this session took: less than the table, if an earlier one had begun it.
     pub seconds: f64,
 }
@@ -168,6 +172,13 @@ impl Table {
             data_title: experiment.data_title(),
             settings: experiment.settings().into_iter().collect(),
             cells,
+            others: (experiment.metrics().iter())
+                .flat_map(|metric| {
+                    let others = experiment.others(metric.name).into_iter();
+                    others.map(|other| (metric.name, other))
+                })
+                .collect(),
+            sources: experiment.sources(),
             seconds,
         }
     }
@@ -191,12 +202,21 @@ impl Table {
                 entry
             })
             .collect();
-        json!({
+        let mut document = json!({
             "task": self.task.name(),
             "data": self.data.name(),
             "cells": cells,
             "seconds": self.seconds,
-        })
+        });
+        if !self.others.is_empty() {
+            let others = self.others.iter().map(|(metric, other)| {
+                let mean = other.figure.map(|figure| figure.mean);
+                json!({ "system": other.name, "metric": metric, "mean": mean })
+            });
+            document["others"] = others.collect();
+            document["sources"] = json!(self.sources);
+        }
+        document
     }
 
     /// Whether ours and the published figures are of the same data.
@@ -268,7 +288,10 @@ impl Table {
         let (Some(section), Some((samples, metric))) = (sections.last_mut(), last) else {
             return;
         };
-        for other in others(self.task, samples, metric) {
+        let mut all: Vec<&Other> = others(self.task, samples, metric).collect();
+        let own = self.others.iter().filter(|(of, _)| *of == metric);
+        all.extend(own.map(|(_, other)| other));
+        for other in all {
             let figure = other.figure.map_or("–".into(), |figure| figure.to_string());
             let mut row = vec![String::new(); section.header.len()];
             row[0] = other.name.to_string();
@@ -288,6 +311,12 @@ impl Table {
         if !self.comparable() {
             return "The published figures are of other data than ours: no comparison is made."
                 .into();
+        }
+        if !self.sources.is_empty() {
+            return format!(
+                "Mean ± standard deviation (n − 1) over runs. Figures of others, which were not run, are from {}.",
+                self.sources.join("; ")
+            );
         }
         "Mean ± standard deviation (n − 1) over runs. ▲ ▼: ours is better or worse than the published mean by more than two \
          published standard deviations."

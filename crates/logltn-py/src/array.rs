@@ -3,16 +3,24 @@
 use logltn::vector::Real;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// An array of either precision, with any strides. The buffer keeps it where it is.
 pub enum Array {
     F32(PyBuffer<f32>),
     F64(PyBuffer<f64>),
+    /// The numbers of a tensor, one after the other, of which a buffer would have to be made first: where they begin, their shape,
+    /// and whether they are double. Whoever hands them over keeps the tensor for the time of the call.
+    Tensor(*mut u8, Vec<usize>, bool),
 }
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Array {
     type Error = PyErr;
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Array> {
+        if let Ok(tensor) = object.cast::<PyTuple>() {
+            let (start, shape, double): (usize, Vec<usize>, bool) = tensor.extract()?;
+            return Ok(Array::Tensor(start as *mut u8, shape, double));
+        }
         match PyBuffer::<f32>::get(&object) {
             Ok(buffer) => Ok(Array::F32(buffer)),
             Err(_) => Ok(Array::F64(PyBuffer::<f64>::get(&object)?)),
@@ -38,6 +46,27 @@ impl Array {
         match self {
             Array::F32(buffer) => of(buffer, true),
             Array::F64(buffer) => of(buffer, false),
+            Array::Tensor(start, shape, double) => {
+                let size = if *double {
+                    size_of::<f64>()
+                } else {
+                    size_of::<f32>()
+                };
+                let mut strides = vec![0; shape.len()];
+                let mut stride = size as isize;
+                for (own, axis) in strides.iter_mut().zip(shape).rev() {
+                    *own = stride;
+                    stride *= *axis as isize;
+                }
+                View {
+                    start: *start,
+                    shape: shape.clone(),
+                    strides,
+                    single: !*double,
+                    dense: !start.is_null() && start.addr().is_multiple_of(size),
+                    writable: true,
+                }
+            }
         }
     }
 }
@@ -176,6 +205,14 @@ impl View {
             copy(values, numbers);
             return;
         }
+        if let (true, Some(places)) = (self.dense, rows.places) {
+            // SAFETY: the caller's promise.
+            let all = unsafe { std::slice::from_raw_parts(self.start.cast::<A>(), self.len()) };
+            for (place, target) in places.iter().zip(numbers.chunks_exact_mut(rows.width)) {
+                copy(&all[place * rows.width..][..rows.width], target);
+            }
+            return;
+        }
         let step = self.step(rows.width, self.leading(rows));
         let count = numbers.len() / rows.width.max(1);
         let targets = numbers.chunks_exact_mut(rows.width);
@@ -214,6 +251,18 @@ impl View {
         if first {
             // SAFETY: the caller's promise.
             unsafe { self.clear::<A>() };
+        }
+        if self.dense {
+            // SAFETY: the caller's promise.
+            let all = unsafe { std::slice::from_raw_parts_mut(self.start.cast::<A>(), self.len()) };
+            for (row, source) in numbers.chunks_exact(rows.width).enumerate() {
+                let place = rows.places.map_or(row, |places| places[row]);
+                let target = &mut all[place * rows.width..][..rows.width];
+                for (sum, number) in target.iter_mut().zip(source) {
+                    *sum += A::from_f64(number.to_f64());
+                }
+            }
+            return;
         }
         let step = self.step(rows.width, self.leading(rows));
         let count = numbers.len() / rows.width.max(1);

@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use logltn::Precision as Real;
 use logltn::theory::PredicateId;
-use logltn::{Data, Diagnostics, Engine, Parameters, Request};
+use logltn::{Data, Diagnostics, Engine, Parameters, PlanOptions};
 use logltn_learn::{Ask, own_parameters};
 use pyo3::prelude::*;
 use rayon::ThreadPool;
 
-use crate::call::{Setting, State, Target};
+use crate::call::{AskedRows, State, Target};
+use crate::coming::{Coming, Setting, setting};
 use crate::error::{Failure, guarded, warn};
-use crate::knowledge_base::{AskedFor, Coming, GivenValue, KnowledgeBase, Precision, given_values};
+use crate::knowledge_base::{AskedFor, GivenValue, KnowledgeBase, Precision, given_values};
 
 /// A formula, or an axiom to explain; all of them, if neither is there.
 #[derive(FromPyObject)]
@@ -43,7 +44,7 @@ pub fn ask(
     knowledge: &KnowledgeBase,
     question: Question,
     values: Vec<GivenValue>,
-    coming: Option<Coming>,
+    coming: Option<Bound<'_, Coming>>,
 ) -> PyResult<String> {
     guarded(py, || {
         let given = given_values(&values);
@@ -81,18 +82,21 @@ pub fn asked<'py>(
     py: Python<'py>,
     knowledge: &KnowledgeBase,
     question: Question,
-    coming: Option<Coming>,
+    coming: Option<Bound<'_, Coming>>,
 ) -> PyResult<(Vec<AskedFor<'py>>, Vec<f64>)> {
     guarded(py, || {
-        let mut seen: Option<(Vec<Request>, Vec<f64>)> = None;
+        let mut seen: Option<(Vec<AskedRows>, Vec<f64>)> = None;
         let done = asking(py, knowledge, &question, Vec::new(), coming, |_, engine| {
             let numbers = engine.plan().data().numbers().to_vec();
-            seen = Some((engine.requests().to_vec(), numbers));
+            seen = Some((
+                engine.requests().iter().map(AskedRows::from).collect(),
+                numbers,
+            ));
             // Nobody has answered them yet.
             Err(Diagnostics::new())
         });
         match (seen, done) {
-            (Some((requests, numbers)), _) => Ok((knowledge.asked_for(py, &requests)?, numbers)),
+            (Some((rows, numbers)), _) => Ok((knowledge.asked_for(py, &rows)?, numbers)),
             (None, Err(failure)) => Err(failure),
             (None, Ok(_)) => Ok((Vec::new(), Vec::new())),
         }
@@ -105,18 +109,17 @@ fn asking(
     knowledge: &KnowledgeBase,
     question: &Question,
     at_rows: Vec<PredicateId>,
-    coming: Option<Coming>,
+    coming: Option<Bound<'_, Coming>>,
     fill_in: impl FnOnce(&About, &mut Engine<f64>) -> Result<(), Diagnostics> + Send,
 ) -> Result<(String, Diagnostics), Failure> {
-    let mut setting = knowledge.setting(py, coming)?;
-    setting.by_rows = true;
+    let setting = setting(py, knowledge, coming.as_ref())?;
     let pool: Arc<ThreadPool> = Arc::clone(&knowledge.process(py)?.pool);
     let (plan, recipe) = (&knowledge.plan, &knowledge.recipe);
     let (alpha, p, p_forall) = question.parameters;
     knowledge.with(py, move |state| {
         let about = match state {
-            Precision::Single(state) => about(state, setting, &at_rows)?,
-            Precision::Double(state) => about(state, setting, &at_rows)?,
+            Precision::Single(state) => about(state, &setting, &at_rows)?,
+            Precision::Double(state) => about(state, &setting, &at_rows)?,
         };
         let ask = Ask {
             data: &about.data,
@@ -124,7 +127,11 @@ fn asking(
             semantics: *plan.semantics(),
             parameters: Parameters { alpha, p, p_forall },
             top: question.top,
-            options: recipe.options,
+            // About what is here.
+            options: PlanOptions {
+                sharded: false,
+                ..recipe.options
+            },
         };
         let fill_in = |engine: &mut Engine<f64>| fill_in(&about, engine);
         // Planning takes threads too.
@@ -156,10 +163,10 @@ fn asking(
 
 fn about<T: Real>(
     state: &mut State<T>,
-    setting: Setting,
+    setting: &Arc<Setting>,
     at_rows: &[PredicateId],
 ) -> Result<About, Diagnostics> {
-    state.set(setting)?;
+    state.set(setting, true)?;
     Ok(About {
         data: state.engine().plan().data().clone(),
         rows: (at_rows.iter())

@@ -1,30 +1,20 @@
 //! One evaluation: values from Python's arrays into the requests, and gradients back.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use logltn::Precision as Real;
 use logltn::theory::{ArgumentSort, PredicateId, SortId, TableId};
 use logltn::{
-    ArgumentShape, Code, ColumnData, Diagnostic, Diagnostics, Engine, Evaluation, InPlace,
-    OutputKind, Parameters, Request, Wanted,
+    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Evaluation, Exchange, InPlace,
+    OutputKind, Parameters, Plan, Request, Wanted,
 };
 
 use crate::array::{Rows, View};
+use crate::coming::Setting;
 use crate::prepared::Prepared;
-
-/// What a call is about, apart from values.
-#[derive(Clone, Default, PartialEq)]
-pub struct Setting {
-    /// Of batched tables, the rows to look at; all of them if nothing is said.
-    pub batch: Vec<(TableId, Vec<u32>)>,
-    pub sizes: Vec<(SortId, usize)>,
-    pub rows: Vec<(TableId, Vec<ColumnData>)>,
-    /// Whether there is something that comes with each call.
-    pub streams: bool,
-    /// Whether rows matter by their order in the requests, which must then depend on nothing but this.
-    pub by_rows: bool,
-}
 
 /// Which numbers an array has.
 #[derive(Clone, Copy)]
@@ -58,7 +48,7 @@ pub struct State<T: Real> {
     /// What the numbers of each predicate mean.
     kinds: Vec<OutputKind>,
     /// What tables are restricted to.
-    batch: Vec<(TableId, Vec<u32>)>,
+    batch: Batch,
     /// Plans for what comes with calls, if there can be any.
     prepared: Option<Prepared<T>>,
     /// Who the plan's individuals are, of sorts that go by numbers of its own.
@@ -66,11 +56,55 @@ pub struct State<T: Real> {
     /// How long choosing the rows of this call and evaluating them took.
     took: Duration,
     calls: u64,
-    /// What was set last of what comes with calls.
-    last: Option<Setting>,
+    /// What was set last of what comes with calls, and whether it was by rows.
+    last: Option<(Arc<Setting>, bool)>,
+    /// Changes with what the requests are, and is never the same again in this process.
+    version: u64,
 }
 
+static VERSIONS: AtomicU64 = AtomicU64::new(0);
+
+/// What networks are asked, so that their answers can be told apart whatever else is asked before they come.
+pub struct Question {
+    setting: Arc<Setting>,
+    version: u64,
+    /// If it is a plan for more than this call: the plan, and what the call has chosen of it.
+    chosen: Option<(Arc<Plan>, Batch, Vec<Who>)>,
+}
+
+impl Question {
+    /// Whether it was planned for more than this call.
+    pub fn is_prepared(&self) -> bool {
+        self.chosen.is_some()
+    }
+}
+
+/// The rows that networks are asked about, each once and in order.
+pub struct AskedRows {
+    pub predicate: PredicateId,
+    pub shape: Vec<ArgumentShape>,
+    pub arity: usize,
+    pub count: usize,
+    pub individuals: Vec<u32>,
+}
+
+impl From<&Request> for AskedRows {
+    fn from(request: &Request) -> AskedRows {
+        AskedRows {
+            predicate: request.predicate,
+            shape: request.shape.clone(),
+            arity: request.arity,
+            count: request.rows(),
+            individuals: request.individuals().to_vec(),
+        }
+    }
+}
+
+/// Some rows of tables.
+type Batch = Vec<(TableId, Vec<u32>)>;
+
 /// Who the individuals of a sort are in a call.
+#[derive(Clone)]
 struct Who {
     sort: SortId,
     /// How many the call has.
@@ -88,6 +122,9 @@ struct Layout {
     places: Vec<Option<Vec<usize>>>,
     /// By request: the individuals of its rows, where they go by other numbers in the plan.
     individuals: Vec<Option<Vec<u32>>>,
+    /// By request, once somebody has asked: where its rows are among the different ones, and how many these are; none if they
+    /// are these.
+    different: Vec<Option<(Vec<usize>, usize)>>,
 }
 
 #[derive(Default)]
@@ -121,9 +158,25 @@ impl<T: Real> State<T> {
             took: Duration::ZERO,
             calls: 0,
             last: None,
+            version: 0,
         };
         state.lay_out();
         state
+    }
+
+    /// For the answers to a question that was asked of a plan for more calls than that one.
+    pub fn of_question(
+        engine: impl FnOnce(&Arc<Plan>) -> Result<Engine<T>, Diagnostics>,
+        question: &Question,
+    ) -> Result<Option<State<T>>, Diagnostics> {
+        let Some((plan, batch, who)) = &question.chosen else {
+            return Ok(None);
+        };
+        let mut state = State::new(engine(plan)?, None);
+        state.who = who.clone();
+        state.set_batches(&[], batch.clone())?;
+        state.find_different();
+        Ok(Some(state))
     }
 
     pub fn engine(&self) -> &Engine<T> {
@@ -134,30 +187,34 @@ impl<T: Real> State<T> {
         self.engine
     }
 
-    /// Takes over batches, and what comes with the call.
-    pub fn set(&mut self, setting: Setting) -> Result<(), Diagnostics> {
+    /// Takes over batches, and what comes with the call. `by_rows`: rows matter by their order in the requests, which must then
+    /// depend on nothing but this.
+    pub fn set(&mut self, setting: &Arc<Setting>, by_rows: bool) -> Result<(), Diagnostics> {
         if !setting.streams {
-            return self.set_batches(setting.batch, Vec::new());
+            return self.set_batches(&setting.batch, Vec::new());
         }
-        if self.last.as_ref() == Some(&setting) {
+        if let Some((last, last_by_rows)) = &self.last
+            && *last_by_rows == by_rows
+            && (Arc::ptr_eq(last, setting) || last == setting)
+        {
             return Ok(());
         }
         self.last = None;
-        let done = self.set_streams(setting.clone());
-        self.last = done.is_ok().then_some(setting);
+        let done = self.set_streams(setting, by_rows);
+        self.last = done.is_ok().then(|| (Arc::clone(setting), by_rows));
         done
     }
 
-    fn set_streams(&mut self, setting: Setting) -> Result<(), Diagnostics> {
+    fn set_streams(&mut self, setting: &Setting, by_rows: bool) -> Result<(), Diagnostics> {
         self.who.clear();
         let Some(mut prepared) = self.prepared.take() else {
             return self.stream(setting);
         };
         prepared.give_back(&mut self.engine);
         self.calls += 1;
-        let lent = match setting.by_rows {
+        let lent = match by_rows {
             true => None,
-            false => prepared.lend(&setting, &mut self.engine, self.calls),
+            false => prepared.lend(setting, &mut self.engine, self.calls),
         };
         let done = match lent {
             Some(lent) => {
@@ -173,12 +230,12 @@ impl<T: Real> State<T> {
                         })
                     })
                     .collect();
-                self.set_batches(setting.batch, lent.rows)
+                self.set_batches(&setting.batch, lent.rows)
             }
             None => {
-                let done = self.stream(setting.clone());
-                if done.is_ok() && !setting.by_rows {
-                    prepared.learn(&setting);
+                let done = self.stream(setting);
+                if done.is_ok() && !by_rows {
+                    prepared.learn(setting);
                 }
                 done
             }
@@ -188,25 +245,72 @@ impl<T: Real> State<T> {
     }
 
     /// Plans what comes with the call.
-    fn stream(&mut self, setting: Setting) -> Result<(), Diagnostics> {
-        let done = self.engine.stream(&setting.sizes, setting.rows);
+    fn stream(&mut self, setting: &Setting) -> Result<(), Diagnostics> {
+        let done = (self.engine).stream(&setting.sizes, setting.rows.clone());
         // All rows take part again.
         self.batch.clear();
         self.lay_out();
-        done.and_then(|()| self.set_batches(setting.batch, Vec::new()))
+        done.and_then(|()| self.set_batches(&setting.batch, Vec::new()))
+    }
+
+    /// What networks have to be asked now.
+    pub fn ask(&mut self, setting: &Arc<Setting>) -> (Question, Vec<AskedRows>) {
+        self.find_different();
+        let lent = self.prepared.as_ref().is_some_and(Prepared::is_lent);
+        let chosen = lent.then(|| {
+            (
+                self.engine.shared_plan(),
+                self.batch.clone(),
+                self.who.clone(),
+            )
+        });
+        let question = Question {
+            setting: Arc::clone(setting),
+            version: self.version,
+            chosen,
+        };
+        let requests = self.engine.requests().iter().enumerate();
+        let rows = requests.map(|(i, request)| {
+            let mut asked = AskedRows::from(request);
+            if let Some(actual) = &self.layout.individuals[i] {
+                asked.individuals.clone_from(actual);
+            }
+            if let Some((places, count)) = &self.layout.different[i] {
+                let rows = std::mem::take(&mut asked.individuals);
+                asked.individuals.resize(count * asked.arity, 0);
+                for (row, place) in rows.chunks_exact(asked.arity).zip(places) {
+                    asked.individuals[place * asked.arity..][..asked.arity].copy_from_slice(row);
+                }
+                asked.count = *count;
+            }
+            asked
+        });
+        let rows = rows.collect();
+        (question, rows)
+    }
+
+    /// Finds the rows that are the same where a plan's individuals are not, once for what is laid out.
+    fn find_different(&mut self) {
+        if !self.layout.different.is_empty() {
+            return;
+        }
+        let requests = self.engine.requests().iter().zip(&self.layout.individuals);
+        let different =
+            requests.map(|(request, actual)| different(actual.as_ref()?, request.arity));
+        self.layout.different = different.collect();
     }
 
     /// Restricts tables to some rows, and others to all of theirs.
     fn set_batches(
         &mut self,
-        mut batch: Vec<(TableId, Vec<u32>)>,
-        chosen: Vec<(TableId, Vec<u32>)>,
+        batch: &[(TableId, Vec<u32>)],
+        chosen: Batch,
     ) -> Result<(), Diagnostics> {
-        let choice = !chosen.is_empty();
-        batch.extend(chosen);
-        if batch == self.batch && !choice {
+        if batch == self.batch && chosen.is_empty() {
             return Ok(());
         }
+        let mut batch = batch.to_vec();
+        batch.extend(chosen);
         let data = self.engine.plan().data();
         let mut whole = Vec::new();
         for (i, _) in data.theory().tables.iter().enumerate() {
@@ -261,7 +365,9 @@ impl<T: Real> State<T> {
             predicates,
             places,
             individuals,
+            different: Vec::new(),
         };
+        self.version = VERSIONS.fetch_add(1, Ordering::Relaxed) + 1;
     }
 
     /// By request: its predicate, and where its rows stand in an array with an axis for each argument and in one of the
@@ -320,15 +426,40 @@ impl<T: Real> State<T> {
     /// One call, and how long choosing the rows and evaluating them took, in seconds.
     pub fn call(
         &mut self,
-        setting: Setting,
+        (setting, by_rows): (&Arc<Setting>, bool),
         parameters: &Parameters,
         values: &[Value],
         gradient: &Gradient,
+        exchange: Option<&mut Exchange<'_>>,
     ) -> Result<(Evaluation, f64), Diagnostics> {
         let begun = Instant::now();
-        self.set(setting)?;
+        self.set(setting, by_rows)?;
         self.took = begun.elapsed();
-        let evaluation = self.evaluate(parameters, values, gradient)?;
+        let evaluation = self.evaluate(parameters, values, gradient, exchange)?;
+        Ok((evaluation, self.took.as_secs_f64()))
+    }
+
+    /// One call with answers to a question. If something else was asked meanwhile, the plan of that question is looked up or made
+    /// again: `engine` runs a plan.
+    pub fn answer(
+        &mut self,
+        question: &Question,
+        engine: impl FnOnce(&Arc<Plan>) -> Result<Engine<T>, Diagnostics>,
+        parameters: &Parameters,
+        values: &[Value],
+        gradient: &Gradient,
+        exchange: Option<&mut Exchange<'_>>,
+    ) -> Result<(Evaluation, f64), Diagnostics> {
+        if self.version != question.version {
+            if let Some(mut own) = State::of_question(engine, question)? {
+                let evaluation = own.evaluate(parameters, values, gradient, exchange)?;
+                return Ok((evaluation, own.took.as_secs_f64()));
+            }
+            let call = (&question.setting, true);
+            return self.call(call, parameters, values, gradient, exchange);
+        }
+        self.took = Duration::ZERO;
+        let evaluation = self.evaluate(parameters, values, gradient, exchange)?;
         Ok((evaluation, self.took.as_secs_f64()))
     }
 
@@ -339,6 +470,7 @@ impl<T: Real> State<T> {
         parameters: &Parameters,
         values: &[Value],
         gradient: &Gradient,
+        exchange: Option<&mut Exchange<'_>>,
     ) -> Result<Evaluation, Diagnostics> {
         self.check(values)?;
         let mut lent: Vec<Option<InPlace<T>>> = Vec::new();
@@ -354,7 +486,12 @@ impl<T: Real> State<T> {
             Gradient::Of(by_axiom) => Some(Wanted::Of(by_axiom)),
         };
         let begun = Instant::now();
-        let done = (self.engine.evaluate_in_place(parameters, wanted, &mut lent)).cloned();
+        let engine = &mut self.engine;
+        let done = match exchange {
+            None => engine.evaluate_in_place(parameters, wanted, &mut lent),
+            Some(exchange) => engine.evaluate_together(parameters, wanted, &mut lent, exchange),
+        };
+        let done = done.cloned();
         self.took += begun.elapsed();
         let evaluation = match done {
             Ok(evaluation) => evaluation,
@@ -524,8 +661,10 @@ impl<T: Real> State<T> {
                     (predicate, shape)
                 }
                 Target::Request(request) => {
+                    let different = self.layout.different.get(request);
+                    let different = different.and_then(|d| d.as_ref().map(|(_, count)| *count));
                     let request = &requests[request];
-                    let mut shape = vec![request.rows()];
+                    let mut shape = vec![different.unwrap_or(request.rows())];
                     if plan.output(request.predicate).per_class {
                         shape.push(request.width);
                     }
@@ -660,7 +799,10 @@ impl Layout {
                 (self.places[request].as_deref(), indexes)
             }
             Target::AtRows(p) => (among(p).map(|among| &among[at][..]), None),
-            Target::Request(_) => (None, None),
+            Target::Request(_) => {
+                let different = self.different.get(request).and_then(Option::as_ref);
+                (different.map(|(places, _)| &places[..]), None)
+            }
         };
         Rows {
             places,
@@ -708,19 +850,58 @@ fn shape(size: &dyn Fn(SortId) -> usize, arguments: &[ArgumentSort]) -> Option<V
     axes.collect()
 }
 
-/// The individuals of a request's rows, if the plan has other numbers for them.
+/// The individuals of a request's rows, if the plan has other numbers for them. Those that functions are of have none.
 fn actual_individuals(request: &Request, who: &[Who]) -> Option<Vec<u32>> {
-    let of = |argument: &ArgumentShape| match argument {
-        ArgumentShape::Individual(sort) => who.iter().find(|who| who.sort == *sort),
-        _ => None,
-    };
-    let columns: Vec<Option<&Who>> = request.shape.iter().map(of).collect();
-    if applies(request) || columns.iter().all(Option::is_none) {
+    fn leaves<'w>(shape: &ArgumentShape, who: &'w [Who], columns: &mut Vec<Option<&'w Who>>) {
+        match shape {
+            ArgumentShape::Individual(sort) => columns.push(who.iter().find(|w| w.sort == *sort)),
+            ArgumentShape::Number | ArgumentShape::Row(_) => columns.push(None),
+            ArgumentShape::Apply(_, inner) => inner.iter().for_each(|s| leaves(s, who, columns)),
+        }
+    }
+    if who.is_empty() {
         return None;
     }
-    let cells = (0..request.rows()).flat_map(|row| request.row(row).iter().zip(&columns));
-    let actual = cells.map(|(&i, who)| who.map_or(i, |who| who.individuals[i as usize]));
-    Some(actual.collect())
+    let mut columns = Vec::with_capacity(request.arity);
+    request
+        .shape
+        .iter()
+        .for_each(|s| leaves(s, who, &mut columns));
+    if columns.iter().all(Option::is_none) {
+        return None;
+    }
+    let mut actual = request.individuals().to_vec();
+    for row in actual.chunks_exact_mut(request.arity) {
+        for (cell, who) in row.iter_mut().zip(&columns) {
+            if let Some(who) = who {
+                *cell = who.individuals[*cell as usize];
+            }
+        }
+    }
+    Some(actual)
+}
+
+/// Where rows are among the different ones in order, and how many these are; none if they are these.
+fn different(rows: &[u32], arity: usize) -> Option<(Vec<usize>, usize)> {
+    let row = |i: usize| &rows[i * arity..(i + 1) * arity];
+    let count = rows.len() / arity.max(1);
+    if (1..count).all(|i| row(i - 1) < row(i)) {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..count).collect();
+    match arity {
+        1 => order.sort_unstable_by_key(|&i| rows[i]),
+        2 => order.sort_unstable_by_key(|&i| (rows[2 * i], rows[2 * i + 1])),
+        _ => order.sort_unstable_by(|&a, &b| row(a).cmp(row(b))),
+    }
+    let (mut places, mut next) = (vec![0; count], 0);
+    for (at, &i) in order.iter().enumerate() {
+        if at > 0 && row(order[at - 1]) != row(i) {
+            next += 1;
+        }
+        places[i] = next;
+    }
+    Some((places, next + 1))
 }
 
 /// Where a request's rows are in a dense array; none if they are just its rows.

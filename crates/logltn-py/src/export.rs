@@ -6,8 +6,9 @@ use pyo3::types::PyBytes;
 
 use crate::array::View;
 use crate::call::{Places, Value};
+use crate::coming::{Coming, setting};
 use crate::error::Failure;
-use crate::knowledge_base::{Coming, KnowledgeBase, Precision, target};
+use crate::knowledge_base::{KnowledgeBase, Precision, target};
 
 /// The header, the arrays with the names of their elements' types, and by request: its predicate, and where its rows stand
 /// in an array with an axis for each argument and in one of the rows that are asked for, as `int64`.
@@ -24,19 +25,18 @@ pub type ExportedPlan<'py> = (
 pub fn plan<'py>(
     knowledge: &KnowledgeBase,
     py: Python<'py>,
-    coming: Option<Coming>,
+    coming: Option<&Bound<'_, Coming>>,
     by_rows: bool,
 ) -> Result<ExportedPlan<'py>, Failure> {
-    let mut setting = knowledge.setting(py, coming)?;
-    setting.by_rows = by_rows;
+    let setting = setting(py, knowledge, coming)?;
     let (exported, places): (Exported, Vec<Places>) = knowledge.with(py, move |state| {
         Ok(match state {
             Precision::Single(s) => {
-                s.set(setting)?;
+                s.set(&setting, by_rows)?;
                 (s.engine().export()?, s.places())
             }
             Precision::Double(s) => {
-                s.set(setting)?;
+                s.set(&setting, by_rows)?;
                 (s.engine().export()?, s.places())
             }
         })
@@ -58,10 +58,10 @@ pub fn check_shapes(
     knowledge: &KnowledgeBase,
     py: Python<'_>,
     values: Vec<(usize, u8, Vec<usize>)>,
-    coming: Option<Coming>,
+    coming: Option<&Bound<'_, Coming>>,
 ) -> Result<(), Failure> {
-    let mut setting = knowledge.setting(py, coming)?;
-    setting.by_rows = values.iter().any(|(_, kind, _)| kind & 3 != 0);
+    let setting = setting(py, knowledge, coming)?;
+    let by_rows = values.iter().any(|(_, kind, _)| kind & 3 != 0);
     knowledge.with(py, move |state| {
         let values: Vec<Value> = values
             .into_iter()
@@ -72,8 +72,8 @@ pub fn check_shapes(
             })
             .collect();
         match state {
-            Precision::Single(s) => s.set(setting).and_then(|()| s.check(&values)),
-            Precision::Double(s) => s.set(setting).and_then(|()| s.check(&values)),
+            Precision::Single(s) => s.set(&setting, by_rows).and_then(|()| s.check(&values)),
+            Precision::Double(s) => s.set(&setting, by_rows).and_then(|()| s.check(&values)),
         }
     })
 }

@@ -1,15 +1,18 @@
 //! What Python gives, as data of a theory.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use logltn::theory::{ArgumentSort, ColumnSort, SortKind, TableId};
 use logltn::{
     Code, ColumnData, ConstantData, Data, Diagnostic, Diagnostics, FunctionData, Labels, Number,
-    Output, Semantics, Theory, did_you_mean,
+    Output, Semantics, Theory, did_you_mean, memory,
 };
 use logltn_learn::{AxiomSettings, Points, Schedule, parse_distance, percentile};
 use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 
 /// Who the individuals of a sort are.
 #[derive(FromPyObject)]
@@ -23,11 +26,50 @@ pub enum Sort {
 }
 
 /// A column of a table.
-#[derive(FromPyObject)]
 pub enum Column {
     Int(PyBuffer<i64>),
+    /// The integers of a tensor, of which a buffer would have to be made first: where they begin, how many there are, and how
+    /// far apart. Whoever hands them over has the tensor until they are read.
+    Tensor(*const i64, usize, isize),
     Real(PyBuffer<f64>),
     Names(Vec<String>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Column {
+    type Error = PyErr;
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Column> {
+        if let Ok(tensor) = object.cast::<PyTuple>() {
+            let (start, count, (step,)): (usize, usize, (isize,)) = tensor.extract()?;
+            return Ok(Column::Tensor(start as *const i64, count, step));
+        }
+        if let Ok(names) = object.cast::<PyList>() {
+            return names.extract().map(Column::Names);
+        }
+        match PyBuffer::<i64>::get(&object) {
+            Ok(integers) => Ok(Column::Int(integers)),
+            Err(_) => PyBuffer::<f64>::get(&object).map(Column::Real),
+        }
+    }
+}
+
+impl Column {
+    /// Its integers, if it has some.
+    fn integers(&self, py: Python<'_>) -> PyResult<Option<Cow<'_, [i64]>>> {
+        Ok(match *self {
+            Column::Int(ref cells) => Some(Cow::Owned(numbers(py, cells)?)),
+            Column::Tensor(_, 0, _) => Some(Cow::Owned(Vec::new())),
+            // SAFETY: the tensor is there and has so many, one after the other.
+            Column::Tensor(start, count, 1) => Some(Cow::Borrowed(unsafe {
+                std::slice::from_raw_parts(start, count)
+            })),
+            Column::Tensor(start, count, step) => {
+                // SAFETY: likewise, so far apart.
+                let cell = |i| unsafe { *start.offset(i as isize * step) };
+                Some(Cow::Owned((0..count).map(cell).collect()))
+            }
+            Column::Real(_) | Column::Names(_) => None,
+        })
+    }
 }
 
 /// The value of a param.
@@ -94,6 +136,12 @@ fn check(found: &mut Diagnostics, set: Result<(), Diagnostics>) {
 }
 
 fn numbers<T: pyo3::buffer::Element>(py: Python<'_>, buffer: &PyBuffer<T>) -> PyResult<Vec<T>> {
+    // As given, and as data.
+    let bytes = 2 * (buffer.item_count() * buffer.item_size()) as u128;
+    memory::ask(bytes).map_err(|error| {
+        let refused = error.refuse("an array of what was given");
+        PyMemoryError::new_err(refused.message().to_string())
+    })?;
     buffer.to_vec(py)
 }
 
@@ -425,38 +473,37 @@ fn set_function(
             expected.push(data.size(*sort));
         }
     }
+    let integers = values.integers(py)?;
     let read = match (declared.result, values) {
-        (ArgumentSort::Vector(width), Column::Real(_) | Column::Int(_)) => {
+        (ArgumentSort::Vector(width), Column::Real(_) | Column::Int(_) | Column::Tensor(..)) => {
             if width != 1 || shape.len() > expected.len() {
                 expected.push(width);
             }
             FunctionData::Reals(match values {
-                Column::Int(cells) => numbers(py, cells)?.into_iter().map(|n| n as f64).collect(),
                 Column::Real(cells) => numbers(py, cells)?,
-                Column::Names(_) => Vec::new(),
+                _ => integers
+                    .iter()
+                    .flat_map(|c| c.iter())
+                    .map(|&n| n as f64)
+                    .collect(),
             })
         }
-        (ArgumentSort::Sort(sort), Column::Int(_) | Column::Names(_)) => {
+        (ArgumentSort::Sort(sort), Column::Int(_) | Column::Tensor(..) | Column::Names(_)) => {
             let sort = &theory[sort];
             let (mut places, mut wrong_one) = (Vec::new(), None);
-            match values {
-                Column::Int(cells) => {
-                    for cell in numbers(py, cells)? {
-                        match place(sort, cell) {
-                            Some(place) => places.push(place),
-                            None => wrong_one = wrong_one.or(Some(cell.to_string())),
-                        }
+            for &cell in integers.iter().flat_map(|c| c.iter()) {
+                match place(sort, cell) {
+                    Some(place) => places.push(place),
+                    None => wrong_one = wrong_one.or(Some(cell.to_string())),
+                }
+            }
+            if let Column::Names(cells) = values {
+                for cell in cells {
+                    match sort.labels.iter().position(|l| l == cell) {
+                        Some(place) => places.push(place as u32),
+                        None => wrong_one = wrong_one.or(Some(format!("`{cell}`"))),
                     }
                 }
-                Column::Names(cells) => {
-                    for cell in cells {
-                        match sort.labels.iter().position(|l| l == cell) {
-                            Some(place) => places.push(place as u32),
-                            None => wrong_one = wrong_one.or(Some(format!("`{cell}`"))),
-                        }
-                    }
-                }
-                Column::Real(_) => {}
             }
             if let Some(one) = wrong_one {
                 let what = format!("function `{name}`: {}", not_in(sort, &one));
@@ -519,9 +566,10 @@ pub fn read_columns(
     let mut read = Vec::with_capacity(columns.len());
     for (given, column) in columns.iter().zip(&table.columns) {
         let what = || format!("table `{}`, column `{}`", table.name, column.name);
-        let data = match (given, column.sort) {
-            (Column::Int(cells), ColumnSort::Int) => ColumnData::Int(numbers(py, cells)?),
-            (Column::Real(cells), ColumnSort::Real) => {
+        let integers = given.integers(py)?;
+        let data = match (&integers, given, column.sort) {
+            (Some(cells), _, ColumnSort::Int) => ColumnData::Int(cells.to_vec()),
+            (_, Column::Real(cells), ColumnSort::Real) => {
                 let cells = numbers(py, cells)?;
                 if let Some(row) = cells.iter().position(|x| !x.is_finite()) {
                     let what = format!("{}: row {row} is {}", what(), cells[row]);
@@ -529,13 +577,11 @@ pub fn read_columns(
                 }
                 ColumnData::Real(cells)
             }
-            (Column::Int(cells), ColumnSort::Real) => {
-                let cells = numbers(py, cells)?.into_iter();
-                ColumnData::Real(cells.map(|n| n as f64).collect())
+            (Some(cells), _, ColumnSort::Real) => {
+                ColumnData::Real(cells.iter().map(|&n| n as f64).collect())
             }
-            (Column::Int(cells), ColumnSort::Sort(sort)) => {
+            (Some(cells), _, ColumnSort::Sort(sort)) => {
                 let sort = &theory[sort];
-                let cells = numbers(py, cells)?;
                 if sort.labels.iter().any(|l| l.parse::<i64>().is_ok()) {
                     let what = format!(
                         "{}: the labels of sort `{}` look like numbers, so that it is not clear which individual a number is",
@@ -558,7 +604,9 @@ pub fn read_columns(
                 }
                 ColumnData::Individuals(places)
             }
-            (Column::Names(cells), ColumnSort::Sort(sort)) if !theory[sort].labels.is_empty() => {
+            (_, Column::Names(cells), ColumnSort::Sort(sort))
+                if !theory[sort].labels.is_empty() =>
+            {
                 let sort = &theory[sort];
                 let by_name: std::collections::HashMap<&str, u32> =
                     (sort.labels.iter().map(String::as_str)).zip(0..).collect();
@@ -578,10 +626,10 @@ pub fn read_columns(
                 }
                 ColumnData::Individuals(places)
             }
-            (given, sort) => {
+            (_, given, sort) => {
                 let holds = match given {
                     Column::Names(_) => "strings",
-                    Column::Int(_) => "integers",
+                    Column::Int(_) | Column::Tensor(..) => "integers",
                     Column::Real(_) => "numbers with fractions",
                 };
                 let what = format!(

@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use logltn::Precision as Real;
-use logltn::theory::{ArgumentSort, ColumnSort, PredicateId, SortId, SortKind, TableId};
+use logltn::theory::{ArgumentSort, ColumnSort, PredicateId, SortId, TableId};
 use logltn::{
-    ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Output, Parameters,
-    Plan, PlanOptions, Request, Semantics, Space, did_you_mean,
+    ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Exchange, Output,
+    Parameters, Plan, PlanOptions, Semantics, Space,
 };
 use logltn_learn::{AxiomSettings, set_axioms};
 use pyo3::buffer::PyBuffer;
@@ -17,11 +17,12 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use rayon::ThreadPool;
 
 use crate::array::Array;
-use crate::call::{Gradient, Setting, State, Target, Value};
+use crate::call::{AskedRows, Gradient, Question, State, Target, Value};
 use crate::check;
+use crate::coming::{Coming, Named, Setting, in_a_hurry, setting};
 use crate::error::{Failure, Problem, guarded, panicked, take_problems, warn};
 use crate::export::{self, ExportedPlan};
-use crate::given::{Column, Given, read_columns};
+use crate::given::{Column, Given};
 use crate::pool::pool;
 use crate::prepared::Prepared;
 use crate::theory::Theory;
@@ -95,15 +96,26 @@ pub enum Precision {
     Double(State<f64>),
 }
 
-/// What comes with a call.
+/// What networks were asked.
+#[pyclass(frozen, module = "logltn._native")]
+pub struct Asked {
+    question: Question,
+}
+
+#[pymethods]
+impl Asked {
+    /// Whether the rows are those of a plan for more calls than this one.
+    #[getter]
+    fn prepared(&self) -> bool {
+        self.question.is_prepared()
+    }
+}
+
+/// What a call is about: what comes with it, or a question that networks were asked.
 #[derive(FromPyObject)]
-pub struct Coming {
-    #[pyo3(item)]
-    batch: Vec<(String, PyBuffer<i64>)>,
-    #[pyo3(item)]
-    sorts: Vec<(String, usize)>,
-    #[pyo3(item)]
-    tables: Vec<(String, Vec<Column>)>,
+pub enum About<'py> {
+    Coming(Bound<'py, Coming>),
+    Asked(Bound<'py, Asked>),
 }
 
 /// Predicate (or request), kind of target, values, gradient. Buffers of one number without axes are not to be had, so these
@@ -116,7 +128,8 @@ pub type AskedFor<'py> = (usize, Bound<'py, PyList>, Bound<'py, PyBytes>, usize,
 #[pymethods]
 impl KnowledgeBase {
     #[new]
-    #[pyo3(signature = (theory, given, *, double, threads, memory, problems))]
+    #[pyo3(signature = (theory, given, *, double, threads, memory, problems, sharded=false))]
+    #[allow(clippy::too_many_arguments)] // Python's, which are named
     fn new(
         py: Python<'_>,
         theory: &Theory,
@@ -125,6 +138,7 @@ impl KnowledgeBase {
         threads: Option<usize>,
         memory: Option<u64>,
         problems: Vec<Problem>,
+        sharded: bool,
     ) -> PyResult<KnowledgeBase> {
         guarded(py, || {
             let pool = pool(py, threads)?;
@@ -150,6 +164,7 @@ impl KnowledgeBase {
             }
             let mut options = PlanOptions::default();
             options.memory = memory.unwrap_or(options.memory);
+            options.sharded = sharded;
             let parts = Parts {
                 data,
                 known: Some(known),
@@ -163,6 +178,12 @@ impl KnowledgeBase {
             };
             KnowledgeBase::of(py, pool, parts)
         })
+    }
+
+    /// By summand of an axiom: which axiom, and whether each process has a share of it.
+    #[getter]
+    fn shares(&self) -> Vec<(usize, bool)> {
+        self.plan.shares()
     }
 
     /// The names of the axioms, families written out.
@@ -201,40 +222,75 @@ impl KnowledgeBase {
         guarded(py, || Ok(self.plan.to_string()))
     }
 
+    /// Reads what comes with a call.
+    fn coming(
+        &self,
+        py: Python<'_>,
+        batch: Named<PyBuffer<i64>>,
+        sorts: Named<usize>,
+        tables: Named<Vec<Column>>,
+    ) -> PyResult<Coming> {
+        guarded(py, || Coming::read(py, self, batch, sorts, tables))
+    }
+
+    /// Reads what comes with most calls as it is; none if something is unusual.
+    #[pyo3(signature = (batch, sorts, tables))]
+    fn coming_in_a_hurry(
+        &self,
+        py: Python<'_>,
+        batch: Option<Bound<'_, PyAny>>,
+        sorts: Option<Bound<'_, PyAny>>,
+        tables: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Coming>> {
+        guarded(py, || {
+            in_a_hurry(py, self, batch.as_ref(), sorts.as_ref(), tables.as_ref())?.transpose()
+        })
+    }
+
     /// The rows that a predicate is asked about, as `int32`, and how many numbers each has.
     fn rows<'py>(
         &self,
         py: Python<'py>,
         predicate: usize,
-        coming: Option<Coming>,
+        coming: Option<Bound<'py, Coming>>,
     ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
         guarded(py, || {
-            let mut setting = self.setting(py, coming)?;
-            setting.by_rows = true;
+            let setting = setting(py, self, coming.as_ref())?;
             let id = PredicateId(predicate as u32);
             let (rows, arity) = self.with(py, move |state| match state {
-                Precision::Single(state) => state.set(setting).and_then(|()| state.rows(id)),
-                Precision::Double(state) => state.set(setting).and_then(|()| state.rows(id)),
+                Precision::Single(s) => s.set(&setting, true).and_then(|()| s.rows(id)),
+                Precision::Double(s) => s.set(&setting, true).and_then(|()| s.rows(id)),
             })?;
             Ok((bytes(py, &rows), arity))
         })
     }
 
-    /// All requests: predicate, how its arguments are made, the individuals of its rows as `int32`, how many each row
-    /// has, and the number of rows.
+    /// What networks have to be asked: a handle with which to hand over the answers, the requests (predicate, how its arguments
+    /// are made, the individuals of its rows as `int32`, how many each row has, and the number of rows), and the numbers that
+    /// stand for themselves as arguments. `by_rows`: as nothing but this call makes them.
     fn requests<'py>(
         &self,
         py: Python<'py>,
-        coming: Option<Coming>,
-    ) -> PyResult<Vec<AskedFor<'py>>> {
+        coming: Option<Bound<'py, Coming>>,
+        by_rows: bool,
+    ) -> PyResult<(Asked, Vec<AskedFor<'py>>, Vec<f64>)> {
         guarded(py, || {
-            let mut setting = self.setting(py, coming)?;
-            setting.by_rows = true;
-            let requests = self.with(py, move |state| match state {
-                Precision::Single(s) => s.set(setting).map(|()| s.engine().requests().to_vec()),
-                Precision::Double(s) => s.set(setting).map(|()| s.engine().requests().to_vec()),
+            let setting = setting(py, self, coming.as_ref())?;
+            fn ask<T: Real>(
+                state: &mut State<T>,
+                setting: &Arc<Setting>,
+                by_rows: bool,
+            ) -> Result<(Question, Vec<AskedRows>, Vec<f64>), Diagnostics> {
+                state.set(setting, by_rows)?;
+                let (question, rows) = state.ask(setting);
+                let numbers = state.engine().plan().data().numbers().to_vec();
+                Ok((question, rows, numbers))
+            }
+            let (question, rows, numbers) = self.with(py, move |state| match state {
+                Precision::Single(s) => ask(s, &setting, by_rows),
+                Precision::Double(s) => ask(s, &setting, by_rows),
             })?;
-            Ok(self.asked_for(py, &requests)?)
+            Ok((Asked { question }, self.asked_for(py, &rows)?, numbers))
         })
     }
 
@@ -242,10 +298,10 @@ impl KnowledgeBase {
     fn export_plan<'py>(
         &self,
         py: Python<'py>,
-        coming: Option<Coming>,
+        coming: Option<Bound<'py, Coming>>,
         by_rows: bool,
     ) -> PyResult<ExportedPlan<'py>> {
-        guarded(py, || export::plan(self, py, coming, by_rows))
+        guarded(py, || export::plan(self, py, coming.as_ref(), by_rows))
     }
 
     /// Raises what is wrong with values of these shapes: predicate (or request), kind, shape.
@@ -253,9 +309,11 @@ impl KnowledgeBase {
         &self,
         py: Python<'_>,
         values: Vec<(usize, u8, Vec<usize>)>,
-        coming: Option<Coming>,
+        coming: Option<Bound<'_, Coming>>,
     ) -> PyResult<()> {
-        guarded(py, || export::check_shapes(self, py, values, coming))
+        guarded(py, || {
+            export::check_shapes(self, py, values, coming.as_ref())
+        })
     }
 
     /// The numbers that stand for themselves as arguments.
@@ -272,7 +330,8 @@ impl KnowledgeBase {
     }
 
     /// Evaluates. `derivatives` are those by the axioms' truths, if not those of the loss are wanted.
-    #[pyo3(signature = (values, alpha, p, p_forall, coming=None, gradients=false, derivatives=None))]
+    /// With `exchange`, other processes have other rows: it takes this one's numbers, and gives which one it is and those of all.
+    #[pyo3(signature = (values, alpha, p, p_forall, coming=None, gradients=false, derivatives=None, exchange=None))]
     #[allow(clippy::too_many_arguments)] // Python's, which are named
     fn evaluate(
         &self,
@@ -281,29 +340,66 @@ impl KnowledgeBase {
         alpha: f64,
         p: f64,
         p_forall: f64,
-        coming: Option<Coming>,
+        coming: Option<About<'_>>,
         gradients: bool,
         derivatives: Option<Vec<f64>>,
+        exchange: Option<Py<PyAny>>,
     ) -> PyResult<Evaluated> {
         guarded(py, || {
-            let mut setting = self.setting(py, coming)?;
-            setting.by_rows = values.iter().any(|(_, kind, ..)| kind & 3 != 0);
             let parameters = Parameters { alpha, p, p_forall };
             let given = given_values(&values);
+            let by_rows = values.iter().any(|(_, kind, ..)| kind & 3 != 0);
             let gradient = match derivatives {
                 Some(by_axiom) => Gradient::Of(by_axiom),
                 None if gradients => Gradient::OfLoss,
                 None => Gradient::None,
             };
-            let (evaluation, seconds) = self.with(py, move |state| match state {
-                Precision::Single(s) => s.call(setting, &parameters, &given, &gradient),
-                Precision::Double(s) => s.call(setting, &parameters, &given, &gradient),
-            })?;
-            Ok(Evaluated {
-                evaluation,
-                seconds,
-                names: Arc::clone(&self.names),
-            })
+            enum Of<'a> {
+                Question(&'a Question),
+                Setting(Arc<Setting>, bool),
+            }
+            let of = match &coming {
+                Some(About::Asked(asked)) => Of::Question(&asked.get().question),
+                Some(About::Coming(coming)) => {
+                    Of::Setting(setting(py, self, Some(coming))?, by_rows)
+                }
+                None => Of::Setting(setting(py, self, None)?, by_rows),
+            };
+            let pool = &self.process(py)?.pool;
+            let mut failure = None;
+            let failed = &mut failure;
+            let done = self.with(py, move |state| {
+                let mut with_others = exchange.map(|call| others(call, failed));
+                let exchange = with_others.as_mut().map(|call| call as &mut Exchange<'_>);
+                fn run<T: Real>(
+                    state: &mut State<T>,
+                    of: &Of,
+                    recipe: (&Recipe, &Arc<ThreadPool>),
+                    (parameters, values, gradient): (&Parameters, &[Value], &Gradient),
+                    exchange: Option<&mut Exchange<'_>>,
+                ) -> Result<(Evaluation, f64), Diagnostics> {
+                    match of {
+                        Of::Setting(setting, by_rows) => {
+                            let call = (setting, *by_rows);
+                            state.call(call, parameters, values, gradient, exchange)
+                        }
+                        Of::Question(question) => {
+                            let engine = |plan: &Arc<Plan>| recipe.0.engine(plan.clone(), recipe.1);
+                            state.answer(question, engine, parameters, values, gradient, exchange)
+                        }
+                    }
+                }
+                let (recipe, what) = ((&*self.recipe, pool), (&parameters, &given[..], &gradient));
+                match state {
+                    Precision::Single(s) => run(s, &of, recipe, what, exchange),
+                    Precision::Double(s) => run(s, &of, recipe, what, exchange),
+                }
+            });
+            if let Some(error) = failure {
+                return Err(Failure::Python(error));
+            }
+            let (evaluation, seconds) = done?;
+            Ok(self.evaluated(evaluation, seconds))
         })
     }
 }
@@ -318,6 +414,21 @@ impl Drop for KnowledgeBase {
             // The parent's: who knows in what state a thread left it that is not here.
             std::mem::forget(Arc::clone(process));
         }
+    }
+}
+
+/// An exchange with other processes, by a function of Python's, whose exceptions are kept.
+fn others(
+    call: Py<PyAny>,
+    failed: &mut Option<PyErr>,
+) -> impl FnMut(&[f64]) -> Result<(usize, Vec<f64>), Diagnostics> {
+    move |own| {
+        let numbers = own.to_vec();
+        let gathered = Python::attach(|py| call.call1(py, (numbers,))?.extract(py));
+        gathered.map_err(|error| {
+            *failed = Some(error);
+            Diagnostic::error(Code::RanksDisagree, "the exchange between processes failed").into()
+        })
     }
 }
 
@@ -440,8 +551,13 @@ impl KnowledgeBase {
         let streams = (0..theory.tables.len() as u32).map(TableId);
         let streams: Vec<TableId> = streams.filter(|t| data.streams_table(*t)).collect();
         // What guards find in a table depends on all its rows, whichever take part.
-        let prepares = !streams.is_empty() && streams.iter().all(|t| !theory.guards_look_into(*t));
         let free = free_sorts(&data, &outputs, &streams);
+        // A sort of a known size would look as if all processes had the same.
+        let hides = (0..theory.sorts.len() as u32).map(SortId);
+        let hides = hides.filter(|s| data.streams_sort(*s) && !free.contains(s));
+        let prepares = !streams.is_empty()
+            && streams.iter().all(|t| !theory.guards_look_into(*t))
+            && !(options.sharded && hides.count() > 0);
         let recipe = Arc::new(Recipe {
             double,
             axioms,
@@ -495,120 +611,11 @@ impl KnowledgeBase {
         })
     }
 
-    /// Batches and what comes with the call, in the theory's terms.
-    pub fn setting(&self, py: Python<'_>, coming: Option<Coming>) -> Result<Setting, Failure> {
-        let data = self.plan.data();
-        let theory = data.theory();
-        let mut found = Diagnostics::new();
-        let mut setting = Setting::default();
-        let none = Coming {
-            batch: Vec::new(),
-            sorts: Vec::new(),
-            tables: Vec::new(),
-        };
-        let coming = coming.unwrap_or(none);
-        let no_table = |name: &str| {
-            let known = theory.tables.iter().map(|t| t.name.as_str());
-            let message = format!("the theory has no table `{name}`");
-            Diagnostic::error(Code::UnknownTable, message).maybe_help(did_you_mean(name, known))
-        };
-        for (name, rows) in &coming.batch {
-            let Some(id) = theory.table(name) else {
-                found.push(no_table(name));
-                continue;
-            };
-            let Some(table) = data.table(id).filter(|t| t.batched) else {
-                let message = format!("table `{name}` is not batched");
-                let help = format!("say `batched=[\"{name}\"]` when the knowledge base is made");
-                found.push(Diagnostic::error(Code::TableNotBatched, message).help(help));
-                continue;
-            };
-            let mut chosen = Vec::with_capacity(rows.item_count());
-            for row in rows.to_vec(py)? {
-                match u32::try_from(row) {
-                    Ok(row) if (row as usize) < table.rows => chosen.push(row),
-                    _ => {
-                        let message = format!(
-                            "row {row} is not in table `{name}`, which has {} rows",
-                            table.rows
-                        );
-                        found.push(Diagnostic::error(Code::RowOutOfRange, message));
-                        break;
-                    }
-                }
-            }
-            setting.batch.push((id, chosen));
-        }
-        for (name, size) in &coming.sorts {
-            match theory.sort(name) {
-                None => {
-                    let known = theory.sorts.iter().map(|s| s.name.as_str());
-                    let message = format!("the theory has no sort `{name}`");
-                    let help = did_you_mean(name, known);
-                    found.push(Diagnostic::error(Code::UnknownSort, message).maybe_help(help));
-                }
-                Some(id) if !data.streams_sort(id) => {
-                    let message = format!("the size of sort `{name}` is known already");
-                    let help = match theory[id].kind {
-                        SortKind::Data => {
-                            "leave it out of `sorts` of the knowledge base, if it is to come with each call"
-                        }
-                        _ => "the theory says who its individuals are",
-                    };
-                    found.push(Diagnostic::error(Code::NotStreamed, message).help(help));
-                }
-                Some(id) => setting.sizes.push((id, *size)),
-            }
-        }
-        for (name, columns) in &coming.tables {
-            let Some(id) = theory.table(name) else {
-                found.push(no_table(name));
-                continue;
-            };
-            if !data.streams_table(id) {
-                let message = format!("the rows of table `{name}` are known already");
-                let help = format!(
-                    "say `streamed=[\"{name}\"]` when the knowledge base is made, and not its rows"
-                );
-                found.push(Diagnostic::error(Code::NotStreamed, message).help(help));
-                continue;
-            }
-            if let Some(columns) = read_columns(py, theory, id, columns, &mut found)? {
-                setting.rows.push((id, columns));
-            }
-        }
-        for (i, sort) in theory.sorts.iter().enumerate() {
-            let id = SortId(i as u32);
-            if data.streams_sort(id) {
-                setting.streams = true;
-                if !coming.sorts.iter().any(|(name, _)| *name == sort.name) {
-                    let message = format!("sort `{}` has no individuals", sort.name);
-                    let help = format!(
-                        "say how many there are in this call, `sorts={{\"{0}\": …}}`, or once and for all when the knowledge base is made",
-                        sort.name
-                    );
-                    let error = Diagnostic::error(Code::MissingData, message).help(help);
-                    found.push(error.at(&theory.source, sort.span, ""));
-                }
-            }
-        }
-        for (i, table) in theory.tables.iter().enumerate() {
-            if data.streams_table(TableId(i as u32)) {
-                setting.streams = true;
-                if !coming.tables.iter().any(|(name, _)| *name == table.name) {
-                    let message = format!("table `{}` has no rows", table.name);
-                    let help = format!(
-                        "it is `streamed`: give its rows with each call, `tables={{\"{}\": …}}`",
-                        table.name
-                    );
-                    let error = Diagnostic::error(Code::MissingData, message).help(help);
-                    found.push(error.at(&theory.source, table.span, ""));
-                }
-            }
-        }
-        match found.has_errors() {
-            true => Err(found.into()),
-            false => Ok(setting),
+    fn evaluated(&self, evaluation: Evaluation, seconds: f64) -> Evaluated {
+        Evaluated {
+            evaluation,
+            seconds,
+            names: Arc::clone(&self.names),
         }
     }
 
@@ -616,13 +623,13 @@ impl KnowledgeBase {
     pub fn asked_for<'py>(
         &self,
         py: Python<'py>,
-        requests: &[Request],
+        rows: &[AskedRows],
     ) -> PyResult<Vec<AskedFor<'py>>> {
-        let asked = requests.iter().map(|request| {
-            let shape = self.shape(py, &request.shape)?;
-            let rows = bytes(py, request.individuals());
-            let predicate = request.predicate.index();
-            Ok((predicate, shape, rows, request.arity, request.rows()))
+        let asked = rows.iter().map(|asked| {
+            let shape = self.shape(py, &asked.shape)?;
+            let rows = bytes(py, &asked.individuals);
+            let predicate = asked.predicate.index();
+            Ok((predicate, shape, rows, asked.arity, asked.count))
         });
         asked.collect()
     }

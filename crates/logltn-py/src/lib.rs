@@ -8,6 +8,7 @@ mod array;
 mod ask;
 mod call;
 mod check;
+mod coming;
 mod error;
 mod export;
 mod given;
@@ -19,14 +20,20 @@ mod theory;
 
 use pyo3::prelude::*;
 
+/// What is taken here is counted, so that what asks for much knows what is left. The process is not ours to end.
+#[global_allocator]
+static ALLOCATOR: logltn::memory::Counting<false> = logltn::memory::Counting;
+
 #[pymodule]
 mod _native {
     #[pymodule_export]
     use super::ask::{ask, asked};
     #[pymodule_export]
+    use super::coming::{Coming, know_numpy, know_torch};
+    #[pymodule_export]
     use super::error::{did_you_mean, raise_problems};
     #[pymodule_export]
-    use super::knowledge_base::{Evaluated, KnowledgeBase};
+    use super::knowledge_base::{Asked, Evaluated, KnowledgeBase};
     #[pymodule_export]
     use super::run::load_run;
     #[pymodule_export]

@@ -15,7 +15,7 @@ use logltn::theory::{ColumnSort, SortId, TableId};
 use logltn::{ColumnData, Data, Diagnostics, Engine};
 use rustc_hash::FxHashMap;
 
-use crate::call::Setting;
+use crate::coming::Setting;
 
 /// The most rows that a plan is made for.
 const MOST_ROWS: usize = 1 << 18;
@@ -301,6 +301,11 @@ impl<T: Real> Prepared<T> {
             lent: None,
             overflows: 0,
         }
+    }
+
+    /// Whether an engine is lent.
+    pub fn is_lent(&self) -> bool {
+        self.lent.is_some()
     }
 
     /// Puts the engine back for which `engine` was lent.

@@ -206,7 +206,7 @@ impl Description<'_> {
         let mut fields = Vec::new();
         let mut from = 0;
         for field in vectors.fields.iter() {
-            fields.push(json!([field.name, from, from + field.width()]));
+            fields.push(json!([field.name, from, from + field.width(), field.shape]));
             from += field.width();
         }
         if !vectors.fields.is_empty() && vectors.learnable.is_none() {

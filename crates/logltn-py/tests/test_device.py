@@ -154,3 +154,63 @@ def test_export():
     # Five million bindings: not one of them is listed.
     assert sum(a.size for a in plan.arrays) == 0
     assert [m["range"][1] for m in plan.header["maps"]] and all("range" in m for m in plan.header["maps"])
+
+
+def test_calls_that_come_again_are_captured(monkeypatch):
+    """With a stand-in for CUDA graphs: what is loaded, replayed and handed out. bench/gpu/test has the real ones."""
+    from contextlib import nullcontext
+    from types import SimpleNamespace
+
+    from logltn.torch._device import _engine, _graph
+
+    last = []
+
+    def compute(*arguments):
+        last[:] = [arguments, real(*arguments)]
+        return last[1]
+
+    class Graph:
+        def replay(self):
+            (truths, loss, gradients), (*new, new_gradients) = self.found, real(*self.arguments)
+            for old, now in zip((truths, loss, *gradients), (*new, *new_gradients)):
+                old.copy_(now)
+
+    def graph(made, **_):
+        class Capture(nullcontext):
+            def __exit__(self, *_):
+                made.arguments, made.found = last
+
+        return Capture()
+
+    stream = SimpleNamespace(wait_stream=lambda other: None, cuda_stream=0)
+    fake = dict(
+        current_stream=lambda device: stream, Stream=lambda device: stream, stream=nullcontext, graph=graph, CUDAGraph=Graph,
+        is_current_stream_capturing=lambda: False,
+    )  # fmt: skip
+    real = _graph.compute
+    monkeypatch.setattr(_graph, "compute", compute)
+    for name, value in fake.items():
+        monkeypatch.setattr(torch.cuda, name, value)
+    init = _engine.Engine.__init__
+
+    def with_graphs(self, *arguments, **options):
+        init(self, *arguments, **options)
+        self.graphs = _graph.Graphs()
+
+    monkeypatch.setattr(_engine.Engine, "__init__", with_graphs)
+    kb = addition()
+    for call in range(8):
+        given = []
+        for more in range(2):  # both before the gradient of either
+            x = torch.tensor(LOGITS + call + more * np.arange(10), requires_grad=True)
+            alpha = 1.0 + call // 2 + more
+            given.append((x, alpha, kb.loss(digit=x, alpha=torch.tensor(alpha) if call % 2 else alpha)))
+        (given[0][2] + 3.0 * given[1][2]).backward()
+        for (x, alpha, loss), factor in zip(given, (1.0, 3.0)):
+            expected = kb.evaluate({"digit": x.detach().numpy()}, alpha=alpha, gradients=True)
+            assert loss.item() == pytest.approx(expected.loss, rel=1e-12)
+            np.testing.assert_allclose(x.grad.numpy(), factor * expected.gradients["digit"], rtol=1e-9, atol=1e-12)
+    with torch.no_grad():
+        assert kb.loss(digit=x, alpha=alpha).item() == loss.item()
+    (engine,) = kb._backend._plans.values()
+    assert len(engine.graphs._captured) == 1

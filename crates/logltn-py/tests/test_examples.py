@@ -13,12 +13,16 @@ import logltn.torch  # noqa: E402, F401
 FOLDER = Path(__file__).resolve().parents[3] / "examples" / "python"
 HELPERS = {"side_by_side.py", "smokes_data.py"}
 FILES = sorted(str(f.relative_to(FOLDER)) for f in FOLDER.rglob("*.py") if f.name not in HELPERS)
-ARGUMENTS = {"mnist_add.py": ["--sums", "128", "--epochs", "1", "--workers", "2"]}
+ARGUMENTS = {
+    "mnist_add.py": ["--sums", "128", "--epochs", "1", "--workers", "2"],
+    "distributed.py": ["--sums", "128", "--epochs", "1"],
+}
 
 
 def test_all_are_there():
     ltntorch = ["binary", "clustering", "mnist_add", "multi_class", "multi_label", "regression", "smokes"]
-    expected = ["mnist_add.py", "pascal_part.py", "smokes.py", "weighing.py", *(f"from_ltntorch/{name}.py" for name in ltntorch)]
+    ours = ["distributed", "knowledge_graph", "mnist_add", "pascal_part", "smokes", "weighing"]
+    expected = [*(f"{name}.py" for name in ours), *(f"from_ltntorch/{name}.py" for name in ltntorch)]
     assert FILES == sorted(expected)
 
 
@@ -37,7 +41,7 @@ def test_runs(file, monkeypatch, capsys):
         found = runpy.run_path(str(path), run_name="example")["main"]()
     finally:
         torch.set_num_threads(threads)
-        for name in {"side_by_side", "smokes_data"} - known:
+        for name in {"side_by_side", "smokes_data", "mnist_add"} - known:
             sys.modules.pop(name, None)
     figures = found.values() if isinstance(found, dict) else [found]
     assert all(math.isfinite(figure) for figure in figures)

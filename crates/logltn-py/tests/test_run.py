@@ -227,6 +227,13 @@ def test_a_run_can_be_asked_and_copied(run):
         assert other.state_dict().keys() == kb.state_dict().keys()
 
 
+def test_pictures_in_notebooks(run):
+    """Of picture sorts, whose shapes the run's data have."""
+    shown = logltn.torch.load_run(run).explain(top=1)._repr_html_()
+    # x and y of addition, x of small
+    assert shown.count("data:image/png;base64,") == (3 if run.parent.name.startswith("pictures") else 0)
+
+
 def test_mistakes(tmp_path):
     with pytest.raises(logltn.InputError, match="manifest.toml"):
         logltn.torch.load_run(tmp_path / "nowhere")

@@ -4,6 +4,8 @@ import gc
 import multiprocessing
 import os
 import resource
+import subprocess
+import sys
 import threading
 import time
 
@@ -113,3 +115,34 @@ def test_many_calls_do_not_grow():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     some(int(os.environ.get("LOGLTN_CALLS", 20_000)))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4_000  # kB
+
+
+MEMORY = """
+import numpy as np
+import logltn
+from logltn import _native
+
+# The limit is the process's; the command sets it.
+_native.main(["logltn", "--memory", "40MB", "check", "missing.toml"])
+text = "sort P  predicate p(P)  axiom a: forall x, y: P where dist(x, y) < 1. p(x) -> p(y)"
+try:
+    logltn.KnowledgeBase(text, sorts={"P": np.zeros((1_000_000, 16))})
+except MemoryError as error:
+    print("features:", error)
+kb = logltn.KnowledgeBase("sort P  predicate p(P)  axiom a: forall x: P. p(x)", sorts={"P": 2000})
+values = {"p": np.zeros(2000)}
+print(len(kb.query("find x: P, y: P. p(x) and p(y)", values, top=3)["answers"]))
+try:
+    kb.query("find x: P, y: P. p(x) and p(y)", values, top=0)
+except logltn.InputError as error:
+    print("answers:", error)
+"""
+
+
+def test_memory_is_asked_for():
+    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    features, three, answers = done.stdout.strip().split("\n", 2)
+    assert features.startswith("features: an array of what was given takes about 256 MB of memory"), done.stdout
+    assert three == "3"
+    assert "the list of all answers takes about" in answers, done.stdout

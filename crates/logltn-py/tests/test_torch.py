@@ -299,3 +299,12 @@ def test_data_loader_with_workers():
     loader = torch.utils.data.DataLoader(Sums(kb), batch_size=2, num_workers=4, multiprocessing_context="fork", timeout=120)
     for batch in loader:
         assert batch.tolist() == [expected] * 2
+
+
+def test_a_predicate_with_the_name_of_a_parameter():
+    kb = logltn.torch.KnowledgeBase("sort P  predicate p(P)  axiom a: forall x: P. p(x)", sorts={"P": 3})
+    for wrong in (torch.zeros(3), logltn.AtRows(torch.zeros(3))):
+        with pytest.raises(logltn.InputError, match="predicate of that name") as caught:
+            kb.loss(p=wrong)
+        assert 'values={"p": …}' in caught.value.diagnostics[0].help
+    assert kb.loss({"p": torch.zeros(3)}, p=torch.tensor(2.0)).item() == pytest.approx(-np.log(0.5))

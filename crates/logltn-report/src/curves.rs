@@ -41,7 +41,9 @@ impl Report {
             "axioms": self.axioms.len(),
             "logs": self.logs(),
             "series": series,
-            "last": self.axioms.iter().map(|a| (&a.name, a.truth.last())).collect::<Vec<_>>(),
+            "last": (self.axioms.iter().enumerate())
+                .map(|(at, axiom)| (&axiom.name, self.end(at)))
+                .collect::<Vec<_>>(),
         })
     }
 }

@@ -43,6 +43,8 @@ pub struct ListedRun {
     pub loss: Option<f64>,
     /// The newest satisfaction: a log if `logs`.
     pub sat: Option<f64>,
+    /// Whether both are of the whole theory with the last weights, not of the last step and its batch.
+    pub whole: bool,
     /// The newest value of each metric.
     pub metrics: Vec<(String, f64)>,
     /// The same in runs that differ in the seed only; empty if that is not known.
@@ -54,7 +56,11 @@ pub struct ListedRun {
 impl ListedRun {
     /// What `run.json` says of it.
     pub fn new(id: &str, info: &RunInfo) -> ListedRun {
+        let whole = info.whole.as_ref().and_then(|whole| whole.last.as_ref());
         ListedRun {
+            whole: whole.is_some(),
+            loss: whole.map(|last| last.loss),
+            sat: whole.map(|last| last.sat),
             id: id.to_string(),
             title: info.title.clone(),
             state: info.status.word().to_string(),
@@ -74,7 +80,9 @@ impl ListedRun {
     pub fn see(&mut self, record: &StepRecord) {
         let known = |x: f64| x.is_finite().then_some(x);
         self.step = record.step;
-        (self.loss, self.sat) = (known(record.loss), known(record.sat));
+        if !self.whole {
+            (self.loss, self.sat) = (known(record.loss), known(record.sat));
+        }
         for (name, value) in &record.metrics {
             match self.metrics.iter_mut().find(|(known, _)| known == name) {
                 Some((_, old)) => *old = *value,
@@ -112,6 +120,7 @@ pub fn details(
         .collect();
     json!({
         "facts": facts(info),
+        "whole": (info.whole.as_ref()).filter(|whole| whole.last.is_some()).map(|whole| whole.parameters()),
         "axioms": axioms,
         "formulas": formulas,
         "theory": theory,

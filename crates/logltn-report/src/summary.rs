@@ -236,15 +236,27 @@ impl Report {
         }
     }
 
+    /// The truth of an axiom at the end: of the whole theory, or else in its last step.
+    pub(super) fn end(&self, at: usize) -> Option<f64> {
+        let whole = self
+            .info
+            .whole
+            .as_ref()
+            .and_then(|whole| whole.last.as_ref());
+        // One that speaks of other axioms is none.
+        match whole.filter(|last| last.axioms.len() == self.axioms.len()) {
+            Some(last) => last.axioms.get(at).copied(),
+            None => self.axioms[at].truth.last(),
+        }
+    }
+
     /// The axioms from the least satisfied to the most. Those without any truth come last.
     pub(super) fn worst_axioms(&self) -> Vec<&AxiomCurve> {
-        let mut axioms: Vec<&AxiomCurve> = self.axioms.iter().collect();
+        let mut places: Vec<usize> = (0..self.axioms.len()).collect();
+        let truth = |at: &usize| self.end(*at).unwrap_or(f64::INFINITY);
         // Stable: equals stay in the order of the theory.
-        axioms.sort_by(|a, b| {
-            let truth = |axiom: &AxiomCurve| axiom.truth.last().unwrap_or(f64::INFINITY);
-            truth(a).total_cmp(&truth(b))
-        });
-        axioms
+        places.sort_by(|a, b| truth(a).total_cmp(&truth(b)));
+        places.into_iter().map(|at| &self.axioms[at]).collect()
     }
 }
 

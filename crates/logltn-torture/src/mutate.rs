@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::cases::rng::Rng;
 
@@ -138,9 +139,17 @@ pub fn words(rng: &mut Rng, base: &[u8], others: &[Vec<u8>]) -> Vec<u8> {
     words.concat().into_bytes()
 }
 
-/// The root of the repository: seeds are the files that it has anyway.
+/// The root of the repository: seeds are the files that it has anyway. On another machine than the one that compiled this,
+/// it is where `LOGLTN_ROOT` says, or where the program was started.
 pub fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    ROOT.get_or_init(|| {
+        let compiled = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+        let told = std::env::var_os("LOGLTN_ROOT").map(PathBuf::from);
+        let known = [told, Some(compiled.into())].into_iter().flatten();
+        let mut known = known.filter(|root| root.join("conformance").is_dir());
+        known.next().unwrap_or_else(|| PathBuf::from("."))
+    })
 }
 
 /// All files with an ending below some folders of the repository, in the same order everywhere.

@@ -1,9 +1,9 @@
 //! Starts logltn as a process, with a fault, a limit or a signal if need be, and waits for its end, but not for ever.
 
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::{Read, Seek, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -43,6 +43,21 @@ pub struct Harm {
     pub memory: Option<u64>,
 }
 
+/// The library of faults, as a file: it comes with this program, which may have been carried to another machine.
+fn library() -> std::io::Result<PathBuf> {
+    let bytes = include_bytes!(env!("LOGLTN_FAULTS"));
+    let mut sum = flate2::Crc::new();
+    sum.update(bytes);
+    // One for all processes, and whole whoever makes it.
+    let path = std::env::temp_dir().join(format!("logltn-faults-{:08x}.so", sum.sum()));
+    if !path.exists() {
+        let mut file = tempfile::NamedTempFile::new()?;
+        file.write_all(bytes)?;
+        file.persist(&path)?;
+    }
+    Ok(path)
+}
+
 /// Runs logltn in a folder. What does not end within a minute is killed, and wrong.
 pub fn run(folder: &Path, words: &[&str], harm: &Harm) -> Result<Ended, String> {
     let wrong = |error: std::io::Error| format!("the harness cannot start logltn: {error}");
@@ -60,7 +75,7 @@ pub fn run(folder: &Path, words: &[&str], harm: &Harm) -> Result<Ended, String> 
         .stdout(to(&said[0])?)
         .stderr(to(&said[1])?);
     if !harm.faults.is_empty() {
-        command.env("LD_PRELOAD", env!("LOGLTN_FAULTS"));
+        command.env("LD_PRELOAD", library().map_err(wrong)?);
         command.envs(harm.faults.iter().map(|(name, value)| (name, value)));
     }
     if let Some(bytes) = harm.memory {

@@ -96,6 +96,8 @@ pub fn batch(
         .arg(WORKER)
         .arg(kind.name)
         .args([seed, first, count, time.as_secs()].map(|n| n.to_string()))
+        // There is a worker for each core already.
+        .env("RAYON_NUM_THREADS", "2")
         .stdin(Stdio::null())
         .output();
     let output = match output {

@@ -2,17 +2,17 @@
 
 mod common;
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::Folder;
 use logltn::{
-    ColumnData, Data, Diagnostics, Engine, Output, Parameters, Plan, Request, Semantics, Source,
-    Theory,
+    ColumnData, Data, Diagnostic, Diagnostics, Engine, Output, Parameters, Plan, PlanOptions,
+    Request, Semantics, Source, Theory,
 };
-use logltn_diagnostics::{Code, Mistake, SURROUNDINGS};
-use logltn_learn::Grounding;
+use logltn_diagnostics::{Code, Mistake, SURROUNDINGS, early};
+use logltn_learn::{Grounding, foretell};
 use logltn_train::manifest::Manifest;
 use logltn_train::project::Project;
 use logltn_train::run_directory::RunDirectory;
@@ -178,6 +178,25 @@ fn done(code: Code) -> Diagnostics {
             let folder = folder(&[("theory.ltn", theory), ("m.toml", text)]);
             let work = folder.trainer().step_work(Duration::from_millis(200));
             work.expect("an estimate").warning().expect("a word").into()
+        }
+        Code::SlowWork => {
+            static SAID: Mutex<Vec<Diagnostic>> = Mutex::new(Vec::new());
+            early::listen(|warning| SAID.lock().expect("nobody panics").push(warning.clone()));
+            let text = "sort Thing = 1..1000\npredicate near(Thing, Thing)\n\
+                axiom a: forall x, y, z, w: Thing. near(x, y) or near(z, w)\n";
+            let theory = Theory::parse(Source::new("theory.ltn", text)).expect("a theory");
+            let options = PlanOptions {
+                narrow: false,
+                eliminate: false,
+                ..PlanOptions::default()
+            };
+            let semantics = Semantics::named("logltn").expect("the usual one");
+            let outputs = [Output::sigmoid()];
+            let plan = Plan::new_with(&Data::new(&theory), &outputs, &semantics, &options);
+            let mut engine = Engine::<f64>::new(plan.expect("a plan"));
+            foretell(&mut engine, &Parameters::default(), 1.0, "the question");
+            let said = SAID.lock().expect("nobody panics");
+            said.iter().cloned().collect()
         }
         // min(1 + y, 1) is 1 whatever y is.
         Code::VanishingGradient => balance(

@@ -91,7 +91,7 @@ fn everything_finds_its_place() {
         ColumnData::Int(vec![-1, 7]),
         ColumnData::Real(vec![0.5, 1e3]),
     ];
-    assert_eq!(seen.columns, expected);
+    assert_eq!(seen.columns[..], expected);
     assert_eq!(data.constant_index(logltn::theory::ConstantId(0)), 1);
     assert_eq!(data.constant_index(logltn::theory::ConstantId(1)), 2); // after the two of the data
     assert!(data.missing().is_empty(), "{}", data.missing());

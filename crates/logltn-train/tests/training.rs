@@ -3,9 +3,13 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use common::Folder;
+use logltn::Diagnostic;
 use logltn_learn::Step;
-use logltn_train::train::Trainer;
+use logltn_train::run_directory::{RunDirectory, RunStatus, StepRecord};
+use logltn_train::train::{Outcome, RunOptions, Trainer, Watch, run};
 
 const POINTS: &str = "a,b\n0.5,-1\n1.25,0.75\n-0.5,0.25\n0.1,1.5\n-1,-0.5\n";
 
@@ -228,4 +232,136 @@ fn rows_of_an_addition_are_right_or_wrong() {
         .unwrap_or_else(|errors| panic!("{errors}"));
     let expected = [("train".to_string(), 0.75), ("test".to_string(), 0.5)];
     assert_eq!(found, expected);
+}
+
+/// Asks to stop where something is odd: between a step and its metrics.
+struct StopWhenWarned<'a>(&'a AtomicBool);
+
+impl Watch for StopWhenWarned<'_> {
+    fn warning(&mut self, _: &Diagnostic) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn stopped_before_its_last_metric_a_run_ends_with_the_same_bits() {
+    // The first axiom has no gradient, which is said at step 10, the last.
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            "sort Point\npredicate good(Point)\npredicate sure(Point)\n\
+             axiom dead: forall x: Point. sure(x) or good(x)\naxiom live: forall x: Point. good(x)\n",
+        ),
+        ("points.csv", "a\n1\n2\n3\n"),
+        ("sure.csv", "sure\n1\n1\n1\n"),
+        ("good.csv", "x,truth\n0,1\n1,0\n2,1\n"),
+        (
+            "m.toml",
+            "theory = 't.ltn'\nsemantics = 'lukasiewicz'\nsorts.Point.features = 'points.csv'\n[predicates]\n\
+             good = { args = ['x'], network = { mlp = [4] }, output = 'sigmoid' }\nsure = { truth = 'sure.csv' }\n\
+             [train]\nsteps = 10\n[evaluate]\nevery = 5\n\
+             metrics = [{ metric = 'accuracy', predicate = 'good', rows = 'good.csv' }]\n",
+        ),
+    ]);
+    let go = |name: &str, resume: bool, stop: &AtomicBool, watch: &mut dyn Watch| {
+        let directory = RunDirectory::resume(&folder.dir.path().join(name)).expect("a folder");
+        let options = RunOptions {
+            resume,
+            tensorboard: true,
+            ..RunOptions::default()
+        };
+        let outcome = run(&mut folder.trainer(), &directory, &options, stop, watch);
+        outcome.unwrap_or_else(|errors| panic!("{errors}"))
+    };
+    let stop = AtomicBool::new(false);
+    let cut = go("cut", false, &stop, &mut StopWhenWarned(&stop));
+    assert!(matches!(cut, Outcome::Interrupted { done: 10 }), "{cut:?}");
+    let records = |name: &str| -> Vec<StepRecord> {
+        let directory = RunDirectory::open(&folder.dir.path().join(name)).expect("a run");
+        let records = directory.records().expect("records");
+        records
+            .map(|record| StepRecord {
+                step_time: 0.0,
+                ..record.expect("a record")
+            })
+            .collect()
+    };
+    assert_eq!(records("cut").len(), 9);
+    let never = AtomicBool::new(false);
+    let finished = go("cut", true, &never, &mut ());
+    assert!(matches!(finished, Outcome::Finished { .. }), "{finished:?}");
+    go("whole", false, &never, &mut ());
+    let file = |run: &str, name: &str| {
+        std::fs::read(folder.dir.path().join(run).join(name)).expect("a file")
+    };
+    for name in ["weights.safetensors", "checkpoint.safetensors"] {
+        assert!(file("cut", name) == file("whole", name), "{name}");
+    }
+    assert_eq!(records("cut"), records("whole"));
+    assert_eq!(records("cut").last().map(|r| r.metrics.len()), Some(1));
+    // Times aside, there is one event for each step, as ever.
+    let events = "tensorboard/events.out.tfevents.0.logltn";
+    assert_eq!(file("cut", events).len(), file("whole", events).len());
+}
+
+#[test]
+fn a_run_without_a_gradient_that_was_killed_before_it_said_so_says_so() {
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            "sort Point\npredicate good(Point)\naxiom a: forall x: Point. not good(x)\n",
+        ),
+        ("points.csv", "a\n1\n2\n"),
+        (
+            "m.toml",
+            "theory = 't.ltn'\nsemantics = 'godel'\nsorts.Point.features = 'points.csv'\n\
+             predicates.good = { network = { mlp = [4] }, output = 'sigmoid' }\ntrain.steps = 3\n",
+        ),
+    ]);
+    let path = folder.dir.path().join("run");
+    let never = AtomicBool::new(false);
+    let options = RunOptions {
+        resume: true,
+        ..RunOptions::default()
+    };
+    let directory = RunDirectory::resume(&path).expect("a folder");
+    let go = || {
+        let outcome = run(&mut folder.trainer(), &directory, &options, &never, &mut ());
+        outcome.unwrap_or_else(|errors| panic!("{errors}"))
+    };
+    let Outcome::Finished {
+        nothing_moved: Some(first),
+        ..
+    } = go()
+    else {
+        panic!("it has learnt something")
+    };
+    // As if killed between its weights and its last words.
+    let words = directory.info().expect("a record");
+    assert_eq!(words.reason, first.message());
+    let mut without = words.clone();
+    without.status = RunStatus::Running;
+    without.reason.clear();
+    directory.write_info(&without).expect("a file");
+    let Outcome::AlreadyFinished {
+        nothing_moved: Some(again),
+    } = go()
+    else {
+        panic!("it has learnt something")
+    };
+    assert_eq!(again.message(), first.message());
+    let info = directory.info().expect("a record");
+    assert_eq!((info.status, info.steps), (words.status, words.steps));
+    assert_eq!(info.reason, words.reason);
+    // Now it is finished.
+    let again = go();
+    assert!(
+        matches!(
+            again,
+            Outcome::AlreadyFinished {
+                nothing_moved: None
+            }
+        ),
+        "{again:?}"
+    );
 }

@@ -53,13 +53,25 @@ impl ColumnData {
             ColumnData::Real(cells) => ColumnData::Real(chosen(cells, rows)),
         }
     }
+
+    /// The cells of rows that follow each other.
+    ///
+    /// # Panics
+    /// If there are no such rows.
+    pub fn slice(&self, rows: std::ops::Range<usize>) -> ColumnData {
+        match self {
+            ColumnData::Individuals(cells) => ColumnData::Individuals(cells[rows].to_vec()),
+            ColumnData::Int(cells) => ColumnData::Int(cells[rows].to_vec()),
+            ColumnData::Real(cells) => ColumnData::Real(cells[rows].to_vec()),
+        }
+    }
 }
 
 /// The rows of a table, column by column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableData {
-    /// One per declared column.
-    pub columns: Vec<ColumnData>,
+    /// One per declared column. Shared: tables may be large, and plans and engines keep the data.
+    pub columns: Arc<[ColumnData]>,
     /// The number of rows.
     pub rows: usize,
     /// Whether a step may look at some of the rows only. Such a table cannot shape a theory: the guards
@@ -310,7 +322,7 @@ impl Data {
             }
         }
         self.tables[id.index()] = Some(TableData {
-            columns,
+            columns: columns.into(),
             rows,
             batched: false,
         });
@@ -357,6 +369,15 @@ impl Data {
             rows: 0,
             batched: false,
         });
+    }
+
+    /// The same without the rows of a table, which stays one that has batches.
+    pub(crate) fn leave_out_rows(&mut self, table: TableId) {
+        self.empty_table(table);
+        if let Some(data) = &mut self.tables[table.index()] {
+            data.batched = true;
+        }
+        self.numbers = OnceLock::new();
     }
 
     fn streams_anything(&self) -> bool {
@@ -444,7 +465,7 @@ impl Data {
         }
         self.has_come = true;
         let mut found = Diagnostics::new();
-        self.check_indexes(&mut found);
+        self.check_indexes(true, &mut found);
         if self.number_pool().values.len() as u64 > MOST_STREAMED {
             let most = format!("more than {MOST_STREAMED} different numbers in one call");
             found.push(Diagnostic::error(Code::TooManyBindings, most));
@@ -568,21 +589,26 @@ impl Data {
             }
         }
         if !out.has_errors() {
-            self.check_indexes(&mut out);
+            self.check_indexes(false, &mut out);
             self.check_functions(&mut out);
         }
         out
     }
 
-    fn check_indexes(&self, out: &mut Diagnostics) {
+    /// Whether every cell and constant is somebody; or only those that may have changed with a call, since other tables
+    /// may be too large to be gone through each time.
+    fn check_indexes(&self, changed: bool, out: &mut Diagnostics) {
         let theory = &self.theory;
-        for (table, data) in theory.tables.iter().zip(&self.tables) {
+        for ((table, data), came) in theory.tables.iter().zip(&self.tables).zip(&self.streamed) {
             let Some(data) = data else { continue };
-            for (column, cells) in table.columns.iter().zip(&data.columns) {
+            for (column, cells) in table.columns.iter().zip(&*data.columns) {
                 let (ColumnSort::Sort(sort), ColumnData::Individuals(cells)) = (column.sort, cells)
                 else {
                     continue;
                 };
+                if changed && !came && !self.streams_sort(sort) {
+                    continue;
+                }
                 if self.streams_sort(sort) && self.waits_for_streams() {
                     continue;
                 }

@@ -101,15 +101,15 @@ pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 pub use engine::Fusing;
 pub use engine::{
     Answer, Answers, AxiomValue, BlamedLiteral, Bound, EXPORT_VERSION, Engine, Evaluation,
-    Explanation, Exported, ExportedArray, InPlace, Individual, Precision, Request, Violation,
-    Wanted, Witness,
+    Exchange, Explanation, Exported, ExportedArray, Gathered, InPlace, Individual,
+    NUMBERS_PER_PART, Precision, Request, Violation, Wanted, Witness,
 };
 pub use function::FunctionData;
 pub use guard::Neighbours;
-pub use logltn_diagnostics::memory;
 pub use logltn_diagnostics::{
     Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, nearest,
 };
+pub use logltn_diagnostics::{early, memory};
 pub use nnf::MAX_NNF_NODES;
 pub use number::{ArithmeticError, Number};
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};
@@ -118,7 +118,7 @@ pub use parameters::{AxiomParameters, ParameterError, Parameters};
 pub use plan::{ArgumentShape, Pass, Plan, PlanOptions, PlannedAxiom, Ranked, Rewrite};
 pub use polarity::Polarity;
 pub use resolve::Labels;
-pub use sample::Sampled;
+pub use sample::{Bindings, Sampled};
 pub use semantics::Semantics;
 pub use semantics_error::SemanticsError;
 pub use theory::Theory;

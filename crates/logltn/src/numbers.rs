@@ -51,7 +51,7 @@ impl NumberPool {
                 let Some(data) = data.table(table) else {
                     continue;
                 };
-                for (variable, column) in variables.iter().zip(&data.columns) {
+                for (variable, column) in variables.iter().zip(&*data.columns) {
                     match column {
                         _ if !used.contains(variable) => {}
                         ColumnData::Individuals(_) => {}

@@ -4,11 +4,18 @@
 //! `forall x: S where x is in the sample and G`. So the planner enters by the sample, guards are checked for those in it alone, and
 //! nothing is as large as the sort. Tables with batches, where such a quantifier stands under their rows, come with the call too:
 //! their guards are then listed for the rows of the batch and no others.
+//!
+//! An axiom can be sampled by its bindings, too: those of its outermost `forall` are listed once, as the planner lists guards, and
+//! become the rows of a table of which some come with each call.
 
 use std::sync::Arc;
 
-use crate::data::Data;
+use crate::data::{ColumnData, Data};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::guard::{Join, Scope, TableIndexes, conjuncts, tables};
 use crate::parts::PartMut;
+use crate::plan::PlanOptions;
+use crate::recursion::deep;
 use crate::semantics::Semantics;
 use crate::source::Span;
 use crate::theory::*;
@@ -22,6 +29,19 @@ pub struct Sampled {
     pub samples: Vec<(SortId, TableId)>,
     /// For each table with batches that is read beside a sample, the one that has the rows of the batch, likewise.
     pub batches: Vec<(TableId, TableId)>,
+    /// For each axiom that is sampled by its bindings, the table of those in the sample, likewise.
+    pub bindings: Vec<Bindings>,
+}
+
+/// The bindings of an axiom's outermost `forall`.
+#[derive(Clone, Debug)]
+pub struct Bindings {
+    /// The table of those in the sample.
+    pub table: TableId,
+    /// All of them, one column for each variable.
+    pub all: Vec<ColumnData>,
+    /// How many are in a sample.
+    pub count: usize,
 }
 
 /// Whether a quantifier is evaluated as it is written.
@@ -42,12 +62,53 @@ impl Sense {
     }
 }
 
+impl Theory {
+    /// Whether the rows of a table are only gone through, by a `forall` that nothing stands around: then its axioms can be
+    /// evaluated for some of the rows at a time, and what was found be [put together](crate::Gathered).
+    ///
+    /// ```
+    /// # use logltn::{Source, Theory};
+    /// let theory = Theory::parse(Source::new("t", "
+    ///     sort P  table a(x: P)  table b(x: P)  table c(x: P)  predicate Q(P)
+    ///     axiom all: forall (x) in a. Q(x)
+    ///     axiom some: forall (x) in a where not b(x). exists (y) in c. Q(x) or Q(y)")).unwrap();
+    /// let only = |name| theory.is_only_gone_through(theory.table(name).unwrap());
+    /// assert_eq!([only("a"), only("b"), only("c")], [true, false, false]);
+    /// ```
+    pub fn is_only_gone_through(&self, table: TableId) -> bool {
+        fn is_nowhere(table: TableId, formula: &Formula, outermost: bool) -> bool {
+            let here = match &formula.kind {
+                FormulaKind::Quantified {
+                    quantifier,
+                    binding,
+                    guard,
+                    ..
+                } => {
+                    let bound = matches!(binding, Binding::Rows(own, _) if *own == table);
+                    let fits = outermost && *quantifier == Quantifier::Forall;
+                    let mut guards = guard.iter().flat_map(tables);
+                    (fits || !bound) && guards.all(|other| other != table)
+                }
+                _ => true,
+            };
+            let children = || formula.children();
+            here && deep(|| (children().into_iter()).all(|child| is_nowhere(table, child, false)))
+        }
+        let heads = self.axioms.iter().filter_map(|axiom| axiom.family.as_ref());
+        let mut guards = heads.filter_map(|head| head.guard.as_ref());
+        !guards.any(|guard| tables(guard).contains(&table))
+            && (self.axioms.iter()).all(|axiom| is_nowhere(table, &axiom.formula, true))
+    }
+}
+
 struct Sampler<'a> {
     theory: &'a Theory,
     data: &'a Data,
     tables: Vec<Table>,
     samples: Vec<(SortId, TableId)>,
     batches: Vec<(TableId, TableId)>,
+    /// Tables whose rows always come with the call.
+    large: &'a [TableId],
     /// Whether negations are moved to the atoms before anything is evaluated.
     normal_form: bool,
 }
@@ -59,7 +120,22 @@ impl Data {
     ///
     /// An `exists` whose guard keeps somebody, but nobody of the sample, is left out by the quantifier around it. Where
     /// the semantics moves negations to the atoms, that is said of quantifiers as they are evaluated.
-    pub fn sampled(&self, sorts: &[SortId], semantics: &Semantics) -> Sampled {
+    ///
+    /// `axioms`, by their places in the theory, are seen in samples of so many bindings of their outermost `forall`, in place of
+    /// what the sample of a sort leaves of these; one that has no more is left as it is.
+    ///
+    /// Of tables that are `large`, with batches and [only gone through](Theory::is_only_gone_through), the rows of the batch are
+    /// all that is there: nothing is planned for the others, and the data that come back do not have them.
+    ///
+    /// # Errors
+    /// If such an axiom begins with no `forall` or is a family, or its bindings cannot be listed.
+    pub fn sampled(
+        &self,
+        sorts: &[SortId],
+        axioms: &[(usize, usize)],
+        large: &[TableId],
+        semantics: &Semantics,
+    ) -> Result<Sampled, Diagnostics> {
         let theory = self.theory();
         let mut sampler = Sampler {
             theory,
@@ -67,6 +143,7 @@ impl Data {
             tables: theory.tables.clone(),
             samples: Vec::new(),
             batches: Vec::new(),
+            large,
             normal_form: semantics.in_log_space(),
         };
         for &sort in sorts {
@@ -79,9 +156,17 @@ impl Data {
             let table = sampler.add(name, vec![column], theory[sort].span);
             sampler.samples.push((sort, table));
         }
-        let mut axioms = theory.axioms.clone();
-        for axiom in &mut axioms {
-            if sampler.concerns(axiom) {
+        let (mut bindings, mut found) = (Vec::new(), Diagnostics::new());
+        let mut changed = theory.axioms.clone();
+        for &(place, count) in axioms {
+            let listed = sampler.list(&mut changed[place], count);
+            listed.map_or_else(|error| found.push(error), |list| bindings.extend(list));
+        }
+        if found.has_errors() {
+            return Err(found);
+        }
+        for (place, axiom) in changed.iter_mut().enumerate() {
+            if sampler.concerns(axiom) || axioms.iter().any(|(sampled, _)| *sampled == place) {
                 let Axiom {
                     variables, formula, ..
                 } = axiom;
@@ -96,15 +181,19 @@ impl Data {
         } = sampler;
         let sampled = Theory {
             tables,
-            axioms,
+            axioms: changed,
             ..theory.clone()
         };
-        let data = self.with_streamed_tables(Arc::new(sampled));
-        Sampled {
+        let mut data = self.with_streamed_tables(Arc::new(sampled));
+        for &table in large {
+            data.leave_out_rows(table);
+        }
+        Ok(Sampled {
             data,
             samples,
             batches,
-        }
+            bindings,
+        })
     }
 }
 
@@ -118,13 +207,94 @@ impl Sampler<'_> {
         TableId(self.tables.len() as u32 - 1)
     }
 
+    /// Lists the bindings of an axiom's outermost `forall`, if there are more than so many, and has it range over a table
+    /// instead.
+    fn list(&mut self, axiom: &mut Axiom, count: usize) -> Result<Option<Bindings>, Diagnostic> {
+        let source = &self.theory.source;
+        let wrong = |why: &str| {
+            let what = format!("axiom `{}` cannot be seen in samples: {why}", axiom.name);
+            Diagnostic::error(Code::NothingToSample, what).at(source, axiom.name_span, "")
+        };
+        if axiom.family.is_some() {
+            return Err(wrong("each member of a family has bindings of its own"));
+        }
+        let FormulaKind::Quantified {
+            quantifier: Quantifier::Forall,
+            binding,
+            guard,
+            ..
+        } = &axiom.formula.kind
+        else {
+            return Err(wrong("it begins with no `forall`"));
+        };
+        let indexes = TableIndexes::default();
+        let scope = Scope {
+            data: self.data,
+            variables: &axiom.variables,
+            indexes: &indexes,
+        };
+        let conditions = guard.as_ref().map(conjuncts).unwrap_or_default();
+        let (variables, rows_of) = match binding {
+            Binding::Sorts(variables) => (variables, None),
+            Binding::Rows(table, variables) => (variables, self.data.table(*table)),
+        };
+        let width = if rows_of.is_some() {
+            1
+        } else {
+            variables.len()
+        };
+        let room = PlanOptions::default().memory as usize / (4 * width.max(1));
+        let (mut cells, mut found): (Vec<Vec<u32>>, usize) = (vec![Vec::new(); width], 0);
+        Join::new(scope, binding, &conditions)
+            .run(&mut scope.environment(), &mut |env, row| {
+                match rows_of {
+                    Some(_) => cells[0].push(row),
+                    None => (cells.iter_mut().zip(variables))
+                        .for_each(|(cells, v)| cells.push(env[v.index()].code() as u32)),
+                }
+                found += 1;
+                found <= room
+            })
+            .map_err(|error| scope.diagnose(&error))?;
+        if found > room {
+            let what = format!(
+                "the bindings of axiom `{}` take too much memory",
+                axiom.name
+            );
+            return Err(Diagnostic::error(Code::TooMuchMemory, what)
+                .at(source, axiom.name_span, "")
+                .help("a narrower guard, a `sample` of the sort in place of one of the axiom, or more `--memory`"));
+        }
+        if found <= count {
+            return Ok(None);
+        }
+        let all = match rows_of {
+            Some(table) => (table.columns.iter()).map(|c| c.some(&cells[0])).collect(),
+            None => cells.into_iter().map(ColumnData::Individuals).collect(),
+        };
+        let columns = variables.iter().map(|v| {
+            let Variable {
+                name, sort, span, ..
+            } = axiom[*v].clone();
+            Column { name, sort, span }
+        });
+        let (columns, variables) = (columns.collect(), variables.clone());
+        let name = format!("bindings of {}", axiom.name);
+        let table = self.add(name, columns, axiom.name_span);
+        if let FormulaKind::Quantified { binding, guard, .. } = &mut axiom.formula.kind {
+            *binding = Binding::Rows(table, variables);
+            *guard = None;
+        }
+        Ok(Some(Bindings { table, all, count }))
+    }
+
     /// The table of a variable's sample, if its sort has one.
     fn sample(&self, variable: &Variable) -> Option<TableId> {
         let own = |(sort, _): &&(SortId, TableId)| variable.sort == ColumnSort::Sort(*sort);
         Some(self.samples.iter().find(own)?.1)
     }
 
-    /// Whether some quantifier of an axiom will see a sample.
+    /// Whether some quantifier of an axiom will see a sample, or rows that come with the call.
     fn concerns(&self, axiom: &Axiom) -> bool {
         fn any(sampler: &Sampler, axiom: &Axiom, formula: &Formula) -> bool {
             let here = match &formula.kind {
@@ -136,6 +306,10 @@ impl Sampler<'_> {
                     let mut variables = variables.iter();
                     variables.any(|v| sampler.sample(&axiom[*v]).is_some())
                 }
+                FormulaKind::Quantified {
+                    binding: Binding::Rows(table, _),
+                    ..
+                } => sampler.large.contains(table),
                 _ => false,
             };
             here || crate::recursion::deep(|| {
@@ -235,7 +409,9 @@ impl Sampler<'_> {
 
     /// The table that has the rows of a batch, for one that has batches.
     fn batch(&mut self, table: TableId) -> TableId {
-        if !self.data.table(table).is_some_and(|t| t.batched) {
+        // Tables of samples are no tables of the theory.
+        let known = table.index() < self.theory.tables.len();
+        if !known || !self.data.table(table).is_some_and(|t| t.batched) {
             return table;
         }
         if let Some((_, known)) = self.batches.iter().find(|(of, _)| *of == table) {

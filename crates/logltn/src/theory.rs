@@ -293,7 +293,7 @@ pub struct Formula {
 
 impl Formula {
     /// The formulas right under this one.
-    pub(crate) fn children(&self) -> Vec<&Formula> {
+    pub fn children(&self) -> Vec<&Formula> {
         match &self.kind {
             FormulaKind::Atom { .. } => Vec::new(),
             FormulaKind::Not(inner) | FormulaKind::Quantified { body: inner, .. } => vec![inner],

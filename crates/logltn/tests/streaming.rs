@@ -31,7 +31,7 @@ fn streamed(case: &Case, rng: &mut Rng) -> (Data, Coming) {
         if rng.chance(0.7) {
             let rows = case.data.table(id).expect("rows").columns.clone();
             data.set_streamed(&table.name).expect("a table");
-            coming.rows.push((id, rows));
+            coming.rows.push((id, rows.to_vec()));
         }
     }
     for (i, sort) in case.theory.sorts.iter().enumerate() {

@@ -92,6 +92,12 @@ fn human(comparison: &Comparison) -> String {
             better,
         ));
     }
+    text += match comparison.whole {
+        true => "truths and loss of the whole theory, with the last weights\n",
+        false => {
+            "truths and loss in the last step's batch: not every run has those of the whole theory (`logltn eval --run`)\n"
+        }
+    };
     text += &section("axiom, truth", &letters, rows);
     if axioms.len() > MOST_AXIOMS {
         let more = axioms.len() - MOST_AXIOMS;

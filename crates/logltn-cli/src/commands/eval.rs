@@ -96,6 +96,11 @@ pub fn run(arguments: &Arguments) -> Outcome {
         Ok(loaded) => loaded,
         Err(outcome) => return outcome,
     };
+    if let Some(dir) = &arguments.gradients
+        && let Err(error) = gradients::check(dir, &project)
+    {
+        return console::wrong_input(&error.into(), arguments.json);
+    }
     let semantics = arguments.semantics.unwrap_or(project.manifest.semantics);
     let last = project.manifest.schedule.last(arguments.run.is_some());
     let parameters = Parameters {

@@ -2,10 +2,28 @@
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use logltn::{Code, Diagnostic};
+use logltn::Diagnostic;
 use logltn_train::project::{NumberTable, Project};
+use tempfile::NamedTempFile;
+
+use crate::whole_file::{self, failed};
+
+/// Whether they may be written there.
+///
+/// # Errors
+/// If a file of the manifest's own would be written over.
+pub fn check(dir: &Path, project: &Project) -> Result<(), Diagnostic> {
+    let predicates = project.theory().predicates.iter();
+    predicates
+        .map(|predicate| place(dir, &predicate.name))
+        .try_for_each(|path| project.may_write(&path))
+}
+
+fn place(dir: &Path, predicate: &str) -> PathBuf {
+    dir.join(format!("{predicate}.csv"))
+}
 
 /// Writes `DIR/P.csv` for every predicate given by numbers. Each file is there as a whole or not at all.
 pub fn write(
@@ -17,29 +35,20 @@ pub fn write(
     let tables = project.theory().predicates.iter().zip(&project.numbers);
     for ((predicate, table), gradient) in tables.zip(gradients) {
         if let (Some(table), Some(gradient)) = (table, gradient) {
-            let path = dir.join(format!("{}.csv", predicate.name));
-            write_file(dir, &path, table, gradient).map_err(|error| failed(&path, &error))?;
+            let path = place(dir, &predicate.name);
+            let file = whole_file::beside(&path)?;
+            write_file(file, &path, table, gradient).map_err(|error| failed(&path, &error))?;
         }
     }
     Ok(())
 }
 
-fn failed(path: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(
-        Code::CannotWrite,
-        format!("{}: cannot be written: {error}", path.display()),
-    )
-}
-
-fn write_file(dir: &Path, path: &Path, table: &NumberTable, gradient: &[f64]) -> io::Result<()> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As any other new file; temporary ones are private by default.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.prefix(".logltn-").tempfile_in(dir)?;
+fn write_file(
+    mut file: NamedTempFile,
+    path: &Path,
+    table: &NumberTable,
+    gradient: &[f64],
+) -> io::Result<()> {
     {
         let mut out = BufWriter::new(file.as_file_mut());
         let mut header = csv::Writer::from_writer(Vec::new());

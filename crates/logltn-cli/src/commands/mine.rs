@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use logltn::{Code, Diagnostic};
 use logltn_learn::mine::{Mine, mine};
+use logltn_train::run_directory::write_atomically;
 use serde::Serialize;
 
 use crate::commands::load;
@@ -72,6 +72,9 @@ pub fn run(arguments: &Arguments) -> Outcome {
         Ok(loaded) => loaded,
         Err(outcome) => return outcome,
     };
+    if let Some(Err(error)) = arguments.out.as_ref().map(|out| project.may_write(out)) {
+        return console::wrong_input(&error.into(), arguments.json);
+    }
     let how = Mine {
         length: usize::from(arguments.length),
         support: arguments.support,
@@ -100,9 +103,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let Some(out) = &arguments.out else {
         return console::print(&mined.to_string());
     };
-    if let Err(error) = std::fs::write(out, mined.to_string()) {
-        let what = format!("{}: cannot be written: {error}", out.display());
-        let error = Diagnostic::error(Code::CannotWrite, what);
+    if let Err(error) = write_atomically(out, mined.to_string().as_bytes()) {
         return console::failed(&error.into(), false);
     }
     console::complain(&format!(

@@ -4,17 +4,21 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use logltn::theory::{Sort, SortKind};
 use logltn::{Code, Diagnostic, Diagnostics, Semantics};
-use logltn_learn::{Answers, Predictions};
+use logltn_learn::{Answers, Foretold, Predictions};
 use logltn_train::train::Predictor;
-use tempfile::NamedTempFile;
 
 use crate::commands::eval;
 use crate::console;
+use crate::ctrl_c::{self, Unsaved};
 use crate::outcome::Outcome;
+use crate::text::thousands;
+use crate::whole_file::{self, failed};
 
 /// Print what a predicate or a function says of its individuals, as CSV.
 ///
@@ -85,6 +89,9 @@ pub fn run(arguments: &Arguments) -> Outcome {
         let rows = arguments.rows.as_deref().map(|path| predictor.rows(path));
         let rows = rows.transpose()?;
         let count = predictor.count(rows.as_deref())?;
+        if let Some(out) = &arguments.out {
+            predictor.project().may_write(out)?;
+        }
         Ok((predictor, rows, count))
     });
     let (mut predictor, rows, count) = match asked {
@@ -134,20 +141,35 @@ fn write(
         .map(drop);
     };
     // Whole or not at all.
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
+    // Ctrl-C must not leave half of it behind.
+    let (stop, _unsaved) = (ctrl_c::asks_to_stop(), Unsaved::new());
+    let out = Stoppable {
+        out: BufWriter::new(whole_file::beside(path)?),
+        stop,
     };
-    let cannot = |error: &dyn std::fmt::Display| {
-        let what = format!("{}: cannot be written: {error}", path.display());
-        Diagnostics::from(Diagnostic::error(Code::CannotWrite, what))
-    };
-    let file = NamedTempFile::new_in(folder).map_err(|error| cannot(&error))?;
-    let out = BufWriter::new(file);
-    let out = write_to(predictor, rows, arguments, bar, out, path)?;
-    let file = out.into_inner().map_err(|error| cannot(&error))?;
-    file.persist(path).map_err(|error| cannot(&error.error))?;
+    let Stoppable { out, .. } = write_to(predictor, rows, arguments, bar, out, path)?;
+    let file = out.into_inner().map_err(|e| failed(path, e.error()))?;
+    file.persist(path).map_err(|e| failed(path, &e.error))?;
     Ok(())
+}
+
+/// Fails when it is asked to stop.
+struct Stoppable<W> {
+    out: W,
+    stop: Arc<AtomicBool>,
+}
+
+impl<W: Write> Write for Stoppable<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(io::Error::other("it was asked to stop")),
+            false => self.out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 fn write_to<W: Write>(
@@ -165,7 +187,11 @@ fn write_to<W: Write>(
         false => page.csv_head(),
     };
     let mut first = true;
+    let (foretold, mut done) = (Foretold::default(), 0);
+    let all = predictor.count(rows)?;
     predictor.each_block(rows, |block, said| {
+        done += said.rows().count() as u64;
+        foretold.done(done, all, || format!("there are {} rows", thousands(all)));
         for (row, numbers) in said.rows().enumerate() {
             let individuals = &block[row * page.columns.len()..][..page.columns.len()];
             match arguments.json {

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use logltn::Diagnostics;
 use logltn_paper::{
-    Configuration, Job, Options, Reproduced, RunRecord, Table, Task, Watch, reproduce,
+    Configuration, GraphName, Job, Options, Reproduced, RunRecord, Table, Task, Watch, reproduce,
 };
 
-use crate::commands::train;
 use crate::console;
+use crate::ctrl_c;
 use crate::outcome::Outcome;
 use crate::text::{Align, table};
 
@@ -37,12 +37,14 @@ enum TaskArguments {
     MultiAdd(MultiAddArguments),
     /// Task 3: types and parts of boxes in pictures, from 5 % of the labels and 57 rules (4 configurations, 5 runs each)
     PascalPart(PascalPartArguments),
+    /// Beyond the paper: complete a knowledge graph by embeddings, by rules, and by both (5 runs each; WN18RR 1)
+    KnowledgeGraph(KnowledgeGraphArguments),
 }
 
 #[derive(clap::Args)]
 struct Common {
     /// Runs of each configuration, instead of the paper's number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, visible_alias = "seeds", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     runs: Option<u64>,
     /// Some configurations only, such as `logltn,stable-6`; also `logltn-prob`, which the paper does not have
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
@@ -56,7 +58,7 @@ struct Common {
     /// The folder for the table [default: runs/reproduce-TASK, with --quick runs/reproduce-TASK-quick]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The folder that holds `tcga/`, `mnist/` and `pascal-part/` [default: what LOGLTN_DATA names, or what the
+    /// The folder that holds `tcga/`, `mnist/`, `pascal-part/` and `kg/` [default: what LOGLTN_DATA names, or what the
     /// repository ships]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -150,6 +152,31 @@ struct PascalPartArguments {
     pictures: Option<usize>,
 }
 
+#[derive(clap::Args)]
+struct KnowledgeGraphArguments {
+    #[command(flatten)]
+    common: Common,
+    /// Which graph: `kg/GRAPH` of the data holds its train.txt, valid.txt and test.txt
+    #[arg(long, value_name = "GRAPH", value_parser = graph)]
+    graph: GraphName,
+    /// A file of rules, as `logltn mine` writes them, instead of those that are found in the graph
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
+    /// Epochs of a run, instead of the graph's own number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    epochs: Option<u64>,
+}
+
+fn graph(text: &str) -> Result<GraphName, String> {
+    let found = GraphName::ALL
+        .into_iter()
+        .find(|graph| graph.name() == text);
+    found.ok_or_else(|| {
+        let names = GraphName::ALL.map(GraphName::name);
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
 fn alpha(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
@@ -164,6 +191,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         TaskArguments::MnistAdd(own) => (Task::MnistAdd, &own.common),
         TaskArguments::MultiAdd(own) => (Task::MultiAdd, &own.common),
         TaskArguments::PascalPart(own) => (Task::PascalPart, &own.common),
+        TaskArguments::KnowledgeGraph(own) => (Task::KnowledgeGraph, &own.common),
     };
     let mut options = match common_options(common) {
         Ok(options) => options,
@@ -198,8 +226,13 @@ pub fn run(arguments: &Arguments) -> Outcome {
             options.noise = own.noise;
             options.pictures = own.pictures;
         }
+        TaskArguments::KnowledgeGraph(own) => {
+            options.graph = own.graph;
+            options.rules.clone_from(&own.rules);
+            options.epochs = own.epochs;
+        }
     }
-    let stop = train::stop_on_ctrl_c();
+    let stop = ctrl_c::asks_to_stop();
     let progress = Progress::new();
     let result = reproduce(task, &options, &stop, &progress);
     progress.bar.finish_and_clear();

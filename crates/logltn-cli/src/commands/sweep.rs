@@ -10,8 +10,9 @@ use logltn::{Code, Diagnostics};
 use logltn_report::from_run_directory;
 use logltn_train::train::{Comparison, Outcome as RunOutcome, Setting, Sweep, WatchSweep};
 
-use crate::commands::{compare, train};
+use crate::commands::compare;
 use crate::console;
+use crate::ctrl_c::{self, Unsaved};
 use crate::outcome::Outcome;
 use crate::text::counted;
 
@@ -63,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     ));
     let watch = Bar::new(sweep.steps());
     let command: Vec<String> = std::env::args().collect();
-    let stop = train::stop_on_ctrl_c();
+    let stop = ctrl_c::asks_to_stop();
     let whole = sweep.run(&arguments.out, &command, &stop, &watch);
     watch.bar.finish_and_clear();
     match whole {
@@ -100,6 +101,8 @@ struct Bar {
     bar: ProgressBar,
     /// How the command ends, if a run could not even begin.
     failed: Mutex<Option<Outcome>>,
+    /// Runs that are at their steps.
+    running: Mutex<Vec<(PathBuf, Unsaved)>>,
 }
 
 impl Bar {
@@ -118,6 +121,7 @@ impl Bar {
         Bar {
             bar,
             failed: Mutex::new(None),
+            running: Mutex::new(Vec::new()),
         }
     }
 
@@ -127,14 +131,36 @@ impl Bar {
 }
 
 impl WatchSweep for Bar {
+    fn begin(&self, run: &Path) {
+        if let Ok(mut running) = self.running.lock() {
+            running.push((run.to_path_buf(), Unsaved::new()));
+        }
+    }
+
     fn step(&self) {
         self.bar.inc(1);
     }
 
     fn finished(&self, run: &Path, outcome: &Result<RunOutcome, Diagnostics>) {
+        // The page can be made up for.
+        if let Ok(mut running) = self.running.lock() {
+            running.retain(|(other, _)| other != run);
+        }
         let said = match outcome {
             Ok(RunOutcome::Interrupted { .. }) => return,
-            Ok(RunOutcome::AlreadyFinished) => "was finished already",
+            Ok(
+                RunOutcome::AlreadyFinished {
+                    nothing_moved: Some(error),
+                }
+                | RunOutcome::Finished {
+                    nothing_moved: Some(error),
+                    ..
+                },
+            ) => {
+                self.say(&Diagnostics::from((**error).clone()));
+                "has learnt nothing"
+            }
+            Ok(RunOutcome::AlreadyFinished { .. }) => "was finished already",
             Ok(RunOutcome::Finished { .. }) => "is finished",
             Err(errors) => {
                 self.say(errors);

@@ -3,7 +3,6 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -20,6 +19,7 @@ use logltn_train::train::{
 use crate::commands::violated::violated;
 use crate::commands::{eval, load};
 use crate::console;
+use crate::ctrl_c::{self, Unsaved};
 use crate::outcome::Outcome;
 use crate::text::{Align, counted, real, table};
 
@@ -137,23 +137,27 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         resume: arguments.resume,
         tensorboard: arguments.tensorboard,
     };
-    let stop = stop_on_ctrl_c();
+    let stop = ctrl_c::asks_to_stop();
     trainer.set_stop(Arc::clone(&stop));
     let mut progress = Progress::new(trainer.total(), *trainer.semantics());
     let outcome = run(&mut trainer, &directory, &run_options, &stop, &mut progress);
     progress.finish();
-    NOTHING_TO_SAVE.store(true, Ordering::Relaxed);
+    // What is left to say must be heard; all else can be made up for.
+    let _words = progress
+        .unsaved
+        .take()
+        .filter(|_| matches!(outcome, Ok(RunOutcome::Interrupted { .. }) | Err(_)));
     match outcome {
-        Ok(RunOutcome::AlreadyFinished) => match make_up_report(&mut trainer, &directory) {
-            Ok(()) => console::print(&format!(
-                "{} is finished already; nothing to do\n",
-                directory.path().display()
-            )),
-            Err(errors) => {
-                console::report(&errors);
-                Outcome::Failed
+        Ok(RunOutcome::AlreadyFinished { nothing_moved }) => {
+            match (make_up_report(&mut trainer, &directory), nothing_moved) {
+                (Ok(()), None) => console::print(&format!(
+                    "{} is finished already; nothing to do\n",
+                    directory.path().display()
+                )),
+                (Ok(()), Some(error)) => console::failed(&Diagnostics::from(*error), false),
+                (Err(errors), _) => console::failed(&errors, false),
             }
-        },
+        }
         Ok(RunOutcome::Interrupted { done }) => {
             let go_on = match arguments.prepared {
                 false => "the same command and --resume".to_string(),
@@ -173,24 +177,16 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
             last,
             metrics,
             nothing_moved,
-        }) => {
-            match finish(
-                &mut trainer,
-                &directory,
-                last.as_ref(),
-                &metrics,
-                progress.first,
-            ) {
-                Ok(text) => match (console::print(&text), nothing_moved) {
-                    (_, Some(error)) => console::failed(&Diagnostics::from(*error), false),
-                    (printed, None) => printed,
-                },
-                Err(errors) => {
-                    console::report(&errors);
-                    Outcome::Failed
-                }
+        }) => match finish(&mut trainer, &directory, last.as_ref(), &metrics) {
+            Ok(text) => match (console::print(&text), nothing_moved) {
+                (_, Some(error)) => console::failed(&Diagnostics::from(*error), false),
+                (printed, None) => printed,
+            },
+            Err(errors) => {
+                console::report(&errors);
+                Outcome::Failed
             }
-        }
+        },
         Err(errors) if errors.iter().any(|e| e.code() == Code::RunDiffers) => {
             console::wrong_input(&errors, false)
         }
@@ -222,25 +218,6 @@ fn began_with(beginning: &Beginning) -> String {
         text += &format!("  … and {} more, in run.json\n", left.len() - MOST_LEFT);
     }
     text
-}
-
-/// Whether a run has written all that it learnt, so that Ctrl-C may end the program at once: `--resume` makes up for the
-/// report.
-static NOTHING_TO_SAVE: AtomicBool = AtomicBool::new(false);
-
-/// The first Ctrl-C asks the run to stop; a second one ends the program at once.
-pub fn stop_on_ctrl_c() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let asked = stop.clone();
-    // Without a handler Ctrl-C ends the program; a checkpoint is there all the same.
-    let _ = ctrlc::set_handler(move || {
-        if asked.swap(true, Ordering::Relaxed) || NOTHING_TO_SAVE.load(Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-        // On a line of its own: the terminal has put `^C` behind the progress bar.
-        console::complain("\nstopping; Ctrl-C again ends at once\n");
-    });
-    stop
 }
 
 /// The report of a finished run that was killed before it had one.
@@ -292,15 +269,12 @@ fn finish(
     directory: &RunDirectory,
     last: Option<&StepRecord>,
     metrics: &[(String, f64)],
-    first: Option<Vec<f64>>,
 ) -> Result<String, Diagnostics> {
     let pictures = draw(trainer, directory)?;
     let page = report(trainer, directory)?;
     let mut text = String::new();
     if let Some(last) = last {
-        let semantics = trainer.semantics();
-        text += &axiom_table(&trainer.axioms(), last, first.as_deref(), semantics);
-        text += &format!("\n{}", eval::totals(semantics, last.sat, last.loss));
+        text += &ended(trainer, directory, last)?;
     }
     if !metrics.is_empty() {
         text.push('\n');
@@ -320,12 +294,52 @@ fn finish(
     Ok(text)
 }
 
+/// What was learnt of each axiom: of the whole theory, or else of the last step, and which of them it is.
+fn ended(
+    trainer: &Trainer,
+    directory: &RunDirectory,
+    last: &StepRecord,
+) -> Result<String, Diagnostics> {
+    let (axioms, semantics) = (trainer.axioms(), trainer.semantics());
+    if let Some(whole) = directory.info()?.whole
+        && let Some(now) = &whole.last
+    {
+        let first = whole.first.as_ref().map(|first| &first.axioms[..]);
+        return Ok(format!(
+            "the whole theory with the first and the last weights, {}\n\n{}\n{}",
+            whole.parameters(),
+            axiom_table(&axioms, &now.axioms, first, semantics),
+            eval::totals(semantics, now.sat, now.loss)
+        ));
+    }
+    // Of the run, which may be older than this process.
+    let first = directory.records()?.next().transpose()?;
+    let first = first.as_ref().map(|record| &record.axioms[..]);
+    let schedule = trainer.project().manifest.schedule.training();
+    let at = [
+        ("alpha", &schedule.alpha),
+        ("p", &schedule.p),
+        ("p_forall", &schedule.p_forall),
+    ];
+    let at = at.map(|(name, s)| match s.is_constant() {
+        true => format!("{name} {}", real(s.last())),
+        false => format!("{name} {} and {}", real(s.first()), real(s.last())),
+    });
+    Ok(format!(
+        "of the first and the last step's batch, {}; `logltn eval` with --run {} looks at the whole theory\n\n{}\n{}",
+        at.join(", "),
+        directory.path().display(),
+        axiom_table(&axioms, &last.axioms, first, semantics),
+        eval::totals(semantics, last.sat, last.loss)
+    ))
+}
+
 /// The most axioms worth a line each; the report has all.
 const MOST_AXIOMS: usize = 40;
 
 fn axiom_table(
     axioms: &[(String, f64)],
-    last: &StepRecord,
+    last: &[f64],
     first: Option<&[f64]>,
     semantics: &Semantics,
 ) -> String {
@@ -341,7 +355,7 @@ fn axiom_table(
     };
     for (i, (name, weight)) in axioms.iter().enumerate().take(MOST_AXIOMS) {
         let first = first.and_then(|f| f.get(i)).copied();
-        let last = last.axioms.get(i).copied();
+        let last = last.get(i).copied();
         let degree = |truth: Option<f64>| shown(truth.map(|truth| semantics.degree(truth)));
         let mut row = vec![name.clone(), real(*weight), degree(first), degree(last)];
         row.extend(logs.then(|| shown(last)));
@@ -362,8 +376,8 @@ struct Progress {
     bar: ProgressBar,
     semantics: Semantics,
     plain: bool,
-    first: Option<Vec<f64>>,
     metrics: String,
+    unsaved: Option<Unsaved>,
 }
 
 impl Progress {
@@ -384,8 +398,8 @@ impl Progress {
             bar,
             semantics,
             plain,
-            first: None,
             metrics: String::new(),
+            unsaved: None,
         }
     }
 
@@ -395,10 +409,11 @@ impl Progress {
 }
 
 impl Watch for Progress {
+    fn begin(&mut self) {
+        self.unsaved = Some(Unsaved::new());
+    }
+
     fn step(&mut self, record: &StepRecord, total: u64) {
-        if self.first.is_none() {
-            self.first = Some(record.axioms.clone());
-        }
         if let Some((name, value)) = record.metrics.first() {
             self.metrics = format!("  {name} {value:.4}");
         }

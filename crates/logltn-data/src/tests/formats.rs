@@ -19,8 +19,8 @@ fn array(shape: &[usize], values: Values) -> Array {
 #[test]
 fn npy_reads_every_type() {
     let cases: &[(&str, &[u8], Values)] = &[
-        ("|b1", &[0, 1], Values::U8(vec![0, 1])),
-        ("|u1", &[0, 255], Values::U8(vec![0, 255])),
+        ("|b1", &[0, 1], Values::U8(vec![0, 1].into())),
+        ("|u1", &[0, 255], Values::U8(vec![0, 255].into())),
         ("|i1", &[1, 255], Values::I64(vec![1, -1])),
         ("<u2", &[1, 0, 255, 255], Values::I64(vec![1, 65535])),
         ("<i2", &[1, 0, 255, 255], Values::I64(vec![1, -1])),
@@ -47,14 +47,26 @@ fn npy_reads_every_type() {
             ],
             Values::I64(vec![1, -1]),
         ),
-        ("<f2", &[0, 0x3c, 0, 0xc0], Values::F32(vec![1.0, -2.0])),
-        ("<f4", &f32s(&[0.1, -2.5]), Values::F32(vec![0.1, -2.5])),
+        (
+            "<f2",
+            &[0, 0x3c, 0, 0xc0],
+            Values::F32(vec![1.0, -2.0].into()),
+        ),
+        (
+            "<f4",
+            &f32s(&[0.1, -2.5]),
+            Values::F32(vec![0.1, -2.5].into()),
+        ),
         (
             ">f4",
             &[0x3f, 0x80, 0, 0, 0xbf, 0x80, 0, 0],
-            Values::F32(vec![1.0, -1.0]),
+            Values::F32(vec![1.0, -1.0].into()),
         ),
-        ("<f8", &f64s(&[0.1, -2.5]), Values::F64(vec![0.1, -2.5])),
+        (
+            "<f8",
+            &f64s(&[0.1, -2.5]),
+            Values::F64(vec![0.1, -2.5].into()),
+        ),
     ];
     for (descr, bytes, values) in cases {
         let read = parse_npy(&npy(descr, false, &[2], bytes), "a.npy");
@@ -66,14 +78,17 @@ fn npy_reads_every_type() {
 fn npy_reads_fortran_order() {
     let bytes = npy("<f8", true, &[2, 3], &f64s(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]));
     let read = parse_npy(&bytes, "a.npy").unwrap();
-    assert_eq!(read.values, Values::F64(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    assert_eq!(
+        read.values,
+        Values::F64(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0].into())
+    );
 }
 
 #[test]
 fn npy_reads_other_headers() {
     let python2 = "{\"shape\": (2L, 1L), \"fortran_order\": False, \"descr\": \"|u1\"}";
     let read = parse_npy(&npy_with_header(python2, &[3, 4]), "a.npy").unwrap();
-    assert_eq!(read, array(&[2, 1], Values::U8(vec![3, 4])));
+    assert_eq!(read, array(&[2, 1], Values::U8(vec![3, 4].into())));
     // Versions 2 and 3 have a header length of four bytes.
     let first = npy("|u1", false, &[2], &[3, 4]);
     for version in [2, 3] {
@@ -81,7 +96,7 @@ fn npy_reads_other_headers() {
         bytes[6] = version;
         bytes.splice(10..10, [0, 0]);
         let read = parse_npy(&bytes, "a.npy").unwrap();
-        assert_eq!(read.values, Values::U8(vec![3, 4]));
+        assert_eq!(read.values, Values::U8(vec![3, 4].into()));
     }
 }
 
@@ -94,7 +109,7 @@ fn npz_names_its_fields_in_the_order_of_the_archive() {
     let fields = parse_fields(&bytes, "boxes.npz").unwrap();
     let names: Vec<_> = fields.iter().map(|f| f.name.as_deref()).collect();
     assert_eq!(names, [Some("roi"), Some("box")]);
-    assert_eq!(fields[1].array, array(&[2], Values::U8(vec![7, 8])));
+    assert_eq!(fields[1].array, array(&[2], Values::U8(vec![7, 8].into())));
 }
 
 #[test]
@@ -107,7 +122,7 @@ fn npz_reads_a_header_shorter_than_the_preamble() {
 #[test]
 fn idx_reads_every_type_plain_and_gzipped() {
     let cases: &[(u8, &[u8], Values)] = &[
-        (0x08, &[0, 255], Values::U8(vec![0, 255])),
+        (0x08, &[0, 255], Values::U8(vec![0, 255].into())),
         (0x09, &[0, 255], Values::I64(vec![0, -1])),
         (0x0b, &[1, 0, 255, 255], Values::I64(vec![256, -1])),
         (
@@ -118,12 +133,12 @@ fn idx_reads_every_type_plain_and_gzipped() {
         (
             0x0d,
             &[0x3f, 0x80, 0, 0, 0xbf, 0x80, 0, 0],
-            Values::F32(vec![1.0, -1.0]),
+            Values::F32(vec![1.0, -1.0].into()),
         ),
         (
             0x0e,
             &[0x3f, 0xf0, 0, 0, 0, 0, 0, 0, 0xbf, 0xf0, 0, 0, 0, 0, 0, 0],
-            Values::F64(vec![1.0, -1.0]),
+            Values::F64(vec![1.0, -1.0].into()),
         ),
     ];
     for (element, bytes, values) in cases {
@@ -139,14 +154,14 @@ fn idx_reads_a_gzip_of_several_members() {
     let file = idx(0x08, &[4], &[1, 2, 3, 4]);
     let bytes = [gzip(&file[..7]), gzip(&file[7..])].concat();
     let read = parse_idx(&bytes, "a.gz").unwrap();
-    assert_eq!(read.values, Values::U8(vec![1, 2, 3, 4]));
+    assert_eq!(read.values, Values::U8(vec![1, 2, 3, 4].into()));
 }
 
 #[test]
 fn safetensors_reads_every_type() {
     let one_and_two: &[(Dtype, &[u8], Values)] = &[
-        (Dtype::BOOL, &[0, 1], Values::U8(vec![0, 1])),
-        (Dtype::U8, &[1, 2], Values::U8(vec![1, 2])),
+        (Dtype::BOOL, &[0, 1], Values::U8(vec![0, 1].into())),
+        (Dtype::U8, &[1, 2], Values::U8(vec![1, 2].into())),
         (Dtype::I8, &[1, 255], Values::I64(vec![1, -1])),
         (Dtype::I16, &[1, 0, 255, 255], Values::I64(vec![1, -1])),
         (Dtype::U16, &[1, 0, 255, 255], Values::I64(vec![1, 65535])),
@@ -170,14 +185,26 @@ fn safetensors_reads_every_type() {
             &[1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0],
             Values::I64(vec![1, 2]),
         ),
-        (Dtype::F16, &[0, 0x3c, 0, 0x40], Values::F32(vec![1.0, 2.0])),
+        (
+            Dtype::F16,
+            &[0, 0x3c, 0, 0x40],
+            Values::F32(vec![1.0, 2.0].into()),
+        ),
         (
             Dtype::BF16,
             &[0x80, 0x3f, 0, 0x40],
-            Values::F32(vec![1.0, 2.0]),
+            Values::F32(vec![1.0, 2.0].into()),
         ),
-        (Dtype::F32, &f32s(&[0.1, 2.0]), Values::F32(vec![0.1, 2.0])),
-        (Dtype::F64, &f64s(&[0.1, 2.0]), Values::F64(vec![0.1, 2.0])),
+        (
+            Dtype::F32,
+            &f32s(&[0.1, 2.0]),
+            Values::F32(vec![0.1, 2.0].into()),
+        ),
+        (
+            Dtype::F64,
+            &f64s(&[0.1, 2.0]),
+            Values::F64(vec![0.1, 2.0].into()),
+        ),
     ];
     for (dtype, bytes, values) in one_and_two {
         let file = safetensors(&[("t", *dtype, &[2, 1], bytes)]);
@@ -226,7 +253,7 @@ fn csv_may_have_no_rows_and_numbers_for_names() {
     let file = CsvFile::parse(b"0,1\n2,3\n", "a.csv").unwrap();
     assert_eq!(
         file.matrix().unwrap(),
-        array(&[1, 2], Values::F64(vec![2.0, 3.0]))
+        array(&[1, 2], Values::F64(vec![2.0, 3.0].into()))
     );
 }
 
@@ -298,7 +325,7 @@ proptest! {
         }
         let bytes = npy("<f8", fortran, &[rows, columns], &f64s(&written));
         let read = parse_npy(&bytes, "a.npy").unwrap();
-        prop_assert_eq!(read, array(&[rows, columns], Values::F64(row_major)));
+        prop_assert_eq!(read, array(&[rows, columns], Values::F64(row_major.into())));
     }
 
     #[test]
@@ -308,14 +335,14 @@ proptest! {
             bytes = gzip(&bytes);
         }
         let read = parse_idx(&bytes, "a.idx").unwrap();
-        prop_assert_eq!(read, array(&[values.len(), 1, 1], Values::U8(values)));
+        prop_assert_eq!(read, array(&[values.len(), 1, 1], Values::U8(values.into())));
     }
 
     #[test]
     fn safetensors_gives_back_what_was_written(values in prop::collection::vec(-1e30f32..1e30, 1..50)) {
         let bytes = safetensors(&[("a", Dtype::F32, &[values.len()], &f32s(&values))]);
         let read = parse_safetensors(&bytes, "a.safetensors").unwrap();
-        prop_assert_eq!(&read[0].array.values, &Values::F32(values));
+        prop_assert_eq!(&read[0].array.values, &Values::F32(values.into()));
     }
 
     #[test]

@@ -277,6 +277,18 @@ impl Parser<'_> {
             return Ok(inner);
         }
         if let Some(number) = self.phrase.number()? {
+            if !(number.value as f32).is_finite() {
+                return Err(Mistake {
+                    code: Code::ValueOutOfRange,
+                    span: number.span,
+                    message: format!(
+                        "{:e} is more than single precision can hold, which is what closed forms compute in",
+                        number.value
+                    ),
+                    label: String::new(),
+                    help: None,
+                });
+            }
             return Ok(self.push(Node::Number(number.value), number.span));
         }
         let name = self

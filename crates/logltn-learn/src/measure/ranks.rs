@@ -1,5 +1,8 @@
 //! Where the right individual stands among all of its sort.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::{Code, ColumnData, Diagnostics};
 use rayon::prelude::*;
@@ -11,6 +14,7 @@ use super::{Known, Metric, check};
 use crate::knowledge::KnowledgeBase;
 use crate::metrics::{MetricError, MetricKind, hits, mrr, rank};
 use crate::model::Model;
+use crate::work::{Foretold, thousands};
 
 /// So many tuples are asked about at once: enough for every thread to have questions to rank.
 const BLOCK: usize = 1 << 20;
@@ -140,7 +144,15 @@ impl Ranked {
         let output = knowledge.outputs[self.predicate.index()];
         let mut ranks = vec![f64::NAN; self.rows];
         let mut tuples = Vec::new();
-        for block in self.questions.chunks((BLOCK / self.candidates).max(1)) {
+        let stop = Arc::clone(model.stop());
+        let (foretold, each) = (Foretold::default(), (BLOCK / self.candidates).max(1));
+        for (at, block) in self.questions.chunks(each).enumerate() {
+            model.unless_stopped()?;
+            foretold.done((at * each) as u64, self.questions.len() as u64, || {
+                let rows = self.questions.len() as u128 * self.candidates as u128;
+                let name = &knowledge.theory()[self.predicate].name;
+                format!("a metric asks `{name}` about {} rows", thousands(rows))
+            });
             tuples.clear();
             for question in block {
                 for candidate in 0..self.candidates as u32 {
@@ -161,6 +173,7 @@ impl Ranked {
                 .zip(scores.par_chunks_exact(self.candidates));
             let found: Vec<Vec<(usize, f64)>> = (asked.map(|(question, scores)| {
                 let rows = question.asked_by.iter();
+                let rows = rows.take_while(|_| !stop.load(Ordering::Relaxed));
                 let ranks = rows.map(|&(row, answer)| (row, question.rank(scores, answer)));
                 ranks.collect()
             }))
@@ -169,6 +182,7 @@ impl Ranked {
                 ranks[row] = rank;
             }
         }
+        model.unless_stopped()?;
         Ok(ranks)
     }
 }

@@ -1,5 +1,7 @@
 //! Whole rows of a table: right if all axioms over it hold.
 
+use std::sync::Arc;
+
 use logltn::theory::TableId;
 use logltn::{Code, Data, Diagnostics, Engine, Output, OutputKind, Parameters, Plan, Semantics};
 use rustc_hash::FxHashMap;
@@ -81,10 +83,12 @@ impl RowCheck {
         knowledge: &KnowledgeBase,
         model: &mut Model,
     ) -> Result<f64, Diagnostics> {
+        self.engine.set_stop(Arc::clone(model.stop()));
         let all: Vec<u32> = (0..self.rows as u32).collect();
         self.engine.set_batch(self.table, &all)?;
         model.attach(knowledge, &self.engine)?;
         model.evaluate(&mut self.engine)?;
+        model.unless_stopped()?;
         // Every answer once, made crisp: the largest class, or the likelier of true and false.
         let mut crisp: Vec<FxHashMap<Vec<u32>, Vec<f64>>> = Vec::new();
         for index in 0..self.engine.requests().len() {

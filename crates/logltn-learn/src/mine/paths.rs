@@ -3,10 +3,13 @@
 //! For each pair of first steps, on all threads: from every individual the ends of the path, each once, are compared with
 //! the facts from that individual. Nothing is stored per pair.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rayon::prelude::*;
 
 use super::graph::Graph;
 use super::{Mine, Rule};
+use crate::work::Foretold;
 
 /// An individual that several ways lead to.
 const SEVERAL: u32 = u32::MAX;
@@ -96,6 +99,7 @@ pub(super) fn find(graph: &Graph, how: &Mine) -> Vec<Rule> {
         .flatten()
         .collect();
     if how.length >= 2 {
+        let (foretold, done) = (Foretold::default(), AtomicU64::new(0));
         // Long and short walks take turns: a thread that is done finds another.
         let longer: Vec<Rule> = (0..steps * steps)
             .into_par_iter()
@@ -104,6 +108,10 @@ pub(super) fn find(graph: &Graph, how: &Mine) -> Vec<Rule> {
                 || Scratch::new(graph),
                 |scratch, at| {
                     let (first, second) = (at / steps, at % steps);
+                    let before = done.fetch_add(1, Ordering::Relaxed);
+                    foretold.done(before, (steps * steps) as u64, || {
+                        format!("there are {steps} × {steps} first steps of paths")
+                    });
                     if !graph.meet(first, second) {
                         return Vec::new();
                     }

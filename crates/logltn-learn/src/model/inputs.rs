@@ -1,6 +1,7 @@
 //! The inputs of a unit's rows, put together from vectors, boxes and the outputs of other units.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use logltn::vector::Real;
 use rayon::prelude::*;
@@ -25,9 +26,16 @@ pub(super) struct Sources<'a> {
     pub numbers: &'a [f64],
     /// What functions that are given by data say, where networks read it.
     pub given: &'a [Arc<[f32]>],
+    /// From when this is set, nothing counts any more.
+    pub stop: &'a AtomicBool,
 }
 
 impl Sources<'_> {
+    /// Whether to stop.
+    pub fn are_stopped(self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// The inputs of all rows of a unit.
     pub fn put_together(self, unit: usize, inputs: &mut Vec<f32>) {
         let unit = &self.units[unit];
@@ -45,6 +53,7 @@ impl Sources<'_> {
             inputs
                 .par_chunks_mut(ROWS * width)
                 .enumerate()
+                .filter(|_| !self.are_stopped())
                 .for_each(|(i, inputs)| self.put_rows_together(feed, width, i * ROWS, inputs));
         }
     }

@@ -14,7 +14,7 @@ mod unit;
 mod vectors;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use logltn::theory::{ArgumentSort, FunctionId, PredicateId};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Precision, Request, Theory};
@@ -23,6 +23,7 @@ use logltn_nn::Tensor;
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::numbers::Numbers;
 use crate::random::Random;
+use crate::work::{Foretold, thousands};
 use build::{Builder, Symbol};
 use closed::Closed;
 pub use grounding::Grounding;
@@ -74,6 +75,8 @@ pub struct Model {
     unchanged: bool,
     /// Where the initial weights of units come from.
     seed: u64,
+    /// Set by someone who wants whatever is computed to end.
+    stop: Arc<AtomicBool>,
 }
 
 /// Why the networks run.
@@ -84,6 +87,9 @@ enum Purpose {
     /// Nothing needs to be kept.
     Looking,
 }
+
+/// So many rows are looked up between two looks at whether to stop.
+const ROWS_BETWEEN_LOOKS: usize = 1 << 16;
 
 /// Randomness for initial weights, apart from that of batches.
 const INITIAL: u64 = 1;
@@ -128,6 +134,7 @@ impl Model {
             answers: Vec::new(),
             unchanged: false,
             seed: random.bits(),
+            stop: Arc::default(),
         }
     }
 
@@ -153,10 +160,24 @@ impl Model {
         self.behind[predicate.index()] = Behind::Grounding(grounding);
     }
 
-    /// Networks stop soon after this flag is set, with whatever they have.
+    /// Networks and closed forms stop soon after this flag is set, with whatever they have.
     pub(crate) fn set_stop(&mut self, flag: &Arc<AtomicBool>) {
         for unit in &mut self.units {
             unit.network.set_stop(Arc::clone(flag));
+        }
+        self.stop = Arc::clone(flag);
+    }
+
+    /// The flag of [`Model::set_stop`].
+    pub(crate) fn stop(&self) -> &Arc<AtomicBool> {
+        &self.stop
+    }
+
+    /// An error if it was asked to stop: what has been computed since is good for nothing.
+    pub(crate) fn unless_stopped(&self) -> Result<(), Diagnostics> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(Diagnostic::error(Code::Interrupted, "it was asked to stop").into()),
+            false => Ok(()),
         }
     }
 
@@ -212,8 +233,8 @@ impl Model {
         batch_changed: bool,
     ) -> Result<(), Diagnostics> {
         if batch_changed || !self.unchanged {
-            self.ask(engine.requests());
             self.unchanged = false;
+            self.ask(engine.requests())?;
         }
         self.run(Purpose::Training);
         self.unchanged = true;
@@ -224,8 +245,9 @@ impl Model {
     /// The same for an engine of any precision, when no gradients are wanted: networks keep nothing, and
     /// numbers from files lose nothing. The engine must be [attached](Model::attach).
     pub fn evaluate<T: Precision>(&mut self, engine: &mut Engine<T>) -> Result<(), Diagnostics> {
-        self.ask(engine.requests());
         self.unchanged = false;
+        self.ask(engine.requests())?;
+        self.foretell();
         self.run(Purpose::Looking);
         self.evaluate_closed(engine)?;
         self.hand_out(engine)
@@ -405,15 +427,27 @@ impl Model {
                 .into());
             }
         };
-        Ok(self.ask_about(unit, feed, tuples, arity))
+        self.ask_about(unit, feed, tuples, arity)
     }
 
     /// What a unit says of rows of individuals.
-    fn ask_about(&mut self, unit: usize, feed: usize, tuples: &[u32], arity: usize) -> Vec<f32> {
+    fn ask_about(
+        &mut self,
+        unit: usize,
+        feed: usize,
+        tuples: &[u32],
+        arity: usize,
+    ) -> Result<Vec<f32>, Diagnostics> {
         self.unchanged = false;
         let mut out = Vec::new();
+        let (foretold, all) = (Foretold::default(), tuples.len() as u64);
         // In pieces, for the sake of memory.
-        for tuples in tuples.chunks(arity.max(1) * 2048) {
+        for (at, tuples) in tuples.chunks(arity.max(1) * 2048).enumerate() {
+            self.unless_stopped()?;
+            let rows = all / arity.max(1) as u64;
+            foretold.done(2048 * at as u64, rows, || {
+                format!("a network is asked about {} rows", thousands(rows.into()))
+            });
             self.units
                 .iter_mut()
                 .flat_map(|u| &mut u.feeds)
@@ -430,7 +464,8 @@ impl Model {
             let from = feed.start * unit.output_width;
             out.extend_from_slice(&unit.outputs[from..][..feed.rows * unit.output_width]);
         }
-        out
+        self.unless_stopped()?;
+        Ok(out)
     }
 
     /// Makes sure that a function can be asked about individuals, and says where.
@@ -475,7 +510,7 @@ impl Model {
     ) -> Result<Vec<f32>, Diagnostics> {
         let (unit, feed) = self.prepare_function(knowledge, function)?;
         self.set_numbers(numbers);
-        Ok(self.ask_about(unit, feed, tuples, arity))
+        self.ask_about(unit, feed, tuples, arity)
     }
 
     /// Makes sure that a predicate with arguments that are numbers can be asked about rows.
@@ -522,7 +557,7 @@ impl Model {
         }
         let (unit, feed) = self.feed_for_rows(knowledge, predicate)?;
         self.set_numbers(numbers);
-        Ok(self.ask_about(unit, feed, tuples, arity))
+        self.ask_about(unit, feed, tuples, arity)
     }
 
     /// The numbers that are arguments.
@@ -532,7 +567,7 @@ impl Model {
     }
 
     /// Which rows each unit must answer for: those of the requests first, then what units want of others.
-    fn ask(&mut self, requests: &[Request]) {
+    fn ask(&mut self, requests: &[Request]) -> Result<(), Diagnostics> {
         self.units
             .iter_mut()
             .flat_map(|u| &mut u.feeds)
@@ -546,11 +581,15 @@ impl Model {
             };
             let feed = &mut self.units[unit].feeds[feed];
             for row in 0..request.rows() {
+                if row.is_multiple_of(ROWS_BETWEEN_LOOKS) && self.stop.load(Ordering::Relaxed) {
+                    return self.unless_stopped();
+                }
                 feed.row(request.row(row));
             }
         }
         self.ask_for_closed(requests);
         self.ask_among_units();
+        Ok(())
     }
 
     fn ask_among_units(&mut self) {
@@ -648,6 +687,7 @@ impl Model {
             learnable: &self.learnable,
             numbers: &self.numbers,
             given: &self.given,
+            stop: &self.stop,
         }
     }
 

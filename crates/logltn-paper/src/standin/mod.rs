@@ -8,6 +8,7 @@
 //! | task | stand-in |
 //! |---|---|
 //! | clustering | [`clustering_points`]: 801 points of 16 numbers in five classes |
+//! | knowledge graphs | [`standin_graph`]: as many entities, relations and facts as a graph has |
 //! | PASCAL-Part | [`pascal_part_scenes`]: pictures full of boxes; [`simulated_features`]: what a detector would say of them |
 //!
 //! The same seed gives the same bits on every platform ([`logltn_learn::random`] says how), so the files that
@@ -27,6 +28,7 @@
 mod clustering;
 mod clustering_figures;
 pub mod files;
+mod knowledge_graph;
 mod normal;
 pub mod ontology;
 mod pascal_part;
@@ -34,6 +36,7 @@ mod pascal_part_figures;
 mod roi_features;
 
 pub use clustering::{CLUSTERING_DIMENSIONS, ClusteringStandIn, clustering_points};
+pub use knowledge_graph::{GraphFigures, GraphStandIn, standin_graph};
 pub use normal::Normal;
 pub use pascal_part::{SceneBox, Scenes, pascal_part_scenes};
 pub use roi_features::{DEFAULT_NOISE, simulated_features};

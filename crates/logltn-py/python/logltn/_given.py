@@ -178,34 +178,11 @@ def features(given: Any, what: str, problems: Problems) -> np.ndarray | None:
     return values
 
 
-_INT64 = np.dtype(np.int64)
-
-
-def integers(given: Any, declared: Sequence[tuple[str, str]]) -> list[Any] | None:
-    """The columns of a dict of integer arrays or tensors, in a hurry: what most calls bring. None if it is anything else."""
-    if type(given) is not dict or len(given) != len(declared):
-        return None
-    read: list[Any] = []
-    shape = None
-    for column, _ in declared:
-        values: Any = given.get(column)
-        if type(values) is not np.ndarray:
-            if not hasattr(values, "detach"):
-                return None
-            values = values.numpy(force=True)
-        if values.dtype != _INT64 or values.ndim != 1 or (shape is not None and values.shape != shape):
-            return None
-        shape, flags = values.shape, values.flags
-        # The native part reads numbers that follow each other much faster.
-        read.append(values if flags.c_contiguous and flags.aligned else values.copy())
-    return read
+_native.know_numpy(np.ndarray)
 
 
 def columns(given: Any, name: str, declared: Sequence[tuple[str, str]], problems: Problems) -> list[Any] | None:
     """The columns of a table in the order of their declaration."""
-    read = integers(given, declared)
-    if read is not None:
-        return read
     expected = [column for column, _ in declared]
     what = f"table `{name}`"
     found = named_columns(given)
@@ -324,10 +301,13 @@ def number(given: Any, what: str, problems: Problems) -> float:
     return float(given)
 
 
-def coming(theory: Any, batch: Any, sorts: Any, tables: Any) -> dict[str, Any] | None:
-    """What comes with a call."""
+def coming(knowledge: Any, batch: Any, sorts: Any, tables: Any) -> Any:
+    """What comes with a call to a knowledge base, as the native part keeps it."""
     if batch is None and sorts is None and tables is None:
         return None
+    quickly = knowledge._native.coming_in_a_hurry(batch, sorts, tables)
+    if quickly is not None:
+        return quickly
     problems: Problems = []
     batches = []
     for name, rows in names(batch, "batch", problems).items():
@@ -338,9 +318,6 @@ def coming(theory: Any, batch: Any, sorts: Any, tables: Any) -> dict[str, Any] |
             problems.append(("wrong-type", f"the batch of table `{name}` must be numbers of rows", None))
     sizes = []
     for name, given in names(sorts, "sorts", problems).items():
-        if type(given) is int and 0 <= given < 2**31:  # in a hurry
-            sizes.append((name, given))
-            continue
         before = len(problems)
         count = size(given, name, problems)
         if count is None and hasattr(given, "shape") and len(given.shape) > 0:
@@ -349,7 +326,7 @@ def coming(theory: Any, batch: Any, sorts: Any, tables: Any) -> dict[str, Any] |
             sizes.append((name, count))
         elif len(problems) == before:
             problems.append(("wrong-type", f"sort `{name}`: how many individuals come with the call is a number, not {kind(given)}", None))
-    declared = theory._columns
+    declared = knowledge.theory._columns
     read = []
     for name, given in names(tables, "tables", problems).items():
         if name not in declared:
@@ -361,4 +338,4 @@ def coming(theory: Any, batch: Any, sorts: Any, tables: Any) -> dict[str, Any] |
             read.append((name, table))
     if problems:
         _native.raise_problems(problems)
-    return {"batch": batches, "sorts": sizes, "tables": read}
+    return knowledge._native.coming(batches, sizes, read)

@@ -77,12 +77,13 @@ class KnowledgeBase:
         dtype: Any = "float32",
         threads: int | None = None,
         memory: int | None = None,
+        _sharded: bool = False,
     ) -> None:
         batched, streamed = _listed(batched), _listed(streamed)
         self._arguments = dict(
             theory=theory, sorts=sorts, tables=tables, params=params, constants=constants, functions=functions, outputs=outputs,
             semantics=semantics, weights=weights, parameters=parameters, batched=batched, streamed=streamed, dtype=dtype,
-            threads=threads, memory=memory,
+            threads=threads, memory=memory, _sharded=_sharded,
         )  # fmt: skip
         self.theory = theory if isinstance(theory, Theory) else Theory(theory)
         native = self.theory._native
@@ -127,7 +128,7 @@ class KnowledgeBase:
         if not limited:  # the native part says so, with all else that is wrong
             threads, memory = None, None
         self._native = _native.KnowledgeBase(
-            native, given, double=double, threads=threads, memory=memory, problems=problems
+            native, given, double=double, threads=threads, memory=memory, problems=problems, sharded=_sharded
         )
         self._places = {name: i for i, (name, _) in enumerate(native.predicates)}
 
@@ -142,6 +143,7 @@ class KnowledgeBase:
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
         gradients: bool = False,
+        _step: Any = None,
     ) -> Evaluation:
         """The truth of each axiom, the loss and, if asked for, its gradient by every value.
 
@@ -149,9 +151,10 @@ class KnowledgeBase:
         says which rows of batched tables to look at, ``sorts`` and ``tables`` bring what comes with each call.
         """
         arrays, entries = self._entries(values, gradients)
-        coming = _given.coming(self.theory, batch, sorts, tables)
+        coming = _given.coming(self, batch, sorts, tables)
         numbers = _parameters(alpha, p, p_forall, self._defaults)
-        evaluated = self._native.evaluate(entries, *numbers, coming, gradients)
+        exchange = None if _step is None else _step.exchange(numbers)
+        evaluated = self._native.evaluate(entries, *numbers, coming, gradients, None, exchange)
         dtype = np.result_type(*(entry[2].dtype for entry in entries)) if entries else np.dtype(np.float64)
         return Evaluation(evaluated, dtype, arrays if gradients else None)
 
@@ -185,7 +188,7 @@ class KnowledgeBase:
         """
         question = _question(formula, None, top, _parameters(alpha, p, p_forall, self._defaults))
         _, entries = self._entries(values)
-        return json.loads(_native.ask(self._native, question, entries, _given.coming(self.theory, None, sorts, tables)))
+        return json.loads(_native.ask(self._native, question, entries, _given.coming(self, None, sorts, tables)))
 
     def explain(
         self,
@@ -215,14 +218,16 @@ class KnowledgeBase:
         """
         question = _question(None, axiom, top, _parameters(alpha, p, p_forall, self._defaults))
         _, entries = self._entries(values)
-        document = _native.ask(self._native, question, entries, _given.coming(self.theory, None, sorts, tables))
+        document = _native.ask(self._native, question, entries, _given.coming(self, None, sorts, tables))
         return self._explanation(json.loads(document), {})
 
-    def _explanation(self, document: dict[str, Any], coming: Mapping[str, Any]) -> Explanation:
-        """With pictures of individuals that have one, of those that came with the call too."""
+    def _explanation(
+        self, document: dict[str, Any], coming: Mapping[str, Any], seen: Mapping[str, Mapping[str, np.ndarray]] = {}
+    ) -> Explanation:
+        """With pictures of individuals that have one, of those that came with the call too; `seen` has some by sort."""
         pictures: dict[str, dict[tuple[str, str], np.ndarray]] = {}
         variables = dict(self.theory._native.variables)
-        known: dict[str, Any] = {}
+        known: dict[str, Mapping[str, np.ndarray]] = dict(seen)
         for axiom in document["axioms"]:
             sorts = dict(variables.get(axiom["name"].split("[")[0], ()))
             for worst in axiom["worst"]:
@@ -231,16 +236,17 @@ class KnowledgeBase:
                         sort = sorts.get(variable, "")
                         if sort not in known:
                             known[sort] = self._picture_values(sort, coming)
-                        if known[sort] is not None and str(to).isdecimal() and int(to) < len(known[sort]):
-                            seen = pictures.setdefault(axiom["name"], {})
-                            seen[variable, str(to)] = np.array(known[sort][int(to)])
+                        if str(to) in known[sort]:
+                            own = pictures.setdefault(axiom["name"], {})
+                            own[variable, str(to)] = np.array(known[sort][str(to)])
         return Explanation(document, self._native.logs, pictures)
 
-    def _picture_values(self, sort: str, coming: Mapping[str, Any]) -> np.ndarray | None:
+    def _picture_values(self, sort: str, coming: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
         from ._html import is_picture
 
         fields: Any = {None: _given.array(coming[sort])} if sort in coming else self._features(sort)
-        return next((v for v in (fields or {}).values() if is_picture(v.shape[1:])), None)
+        found = next((v for v in (fields or {}).values() if is_picture(v.shape[1:])), ())
+        return {str(i): value for i, value in enumerate(found)}
 
     def _entries(
         self, values: Any, gradients: bool = False
@@ -300,7 +306,7 @@ class KnowledgeBase:
         if predicate not in self._places:
             help = _native.did_you_mean(predicate, list(self._places))
             _native.raise_problems([("unknown-predicate", f"the theory has no predicate `{predicate}`", help)])
-        coming = _given.coming(self.theory, batch, sorts, tables)
+        coming = _given.coming(self, batch, sorts, tables)
         rows, arity = self._native.rows(self._places[predicate], coming)
         return np.frombuffer(rows, np.int32).reshape(-1 if arity else _only(rows), arity)
 
@@ -312,7 +318,7 @@ class KnowledgeBase:
         tables: Mapping[str, Any] | None = None,
     ) -> ExportedPlan:
         """The plan as a header and arrays, to be run elsewhere; docs/plan-format.md describes them."""
-        return exported(self._native, _given.coming(self.theory, batch, sorts, tables))
+        return exported(self._native, _given.coming(self, batch, sorts, tables))
 
     @property
     def numbers(self) -> np.ndarray:

@@ -66,7 +66,8 @@ export function axiomPanel(id, details, panel) {
         if (curve) item.line.replaceChildren(spark(curve.y.map((y) => degree(y, known.logs))));
       }
     }
-    setText(hint, known.axioms ? "The least satisfied first. A click on a name shows what breaks the axiom." : "");
+    const whence = details.whole ? `Truths of the whole theory with the last weights, at ${details.whole}; curves are of the steps. ` : "Truths of the last step and its batch. ";
+    setText(hint, known.axioms ? whence + "The least satisfied first. A click on a name shows what breaks the axiom." : "");
   };
   const hint = element("p", { class: "note" });
   panel.replaceChildren(hint, list, ...(all ? [] : [more]));

@@ -121,6 +121,7 @@ function updateRow(row, run, all) {
       setText(row.share, run.total ? `${run.step} of ${run.total}` : `step ${run.step}`);
     } else {
       setText(cell, column.text ? column.text(run) : shown(column.value(run)));
+      if (["loss", "sat"].includes(column.key)) cell.title = run.whole ? "of the whole theory with the last weights" : "of the last step and its batch";
     }
   });
 }

@@ -21,11 +21,13 @@ pub struct Axiom {
     pub p: Option<Schedule>,
     /// Likewise.
     pub p_forall: Option<Schedule>,
+    /// How many bindings of its outermost `forall` each training step sees, if not all.
+    pub sample: Option<usize>,
 }
 
 impl Axiom {
     pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Axiom> {
-        let what = "a table with `weight`, `alpha`, `p` or `p_forall`";
+        let what = "a table with `weight`, `alpha`, `p`, `p_forall` or `sample`";
         let mut table = item.table(problems, what)?;
         let weight = table
             .take("weight")
@@ -35,12 +37,15 @@ impl Axiom {
                 .take(name)
                 .map(|item| read_parameter(name, &item, problems))
         });
+        let sample = table.take("sample");
         table.finish(problems);
+        let sample = sample.map(|item| item.size(problems, u64::from(u32::MAX)));
         Some(Axiom {
             weight: flatten(weight)?.map(|weight| weight.value),
             alpha: flatten(alpha)?,
             p: flatten(p)?,
             p_forall: flatten(p_forall)?,
+            sample: flatten(sample)?.map(|sample| sample.value),
         })
     }
 }
@@ -53,6 +58,7 @@ impl Manifest {
             alpha: axiom.alpha.clone(),
             p: axiom.p.clone(),
             p_forall: axiom.p_forall.clone(),
+            sample: axiom.sample,
         };
         (self.axioms.iter())
             .map(|(name, axiom)| (name.clone(), settings(axiom)))

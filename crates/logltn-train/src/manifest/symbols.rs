@@ -202,7 +202,9 @@ impl Predicate {
             }
             Some(learnable.span)
         });
-        let initial = initial.map(|item| item.number(problems));
+        let range = "a number that single precision can hold";
+        let fits = |x: f64| (x as f32).is_finite();
+        let initial = initial.map(|item| item.number_where(problems, range, fits));
         let needs_output = network.as_ref().or(logits.as_ref());
         if let (Some(needy), None) = (needs_output, &output) {
             problems.push(

@@ -197,6 +197,7 @@ impl Train {
 /// A learning rate may fall to 0 at the very end.
 fn rate(value: f64, end: End) -> Result<(), &'static str> {
     match end {
+        _ if !(value as f32).is_finite() => Err("a number that single precision can hold"),
         End::To if value < 0.0 => Err("at least 0"),
         End::From if value <= 0.0 => Err("greater than 0"),
         _ => Ok(()),

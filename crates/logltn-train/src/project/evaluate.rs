@@ -7,7 +7,7 @@ use logltn::{
     ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlanOptions,
     Request, Semantics, did_you_mean,
 };
-use logltn_learn::{Evaluated, Model, set_axioms};
+use logltn_learn::{Evaluated, Model, large, set_axioms};
 use rustc_hash::FxHashSet;
 
 use super::{NumberTable, Project};
@@ -38,13 +38,15 @@ impl Project {
         self.plan_data(&self.data, semantics, options)
     }
 
-    /// The plan of what training steps see: samples of sorts that have one, still empty, and everything of the others.
+    /// The plan of what training steps see: samples of sorts and axioms that have one, still empty, and everything of the others.
     pub(crate) fn plan_of_steps(
         &self,
         semantics: &Semantics,
         options: &PlanOptions,
     ) -> Result<Plan, Diagnostics> {
-        let data = logltn_learn::seen_in_steps(&self.data, &self.samples(), semantics)?;
+        let (samples, axioms) = (self.samples(), self.manifest.axiom_settings());
+        let data =
+            logltn_learn::seen_in_steps(&self.data, &samples, &axioms, large::FROM, semantics)?;
         self.plan_data(&data, semantics, options)
     }
 
@@ -145,8 +147,14 @@ impl Project {
         semantics: &Semantics,
         parameters: &Parameters,
         gradients: bool,
-        fill_in: impl FnOnce(&mut Engine<f64>) -> Result<(), Diagnostics>,
+        mut fill_in: impl FnMut(&mut Engine<f64>) -> Result<(), Diagnostics>,
     ) -> Result<Evaluated, Diagnostics> {
+        let large = large::tables(&self.data, large::FROM);
+        if !large.is_empty() && !gradients {
+            let mut parts = large::Parts::new(&self.data, &self.outputs, semantics, large)?;
+            set_axioms(&mut parts.engine, &self.manifest.axiom_settings())?;
+            return parts.evaluate(parameters, fill_in);
+        }
         let mut engine = Engine::<f64>::new(self.plan(semantics)?);
         set_axioms(&mut engine, &self.manifest.axiom_settings())?;
         fill_in(&mut engine)?;

@@ -235,8 +235,8 @@ mod tests {
     #[test]
     fn fields_stand_side_by_side() {
         let fields = [
-            field(&[2, 1, 2], Values::U8(vec![0, 255, 51, 0])),
-            field(&[2], Values::F64(vec![-1.0, 7.5])),
+            field(&[2, 1, 2], Values::U8(vec![0, 255, 51, 0].into())),
+            field(&[2], Values::F64(vec![-1.0, 7.5].into())),
         ];
         let features = Features::of(&fields);
         assert_eq!((features.width, features.rows()), (3, 2));
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn truth_values_are_not_scaled() {
-        let features = Features::of(&[field(&[2, 2], Values::U8(vec![0, 1, 1, 0]))]);
+        let features = Features::of(&[field(&[2, 2], Values::U8(vec![0, 1, 1, 0].into()))]);
         assert_eq!(features.values, [0.0, 1.0, 1.0, 0.0]);
     }
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use logltn::theory::{ArgumentSort, SortId};
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_data::Values;
-use logltn_learn::{Behind, Field, Ground, KnowledgeBase, NetworkRef, Place, Vectors};
+use logltn_data::{Plain, Stored, Values};
+use logltn_learn::{Behind, Field, Ground, Kept, KnowledgeBase, NetworkRef, Place, Vectors};
 
 use super::{Project, new_features};
 use crate::manifest::{self, Constant, Grounding, Spanned};
@@ -219,9 +219,12 @@ impl Project {
                     .map(|field| {
                         let shape = field.array.shape.iter().skip(1).copied().collect();
                         match field.array.values {
-                            Values::U8(bytes) => Field::new(field.name, shape, bytes),
-                            // Closed forms are evaluated in double precision.
-                            Values::F64(numbers) if exact => Field::new(field.name, shape, numbers),
+                            Values::U8(bytes) => Field::new(field.name, shape, kept(bytes)),
+                            Values::F32(numbers) => Field::new(field.name, shape, kept(numbers)),
+                            // Closed forms are evaluated in double precision; and what is read where it stands stays there.
+                            Values::F64(numbers) if exact || numbers.is_in_file() => {
+                                Field::new(field.name, shape, kept(numbers))
+                            }
                             _ => Field::new(field.name, shape, field.array.to_f32()),
                         }
                     })
@@ -229,6 +232,11 @@ impl Project {
             },
         )
     }
+}
+
+/// What was read, shared.
+pub(super) fn kept<T: Plain>(numbers: Stored<T>) -> Kept<T> {
+    Arc::new(numbers)
 }
 
 #[cfg(test)]

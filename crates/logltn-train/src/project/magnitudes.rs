@@ -1,17 +1,21 @@
-//! Are the features of a size that networks can learn from?
+//! Are the features, and the numbers that are arguments, of a size that networks can learn from?
 //!
 //! Training is in single precision. A number beyond 3.4e38 is infinite there, and one of 1e25 lets the square of a
 //! gradient, which Adam keeps, become so: the weights would be lost some steps later, without a word about the row.
 
 use std::collections::BTreeMap;
 
-use logltn::theory::ArgumentSort;
-use logltn::{Code, Diagnostic, Theory};
-use logltn_data::{Array, Values};
+use logltn::theory::{
+    ArgumentSort, Binding, Formula, FormulaKind, FunctionId, SortKind, TableId, Term, TermKind,
+    VarId,
+};
+use logltn::{Code, ColumnData, Data, Diagnostic, FunctionData, Theory};
+use logltn_data::problems::Problems;
+use logltn_data::{Array, CsvFile, Values};
 
 use super::features::FeatureFile;
 use super::report::Report;
-use crate::manifest::{Grounding, Individuals};
+use crate::manifest::{Grounding, Individuals, Manifest};
 
 /// The largest feature that is learnt from: gradients of a million rows, squared, are still far from the largest number
 /// in single precision.
@@ -19,20 +23,11 @@ const LARGEST: f64 = 1e12;
 
 /// The first number of an array that is too large to learn from: its place in words, and what it is.
 pub(super) fn first_too_large(array: &Array) -> Option<(String, f64)> {
-    let large = |x: &f64| x.abs() > LARGEST;
     let (at, value) = match &array.values {
         Values::U8(_) => None,
-        Values::I64(v) => v
-            .iter()
-            .map(|&x| x as f64)
-            .enumerate()
-            .find(|(_, x)| large(x)),
-        Values::F32(v) => v
-            .iter()
-            .map(|&x| x.into())
-            .enumerate()
-            .find(|(_, x)| large(x)),
-        Values::F64(v) => v.iter().copied().enumerate().find(|(_, x)| large(x)),
+        Values::I64(v) => first_large(v.iter().map(|&x| x as f64)),
+        Values::F32(v) => first_large(v.iter().map(|&x| x.into())),
+        Values::F64(v) => first_large(v.iter().copied()),
     }?;
     let width = array.row_width().max(1);
     Some((
@@ -48,18 +43,12 @@ pub(super) fn check(
     files: &BTreeMap<String, FeatureFile>,
 ) {
     let manifest = report.manifest;
-    let predicates = manifest.predicates.iter().filter_map(|(name, p)| {
-        let reads = matches!(
-            p.grounding,
-            Grounding::Network { .. } | Grounding::ClosedForm(_)
-        );
-        let declared = theory.predicates.iter().find(|d| d.name == *name)?;
-        reads.then_some(&declared.arguments)
-    });
-    let functions = manifest.functions.iter().filter_map(|(name, f)| {
-        let declared = theory.functions.iter().find(|d| d.name == *name)?;
-        f.network.is_some().then_some(&declared.arguments)
-    });
+    let predicates = (theory.predicates.iter())
+        .filter(|declared| reads_numbers(manifest, &declared.name))
+        .map(|declared| &declared.arguments);
+    let functions = (theory.functions.iter())
+        .filter(|declared| function_reads_numbers(manifest, &declared.name))
+        .map(|declared| &declared.arguments);
     let read: Vec<&str> = (predicates.chain(functions).flatten())
         .filter_map(|argument| match argument {
             ArgumentSort::Sort(sort) => Some(theory[*sort].name.as_str()),
@@ -87,17 +76,202 @@ pub(super) fn check(
             Some(Individuals::Features(from)) => from.file.span,
             _ => logltn::Span::default(),
         };
-        let error = Diagnostic::error(
-            Code::ValueOutOfRange,
-            format!(
-                "{}{field}, {place}: {value:e} is too large to learn from",
-                file.path.display()
-            ),
-        )
-        .note(format!(
-            "networks compute in single precision, so features may be at most {LARGEST:e} in size"
-        ))
-        .help("scale the column in the file: best to numbers of about 1");
-        report.push(span, "read from here", error);
+        let place = format!("{}{field}, {place}", file.path.display());
+        report.push(span, "read from here", too_large(&place, *value));
     }
+}
+
+fn too_large(place: &str, value: f64) -> Diagnostic {
+    Diagnostic::error(
+        Code::ValueOutOfRange,
+        format!("{place}: {value:e} is too large to learn from"),
+    )
+    .note(format!(
+        "networks and closed forms compute in single precision, so what they read may be at most {LARGEST:e} in size"
+    ))
+    .help("scale the column in the file: best to numbers of about 1")
+}
+
+/// Whether a network or a closed form stands behind a predicate.
+pub(super) fn reads_numbers(manifest: &Manifest, predicate: &str) -> bool {
+    (manifest.predicates.get(predicate)).is_some_and(|p| {
+        matches!(
+            p.grounding,
+            Grounding::Network { .. } | Grounding::ClosedForm(_)
+        )
+    })
+}
+
+/// The same of a function.
+pub(super) fn function_reads_numbers(manifest: &Manifest, function: &str) -> bool {
+    (manifest.functions.get(function)).is_some_and(|f| f.network.is_some())
+}
+
+/// Reports the numbers of a file's column that are too large to learn from.
+pub(super) fn check_column(
+    file: &CsvFile,
+    column: usize,
+    numbers: &[f64],
+    problems: &mut Problems,
+) {
+    // Rows of another length are left out of the numbers, and have been reported.
+    for (row, &value) in file.whole_rows().zip(numbers) {
+        if value.abs() > LARGEST {
+            problems.push(|| too_large(&file.place(row, column), value));
+        }
+    }
+}
+
+/// What axioms give to networks and closed forms as arguments that are numbers.
+#[derive(Default)]
+struct Given<'t> {
+    /// Columns of tables, by their numbers.
+    cells: Vec<(TableId, usize)>,
+    functions: Vec<FunctionId>,
+    literals: Vec<(&'t Term, f64)>,
+}
+
+impl<'t> Given<'t> {
+    fn by(manifest: &Manifest, theory: &'t Theory) -> Given<'t> {
+        let mut given = Given::default();
+        for axiom in &theory.axioms {
+            let (mut columns, mut terms) = (BTreeMap::new(), Vec::new());
+            let mut open: Vec<&Formula> = vec![&axiom.formula];
+            while let Some(formula) = open.pop() {
+                match &formula.kind {
+                    FormulaKind::Atom {
+                        predicate,
+                        arguments,
+                    } => {
+                        let reads = reads_numbers(manifest, &theory[*predicate].name);
+                        terms.extend(arguments.iter().map(|term| (term, reads)));
+                    }
+                    FormulaKind::Not(inner) => open.push(inner),
+                    FormulaKind::And(members) | FormulaKind::Or(members) => open.extend(members),
+                    FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => open.extend([&**a, b]),
+                    FormulaKind::Quantified { binding, body, .. } => {
+                        if let Binding::Rows(table, variables) = binding {
+                            let places = variables.iter().enumerate();
+                            columns.extend(places.map(|(at, v)| (*v, (*table, at))));
+                        }
+                        open.push(body);
+                    }
+                }
+            }
+            given.take(manifest, theory, &columns, terms);
+        }
+        given
+    }
+
+    /// Terms, each with whether what it is an argument of reads it.
+    fn take(
+        &mut self,
+        manifest: &Manifest,
+        theory: &Theory,
+        columns: &BTreeMap<VarId, (TableId, usize)>,
+        mut terms: Vec<(&'t Term, bool)>,
+    ) {
+        while let Some((term, reads)) = terms.pop() {
+            match &term.kind {
+                TermKind::Variable(v) if reads => self.cells.extend(columns.get(v)),
+                TermKind::Number(number) if reads => self.literals.push((term, number.0)),
+                TermKind::Apply(function, arguments) => {
+                    let inside = function_reads_numbers(manifest, &theory[*function].name);
+                    terms.extend(arguments.iter().map(|term| (term, inside)));
+                    self.functions.extend(reads.then_some(*function));
+                }
+                TermKind::Variable(_)
+                | TermKind::Number(_)
+                | TermKind::Individual(..)
+                | TermKind::Constant(_) => {}
+            }
+        }
+    }
+}
+
+/// Reports numbers that are too large, of the columns of tables, functions given by data, integer sorts and literals that
+/// networks or closed forms have as arguments. What only guards look at is in double precision.
+pub(super) fn check_arguments(report: &mut Report<'_>, theory: &Theory, data: &Data) {
+    let manifest = report.manifest;
+    let Given {
+        mut cells,
+        mut functions,
+        literals,
+    } = Given::by(manifest, theory);
+    cells.sort_unstable();
+    cells.dedup();
+    for (table, column) in cells {
+        let declared = &theory[table];
+        let (Some(rows), Some(given)) = (data.table(table), manifest.tables.get(&declared.name))
+        else {
+            continue;
+        };
+        let found = match rows.columns.get(column) {
+            Some(ColumnData::Real(cells)) => first_large(cells.iter().copied()),
+            Some(ColumnData::Int(cells)) => first_large(cells.iter().map(|&n| n as f64)),
+            Some(ColumnData::Individuals(_)) | None => None,
+        };
+        if let Some((row, value)) = found {
+            let path = manifest.resolve(&given.rows);
+            let name = &declared.columns[column].name;
+            let place = format!("{}, row {}, column `{name}`", path.display(), row + 1);
+            report.push(given.rows.span, "read from here", too_large(&place, value));
+        }
+    }
+    functions.sort_unstable();
+    functions.dedup();
+    for function in functions {
+        let declared = &theory[function];
+        let given = manifest.functions.get(&declared.name);
+        let (Some(FunctionData::Reals(values)), Some(file)) = (
+            data.function(function).map(AsRef::as_ref),
+            given.and_then(|g| g.values.as_ref()),
+        ) else {
+            continue;
+        };
+        let width = match declared.result {
+            ArgumentSort::Vector(width) => width.max(1),
+            ArgumentSort::Sort(_) => 1,
+        };
+        if let Some((at, value)) = first_large(values.iter().copied()) {
+            let path = manifest.resolve(file);
+            let (row, column) = (at / width + 1, at % width + 1);
+            let place = format!("{}, row {row}, column {column}", path.display());
+            report.push(file.span, "read from here", too_large(&place, value));
+        }
+    }
+    for (term, value) in literals.iter().filter(|(_, x)| x.abs() > LARGEST) {
+        let error = too_large("a number", *value).at(&theory.source, term.span, "given here");
+        report.out.push(error);
+    }
+    // An individual of an integer sort is its number, for a closed form.
+    for predicate in &theory.predicates {
+        let given = manifest.predicates.get(&predicate.name);
+        if !given.is_some_and(|p| matches!(p.grounding, Grounding::ClosedForm(_))) {
+            continue;
+        }
+        for argument in &predicate.arguments {
+            if let ArgumentSort::Sort(sort) = argument
+                && let SortKind::Range(first, last) = theory[*sort].kind
+                && let Some((_, value)) = first_large([first as f64, last as f64].into_iter())
+                && manifest
+                    .sorts
+                    .get(&theory[*sort].name)
+                    .is_none_or(|s| s.learnable.is_none())
+            {
+                let what = format!(
+                    "sort `{}`, an argument of `{}`",
+                    theory[*sort].name, predicate.name
+                );
+                let error = too_large(&what, value);
+                report
+                    .out
+                    .push(error.at(&theory.source, theory[*sort].span, "declared here"));
+            }
+        }
+    }
+}
+
+fn first_large(numbers: impl Iterator<Item = f64>) -> Option<(usize, f64)> {
+    numbers.enumerate().find(|(_, x)| x.abs() > LARGEST)
 }

@@ -12,6 +12,7 @@ use logltn_learn::{Known, Measures, Metric, Model, Place, Spanned};
 
 use super::Project;
 use super::cells::{Cells, read_column};
+use super::magnitudes;
 use super::tables::{Wanted, quoted, read_rows};
 use crate::manifest::{self, MetricTruth};
 
@@ -283,12 +284,25 @@ impl Project {
         };
         let cells = self.all_cells();
         let answers = positions.get(arguments.len()).copied();
+        let reads = match metric.kind.subject() {
+            Subject::Predicate => magnitudes::reads_numbers(&self.manifest, &metric.of.value),
+            Subject::Function => {
+                magnitudes::function_reads_numbers(&self.manifest, &metric.of.value)
+            }
+            Subject::Table => false,
+        };
         let columns = (arguments.iter().zip(&positions)).map(|(sort, &position)| match sort {
             ArgumentSort::Sort(sort) => {
                 let cells = &cells[sort.index()];
                 ColumnData::Individuals(read_column(&file, position, cells, &mut problems))
             }
-            ArgumentSort::Vector(_) => ColumnData::Real(file.reals_into(position, &mut problems)),
+            ArgumentSort::Vector(_) => {
+                let numbers = file.reals_into(position, &mut problems);
+                if reads {
+                    magnitudes::check_column(&file, position, &numbers, &mut problems);
+                }
+                ColumnData::Real(numbers)
+            }
         });
         let arguments = columns.collect();
         let (mut truth, mut values) = (None, None);

@@ -43,6 +43,7 @@ use logltn_data::{CsvFile, Field};
 use logltn_learn::{Asked, Distance, distances};
 
 use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
+use crate::train::data_files;
 
 pub use features::{Chosen, FeatureFile, Features, FieldShape, scaled};
 pub use numbers::NumberTable;
@@ -187,6 +188,7 @@ impl Project {
             &cells[sort.index()]
         });
         functions::read(&mut report, &theory, &mut data, &cells, known);
+        magnitudes::check_arguments(&mut report, &theory, &data);
         params::read_constants(&mut report, &theory, &features, &mut data, known);
         let (outputs, numbers) = read_predicates(&mut report, &theory, &data, known);
         set_features(&mut report, features.values, &distances, &theory, &mut data);
@@ -206,6 +208,40 @@ impl Project {
         let fits = !wrong.has_errors();
         out.extend(wrong);
         fits.then_some((project, features.fields))
+    }
+
+    /// The files that it was read from, and those that metrics are measured against.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let manifest = &self.manifest;
+        let mut files = vec![
+            PathBuf::from(manifest.source.name()),
+            manifest.resolve(&manifest.theory),
+        ];
+        let data = data_files::learnt_from(manifest).into_iter();
+        let data = data.chain(data_files::measured_against(manifest));
+        files.extend(data.map(|file| manifest.resolve(file)));
+        files
+    }
+
+    /// Whether a path may be written: it must be none of its [files](Project::files).
+    ///
+    /// # Errors
+    /// If it is one.
+    pub fn may_write(&self, path: &Path) -> Result<(), Diagnostic> {
+        let same = |file: &PathBuf| match (file.canonicalize(), path.canonicalize()) {
+            (Ok(file), Ok(path)) => file == path,
+            _ => false, // what is not there is nobody's
+        };
+        match self.files().iter().any(same) {
+            false => Ok(()),
+            true => {
+                let what = format!(
+                    "{}: it would be written over, but it belongs to the manifest",
+                    path.display()
+                );
+                Err(Diagnostic::error(Code::OwnFile, what).help("choose another place"))
+            }
+        }
     }
 
     /// The theory.

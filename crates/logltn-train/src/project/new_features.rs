@@ -8,6 +8,7 @@ use logltn_learn::Field;
 
 use super::Project;
 use super::features::Chosen;
+use super::knowledge::kept;
 
 /// A number beyond this is no share of 255, even after a picture was made smaller.
 const MOST: f64 = 2.0;
@@ -91,10 +92,10 @@ pub(super) fn like(
         };
         out.push(match (&field.array.values, other, &known) {
             (Values::U8(bytes), Some(Own::Pictures), _) => {
-                Field::new(field.name, shape, bytes.clone()).scaled(true)
+                Field::new(field.name, shape, kept(bytes.clone())).scaled(true)
             }
             (Values::U8(bytes), Some(Own::AsItIs { bytes: true }), _) => {
-                Field::new(field.name, shape, bytes.clone()).scaled(false)
+                Field::new(field.name, shape, kept(bytes.clone())).scaled(false)
             }
             (Values::U8(_), Some(Own::AsItIs { bytes: false }), _) | (Values::U8(_), None, Ok(_)) => {
                 let what = format!(
@@ -113,7 +114,7 @@ pub(super) fn like(
                     errors.push(Diagnostic::error(Code::UnsupportedElements, what));
                     return Err(errors);
                 }
-                Field::new(field.name, shape, bytes.clone())
+                Field::new(field.name, shape, kept(bytes.clone()))
             }
             (_, Some(Own::Pictures), _) if most > MOST => {
                 let what = format!(
@@ -124,9 +125,10 @@ pub(super) fn like(
                     .help("divide by 255, or give bytes")
                     .into());
             }
-            (Values::F64(numbers), _, _) if exact => {
-                Field::new(field.name, shape, numbers.clone())
+            (Values::F64(numbers), _, _) if exact || numbers.is_in_file() => {
+                Field::new(field.name, shape, kept(numbers.clone()))
             }
+            (Values::F32(numbers), _, _) => Field::new(field.name, shape, kept(numbers.clone())),
             _ => Field::new(field.name, shape, field.array.to_f32()),
         });
     }

@@ -10,6 +10,24 @@ use logltn::{Code, Diagnostic};
 /// How the names of unfinished files end.
 const UNFINISHED: &str = ".unfinished";
 
+/// Whether a file may take the place of what is at `path`: nothing, or another file. A pipe or a device, such as
+/// `/dev/stdout`, would be lost to everybody.
+///
+/// # Errors
+/// If it is something else.
+pub fn may_replace(path: &Path) -> Result<(), Diagnostic> {
+    let way = match fs::metadata(path) {
+        Ok(there) if there.is_dir() => "a folder of that name is in the way",
+        Ok(there) if !there.is_file() => "it is a pipe or device, not a file",
+        // What is wrong with the place is said when it is written to.
+        _ => return Ok(()),
+    };
+    Err(Diagnostic::error(
+        Code::CannotWrite,
+        format!("{}: the file cannot be written: {way}", path.display()),
+    ))
+}
+
 /// Replaces the file at `path` by one that holds `bytes`.
 ///
 /// The bytes go to a file beside it, which takes its place when they are safely on disk. Whatever happens (the process is
@@ -31,15 +49,7 @@ const UNFINISHED: &str = ".unfinished";
 /// If it cannot be written, with the path and the operating system's reason; the old file is still there then.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
     let folder = folder_of(path);
-    if path.is_dir() {
-        return Err(Diagnostic::error(
-            Code::CannotWrite,
-            format!(
-                "{}: the file cannot be written: a folder of that name is in the way",
-                path.display()
-            ),
-        ));
-    }
+    may_replace(path)?;
     if !folder.is_dir() {
         return Err(Diagnostic::error(
             Code::CannotWrite,

@@ -38,11 +38,11 @@ use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::read_bytes;
 use logltn_learn::State;
 
-pub use atomic::write_atomically;
+pub use atomic::{may_replace, write_atomically};
 pub use checkpoint::{decode, encode};
 pub use metrics_log::MetricsLog;
 pub use record::{RecordReader, StepRecord};
-pub use run_info::{AxiomInfo, RunInfo, RunStatus, StartInfo, utc_time};
+pub use run_info::{AxiomInfo, RunInfo, RunStatus, StartInfo, WholeInfo, WholeTruth, utc_time};
 
 use lock::Lock;
 

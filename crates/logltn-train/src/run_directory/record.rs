@@ -103,7 +103,7 @@ impl<'de> Deserialize<'de> for Named {
 
 impl StepRecord {
     /// The record as a line of JSON, with its checksum and its break.
-    pub(super) fn to_json_line(&self, axiom_names: &[String]) -> String {
+    pub(crate) fn to_json_line(&self, axiom_names: &[String]) -> String {
         let line = Line {
             step: self.step,
             loss: finite(self.loss),
@@ -125,6 +125,27 @@ impl StepRecord {
         let mut text = serde_json::to_string(&line).unwrap_or_default();
         text.push('\n');
         LINE.put(&text)
+    }
+
+    /// A record from its line, and the names of its axioms.
+    pub(crate) fn from_json_line(text: &str) -> Result<(StepRecord, Vec<String>), String> {
+        if !LINE.is_whole(text.as_bytes()) {
+            return Err("the line is damaged: its checksum does not fit its contents".to_string());
+        }
+        let line: Line<Named> = serde_json::from_str(text)
+            .map_err(|error| format!("the line is not a record of a step: {error}"))?;
+        let number = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        let (names, axioms) = line.axioms.0.into_iter().unzip();
+        let record = StepRecord {
+            step: line.step,
+            loss: number(line.loss),
+            sat: number(line.sat),
+            axioms,
+            metrics: line.metrics.0,
+            gradient_norm: number(line.gradient_norm),
+            step_time: number(line.step_time),
+        };
+        Ok((record, names))
     }
 }
 
@@ -190,34 +211,15 @@ impl RecordReader {
         if length == 0 || !self.text.ends_with('\n') {
             return Ok(None);
         }
-        if !LINE.is_whole(self.text.as_bytes()) {
-            let what = "the line is damaged: its checksum does not fit its contents";
-            return Err(place(what.to_string()));
-        }
-        let line: Line<Named> = serde_json::from_str(&self.text)
-            .map_err(|error| place(format!("the line is not a record of a step: {error}")))?;
-        if self.line == 1 {
-            self.axiom_names = line.axioms.0.iter().map(|(name, _)| name.clone()).collect();
-        }
-        let expected = self.axiom_names.iter();
-        if line.axioms.0.len() != expected.len()
-            || (line.axioms.0.iter().zip(expected)).any(|((name, _), known)| name != known)
-        {
+        let (record, names) = StepRecord::from_json_line(&self.text).map_err(place)?;
+        if self.line > 1 && names != self.axiom_names {
             return Err(place(
                 "the axioms are others than in the first line".to_string(),
             ));
         }
         self.position += length as u64;
-        let number = |value: Option<f64>| value.unwrap_or(f64::NAN);
-        Ok(Some(StepRecord {
-            step: line.step,
-            loss: number(line.loss),
-            sat: number(line.sat),
-            axioms: line.axioms.0.into_iter().map(|(_, value)| value).collect(),
-            metrics: line.metrics.0,
-            gradient_norm: number(line.gradient_norm),
-            step_time: number(line.step_time),
-        }))
+        self.axiom_names = names;
+        Ok(Some(record))
     }
 }
 

@@ -58,6 +58,49 @@ pub struct RunInfo {
     /// The weights that it began with, if they were not random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<StartInfo>,
+    /// The whole theory with the first weights and the last. Runs of older programs do not say, nor do those of which it
+    /// would take too long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole: Option<WholeInfo>,
+}
+
+/// The whole theory, without batches, samples and dropout, with the first weights of a run and with the last, both at the
+/// last α, p and p_forall: what differs was learnt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WholeInfo {
+    /// α, p and p_forall.
+    pub alpha: f64,
+    /// p of pMean.
+    pub p: f64,
+    /// p of pMeanError.
+    pub p_forall: f64,
+    /// Before the first step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<WholeTruth>,
+    /// After the last step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<WholeTruth>,
+}
+
+/// How true a whole theory is: logs in the log semantics.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WholeTruth {
+    /// All axioms together.
+    pub sat: f64,
+    /// What training minimises.
+    pub loss: f64,
+    /// Each axiom, in the order of the run's.
+    pub axioms: Vec<f64>,
+}
+
+impl WholeInfo {
+    /// α, p and p_forall for people.
+    pub fn parameters(&self) -> String {
+        let WholeInfo {
+            alpha, p, p_forall, ..
+        } = self;
+        format!("alpha {alpha}, p {p}, p_forall {p_forall}")
+    }
 }
 
 /// The weights that a run began with.

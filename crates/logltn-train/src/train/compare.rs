@@ -10,7 +10,7 @@ use super::data_files;
 use super::declarations::declarations;
 use super::document::Node;
 use crate::manifest::Manifest;
-use crate::run_directory::{RunDirectory, RunInfo, RunStatus};
+use crate::run_directory::{RunDirectory, RunInfo, RunStatus, WholeTruth};
 
 /// The key that runs of one group may differ in.
 const SEED: &str = "train.seed";
@@ -28,9 +28,10 @@ pub struct ComparedRun {
     pub steps: u64,
     /// Its seed.
     pub seed: u64,
-    /// The loss of the last step.
+    /// The loss [of the whole theory](Comparison::whole), or of the last step.
     pub loss: f64,
-    /// The truth of each axiom in the last step that it took part in: a log if [`ComparedRun::logs`].
+    /// The truth of each axiom: a log if [`ComparedRun::logs`]. That of the whole theory, or in the last step that it took
+    /// part in.
     pub axioms: Vec<(String, f64)>,
     /// The newest value of each metric.
     pub metrics: Vec<(String, f64)>,
@@ -42,6 +43,8 @@ pub struct ComparedRun {
     smaller_is_better: Vec<String>,
     /// All that it was told, by key.
     told: BTreeMap<String, Value>,
+    /// The whole theory with its last weights, if it is finished and says so.
+    whole: Option<WholeTruth>,
 }
 
 /// Two runs or more.
@@ -53,6 +56,9 @@ pub struct Comparison {
     /// what they lead to. Beside the manifest's keys there are `theory.axiom NAME` and the like, where theories differ,
     /// and `files.PATH`, where a file held something else.
     pub differences: BTreeMap<String, Vec<Value>>,
+    /// Whether losses and truths of axioms are those of whole theories with the last weights. Otherwise, because not every
+    /// run has these, all are of the last steps, each with its own batch.
+    pub whole: bool,
     /// The runs that differ in the seed only, by their places. A run that is like no other is a group of its own.
     pub groups: Vec<Vec<usize>>,
 }
@@ -137,7 +143,20 @@ impl ComparedRun {
             semantics: info.semantics.clone(),
             smaller_is_better,
             told,
+            whole: (info.whole.and_then(|whole| whole.last)).filter(|whole| {
+                info.status == RunStatus::Finished && whole.axioms.len() == info.axioms.len()
+            }),
         })
+    }
+
+    /// From now on of the whole theory.
+    fn look_at_whole(&mut self) {
+        if let Some(whole) = &self.whole {
+            self.loss = whole.loss;
+            for ((_, value), truth) in self.axioms.iter_mut().zip(&whole.axioms) {
+                *value = *truth;
+            }
+        }
     }
 
     /// Whether less is better of a metric.
@@ -310,11 +329,17 @@ impl Comparison {
                 Err(errors) => wrong.extend(errors),
             }
         }
-        let (runs, _) = wrong.into_result(runs)?;
+        let (mut runs, _) = wrong.into_result(runs)?;
         let differences = differences(&runs);
         let groups = groups(&runs, &differences);
+        // A truth of the whole beside that of a batch would be compared.
+        let whole = runs.iter().all(|run| run.whole.is_some());
+        if whole {
+            runs.iter_mut().for_each(ComparedRun::look_at_whole);
+        }
         Ok(Comparison {
             runs,
+            whole,
             differences,
             groups,
         })
@@ -395,7 +420,11 @@ impl Comparison {
             }));
         }
         let runs: Vec<Value> = self.runs.iter().map(ComparedRun::document).collect();
-        let mut document = json!({ "runs": runs, "differences": self.differences });
+        let of = match self.whole {
+            true => "whole theory",
+            false => "last step",
+        };
+        let mut document = json!({ "runs": runs, "of": of, "differences": self.differences });
         if self.groups.iter().any(|group| group.len() > 1) {
             document["groups"] = json!(groups);
         }

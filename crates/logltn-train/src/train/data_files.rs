@@ -15,7 +15,7 @@ use crate::manifest::{Grounding, Individuals, Manifest, MetricTruth, Spanned};
 use crate::run_directory::RunInfo;
 
 /// The files that something is learnt from.
-pub(super) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
+pub(crate) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
     let mut files = Vec::new();
     for sort in manifest.sorts.values() {
         match &sort.individuals {
@@ -42,7 +42,7 @@ pub(super) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
 }
 
 /// The files that are only measured against.
-pub(super) fn measured_against(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
+pub(crate) fn measured_against(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
     let labels = (manifest.sorts.values()).filter_map(|sort| Some(&sort.labels.as_ref()?.file));
     let metrics = manifest.evaluate.iter().flat_map(|e| &e.metrics);
     let rows = metrics.filter_map(|metric| match &metric.truth {

@@ -26,19 +26,20 @@ pub fn evaluate_run(
 ) -> Result<(Evaluated, Vec<(String, f64)>), Diagnostics> {
     let weights = RunWeights::read(project, folder)?;
     let metrics = project.metrics()?;
-    let mut values = Vec::new();
+    let knowledge = project.knowledge()?;
+    let mut model = Model::new(&knowledge, 0)?;
+    let mut measures = Measures::new(&knowledge, &metrics)?;
+    let mut is_filled = false;
     let mut evaluated = project.evaluate_with(semantics, parameters, gradients, |engine| {
-        let knowledge = project.knowledge()?;
-        let mut model = Model::new(&knowledge, 0)?;
         model.attach(&knowledge, engine)?;
-        let mut measures = Measures::new(&knowledge, &metrics)?;
-        measures.prepare(&knowledge, &mut model)?;
-        weights.put_into(&mut model)?;
-        model.evaluate(engine)?;
-        // Measuring uses the networks' rows, so it comes last.
-        values = measures.measure(&knowledge, &mut model)?;
-        Ok(())
+        // With a large table this comes once for each part.
+        if !std::mem::replace(&mut is_filled, true) {
+            measures.prepare(&knowledge, &mut model)?;
+            weights.put_into(&mut model)?;
+        }
+        model.evaluate(engine)
     })?;
+    let values = measures.measure(&knowledge, &mut model)?;
     evaluated.warnings.extend(weights.warnings().clone());
     Ok((evaluated, values))
 }

@@ -3,7 +3,7 @@
 mod ask;
 mod classified;
 mod compare;
-mod data_files;
+pub(crate) mod data_files;
 mod declarations;
 mod document;
 mod evaluate_run;
@@ -192,6 +192,7 @@ fn training(project: &Project, options: &TrainOptions) -> Result<Training, Diagn
             .filter_map(|(name, table)| Some((name.clone(), table.batch?.value)))
             .collect(),
         samples: project.samples(),
+        large_from: logltn_learn::large::FROM,
         metrics: project.metrics()?,
         measure_every: manifest.evaluate.as_ref().and_then(|e| e.every),
         early_stop: train.early_stop.map(|early| EarlyStop {

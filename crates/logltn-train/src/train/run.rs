@@ -4,16 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
-use logltn::{Code, Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics, Parameters};
+use logltn_learn::State;
 
 use super::{Trainer, data_files, unchanged};
 use crate::run_directory::{
-    AxiomInfo, MetricsLog, RunDirectory, RunInfo, RunStatus, StartInfo, StepRecord, utc_time,
+    AxiomInfo, MetricsLog, RunDirectory, RunInfo, RunStatus, StartInfo, StepRecord, WholeInfo,
+    WholeTruth, utc_time,
 };
 use crate::tensorboard::EventWriter;
 
 /// Someone who follows a run: a progress bar, a test, nobody.
 pub trait Watch {
+    /// Before the first step: from now on there is something to lose.
+    fn begin(&mut self) {}
+
     /// After each step.
     fn step(&mut self, record: &StepRecord, total: u64) {
         let _ = (record, total);
@@ -53,7 +58,10 @@ pub enum Outcome {
         nothing_moved: Option<Box<Diagnostic>>,
     },
     /// It had been finished before; nothing was done.
-    AlreadyFinished,
+    AlreadyFinished {
+        /// As for a run that has just been finished, if it was killed before it could say so.
+        nothing_moved: Option<Box<Diagnostic>>,
+    },
     /// It was asked to stop, and can be resumed.
     Interrupted {
         /// How many steps are done.
@@ -62,7 +70,7 @@ pub enum Outcome {
 }
 
 /// Trains to the end, or until `stop` is set. Given to [`Session::set_stop`](logltn_learn::Session::set_stop) too, it also
-/// ends the step at hand, which is done again when the run is resumed.
+/// ends the step at hand, which is done again when the run is resumed, or the metrics at hand, which are measured then.
 ///
 /// # Errors
 /// What the training or the disk has to say. The last checkpoint stays whole.
@@ -73,7 +81,7 @@ pub fn run(
     stop: &AtomicBool,
     watch: &mut dyn Watch,
 ) -> Result<Outcome, Diagnostics> {
-    let mut after = None;
+    let (mut after, mut unmeasured) = (None, None);
     let began = match options.resume {
         true => (directory.weights()?.is_some(), directory.checkpoint()?),
         false => (false, None),
@@ -83,28 +91,50 @@ pub fn run(
         unchanged::check(trainer, directory)?;
     }
     if finished {
-        // Killed between its weights and its last words, a run is finished all the same.
-        if let Ok(mut info) = directory.info()
-            && info.status != RunStatus::Finished
-        {
-            info.status = RunStatus::Finished;
-            info.reason.clear();
-            // The last checkpoint was written before the weights.
-            let step = checkpoint.and_then(|last| last.facts.get("step")?.parse().ok());
-            info.steps = step.or(info.steps);
-            info.updated = utc_time(SystemTime::now());
-            directory.write_info(&info)?;
+        let mut info = directory.info()?;
+        let unsaid = |whole: &WholeInfo| whole.first.is_some() && whole.last.is_none();
+        if info.status == RunStatus::Finished && !info.whole.as_ref().is_some_and(unsaid) {
+            return Ok(Outcome::AlreadyFinished {
+                nothing_moved: None,
+            });
         }
-        return Ok(Outcome::AlreadyFinished);
+        // Killed between its weights and its last words, a run is finished all the same, but they are still to be said.
+        // The last checkpoint was written before the weights.
+        if let Some(checkpoint) = &checkpoint {
+            trainer.restore(checkpoint)?;
+        }
+        let nothing_moved = nothing_moved(trainer, directory)?;
+        if let Some(weights) = directory.weights()? {
+            trainer.restore_weights(&weights)?;
+        }
+        if let Some(whole) = &mut info.whole {
+            whole.last = whole_truth(trainer, watch);
+        }
+        info.status = RunStatus::Finished;
+        info.reason = reason(nothing_moved.as_deref());
+        info.steps = checkpoint.map(|_| trainer.done()).or(info.steps);
+        info.updated = utc_time(SystemTime::now());
+        directory.write_info(&info)?;
+        return Ok(Outcome::AlreadyFinished { nothing_moved });
     }
+    let before = checkpoint.as_ref().and_then(|_| directory.info().ok());
+    let known = before.as_ref().and_then(|before| before.whole.clone());
+    // Of one that was interrupted while it looked, nothing is known yet.
+    let known = known.filter(|whole| whole.first.is_some());
+    let known = known.map(|whole| WholeInfo {
+        last: None,
+        ..whole
+    });
+    // Before the weights become those of the checkpoint.
+    let whole = known.unwrap_or_else(|| at_first(trainer));
     if let Some(checkpoint) = checkpoint {
         trainer.restore(&checkpoint)?;
-        after = Some(trainer.done());
+        unmeasured = taken(&checkpoint, trainer)?;
+        after = Some(trainer.done() - u64::from(unmeasured.is_some()));
     }
     let mut info = describe(trainer, directory, options)?;
-    if after.is_some()
-        && let Ok(before) = directory.info()
-    {
+    info.whole = Some(whole);
+    if let Some(before) = before {
         info.started = before.started;
     }
     let manifest = trainer.resolved_manifest(directory.path());
@@ -124,22 +154,29 @@ pub fn run(
         )?),
         false => None,
     };
-    let result = steps(trainer, directory, &mut log, events.as_mut(), stop, watch);
+    watch.begin();
+    let to = To {
+        directory,
+        log: &mut log,
+        events: events.as_mut(),
+    };
+    let result = steps(trainer, to, unmeasured, stop, watch);
     info.updated = utc_time(SystemTime::now());
     info.steps = Some(trainer.done());
     match &result {
         Ok(Outcome::Interrupted { .. }) => info.status = RunStatus::Interrupted,
-        Ok(Outcome::Finished {
-            nothing_moved: Some(error),
-            ..
-        }) => {
+        Ok(
+            Outcome::Finished { nothing_moved, .. } | Outcome::AlreadyFinished { nothing_moved },
+        ) => {
             info.status = RunStatus::Finished;
-            info.reason = error.message().to_string();
+            info.reason = reason(nothing_moved.as_deref());
+            if let Some(whole) = &mut info.whole {
+                whole.last = whole_truth(trainer, watch);
+            }
         }
-        Ok(_) => info.status = RunStatus::Finished,
         Err(errors) => {
             info.status = RunStatus::Failed;
-            info.reason = (errors.iter().next()).map_or(String::new(), |e| e.message().to_string());
+            info.reason = reason(errors.iter().next());
         }
     }
     // A full disk must not hide why the run stopped.
@@ -147,6 +184,50 @@ pub fn run(
     let outcome = result?;
     written?;
     Ok(outcome)
+}
+
+/// The whole theory with the weights that a run begins with.
+fn at_first(trainer: &mut Trainer) -> WholeInfo {
+    let Parameters { alpha, p, p_forall } = trainer.project().manifest.schedule.last(true);
+    WholeInfo {
+        alpha,
+        p,
+        p_forall,
+        // What is wrong with it may come right in training.
+        first: whole_truth(trainer, &mut ()),
+        last: None,
+    }
+}
+
+/// The whole theory with the weights as they are; none where that takes too long, or cannot be told.
+fn whole_truth(trainer: &mut Trainer, watch: &mut dyn Watch) -> Option<WholeTruth> {
+    let evaluated = match trainer.evaluate_whole() {
+        Ok(evaluated) => evaluated?,
+        Err(errors) => {
+            let wrong = errors.into_iter().filter(|e| e.code() != Code::Interrupted);
+            for error in wrong {
+                let error = error.into_warning();
+                watch.warning(
+                    &error.note("when the whole theory was evaluated after the last step"),
+                );
+            }
+            return None;
+        }
+    };
+    let truth = WholeTruth {
+        sat: evaluated.sat,
+        loss: evaluated.loss,
+        axioms: evaluated.truths,
+    };
+    let numbers = [truth.sat, truth.loss].into_iter();
+    let is_finite = numbers
+        .chain(truth.axioms.iter().copied())
+        .all(f64::is_finite);
+    is_finite.then_some(truth)
+}
+
+fn reason(error: Option<&Diagnostic>) -> String {
+    error.map_or(String::new(), |e| e.message().to_string())
 }
 
 fn describe(
@@ -189,94 +270,162 @@ fn describe(
     })
 }
 
+/// Where steps are written down.
+struct To<'a> {
+    directory: &'a RunDirectory,
+    log: &'a mut MetricsLog,
+    events: Option<&'a mut EventWriter>,
+}
+
+impl To<'_> {
+    fn record(&mut self, record: &StepRecord) -> Result<(), Diagnostics> {
+        self.log.append(record)?;
+        if let Some(events) = &mut self.events {
+            events.append(record, SystemTime::now())?;
+        }
+        Ok(())
+    }
+
+    /// Like the records, events go to disk before the checkpoint that knows of their steps.
+    fn checkpoint(&mut self, state: &State) -> Result<(), Diagnostics> {
+        if let Some(events) = &mut self.events {
+            events.sync()?;
+        }
+        self.directory.write_checkpoint(self.log, state)
+    }
+}
+
+/// The fact of a checkpoint that is its last step's record, where the metrics that belong to it are still to be measured.
+const UNMEASURED: &str = "unmeasured";
+
+/// The record that a checkpoint holds.
+fn taken(checkpoint: &State, trainer: &Trainer) -> Result<Option<StepRecord>, Diagnostics> {
+    let Some(line) = checkpoint.facts.get(UNMEASURED) else {
+        return Ok(None);
+    };
+    let record = StepRecord::from_json_line(line).map(|(record, _)| record);
+    match record {
+        Ok(record) if record.step == trainer.done() && record.step > 0 => Ok(Some(record)),
+        _ => {
+            let what = "the checkpoint's record of its last step is damaged";
+            Err(Diagnostic::error(Code::RunDamaged, what).into())
+        }
+    }
+}
+
 fn steps(
     trainer: &mut Trainer,
-    directory: &RunDirectory,
-    log: &mut MetricsLog,
-    mut events: Option<&mut EventWriter>,
+    mut to: To<'_>,
+    mut unmeasured: Option<StepRecord>,
     stop: &AtomicBool,
     watch: &mut dyn Watch,
 ) -> Result<Outcome, Diagnostics> {
     let mut last = None;
     let mut metrics = Vec::new();
-    while !trainer.is_done() {
-        let begun = Instant::now();
-        let interrupted = |e: &Diagnostic| e.code() == Code::Interrupted;
-        let step = match stop.load(Ordering::Relaxed) {
-            true => None,
-            false => match trainer.step() {
-                Err(errors) if errors.iter().any(interrupted) => None,
-                step => Some(step?),
+    let every = trainer.checkpoint_every();
+    while unmeasured.is_some() || !trainer.is_done() {
+        let mut record = match unmeasured.take() {
+            Some(record) => record,
+            None => match unless_interrupted(stop, || step(trainer))? {
+                Some(record) => {
+                    // Early, so that it can be stopped, and again: what is odd at first may come right.
+                    let at = record.step;
+                    let early = at == 1 || at == 10 || (at < 10 && trainer.is_done());
+                    if early || at.is_multiple_of(10 * every) {
+                        trainer.balance().iter().for_each(|w| watch.warning(w));
+                    }
+                    record
+                }
+                None => return interrupted(trainer, &mut to, None),
             },
         };
-        let Some(step) = step else {
-            let checkpoint = trainer.state();
-            sync(&mut events)?;
-            directory.write_checkpoint(log, &checkpoint)?;
-            return Ok(Outcome::Interrupted {
-                done: trainer.done(),
-            });
-        };
-        let mut record = StepRecord {
-            step: step.step,
-            loss: step.loss,
-            sat: step.sat,
-            axioms: step.axioms,
-            metrics: Vec::new(),
-            gradient_norm: step.gradient_norm,
-            step_time: begun.elapsed().as_secs_f64(),
-        };
-        let every = trainer.checkpoint_every();
-        // Early, so that it can be stopped, and again: what is odd at first may come right.
-        let early = step.step == 1 || step.step == 10 || (step.step < 10 && trainer.is_done());
-        if early || step.step.is_multiple_of(10 * every) {
-            for warning in trainer.balance().iter() {
-                watch.warning(warning);
-            }
-        }
         if trainer.measure_is_due() {
-            record.metrics = trainer.measure()?;
-            trainer.note_metrics(&record.metrics);
-            metrics.clone_from(&record.metrics);
+            let Some(found) = unless_interrupted(stop, || trainer.measure())? else {
+                return interrupted(trainer, &mut to, Some(&record));
+            };
+            trainer.note_metrics(&found);
+            metrics.clone_from(&found);
+            record.metrics = found;
         }
-        log.append(&record)?;
-        if let Some(events) = &mut events {
-            events.append(&record, SystemTime::now())?;
-        }
+        to.record(&record)?;
         watch.step(&record, trainer.total());
         if trainer.done().is_multiple_of(every) || trainer.is_done() {
-            let checkpoint = trainer.state();
-            sync(&mut events)?;
-            directory.write_checkpoint(log, &checkpoint)?;
+            to.checkpoint(&trainer.state())?;
         }
         last = Some(record);
     }
-    log.sync()?;
-    directory.write_weights(&trainer.weights())?;
-    // A theory that is wholly true has nothing to teach either.
-    let satisfied = |record: &StepRecord| trainer.semantics().degree(record.sat) == 1.0;
-    let nothing_moved = match last.as_ref().is_some_and(satisfied) || had_a_gradient(directory)? {
-        true => None,
-        false => trainer.nothing_moved().map(Box::new),
-    };
+    to.log.sync()?;
+    to.directory.write_weights(&trainer.weights())?;
     Ok(Outcome::Finished {
         last,
         metrics,
-        nothing_moved,
+        nothing_moved: nothing_moved(trainer, to.directory)?,
     })
 }
 
-/// Like the records, events go to disk before the checkpoint that knows of their steps.
-fn sync(events: &mut Option<&mut EventWriter>) -> Result<(), Diagnostic> {
-    events.as_mut().map_or(Ok(()), |events| events.sync())
+/// `None` if it was stopped before or in the middle.
+fn unless_interrupted<T>(
+    stop: &AtomicBool,
+    work: impl FnOnce() -> Result<T, Diagnostics>,
+) -> Result<Option<T>, Diagnostics> {
+    if stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    match work() {
+        Err(errors) if errors.iter().any(|e| e.code() == Code::Interrupted) => Ok(None),
+        done => done.map(Some),
+    }
 }
 
-/// Whether some step of the run had one; as a rule the first.
-fn had_a_gradient(directory: &RunDirectory) -> Result<bool, Diagnostics> {
-    for record in directory.records()? {
-        if record?.gradient_norm != 0.0 {
-            return Ok(true);
-        }
+/// A step and its record, without metrics.
+fn step(trainer: &mut Trainer) -> Result<StepRecord, Diagnostics> {
+    let begun = Instant::now();
+    let step = trainer.step()?;
+    Ok(StepRecord {
+        step: step.step,
+        loss: step.loss,
+        sat: step.sat,
+        axioms: step.axioms,
+        metrics: Vec::new(),
+        gradient_norm: step.gradient_norm,
+        step_time: begun.elapsed().as_secs_f64(),
+    })
+}
+
+/// Writes a checkpoint, with the record of its last step if that is not written down yet.
+fn interrupted(
+    trainer: &mut Trainer,
+    to: &mut To<'_>,
+    unmeasured: Option<&StepRecord>,
+) -> Result<Outcome, Diagnostics> {
+    let mut state = trainer.state();
+    if let Some(record) = unmeasured {
+        let axioms: Vec<String> = trainer.axioms().into_iter().map(|a| a.0).collect();
+        let line = record.to_json_line(&axioms);
+        state.facts.insert(UNMEASURED.to_string(), line);
     }
-    Ok(false)
+    to.checkpoint(&state)?;
+    Ok(Outcome::Interrupted {
+        done: trainer.done(),
+    })
+}
+
+/// What to say of a finished run whose records have no gradient; as a rule the first has one. A theory that is wholly true
+/// has nothing to teach either.
+fn nothing_moved(
+    trainer: &mut Trainer,
+    directory: &RunDirectory,
+) -> Result<Option<Box<Diagnostic>>, Diagnostics> {
+    let mut satisfied = false;
+    for record in directory.records()? {
+        let record = record?;
+        if record.gradient_norm != 0.0 {
+            return Ok(None);
+        }
+        satisfied = trainer.semantics().degree(record.sat) == 1.0;
+    }
+    Ok(match satisfied {
+        true => None,
+        false => trainer.nothing_moved().map(Box::new),
+    })
 }

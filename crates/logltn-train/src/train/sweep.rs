@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use logltn::{Code, Diagnostic, Diagnostics, Source, did_you_mean};
 
@@ -120,6 +120,10 @@ struct Planned {
 
 /// Who is told how a sweep goes on; from several threads.
 pub trait WatchSweep: Sync {
+    /// A run begins with its steps, so that there is something to lose until it is [finished](WatchSweep::finished).
+    fn begin(&self, run: &Path) {
+        let _ = run;
+    }
     /// A step of some run has been done.
     fn step(&self) {}
     /// A run has come to its end, or had done so before.
@@ -206,7 +210,7 @@ impl Sweep {
     }
 
     /// Does the runs that are not done yet, as many at once as there are cores. A run that fails does not stop the others;
-    /// each outcome is told to `watch`. `false` if it was stopped before the end.
+    /// each outcome is told to `watch`. `false` if it was stopped before the end, which `stop` also does inside of a step.
     ///
     /// # Errors
     /// If threads cannot be started.
@@ -214,7 +218,7 @@ impl Sweep {
         &self,
         out: &Path,
         command: &[String],
-        stop: &AtomicBool,
+        stop: &Arc<AtomicBool>,
         watch: &dyn WatchSweep,
     ) -> Result<bool, Diagnostics> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -263,7 +267,7 @@ impl Sweep {
         planned: &Planned,
         folder: &Path,
         command: &[String],
-        stop: &AtomicBool,
+        stop: &Arc<AtomicBool>,
         watch: &dyn WatchSweep,
     ) -> Result<Outcome, Diagnostics> {
         let options = TrainOptions {
@@ -271,6 +275,7 @@ impl Sweep {
             ..TrainOptions::default()
         };
         let mut trainer = Trainer::new(planned.project.clone(), &options)?;
+        trainer.set_stop(Arc::clone(stop));
         let directory = RunDirectory::resume(folder)?;
         let options = RunOptions {
             title: format!("{}: {}", self.title, planned.name),
@@ -278,16 +283,24 @@ impl Sweep {
             resume: true,
             ..RunOptions::default()
         };
-        run(&mut trainer, &directory, &options, stop, &mut Steps(watch))
+        let mut steps = Steps { watch, run: folder };
+        run(&mut trainer, &directory, &options, stop, &mut steps)
     }
 }
 
 /// Passes steps on.
-struct Steps<'w>(&'w dyn WatchSweep);
+struct Steps<'w> {
+    watch: &'w dyn WatchSweep,
+    run: &'w Path,
+}
 
 impl Watch for Steps<'_> {
+    fn begin(&mut self) {
+        self.watch.begin(self.run);
+    }
+
     fn step(&mut self, _: &crate::run_directory::StepRecord, _: u64) {
-        self.0.step();
+        self.watch.step();
     }
 }
 

@@ -516,6 +516,10 @@ impl<T: Real> Engine<T> {
             }
             w.key("roots")?;
             w.list(&exec.roots, |w, root| write!(w.out, "{}", root.node))?;
+            if exec.roots.iter().any(|root| root.sharded) {
+                w.key("sharded")?;
+                w.list(&exec.roots, |w, root| write!(w.out, "{}", root.sharded))?;
+            }
             w.key("nodes")?;
             w.list(&exec.nodes, |w, node| w.node(node, bases))?;
             w.key("levels")?;

@@ -2,6 +2,7 @@
 
 use super::run::{self, Partial, Shared};
 use super::share::{LaneWork, Part};
+use super::together::Joint;
 use super::{AxiomValue, Evaluation};
 use crate::plan::program::NodeKind;
 use crate::vector::Real;
@@ -26,20 +27,21 @@ pub(super) fn find_attaining_lanes<T: Real>(
     }
 }
 
-/// Puts the lanes' shares of each part together, in order, and the parts of each axiom.
+/// Puts the lanes' shares of each part together, in order.
 pub(super) fn merge<T: Real>(
     shared: &Shared<T>,
     parts: &[Part],
     lanes: &[LaneWork<T>],
     totals: &mut Vec<Partial>,
-    evaluation: &mut Evaluation,
+    empties: &mut Vec<u64>,
 ) {
     totals.clear();
-    evaluation.axioms.fill(AxiomValue::default());
+    empties.clear();
+    empties.resize(parts.len(), 0);
     for work in lanes {
         for (item, (partial, empty)) in work.items.iter().zip(&work.found) {
             let part = &parts[item.part];
-            evaluation.axioms[part.program].empty_exists += empty;
+            empties[item.part] += empty;
             if totals.len() == item.part {
                 totals.push(*partial);
             } else if let (Partial::State(total), Partial::State(more)) =
@@ -50,19 +52,36 @@ pub(super) fn merge<T: Real>(
             }
         }
     }
-    for (part, total) in parts.iter().zip(&*totals) {
-        let value = &mut evaluation.axioms[part.program];
-        value.truth += match total {
-            Partial::Value(value) => *value,
-            Partial::State(state) => {
-                let forall = root_is_forall(shared, part);
-                if state.count == 0.0 && !forall {
-                    value.empty_exists += 1;
-                }
-                let settings = &shared.settings[part.program];
-                run::quantifier_value(shared, settings, forall, state)
-            }
-        };
+}
+
+/// The value of a part.
+pub(super) fn value<T: Real>(shared: &Shared<T>, part: &Part, total: &Partial) -> f64 {
+    match total {
+        Partial::Value(value) => *value,
+        Partial::State(state) => {
+            let settings = &shared.settings[part.program];
+            run::quantifier_value(shared, settings, root_is_forall(shared, part), state)
+        }
+    }
+}
+
+/// Puts the parts of each axiom together.
+pub(super) fn add_up<T: Real>(
+    shared: &Shared<T>,
+    parts: &[Part],
+    totals: &[Partial],
+    empties: &[u64],
+    joint: &[Joint],
+    evaluation: &mut Evaluation,
+) {
+    evaluation.axioms.fill(AxiomValue::default());
+    for (i, (part, total)) in parts.iter().zip(totals).enumerate() {
+        let axiom = &mut evaluation.axioms[part.program];
+        let own = || value(shared, part, total);
+        axiom.truth += joint.get(i).map_or_else(own, |joint| joint.value);
+        let empty = matches!(total, Partial::State(state) if state.count == 0.0)
+            && !root_is_forall(shared, part);
+        axiom.empty_exists += empties[i] + u64::from(empty);
     }
 }
 

@@ -10,6 +10,7 @@ mod clause;
 mod eliminate;
 mod explain;
 mod export;
+mod gather;
 mod in_place;
 mod individual;
 mod lane;
@@ -23,6 +24,7 @@ mod rank;
 mod run;
 mod share;
 mod stop;
+mod together;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,17 +46,20 @@ pub use clause::Fusing;
 use clause::{Exponentials, Sums, Tables};
 pub use explain::{BlamedLiteral, Explanation, Violation, Witness};
 pub use export::{EXPORT_VERSION, Exported, ExportedArray};
+pub use gather::Gathered;
 pub use in_place::InPlace;
 use in_place::{Lent, numbers};
 pub use individual::{Bound, Individual};
 use literals::Literals;
-use merge::{find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
+use merge::{add_up, find_attaining_lanes, merge, root_is_forall, root_is_quantifier};
 use over_axioms::OverAxioms;
 use pieces::{Places, Threads};
 pub use precision::Precision;
 use run::{Partial, Run, Shared};
 use share::{Fit, LaneWork, Part, each_lane};
 use stop::Stop;
+use together::Joint;
+pub use together::{Exchange, NUMBERS_PER_PART};
 
 /// Runs a [`Plan`], in `f32` for training or in `f64`.
 ///
@@ -82,6 +87,10 @@ pub struct Engine<T: Real> {
     lanes: Vec<LaneWork<T>>,
     /// What the lanes found, by part.
     totals: Vec<Partial>,
+    /// How often an `exists` inside had nothing to choose from, by part.
+    empties: Vec<u64>,
+    /// What all processes found together, by part; none if there is one alone.
+    joint: Vec<Joint>,
     /// For a root that is an extreme: the first lane that attains it, by part.
     attained_by: Vec<usize>,
     over_axioms: OverAxioms,
@@ -220,6 +229,8 @@ impl<T: Precision> Engine<T> {
             scratch: Vec::new(),
             lanes: Vec::new(),
             totals: Vec::new(),
+            empties: Vec::new(),
+            joint: Vec::new(),
             attained_by: Vec::new(),
             parts: Vec::new(),
             over_axioms,
@@ -397,7 +408,7 @@ impl<T: Precision> Engine<T> {
 
     /// The truth of the axioms and the loss.
     pub fn evaluate(&mut self, parameters: &Parameters) -> Result<&Evaluation, Diagnostics> {
-        T::run(self, parameters, None, &mut [])?;
+        T::run(self, parameters, None, &mut [], None)?;
         Ok(&self.evaluation)
     }
 
@@ -406,7 +417,7 @@ impl<T: Precision> Engine<T> {
         &mut self,
         parameters: &Parameters,
     ) -> Result<&Evaluation, Diagnostics> {
-        T::run(self, parameters, Some(Wanted::OfLoss), &mut [])?;
+        T::run(self, parameters, Some(Wanted::OfLoss), &mut [], None)?;
         Ok(&self.evaluation)
     }
 
@@ -422,7 +433,7 @@ impl<T: Precision> Engine<T> {
         by_axiom: &[f64],
     ) -> Result<&Evaluation, Diagnostics> {
         assert_eq!(by_axiom.len(), self.derivatives.len(), "one for each axiom");
-        T::run(self, parameters, Some(Wanted::Of(by_axiom)), &mut [])?;
+        T::run(self, parameters, Some(Wanted::Of(by_axiom)), &mut [], None)?;
         Ok(&self.evaluation)
     }
 
@@ -437,11 +448,41 @@ impl<T: Precision> Engine<T> {
         wanted: Option<Wanted>,
         lent: &mut [Option<InPlace<'_, T>>],
     ) -> Result<&Evaluation, Diagnostics> {
+        self.evaluate_maybe_together(parameters, wanted, lent, None)
+    }
+
+    /// [`Engine::evaluate_in_place`] with other processes, which have other rows of batched and streamed tables and other
+    /// individuals of sorts whose size comes with the call. Each calls this at the same time and sends what it found:
+    /// [`NUMBERS_PER_PART`] numbers for each of [`Plan::shares`]. Truths and loss are those of all rows together; gradients
+    /// are to be averaged over the processes.
+    ///
+    /// # Errors
+    /// Also what the exchange fails with.
+    ///
+    /// # Panics
+    /// As [`Engine::evaluate_in_place`].
+    pub fn evaluate_together(
+        &mut self,
+        parameters: &Parameters,
+        wanted: Option<Wanted>,
+        lent: &mut [Option<InPlace<'_, T>>],
+        exchange: &mut Exchange<'_>,
+    ) -> Result<&Evaluation, Diagnostics> {
+        self.evaluate_maybe_together(parameters, wanted, lent, Some(exchange))
+    }
+
+    fn evaluate_maybe_together(
+        &mut self,
+        parameters: &Parameters,
+        wanted: Option<Wanted>,
+        lent: &mut [Option<InPlace<'_, T>>],
+        exchange: Option<&mut Exchange<'_>>,
+    ) -> Result<&Evaluation, Diagnostics> {
         self.check_lent(lent);
         if let Some(Wanted::Of(by_axiom)) = wanted {
             assert_eq!(by_axiom.len(), self.derivatives.len(), "one for each axiom");
         }
-        T::run(self, parameters, wanted, lent)?;
+        T::run(self, parameters, wanted, lent, exchange)?;
         Ok(&self.evaluation)
     }
 
@@ -491,7 +532,9 @@ impl<T: Precision> Engine<T> {
         parameters: &Parameters,
         wanted: Option<Wanted>,
         lent: Lent<T>,
+        exchange: Option<&mut Exchange<'_>>,
     ) -> Result<(), Diagnostics> {
+        self.joint.clear();
         self.lent = !lent.is_empty();
         self.prepare(parameters, lent)?;
         let gradients = wanted.is_some();
@@ -517,6 +560,9 @@ impl<T: Precision> Engine<T> {
         let pool = self.pool.as_deref();
         let shared = self.ground.shared(&self.settings, &self.stop);
         let (parts, derivatives, tables) = (&self.parts, &self.derivatives, &self.ground.tables);
+        // Of a mean that others have a share of, only if it is known how many they have.
+        let together = exchange.is_some();
+        let known_of = |part: &Part| known && !(together && part.root.sharded);
         let forward = |_: usize, work: &mut LaneWork<T>| {
             work.found.clear();
             for (item, sums) in work.items.iter().zip(&mut work.sums) {
@@ -529,7 +575,7 @@ impl<T: Precision> Engine<T> {
                     work.found.push((partial, 0));
                     continue;
                 }
-                let along = (known)
+                let along = known_of(part)
                     .then(|| run.derivative_along(derivatives[part.program]))
                     .flatten();
                 let partial = run.forward_root(item.start, item.end, along);
@@ -545,9 +591,27 @@ impl<T: Precision> Engine<T> {
             &self.parts,
             &self.lanes,
             &mut self.totals,
+            &mut self.empties,
+        );
+        if let Some(exchange) = exchange {
+            let (totals, empties) = (&mut self.totals, &mut self.empties);
+            self.joint = together::join(&shared, parts, totals, empties, exchange)?;
+        }
+        let (totals, joint) = (&self.totals, &self.joint);
+        add_up(
+            &shared,
+            parts,
+            totals,
+            &self.empties,
+            joint,
             &mut self.evaluation,
         );
-        find_attaining_lanes(&self.lanes, &self.totals, &mut self.attained_by);
+        find_attaining_lanes(&self.lanes, totals, &mut self.attained_by);
+        for (attained_by, joint) in self.attained_by.iter_mut().zip(joint) {
+            if !joint.mine {
+                *attained_by = usize::MAX;
+            }
+        }
         // Where they were given, they are not those of the loss.
         let derivatives = match wanted {
             Some(Wanted::Of(_)) => &mut self.other_derivatives,
@@ -555,15 +619,16 @@ impl<T: Precision> Engine<T> {
         };
         (self.over_axioms).finish(&semantics, &settings, &mut self.evaluation, derivatives);
         if gradients {
-            let (totals, derivatives) = (&self.totals, &self.derivatives);
+            let derivatives = &self.derivatives;
             let attained_by = &self.attained_by;
             let backward = |lane: usize, work: &mut LaneWork<T>| {
                 for item in &work.items {
                     let part = &parts[item.part];
                     let mut run = Run::new(&shared, part.program, part.root.node, &mut work.lane);
-                    let derivative = derivatives[part.program];
+                    let factor = joint.get(item.part).map_or(1.0, |joint| joint.factor);
+                    let derivative = derivatives[part.program] * factor;
                     let done = part.fused.is_some()
-                        || known && run.derivative_along(derivative).is_some()
+                        || known_of(part) && run.derivative_along(derivative).is_some()
                         || run.root_is_extreme() && attained_by[item.part] != lane;
                     if !done && derivative != 0.0 {
                         run.backward_root(item.start, item.end, totals[item.part], derivative);
@@ -574,7 +639,8 @@ impl<T: Precision> Engine<T> {
             let gone_along = |part: &Part| {
                 let root = shared.aggregation(root_is_forall(&shared, part));
                 let linear = root.laws.is_linear();
-                part.fused.is_some() || known && linear && root_is_quantifier(&shared, part)
+                part.fused.is_some()
+                    || known_of(part) && linear && root_is_quantifier(&shared, part)
             };
             if !self.parts.iter().all(gone_along) {
                 each_lane(pool, &mut self.lanes, backward);
@@ -698,7 +764,8 @@ impl<T: Precision> Engine<T> {
                     continue;
                 }
                 let clause = &self.ground.plan.programs[part.program].clauses[fused.clause];
-                let derivative = self.derivatives[part.program];
+                let factor = self.joint.get(at).map_or(1.0, |joint| joint.factor);
+                let derivative = self.derivatives[part.program] * factor;
                 let settings = &self.settings[part.program];
                 let factor = clause::common_factor(clause, settings, &total, derivative);
                 let sums = self.lanes.iter().flat_map(|lane| {

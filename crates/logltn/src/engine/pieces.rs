@@ -25,6 +25,8 @@ impl Threads<'_> {
     pub fn each<P: Pieces>(self, all: P, work: impl Fn(P) + Sync + Send) {
         match self.0 {
             _ if all.numbers() <= PIECE => work(all),
+            // Another thread would only be waited for, and have it all in its own caches.
+            Some(pool) if pool.current_num_threads() == 1 => work(all),
             Some(pool) => pool.install(|| halves(all, &work)),
             None => halves(all, &work),
         }

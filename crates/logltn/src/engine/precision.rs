@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::rank::{Order, Ranks};
-use super::{Engine, Explanation, InPlace, Wanted};
+use super::{Engine, Exchange, Explanation, InPlace, Wanted};
 use crate::diagnostic::Diagnostics;
 use crate::parameters::Parameters;
 use crate::vector::Real;
@@ -37,11 +37,12 @@ macro_rules! compiled {
 compiled! {
     fn list_rows(known: usize) = list_rows_here;
     fn assign_lanes() = assign_lanes_here;
-    fn run(parameters: &Parameters, wanted: Option<Wanted>, lent: &mut [Option<InPlace<'_, Self>>])
+    fn run(parameters: &Parameters, wanted: Option<Wanted>, lent: &mut [Option<InPlace<'_, Self>>],
+        exchange: Option<&mut Exchange<'_>>)
         -> Result<(), Diagnostics> = run_here;
     fn ranks(parameters: &Parameters, order: Order, top: usize)
         -> Result<Vec<Option<Ranks>>, Diagnostics> = ranks_here;
     fn explain(parameters: &Parameters, top: usize) -> Result<Vec<Explanation>, Diagnostics> = explain_here;
     fn axiom_gradient_norms(parameters: &Parameters) -> Vec<f64> = axiom_gradient_norms_here;
-    fn estimate_seconds(parameters: &Parameters, budget: Duration) -> f64 = estimate_seconds_here;
+    fn estimate_seconds(parameters: &Parameters, budget: Duration, back: bool) -> f64 = estimate_seconds_here;
 }

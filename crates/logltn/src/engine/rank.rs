@@ -3,12 +3,14 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::sync::atomic::AtomicBool;
 
 use super::run::Run;
 use super::share::{LaneWork, each_lane};
 use super::{Engine, Precision};
 use super::{Fusing, Ground};
 use crate::diagnostic::Diagnostics;
+use crate::diagnostic::memory::{self, TooMuch};
 use crate::operators::{Semiring, Space};
 use crate::parameters::Parameters;
 use crate::plan::program::{MOST_CODES, NodeKind, Ranking};
@@ -87,6 +89,8 @@ struct Best {
     margin: f64,
     /// The one to go next is on top.
     kept: BinaryHeap<Found>,
+    /// There was no memory for more.
+    full: bool,
 }
 
 impl Best {
@@ -97,6 +101,7 @@ impl Best {
             is_bounded,
             margin: 64.0 * T::EPSILON.to_f64(),
             kept: BinaryHeap::new(),
+            full: false,
         }
     }
 
@@ -115,6 +120,13 @@ impl Best {
 
     fn offer(&mut self, found: Found) {
         if self.kept.len() < self.top {
+            let room = self.kept.capacity();
+            if self.kept.len() == room
+                && memory::ask((3 * room * size_of::<Found>()) as u128).is_err()
+            {
+                self.full = true;
+                return;
+            }
             self.kept.push(found);
         } else if let Some(mut last) = self.kept.peek_mut()
             && found < *last
@@ -148,20 +160,21 @@ impl<T: Precision> Engine<T> {
         self.set_fusing(Fusing::Never);
         let done = self
             .prepare(parameters, &mut [])
-            .map(|()| self.rank(order, top));
+            .and_then(|()| self.rank(order, top));
         self.set_fusing(fusing);
         // What was cut short is no answer.
         self.unless_stopped()?;
         done
     }
 
-    fn rank(&mut self, order: Order, top: usize) -> Vec<Option<Ranks>> {
+    fn rank(&mut self, order: Order, top: usize) -> Result<Vec<Option<Ranks>>, Diagnostics> {
         let Ground { plan, .. } = &self.ground;
         let shared = self.ground.shared(&self.settings, &self.stop);
         let parts = &self.parts;
         // By lane and item.
         let found: Vec<std::sync::Mutex<Vec<(usize, Ranks)>>> =
             self.lanes.iter().map(|_| Default::default()).collect();
+        let full = AtomicBool::new(false);
         let pool = self.pool.as_deref();
         each_lane(pool, &mut self.lanes, |lane, work: &mut LaneWork<T>| {
             let mut own = Vec::new();
@@ -178,6 +191,7 @@ impl<T: Precision> Engine<T> {
                     plan.semantics.space == Space::Log && matches!(body, NodeKind::Or(_));
                 let mut best = Best::new::<T>(order, top, is_bounded);
                 let total = run.rank(ranking, item.start, item.end, &mut best);
+                full.fetch_or(best.full, std::sync::atomic::Ordering::Relaxed);
                 let first = best.kept.into_vec();
                 own.push((part.program, Ranks { total, first }));
             }
@@ -185,6 +199,10 @@ impl<T: Precision> Engine<T> {
                 *to = own;
             }
         });
+        if full.into_inner() {
+            let kept = u128::from(memory::left().max(1));
+            return Err(too_many(TooMuch { asked: 2 * kept }));
+        }
         let mut ranks: Vec<Option<Ranks>> = (plan.programs.iter())
             .map(|exec| exec.ranking.as_ref().map(|_| Ranks::default()))
             .collect();
@@ -200,8 +218,24 @@ impl<T: Precision> Engine<T> {
             ranks.first.sort_unstable();
             ranks.first.truncate(top);
         }
-        ranks
+        let first = ranks.iter().flatten().map(|ranks| ranks.first.len());
+        let bytes = first.sum::<usize>() as u128 * BYTES_PER_ANSWER;
+        memory::ask(bytes).map_err(too_many)?;
+        Ok(ranks)
     }
+}
+
+/// What an answer takes in words, at least.
+const BYTES_PER_ANSWER: u128 = 200;
+
+fn too_many(error: TooMuch) -> Diagnostics {
+    let error = error.refuse("the list of all answers");
+    error
+        .help(format!(
+            "fewer answers, as `--top 100`; {}",
+            memory::ALLOW_MORE
+        ))
+        .into()
 }
 
 impl<T: Real> Run<'_, '_, T> {

@@ -81,13 +81,19 @@ impl<T: Precision> Engine<T> {
     /// are, in seconds: blocks are measured until the budget is spent, those of the largest axioms first, and the rest is
     /// reckoned from them. Numbers that are not there yet may be anything finite, such as zeros.
     pub fn estimate_seconds(&mut self, parameters: &Parameters, budget: Duration) -> f64 {
-        T::estimate_seconds(self, parameters, budget)
+        T::estimate_seconds(self, parameters, budget, true)
+    }
+
+    /// The same for [`Engine::evaluate`].
+    pub fn estimate_evaluation(&mut self, parameters: &Parameters, budget: Duration) -> f64 {
+        T::estimate_seconds(self, parameters, budget, false)
     }
 
     pub(super) fn estimate_seconds_here(
         &mut self,
         parameters: &Parameters,
         budget: Duration,
+        back: bool,
     ) -> f64 {
         let begun = Instant::now();
         if self.take_parameters(parameters) {
@@ -111,7 +117,7 @@ impl<T: Precision> Engine<T> {
                 seconds += seconds / measured * work(size, cost) as f64;
             } else {
                 // The largest may take half of what is left.
-                seconds += self.measure_part(at, (size, cost), left / 2);
+                seconds += self.measure_part(at, (size, cost), left / 2, back);
             }
             measured += work(size, cost) as f64;
         }
@@ -120,21 +126,28 @@ impl<T: Precision> Engine<T> {
     }
 
     /// How long a part takes, in seconds.
-    fn measure_part(&mut self, at: usize, (size, cost): (u64, u64), budget: Duration) -> f64 {
+    fn measure_part(
+        &mut self,
+        at: usize,
+        (size, cost): (u64, u64),
+        budget: Duration,
+        back: bool,
+    ) -> f64 {
         let deadline = Instant::now() + budget;
         let mut piece = (PIECE / cost.max(1)).clamp(1, size.max(1));
         let (mut done, mut spent, mut sums) = (0_u64, 0.0, Sums::default());
         while done < size.max(1) {
             let end = (done + piece).min(size);
             let begun = Instant::now();
-            let reached = self.run_piece(at, (done, end), deadline, &mut sums);
+            let reached = self.run_piece(at, (done, end), deadline, back, &mut sums);
             spent += begun.elapsed().as_secs_f64();
             // Outside of all quantifiers there are no blocks to count, and nothing stops.
             let partly = reached.filter(|&values| values > 0 || size > 1);
             if partly.is_some_and(|values| values < work(end - done, cost) / 2) {
                 // Not even this was done in time. Backward goes through it again, and has as much to do.
                 let values = reached.unwrap_or(0) + u128::from(done) * u128::from(cost);
-                return 3.0 * spent * (work(size, cost) as f64 / values.max(1) as f64);
+                let times = if back { 3.0 } else { 1.0 };
+                return times * spent * (work(size, cost) as f64 / values.max(1) as f64);
             }
             done = end.max(done + 1);
             if Instant::now() >= deadline {
@@ -145,12 +158,13 @@ impl<T: Precision> Engine<T> {
         spent * (size.max(1) as f64 / done as f64).max(1.0)
     }
 
-    /// Runs some bindings of a part, forward and backward; if it ran into the deadline, how many node values it got.
+    /// Runs some bindings of a part, forward and perhaps back; if it ran into the deadline, how many node values it got.
     fn run_piece(
         &mut self,
         at: usize,
         (start, end): (u64, u64),
         deadline: Instant,
+        back: bool,
         sums: &mut Sums<T>,
     ) -> Option<u128> {
         let part: Part = self.parts[at];
@@ -165,9 +179,9 @@ impl<T: Precision> Engine<T> {
         if let Some(fused) = part.fused {
             run.clause(fused, &self.ground.tables, start, end, sums);
         } else {
-            let along = run.derivative_along(1.0);
+            let along = back.then(|| run.derivative_along(1.0)).flatten();
             let found: Partial = run.forward_root(start, end, along);
-            if along.is_none() && !stop.is_set() {
+            if back && along.is_none() && !stop.is_set() {
                 run.backward_root(start, end, found, 1.0);
                 return None;
             }

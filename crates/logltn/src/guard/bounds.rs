@@ -146,7 +146,7 @@ impl Scope<'_> {
 /// The bounds of all `Int` and of all `Real` columns.
 pub(super) fn of_columns(data: &Data) -> (Bounds, Bounds) {
     let (mut ints, mut reals) = ((0, 0), (0.0, 0.0));
-    for column in data.tables.iter().flatten().flat_map(|t| &t.columns) {
+    for column in data.tables.iter().flatten().flat_map(|t| &*t.columns) {
         match column {
             ColumnData::Int(cells) => {
                 ints = cells.iter().fold(ints, |(a, b), &n| (n.min(a), n.max(b)));

@@ -20,18 +20,25 @@ const WALKS: usize = 2000;
 const PATIENCE: Duration = Duration::from_millis(100);
 
 impl Join<'_> {
-    /// About how much there is to list under what is bound outside. `None` where walks cannot tell.
+    /// About how much there is to list under what is bound outside. `None` where something fails: listing will say what.
     pub fn estimate(&self, env: &mut Vec<Cell>) -> Option<Estimate> {
         let (mut kept, mut tried) = (Mean::default(), Mean::default());
         let end = Instant::now() + PATIENCE;
         let mut random = 0x9e37_79b9_7f4a_7c15;
         for walk in 0..WALKS {
-            let mut visited = 0.0;
-            // Listing will say what fails.
-            let found = self.walk_down(env, &mut random, &mut visited).ok()??;
-            kept.add(found);
-            tried.add(visited);
-            if walk % 64 == 63 && Instant::now() > end {
+            let mut chosen = Chosen {
+                random,
+                weight: 1.0,
+                visited: 0.0,
+                repeats: false,
+            };
+            let arrived = self.walk_down(env, &mut chosen).ok()?;
+            // The same binding may be found by many walks through an `exists`, so these say nothing of how many there are.
+            let counts = arrived && !chosen.repeats;
+            kept.add(if counts { chosen.weight } else { 0.0 });
+            tried.add(chosen.visited);
+            random = chosen.random;
+            if walk > 8 && Instant::now() > end {
                 break;
             }
         }
@@ -41,44 +48,30 @@ impl Join<'_> {
         })
     }
 
-    /// Takes one choice at each step: for how many bindings the one that it ends at stands, 0 if it ends early.
-    fn walk_down(
-        &self,
-        env: &mut Vec<Cell>,
-        random: &mut u64,
-        visited: &mut f64,
-    ) -> Result<Option<f64>, GuardError> {
+    /// Takes one choice at each step; whether it comes to the end.
+    fn walk_down(&self, env: &mut Vec<Cell>, walk: &mut Chosen) -> Result<bool, GuardError> {
         let scope = &self.scope;
-        let mut weight = 1.0;
-        let mut choose = |weight: &mut f64, choices: usize| {
-            *weight *= choices as f64;
-            *visited += *weight;
-            // SplitMix64
-            *random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = *random;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            let z = z ^ (z >> 31);
-            (choices > 0).then(|| (z % choices as u64) as usize)
-        };
         for step in &self.steps {
+            let before = scope.indexes.tried.get();
             let chosen = match step {
-                Step::Loop { id, size, within } => {
+                Step::Loop {
+                    id, size, within, ..
+                } => {
                     let range = self.possible(*id, *size, within, env);
                     let first = range.start;
-                    choose(&mut weight, range.len())
+                    walk.choose(range.len())
                         .map(|i| env[id.index()] = Cell::Individual(first + i as u32))
                 }
-                Step::LoopRows(table, variables, rows) => choose(&mut weight, *rows as usize)
+                Step::LoopRows(table, variables, rows) => walk
+                    .choose(*rows as usize)
                     .map(|row| scope.bind_row(env, *table, variables, row)),
                 Step::FindRows {
                     table,
                     variables,
-                    index,
-                    key,
+                    ways,
                 } => {
-                    let rows = self.look_up(index, key, env)?;
-                    choose(&mut weight, rows.len())
+                    let rows = self.find_rows(ways, env)?;
+                    walk.choose(rows.len())
                         .map(|i| scope.bind_row(env, *table, variables, rows[i] as usize))
                 }
                 Step::Assign(id, term) => {
@@ -103,9 +96,9 @@ impl Join<'_> {
                 } => {
                     let rows = self.look_up(index, key, env)?;
                     let Some(data) = scope.data.table(*table) else {
-                        return Ok(Some(0.0));
+                        return Ok(false);
                     };
-                    choose(&mut weight, rows.len()).and_then(|i| {
+                    walk.choose(rows.len()).and_then(|i| {
                         for &(column, id) in binds {
                             let code = cell_code(&data.columns[column], rows[i] as usize);
                             let sort = scope.theory()[*table].columns[column].sort;
@@ -118,7 +111,7 @@ impl Join<'_> {
                 Step::LookUp { id, index, key } => {
                     let code = scope.value_code(*key, env)?;
                     let found = index.get(&code).map_or(&[][..], Vec::as_slice);
-                    choose(&mut weight, found.len())
+                    walk.choose(found.len())
                         .map(|i| env[id.index()] = Cell::Individual(found[i]))
                 }
                 Step::Near {
@@ -132,18 +125,55 @@ impl Join<'_> {
                     let own = among.then(|| scope.individual(from, env));
                     let found = (scope.features_of(from, env))
                         .map_or(Vec::new(), |point| index.candidates(own, point, distance));
-                    choose(&mut weight, found.len())
+                    walk.choose(found.len())
                         .map(|i| env[id.index()] = Cell::Individual(found[i]))
                 }
-                // What it leaves has to be listed before one can be chosen.
-                Step::Exists { .. } => return Ok(None),
-                Step::Check(guard) => scope.holds(guard, env)?.then_some(()),
+                Step::Exists { join, .. } => {
+                    walk.repeats = true;
+                    join.walk_down(env, walk)?.then_some(())
+                }
+                Step::Either(alternatives) => match walk.choose(alternatives.len()) {
+                    Some(nth) => (alternatives[nth].1.walk_down(env, walk)?
+                        && self.is_new(&alternatives[..nth], env)?)
+                    .then_some(()),
+                    None => None,
+                },
+                Step::Check(guard) => {
+                    let holds = scope.holds(guard, env)?;
+                    // What an `exists` tries to find one.
+                    walk.visited += walk.weight * (scope.indexes.tried.get() - before) as f64;
+                    holds.then_some(())
+                }
             };
             if chosen.is_none() {
-                return Ok(Some(0.0));
+                return Ok(false);
             }
         }
-        Ok(Some(weight))
+        Ok(true)
+    }
+}
+
+/// A walk so far.
+struct Chosen {
+    random: u64,
+    /// For how many bindings the one that it is at stands.
+    weight: f64,
+    visited: f64,
+    /// Whether another walk may end at the same binding by another way.
+    repeats: bool,
+}
+
+impl Chosen {
+    fn choose(&mut self, choices: usize) -> Option<usize> {
+        self.weight *= choices as f64;
+        self.visited += self.weight;
+        // SplitMix64
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let z = z ^ (z >> 31);
+        (choices > 0).then(|| (z % choices as u64) as usize)
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::join::Join;
 use super::table_index::TableIndexes;
 use crate::data::{ColumnData, Data};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, memory};
 use crate::function::FunctionData;
 use crate::number::{ArithmeticError, Number};
 use crate::source::Span;
@@ -41,9 +41,17 @@ impl Cell {
     }
 }
 
+/// Why a guard could not be evaluated or listed.
+#[derive(Clone, Debug)]
+pub(crate) enum GuardError {
+    Arithmetic(Failed),
+    /// What an `exists` leaves does not fit into memory.
+    NoRoom(Span),
+}
+
 /// Arithmetic that failed on some binding.
 #[derive(Clone, Debug)]
-pub(crate) struct GuardError {
+pub(crate) struct Failed {
     error: ArithmeticError,
     span: Span,
     binding: Vec<(VarId, Cell)>,
@@ -74,7 +82,7 @@ impl<'a> Scope<'a> {
         let Some(data) = self.data.table(table) else {
             return;
         };
-        for (variable, column) in variables.iter().zip(&data.columns) {
+        for (variable, column) in variables.iter().zip(&*data.columns) {
             env[variable.index()] = match column {
                 ColumnData::Individuals(cells) => Cell::Individual(cells[row]),
                 ColumnData::Int(cells) => Cell::Int(cells[row]),
@@ -231,11 +239,13 @@ impl<'a> Scope<'a> {
 
     /// The number that a value stands for.
     pub fn number(&self, value: &Value, env: &mut Vec<Cell>) -> Result<Number, GuardError> {
-        let fail = |error, env: &[Cell]| GuardError {
-            error,
-            span: value.span,
-            binding: self.binding_of(value, env),
-            text: self.theory().value_text(self.variables, value),
+        let fail = |error, env: &[Cell]| {
+            GuardError::Arithmetic(Failed {
+                error,
+                span: value.span,
+                binding: self.binding_of(value, env),
+                text: self.theory().value_text(self.variables, value),
+            })
         };
         match &value.kind {
             ValueKind::Int(n) => Ok(Number::Int(*n)),
@@ -375,8 +385,23 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// An arithmetic error as a message that points at the expression and shows the binding.
+    /// As a message that points at the place and, where arithmetic failed, shows the binding.
     pub fn diagnose(&self, error: &GuardError) -> Diagnostic {
+        let error = match error {
+            GuardError::Arithmetic(error) => error,
+            GuardError::NoRoom(span) => {
+                let limit = memory::shown(memory::limit().into());
+                return Diagnostic::error(
+                    Code::TooMuchMemory,
+                    format!("too many bindings: they take more than the {limit} of memory that there may be"),
+                )
+                .at(&self.theory().source, *span, "what this leaves is listed")
+                .help(format!(
+                    "a narrower guard, or fewer individuals; {}",
+                    memory::ALLOW_MORE
+                ));
+            }
+        };
         let (code, what) = match error.error {
             ArithmeticError::Overflow => (Code::NumberTooLarge, "this does not fit in 64 bits"),
             ArithmeticError::DivisionByZero => (Code::DivisionByZero, "division by zero"),

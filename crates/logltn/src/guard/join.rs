@@ -1,18 +1,20 @@
 //! Listing the bindings that pass a guard, the way a database would: loops over the smallest choices,
 //! equations solved for their last variable, tables entered by what is known already.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::conjuncts;
+use super::distinct::Distinct;
 use super::evaluate::{Cell, GuardError, Scope, integer, real_code};
 use super::linear::Linear;
 use super::near_pairs::NearPoints;
-use super::planner::Planner;
+use super::planner::{Patience, Planner};
 use super::table_index::{ByValue, RowsByKey, cell_code};
 use crate::parts::{Part, PartMut};
+use crate::source::Span;
 use crate::theory::*;
 
 /// How to list the bindings of one quantifier (or of the part of it that its guard holds together).
@@ -27,15 +29,16 @@ pub(super) enum Step<'a> {
         id: VarId,
         size: u32,
         within: Vec<(Linear, Vec<bool>)>,
+        /// Whether some condition is still to be asked about it: if not, none is tried in vain.
+        asked: bool,
     },
     /// Every row of a table.
     LoopRows(TableId, &'a [VarId], u32),
-    /// The rows of a table whose cells in some columns are known.
+    /// The rows of a table whose cells in some columns are known, in one way or another.
     FindRows {
         table: TableId,
         variables: &'a [VarId],
-        index: Arc<RowsByKey>,
-        key: Vec<(Known<'a>, ColumnSort)>,
+        ways: Vec<LookUpRows<'a>>,
     },
     /// The same individual as another term.
     Assign(VarId, &'a Term),
@@ -51,7 +54,14 @@ pub(super) enum Step<'a> {
         binds: Vec<(usize, VarId)>,
     },
     /// What an `exists` of the guard leaves possible for some variables, each combination once: a semi-join.
-    Exists { binds: Vec<VarId>, join: Join<'a> },
+    Exists {
+        binds: Vec<VarId>,
+        join: Join<'a>,
+        span: Span,
+    },
+    /// What the alternatives of an `or` leave possible, each combination once: a union. A combination belongs to the first
+    /// alternative that holds of it.
+    Either(Vec<(&'a Guard, Join<'a>)>),
     /// The individuals of which an expression says the same as a known one; a check of the condition itself follows.
     LookUp {
         id: VarId,
@@ -69,6 +79,25 @@ pub(super) enum Step<'a> {
     },
     /// Goes on only if the condition holds.
     Check(&'a Guard),
+}
+
+impl Step<'_> {
+    /// Whether all individuals of a sort are tried for no variable, or only for some of `these`, and none of them in vain.
+    pub fn is_bounded(&self, these: &[VarId]) -> bool {
+        let bounded = |join: &Join| join.steps.iter().all(|step| step.is_bounded(these));
+        match self {
+            Step::Loop { id, asked, .. } => !asked && these.contains(id),
+            Step::Exists { join, .. } => bounded(join),
+            Step::Either(alternatives) => alternatives.iter().all(|(_, join)| bounded(join)),
+            _ => true,
+        }
+    }
+}
+
+/// Rows of a table by what is known of some cells.
+pub(super) struct LookUpRows<'a> {
+    index: Arc<RowsByKey>,
+    key: Vec<(Known<'a>, ColumnSort)>,
 }
 
 /// Something that is known when a table is entered.
@@ -123,7 +152,17 @@ impl<'a> Join<'a> {
 
     /// The combinations of some variables that satisfy all `conditions`.
     pub fn over_sorts(scope: Scope<'a>, variables: &[VarId], conditions: &[&'a Guard]) -> Join<'a> {
-        let steps = Planner::new(scope, variables, conditions).steps();
+        Join::patiently(scope, variables, conditions, &Patience::default())
+    }
+
+    /// The same as a part of something larger, for which there is so much patience left.
+    pub(super) fn patiently(
+        scope: Scope<'a>,
+        variables: &[VarId],
+        conditions: &[&'a Guard],
+        patience: &Patience,
+    ) -> Join<'a> {
+        let steps = Planner::new(scope, variables, conditions).steps(patience);
         Join { scope, steps }
     }
 
@@ -148,14 +187,15 @@ impl<'a> Join<'a> {
         unknown: &[VarId],
         binding: &'a Binding,
         conditions: &[&'a Guard],
+        patience: &Patience,
     ) -> Join<'a> {
         match binding {
             Binding::Sorts(variables) => {
-                Join::over_sorts(scope, &[unknown, variables].concat(), conditions)
+                Join::patiently(scope, &[unknown, variables].concat(), conditions, patience)
             }
             Binding::Rows(table, variables) => {
                 let mut steps = vec![Join::rows(scope, *table, variables, conditions, unknown)];
-                steps.extend(Planner::new(scope, unknown, conditions).steps());
+                steps.extend(Planner::new(scope, unknown, conditions).steps(patience));
                 Join { scope, steps }
             }
         }
@@ -170,32 +210,40 @@ impl<'a> Join<'a> {
         unknown: &[VarId],
     ) -> Step<'a> {
         let conditions: Vec<&Guard> = conditions.iter().flat_map(|g| conjuncts(g)).collect();
-        let mut columns = Vec::new();
-        let mut key = Vec::new();
-        if !conditions.iter().any(|g| scope.may_fail(g)) {
-            for guard in &conditions {
-                if let Some((column, known)) = key_column(variables, unknown, guard) {
-                    columns.push(column);
-                    key.push((known, scope.theory()[table].columns[column].sort));
-                }
+        let way = |conditions: &[&'a Guard]| {
+            let keys = conditions.iter().copied();
+            let keys = keys.filter_map(|guard| key_column(variables, unknown, guard));
+            let (columns, known): (Vec<usize>, Vec<Known>) = keys.unzip();
+            let sorts = columns
+                .iter()
+                .map(|&c| scope.theory()[table].columns[c].sort);
+            (!columns.is_empty()).then(|| LookUpRows {
+                index: scope.indexes.by_columns(scope.data, table, &columns, false),
+                key: known.into_iter().zip(sorts).collect(),
+            })
+        };
+        let either = |guard: &&'a Guard| match &guard.kind {
+            GuardKind::Or(members) => (members.iter())
+                .map(|member| way(&conjuncts(member)))
+                .collect::<Option<Vec<_>>>(),
+            _ => None,
+        };
+        let ways = match conditions.iter().any(|g| scope.may_fail(g)) {
+            true => None,
+            false => (way(&conditions).map(|way| vec![way]))
+                .or_else(|| conditions.iter().find_map(either)),
+        };
+        match ways {
+            Some(ways) => Step::FindRows {
+                table,
+                variables,
+                ways,
+            },
+            None => {
+                let rows = scope.data.table(table).map_or(0, |t| t.rows) as u32;
+                Step::LoopRows(table, variables, rows)
             }
         }
-        if columns.is_empty() {
-            let rows = scope.data.table(table).map_or(0, |t| t.rows) as u32;
-            return Step::LoopRows(table, variables, rows);
-        }
-        Step::FindRows {
-            table,
-            variables,
-            index: scope.indexes.by_columns(scope.data, table, &columns, false),
-            key,
-        }
-    }
-
-    /// Whether some variable is found by nothing better than trying all individuals.
-    pub(super) fn tries_all(&self) -> bool {
-        let tries = |step: &Step| matches!(step, Step::Loop { .. });
-        self.steps.iter().any(tries)
     }
 
     /// Lists the bindings. `env` holds what is bound outside; `visit` returns whether to go on.
@@ -214,8 +262,11 @@ impl<'a> Join<'a> {
             return Ok(visit(env, row));
         };
         let scope = &self.scope;
+        scope.indexes.tried.update(|n| n + 1);
         match step {
-            Step::Loop { id, size, within } => {
+            Step::Loop {
+                id, size, within, ..
+            } => {
                 for index in self.possible(*id, *size, within, env) {
                     env[id.index()] = Cell::Individual(index);
                     if !self.step(at + 1, env, row, visit)? {
@@ -234,10 +285,9 @@ impl<'a> Join<'a> {
             Step::FindRows {
                 table,
                 variables,
-                index,
-                key,
+                ways,
             } => {
-                for &row in self.look_up(index, key, env)? {
+                for &row in self.find_rows(ways, env)?.iter() {
                     scope.bind_row(env, *table, variables, row as usize);
                     if !self.step(at + 1, env, row, visit)? {
                         return Ok(false);
@@ -318,19 +368,42 @@ impl<'a> Join<'a> {
                     }
                 }
             }
-            Step::Exists { binds, join } => {
-                let mut found = BTreeSet::new();
+            Step::Exists { binds, join, span } => {
+                let mut found = Distinct::new(binds.len());
+                let mut full = false;
                 join.run(env, &mut |env, _| {
-                    found.insert(binds.iter().map(|id| env[id.index()].code()).collect());
-                    true
+                    full = !found.insert(binds.iter().map(|id| env[id.index()].individual()));
+                    !full
                 })?;
-                // In the order of the individuals, as loops would have found them.
-                let found: BTreeSet<Box<[u64]>> = found;
-                for individuals in found {
-                    for (id, &code) in binds.iter().zip(&individuals) {
-                        env[id.index()] = Cell::Individual(code as u32);
+                if full {
+                    return Err(GuardError::NoRoom(*span));
+                }
+                for individuals in found.sorted().chunks(binds.len()) {
+                    for (id, &individual) in binds.iter().zip(individuals) {
+                        env[id.index()] = Cell::Individual(individual);
                     }
                     if !self.step(at + 1, env, row, visit)? {
+                        return Ok(false);
+                    }
+                }
+            }
+            Step::Either(alternatives) => {
+                for (nth, (_, join)) in alternatives.iter().enumerate() {
+                    let (mut go_on, mut failed) = (true, None);
+                    join.run(env, &mut |env, _| {
+                        match (self.is_new(&alternatives[..nth], env)).and_then(|new| match new {
+                            true => self.step(at + 1, env, row, visit),
+                            false => Ok(true),
+                        }) {
+                            Ok(more) => go_on = more,
+                            Err(error) => failed = Some(error),
+                        }
+                        go_on && failed.is_none()
+                    })?;
+                    if let Some(error) = failed {
+                        return Err(error);
+                    }
+                    if !go_on {
                         return Ok(false);
                     }
                 }
@@ -342,6 +415,38 @@ impl<'a> Join<'a> {
             }
         }
         Ok(true)
+    }
+
+    /// Whether none of these alternatives holds, so that what is bound was not found by them.
+    pub(super) fn is_new(
+        &self,
+        earlier: &[(&Guard, Join)],
+        env: &mut Vec<Cell>,
+    ) -> Result<bool, GuardError> {
+        for (guard, _) in earlier {
+            if self.scope.holds(guard, env)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The rows that are found in any of some ways, each once, in their order.
+    pub(super) fn find_rows<'i>(
+        &self,
+        ways: &'i [LookUpRows],
+        env: &mut Vec<Cell>,
+    ) -> Result<Cow<'i, [u32]>, GuardError> {
+        if let [one] = ways {
+            return Ok(Cow::Borrowed(self.look_up(&one.index, &one.key, env)?));
+        }
+        let mut rows = Vec::new();
+        for way in ways {
+            rows.extend_from_slice(self.look_up(&way.index, &way.key, env)?);
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        Ok(Cow::Owned(rows))
     }
 
     /// The individuals of an integer sort that lie within what the linear conditions leave.
@@ -386,7 +491,7 @@ impl<'a> Join<'a> {
                 None => return Ok(&[]),
             }
         }
-        Ok(index.get(codes.as_slice()).map_or(&[], Vec::as_slice))
+        Ok(index.get(&codes))
     }
 
     /// How it goes about it, in a few words, for people; [`with_names`] puts the names of the variables in.
@@ -396,7 +501,9 @@ impl<'a> Join<'a> {
         let mut words = Vec::new();
         for step in &self.steps {
             words.push(match step {
-                Step::Loop { id, size, within } => {
+                Step::Loop {
+                    id, size, within, ..
+                } => {
                     let bounded = if within.is_empty() { "" } else { " at most" };
                     format!("loop {} ({size}{bounded})", name(id))
                 }
@@ -416,6 +523,12 @@ impl<'a> Join<'a> {
                 Step::Exists { binds, .. } => {
                     let bound: Vec<_> = binds.iter().map(|v| name(v).to_string()).collect();
                     format!("semi-join for {}", bound.join(", "))
+                }
+                Step::Either(alternatives) => {
+                    let ways = alternatives
+                        .iter()
+                        .map(|(_, join)| join.describe(variables));
+                    format!("either of ({})", ways.collect::<Vec<_>>().join(" | "))
                 }
                 Step::Check(_) => "test".to_string(),
             });

@@ -1,9 +1,11 @@
 //! Guards at work: evaluating them on a binding, and listing the bindings that pass them.
 //!
 //! [`evaluate`] says whether one binding passes: the meaning of a guard. [`join`] lists all bindings
-//! that pass without trying the whole product, wherever an equation, a table, bounds or a distance allow.
+//! that pass without trying the whole product, wherever an equation, a table, bounds or a distance allow, or an `exists` or `or` of
+//! these.
 
 mod bounds;
+mod distinct;
 mod estimate;
 mod evaluate;
 mod join;
@@ -13,6 +15,7 @@ mod neighbours;
 mod planner;
 mod table_index;
 
+pub(crate) use distinct::sort_tuples;
 pub(crate) use evaluate::{Cell, Scope};
 pub(crate) use join::{Join, with_names};
 pub(crate) use linear::Linear;

@@ -1,14 +1,35 @@
 //! Chooses the steps by which a guard's bindings are listed.
 
+use std::cell::Cell;
+
 use super::bounds::Bounds;
 use super::evaluate::Scope;
 use super::join::{Join, Known, Step};
 use super::linear::Linear;
 use super::{conjuncts, free_variables};
+use crate::parts::Part;
 use crate::theory::*;
 
 /// Sorts of more individuals than this are not indexed by what functions say of them.
 const MOST_LOOKED_UP: u32 = 1 << 22;
+
+/// How many parts of a guard are still planned for their own sake while a whole is; after that what is left is looped over.
+/// Without an end, nests of `or` and `exists` would be planned over and over.
+pub(super) struct Patience(Cell<u32>);
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience(Cell::new(500))
+    }
+}
+
+impl Patience {
+    fn is_left(&self) -> bool {
+        let left = self.0.get();
+        self.0.set(left.saturating_sub(1));
+        left > 0
+    }
+}
 
 /// Chooses the steps.
 pub(super) struct Planner<'a> {
@@ -35,6 +56,7 @@ impl<'a> Planner<'a> {
                 id,
                 size: size(&id),
                 within: Vec::new(),
+                asked: true,
             }));
             conditions = whole;
         }
@@ -54,7 +76,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    pub fn steps(mut self) -> Vec<Step<'a>> {
+    pub fn steps(mut self, patience: &Patience) -> Vec<Step<'a>> {
         self.check_what_is_bound();
         while !self.unbound.is_empty() {
             if !self.assign()
@@ -63,13 +85,14 @@ impl<'a> Planner<'a> {
                 && !self.join_table()
                 && !self.look_up()
                 && !self.near()
-                && !self.semi_join()
+                && !self.list_a_part(patience)
             {
                 let id = self.unbound.remove(self.first_to_loop());
                 self.steps.push(Step::Loop {
                     id,
                     size: self.scope.size_of(id),
                     within: self.bounds_of(id),
+                    asked: self.asks_about(id, None),
                 });
             }
             self.check_what_is_bound();
@@ -223,8 +246,7 @@ impl<'a> Planner<'a> {
                 continue;
             }
             let index = (self.scope.indexes).by_columns(self.scope.data, *table, &known, true);
-            let rows: usize = index.values().map(Vec::len).sum();
-            let fan_out = rows as f64 / index.len().max(1) as f64;
+            let fan_out = index.fan_out();
             let sizes = binds.iter().map(|(_, v)| f64::from(self.scope.size_of(*v)));
             let better = best.as_ref().is_none_or(|(cost, _, _)| fan_out < *cost);
             if fan_out <= sizes.product::<f64>() && better {
@@ -315,27 +337,67 @@ impl<'a> Planner<'a> {
         false
     }
 
-    /// An `exists` that leads to the unknown variables by tables, equations or distances: what it leaves is listed from
-    /// inside, instead of asking it about every combination.
-    fn semi_join(&mut self) -> bool {
+    /// Whether an open condition, other than one, reads a variable.
+    fn asks_about(&self, id: VarId, other_than: Option<usize>) -> bool {
+        (0..self.conditions.len())
+            .any(|i| !self.done[i] && Some(i) != other_than && self.needs[i].contains(&id))
+    }
+
+    /// An `exists`, or an `or` whose alternatives all lead to the unknown variables by tables, equations or distances:
+    /// what it leaves is listed from inside, instead of asking it about every combination. Best without any loop; else
+    /// with loops over what only this condition speaks of, where an alternative leaves it open.
+    fn list_a_part(&mut self, patience: &Patience) -> bool {
+        let mut second_best = None;
         for i in 0..self.conditions.len() {
-            let GuardKind::Exists(binding, guard, body) = &self.conditions[i].kind else {
-                continue;
-            };
-            if self.done[i] {
+            let condition = self.conditions[i];
+            let is_part = matches!(condition.kind, GuardKind::Exists(..) | GuardKind::Or(_));
+            if self.done[i] || !is_part || !patience.is_left() {
                 continue;
             }
             let binds = self.missing(i);
-            let guards = guard.iter().map(|g| g.as_ref()).chain([body.as_ref()]);
-            let join = Join::inside_out(self.scope, &binds, binding, &guards.collect::<Vec<_>>());
-            if !join.tries_all() {
-                self.done[i] = true;
-                binds.iter().for_each(|&id| self.bind(id));
-                self.steps.push(Step::Exists { binds, join });
+            let step = match &condition.kind {
+                GuardKind::Exists(binding, guard, body) => {
+                    let guards: Vec<_> = guard
+                        .iter()
+                        .map(|g| g.as_ref())
+                        .chain([body.as_ref()])
+                        .collect();
+                    Step::Exists {
+                        join: Join::inside_out(self.scope, &binds, binding, &guards, patience),
+                        binds: binds.clone(),
+                        span: condition.span,
+                    }
+                }
+                GuardKind::Or(members) => {
+                    // What is asked again of later finds comes first where it is cheap.
+                    let mut members: Vec<&Guard> = members.iter().collect();
+                    members.sort_by_key(|m| has_exists(m));
+                    let plan = |m| (m, Join::patiently(self.scope, &binds, &[m], patience));
+                    Step::Either(members.into_iter().map(plan).collect())
+                }
+                _ => continue,
+            };
+            if step.is_bounded(&[]) {
+                self.take_part(i, step, &binds);
                 return true;
             }
+            let only_here = |v: &&VarId| !self.asks_about(**v, Some(i));
+            let only_here: Vec<VarId> = binds.iter().filter(only_here).copied().collect();
+            if second_best.is_none() && step.is_bounded(&only_here) {
+                second_best = Some((i, step, binds));
+            }
         }
-        false
+        let Some((i, step, binds)) = second_best else {
+            return false;
+        };
+        self.take_part(i, step, &binds);
+        true
+    }
+
+    fn take_part(&mut self, condition: usize, step: Step<'a>, binds: &[VarId]) {
+        self.done[condition] = true;
+        self.steps.push(step);
+        binds.iter().for_each(|&id| self.bind(id));
     }
 
     /// What the open linear conditions say about a variable that is about to be looped over: a sort may have billions
@@ -354,6 +416,14 @@ impl<'a> Planner<'a> {
         }
         found
     }
+}
+
+fn has_exists(guard: &Guard) -> bool {
+    let mut found = false;
+    guard.visit(&mut |part| {
+        found |= matches!(part, Part::Guard(guard) if matches!(guard.kind, GuardKind::Exists(..)));
+    });
+    found
 }
 
 /// `dist(a, b) < distance` in any spelling: the two points and the distance.

@@ -1,6 +1,6 @@
 //! Look-ups into the data, built when first needed and kept: rows of tables by hash, points by distance.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -14,7 +14,23 @@ use crate::data::{ColumnData, Data};
 use crate::theory::{ColumnSort, FunctionId, SortId, TableId, Value};
 
 /// The rows of a table by the cells of some of its columns.
-pub(crate) type RowsByKey = FxHashMap<Box<[u64]>, Vec<u32>>;
+#[derive(Debug, Default)]
+pub(crate) struct RowsByKey {
+    by_key: FxHashMap<Box<[u64]>, Vec<u32>>,
+    rows: usize,
+}
+
+impl RowsByKey {
+    /// Those with these cells.
+    pub fn get(&self, key: &[u64]) -> &[u32] {
+        self.by_key.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many there are for a key, on average.
+    pub fn fan_out(&self) -> f64 {
+        self.rows as f64 / self.by_key.len().max(1) as f64
+    }
+}
 
 /// The individuals of a sort by what an expression says of each: an index, an integer, or the bits of a real.
 pub(crate) type ByValue = FxHashMap<u64, Vec<u32>>;
@@ -34,6 +50,8 @@ pub(crate) struct TableIndexes {
     /// Individuals by what an expression says of them.
     by_value: RefCell<FxHashMap<(bool, ColumnSort, Value), Rc<ByValue>>>,
     neighbours: RefCell<FxHashMap<SortId, Option<Rc<NearPoints>>>>,
+    /// How many combinations have been tried so far, by whoever looks things up here.
+    pub(super) tried: Cell<u64>,
 }
 
 /// Look-ups into tables whose rows do not come with a call: they are the same for the next one.
@@ -151,7 +169,9 @@ impl TableIndexes {
                 let whole = rows.columns.iter().map(|c| cell_code(c, row)).collect();
                 if !distinct || seen.insert(whole) {
                     let key = columns.iter().map(|&c| cell_code(&rows.columns[c], row));
-                    index.entry(key.collect()).or_default().push(row as u32);
+                    let rows = index.by_key.entry(key.collect()).or_default();
+                    rows.push(row as u32);
+                    index.rows += 1;
                 }
             }
         }

@@ -12,6 +12,7 @@ use super::normal::{Maker, Member, Normal};
 use super::passes::Forms;
 use super::physical::Physical;
 use super::program::{Program, Ungrounded};
+use super::shard::Shards;
 use super::stream;
 use super::{Plan, PlanOptions, PlannedAxiom, Ranked};
 use crate::data::Data;
@@ -28,6 +29,16 @@ pub(super) struct Problem<'a> {
     pub outputs: &'a [Output],
     pub semantics: &'a Semantics,
     pub options: &'a PlanOptions,
+}
+
+impl<'a> Problem<'a> {
+    /// What this process has its own of, if there are others.
+    fn shards(&self, axiom: usize) -> Option<Shards<'a>> {
+        self.options.sharded.then(|| Shards {
+            data: self.data,
+            variables: &self.data.theory().axioms[axiom].variables,
+        })
+    }
 }
 
 /// An axiom, or a member of a family, that has been through the passes up to grounding.
@@ -167,7 +178,10 @@ pub(super) fn lower_all(
     };
     let mut lowered = Vec::with_capacity(programs.len());
     for (program, (axiom, forms)) in programs.into_iter().zip(others) {
-        let program = lower.apply(program, axiom.axiom);
+        let mut program = lower.apply(program, axiom.axiom);
+        if let Some(shards) = problem.shards(axiom.axiom) {
+            shards.mark(&mut program, &shared.lists.components);
+        }
         if lower.work(&program) >= HOPELESS {
             found.push(endless(theory, &axiom));
         }
@@ -211,6 +225,10 @@ pub(super) fn ground_member(
     } = problem;
     let axiom = &problem.data.theory().axioms[index];
     let Member { name, formula } = member;
+    let shards = problem.shards(index);
+    if let Some(shards) = shards {
+        shards.check(axiom, &formula, semantics)?;
+    }
     let mut forms = Forms::default();
     let mut keep = |form: &Normal| {
         if options.keep_forms {
@@ -233,6 +251,7 @@ pub(super) fn ground_member(
             semantics,
             written: &axiom.formula,
             always: options.always,
+            shards,
             rewrites: &mut rewrites,
         };
         // Whose bindings are asked for keeps them.
@@ -245,6 +264,7 @@ pub(super) fn ground_member(
             outputs: problem.outputs,
             written: &axiom.formula,
             always: options.always,
+            shards,
             lists: &mut shared.lists,
             around: Vec::new(),
         };

@@ -16,6 +16,7 @@ mod passes;
 pub(crate) mod physical;
 pub(crate) mod program;
 mod query;
+mod shard;
 mod show;
 mod stream;
 
@@ -72,6 +73,9 @@ pub struct PlanOptions {
     pub memory: u64,
     /// Whether to keep what each pass made of the axioms, as text for [`Plan::show_pass`].
     pub keep_forms: bool,
+    /// Whether other processes have other rows of batched and streamed tables, and other individuals of sorts whose size comes
+    /// with the call: [`Engine::evaluate_together`](crate::Engine::evaluate_together). What that cannot be had for is refused.
+    pub sharded: bool,
     /// Rewrites wherever that is exact, even where it does not pay: for tests, whose theories are small.
     #[doc(hidden)]
     pub always: bool,
@@ -99,6 +103,7 @@ impl Default for PlanOptions {
             eliminate: true,
             memory: memory::limit(),
             keep_forms: false,
+            sharded: false,
             always: false,
             ranked: Ranked::None,
         }
@@ -253,6 +258,14 @@ impl Plan {
     pub fn rewrites(&self, axiom: usize) -> impl Iterator<Item = &Rewrite> {
         let program = self.programs.get(axiom);
         program.into_iter().flat_map(|p| &p.rewrites)
+    }
+
+    /// The summands of all axioms in order, by axiom; and whether each process has a share of it
+    /// ([`PlanOptions::sharded`]).
+    pub fn shares(&self) -> Vec<(usize, bool)> {
+        let programs = self.programs.iter().enumerate();
+        let roots = programs.flat_map(|(i, p)| p.roots.iter().map(move |root| (i, root.sharded)));
+        roots.collect()
     }
 
     /// How many parts the formulas of all axioms have, families, `all` and `any` written out.

@@ -15,6 +15,7 @@ use super::Rewrite;
 use super::cost::work;
 use super::ground::groups;
 use super::normal::{Kind, Normal};
+use super::shard::Shards;
 use crate::guard::{Join, Scope, conjuncts, free_variables};
 use crate::recursion::deep;
 use crate::semantics::Semantics;
@@ -32,6 +33,8 @@ pub(super) struct Narrow<'a> {
     pub written: &'a Formula,
     /// Where it does not pay as well.
     pub always: bool,
+    /// What this process has its own of: quantifiers over that stay.
+    pub shards: Option<Shards<'a>>,
     pub rewrites: &'a mut Vec<Rewrite>,
 }
 
@@ -54,13 +57,16 @@ impl Narrow<'_> {
     fn quantifier(&mut self, normal: &Normal) -> Option<Normal> {
         let Kind::Quantifier {
             forall,
-            binding: Binding::Sorts(variables),
+            binding: binding @ Binding::Sorts(variables),
             guard,
             body,
         } = &normal.kind
         else {
             return None;
         };
+        if self.shards.is_some_and(|s| s.bound(binding) > 0) {
+            return None;
+        }
         let (forall, span) = (*forall, normal.span);
         let (parts, bindings, mut rewrite) =
             self.parts(forall, variables, guard.as_deref(), body)?;

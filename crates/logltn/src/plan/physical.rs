@@ -50,6 +50,8 @@ pub(crate) struct Root {
     pub cost: u64,
     /// Which small clause it is, if it is one.
     pub clause: Option<usize>,
+    /// Whether other processes have other bindings of it.
+    pub sharded: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -10,10 +10,10 @@ mod count;
 pub mod explain;
 mod formula;
 mod guard;
-mod literal;
+pub mod literal;
 mod number;
-mod operators;
-mod tape;
+pub mod operators;
+pub mod tape;
 
 use logltn::theory::{ArgumentSort, PredicateId, SortId};
 use logltn::{Aggregator, AxiomParameters, Data, Loss, Output, Parameters, Semantics, Theory};

@@ -2,7 +2,7 @@
 
 use logltn::theory::{Axiom, ParamId, SortId, SortKind, TableId};
 use logltn::{Pass, Plan, PlannedAxiom, memory};
-use logltn_learn::{ClosedForm, StepWork, duration};
+use logltn_learn::{ClosedForm, StepWork, duration, large};
 use logltn_train::manifest::{
     Constant, Grounding, Individuals, Layer, Network, NetworkBody, Param,
 };
@@ -30,6 +30,11 @@ pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>, work: &Step
         counted(sum(plan.axioms(), |a| a.groundings), "grounding"),
         bytes(plan.memory_bytes())
     );
+    for name in large_tables(project) {
+        out += &format!(
+            "of `{name}`, which is large, only the rows of a batch are planned: the groundings are those of one\n"
+        );
+    }
     // Shorter times say nothing that matters, and differ from call to call.
     let time = match work.seconds < 0.1 {
         true => "less than 0.1 seconds".to_string(),
@@ -52,6 +57,15 @@ pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>, work: &Step
         );
     }
     out
+}
+
+/// The tables of which no plan knows all rows.
+fn large_tables(project: &Project) -> Vec<&str> {
+    let tables = large::tables(&project.data, large::FROM);
+    let names = tables
+        .into_iter()
+        .map(|table| &project.theory()[table].name);
+    names.map(String::as_str).collect()
 }
 
 fn head(project: &Project) -> String {
@@ -113,6 +127,10 @@ fn sorts(project: &Project) -> Vec<Vec<String>> {
             let learnable = given.and_then(|g| g.learnable);
             let what = match learnable {
                 Some(length) => format!("{what}; {} learnt for each", length.value),
+                None => what,
+            };
+            let what = match given.and_then(|g| g.sample) {
+                Some(sample) => format!("{what}; {} a step", thousands(sample.value)),
                 None => what,
             };
             vec![sort.name.clone(), thousands(project.data.size(id)), what]

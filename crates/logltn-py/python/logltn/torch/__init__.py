@@ -1,5 +1,12 @@
 """PyTorch networks, logltn's logic."""
 
+try:
+    import torch as _torch  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise ModuleNotFoundError("logltn.torch needs PyTorch: `pip install torch`", name="torch") from None
+
 from ._knowledge_base import KnowledgeBase
 from ._networks import log_truth, sigmoid, softmax, truth
 from ._run import load_run

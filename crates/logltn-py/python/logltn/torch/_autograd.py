@@ -11,16 +11,27 @@ Call = tuple[Any, list[tuple[int, int]], float, float, float, Any]
 
 
 _CPU = torch.device("cpu")  # whatever the default device is
+_DENSE = torch.contiguous_format
+# Of these the numbers are where they say.
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def _entries(which: list[tuple[int, int]], tensors: Any, needed: Any) -> tuple[list[tuple[Any, ...]], list[Any]]:
-    """Values as the native part reads them, in place, and new tensors for the gradients that are needed, which it writes in place."""
+    """Values as the native part reads them, in place, and new tensors for the gradients that are needed, which it writes in place.
+
+    Tensors of one number after the other are handed over as the place of the first, their shape, and whether they are double: to
+    make arrays of them takes longer than all else here. Whoever calls this keeps them until the native part is done."""
     entries: list[tuple[Any, ...]] = []
     gradients: list[Any] = []
     for (place, kind), tensor, need in zip(which, tensors, needed):
-        array = tensor.numpy(force=True)
         # Dense, whatever the strides of the values are.
-        gradient = torch.empty_like(tensor, memory_format=torch.contiguous_format, requires_grad=False) if need else None
+        gradient = torch.empty_like(tensor, memory_format=_DENSE, requires_grad=False) if need else None
+        if tensor.is_contiguous() and type(tensor) in _PLAIN and not tensor.is_neg() and (start := tensor.data_ptr()):
+            shape, double = tensor.shape, tensor.dtype is torch.float64
+            entries.append((place, kind, (start, shape, double), None if gradient is None else (gradient.data_ptr(), shape, double)))
+            gradients.append(gradient)
+            continue
+        array = tensor.numpy(force=True)
         room = None if gradient is None else gradient.numpy()
         if not array.shape:  # no buffer without axes
             kind, array, room = kind + 4, array.reshape(1), None if room is None else room.reshape(1)
@@ -29,10 +40,13 @@ def _entries(which: list[tuple[int, int]], tensors: Any, needed: Any) -> tuple[l
     return entries, gradients
 
 
-def _evaluate(call: Call, tensors: Any, needed: Any, derivatives: list[float] | None = None) -> tuple[Any, list[Any]]:
+def _evaluate(
+    call: Call, tensors: Any, needed: Any, derivatives: list[float] | None = None, step: Any = None
+) -> tuple[Any, list[Any]]:
     native, which, alpha, p, p_forall, coming = call
     entries, gradients = _entries(which, tensors, needed)
-    return native.evaluate(entries, alpha, p, p_forall, coming, True in needed, derivatives), gradients
+    exchange = None if step is None else step.exchange((alpha, p, p_forall))
+    return native.evaluate(entries, alpha, p, p_forall, coming, True in needed, derivatives, exchange), gradients
 
 
 class Loss(torch.autograd.Function):
@@ -40,9 +54,10 @@ class Loss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, owner: Any, call: Call, dtype: Any, *tensors: Any) -> Any:
-        evaluated, gradients = _evaluate(call, tensors, ctx.needs_input_grad[3:])
+        step = owner._step
+        evaluated, gradients = _evaluate(call, tensors, ctx.needs_input_grad[3:], None, step)
         owner.__dict__["_last"] = evaluated  # not by `nn.Module.__setattr__`, which takes longer than the engine
-        ctx.call, ctx.gradients = call, gradients
+        ctx.call, ctx.step, ctx.gradients = call, step, gradients
         ctx.save_for_backward(*tensors)
         return torch.scalar_tensor(evaluated.loss, dtype=dtype, device=_CPU)
 
@@ -51,7 +66,7 @@ class Loss(torch.autograd.Function):
         # Handed over, not copied: whoever keeps the graph and comes back has them computed again.
         gradients, ctx.gradients = ctx.gradients, None
         if gradients is None:
-            _, gradients = _evaluate(ctx.call, ctx.saved_tensors, ctx.needs_input_grad[3:])
+            _, gradients = _evaluate(ctx.call, ctx.saved_tensors, ctx.needs_input_grad[3:], None, ctx.step)
         try:
             by = by_loss.item()
         except RuntimeError:  # many at once (`is_grads_batched`)
@@ -69,16 +84,17 @@ class Axioms(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, owner: Any, call: Call, dtype: Any, *tensors: Any) -> Any:
-        evaluated, _ = _evaluate(call, tensors, [False] * len(tensors))
+        step = owner._step
+        evaluated, _ = _evaluate(call, tensors, [False] * len(tensors), None, step)
         owner.__dict__["_last"] = evaluated  # not by `nn.Module.__setattr__`, which takes longer than the engine
-        ctx.call = call
+        ctx.call, ctx.step = call, step
         ctx.save_for_backward(*tensors)
         return torch.tensor(list(evaluated.truths().values()), dtype=dtype, device=_CPU)
 
     @staticmethod
     def backward(ctx: Any, by_truths: Any) -> Any:
         needed = ctx.needs_input_grad[3:]
-        _, gradients = _evaluate(ctx.call, ctx.saved_tensors, needed, by_truths.detach().tolist())
+        _, gradients = _evaluate(ctx.call, ctx.saved_tensors, needed, by_truths.detach().tolist(), ctx.step)
         return None, None, None, *_once(ctx, by_truths, gradients)
 
 

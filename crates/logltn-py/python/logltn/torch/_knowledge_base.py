@@ -19,6 +19,7 @@ from ._device._backend import Backend
 from ._networks import Fields, Parts, Run, meaning, tensor
 
 _HALF = (torch.float16, torch.bfloat16)
+_native.know_torch(torch.Tensor, torch.int64, torch.strided)
 
 
 class KnowledgeBase(torch.nn.Module):
@@ -64,7 +65,19 @@ class KnowledgeBase(torch.nn.Module):
     Values on a CUDA device stay there: the loss is computed where they are. ``backend="cpu"`` copies them to the CPU engine,
     ``"cuda"`` copies those of the CPU to the device. There NaN in the values gives a NaN loss, since looking would wait for the
     device; ``check=True`` looks and raises.
+
+    With ``process_group=torch.distributed.group.WORLD`` every process gives its own rows of batched and streamed tables, and
+    its own logits; the loss is that of all rows, and gradients are to be averaged as ``DistributedDataParallel`` does.
     """
+
+    _group: Any = None
+    # Of a call together with other processes.
+    _step: Any = None
+
+    def __new__(cls, *_: Any, process_group: Any = None, **__: Any) -> KnowledgeBase:
+        if process_group is not None and cls is KnowledgeBase:
+            from ._together import SharedKnowledgeBase as cls  # type: ignore[assignment]
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -76,6 +89,7 @@ class KnowledgeBase(torch.nn.Module):
         constants: Mapping[str, Any] | None = None,
         outputs: Mapping[str, str] | None = None,
         backend: str = "auto",
+        process_group: Any = None,
         **arguments: Any,
     ) -> None:
         self._begin()
@@ -121,8 +135,10 @@ class KnowledgeBase(torch.nn.Module):
     def _take(self, knowledge: _KnowledgeBase, backend: str = "auto") -> None:
         theory = knowledge.theory
         self._knowledge = knowledge
-        self._backend = Backend(backend, _double(knowledge._arguments["dtype"], []))
+        double, shared = _double(knowledge._arguments["dtype"], []), knowledge._arguments.get("_sharded", False)
+        self._backend = Backend(backend, double, None, shared)
         self._last: Any = None
+        self._elsewhere = False  # whether networks have answered on a device
         self._names = theory.predicates
         kinds = {name: (kind, ends) for name, kind, ends in theory._native.sorts}
         self._low = {name: int(ends[0]) for name, (kind, ends) in kinds.items() if kind == "range"}
@@ -173,7 +189,17 @@ class KnowledgeBase(torch.nn.Module):
         tensors, call, dtype, device = self._call(values, named, alpha, p, p_forall, batch, sorts, tables)
         native, which, alpha, p, p_forall, coming = call
         given = {place for place, _ in which}
-        places, outs = self._run(native.requests(coming), self._knowledge.numbers, sorts, given)
+        # Rows in a certain order, and plans for a device, are those of this call alone.
+        by_rows = self._elsewhere or any(kind for _, kind in which)
+        asked, requests, numbers = native.requests(coming, by_rows)
+        places, outs = self._run(requests, numbers, sorts, given)
+        there = self._backend.device([*tensors, *outs])
+        if there is not None:
+            self.__dict__["_elsewhere"] = True
+            if asked.prepared:  # not known before they had answered
+                _, own_requests, own_numbers = native.requests(coming, True)
+                if (own_requests, own_numbers) != (requests, numbers):
+                    places, outs = self._run(own_requests, own_numbers, sorts, given)
         for place, out in zip(places, outs):
             if out.dtype in _HALF:
                 out = out.float()
@@ -182,15 +208,22 @@ class KnowledgeBase(torch.nn.Module):
             dtype = out.dtype if not tensors or dtype is out.dtype else torch.promote_types(dtype, out.dtype)
             which.append(place)
             tensors.append(out)
-        return self._loss(tensors, (native, which, alpha, p, p_forall, coming), dtype, device, check)
+        about = asked if there is None else coming
+        loss = self._loss(tensors, (native, which, alpha, p, p_forall, about), dtype, device, check)
+        if not outs and self.predicates.names() and torch.is_grad_enabled() and not loss.requires_grad:
+            # An empty batch asks nothing; `backward` in a loop has nothing to do then, and no reason to fail.
+            loss.requires_grad_()
+        return loss
 
-    def _run(self, requests: list[Any], numbers: Any, sorts: Any, given: set[int]) -> tuple[list[tuple[int, int]], list[torch.Tensor]]:
+    def _run(
+        self, requests: list[Any], numbers: list[float], sorts: Any, given: set[int]
+    ) -> tuple[list[tuple[int, int]], list[torch.Tensor]]:
         """What the networks say to requests, but to those of predicates that are given."""
         asked = []
         for predicate, shape, rows, arity, count in requests:
             asked.append((predicate, shape, np.frombuffer(rows, np.int32).reshape(count, arity)))
-        features = {name: v for name, v in (sorts or {}).items() if isinstance(v, torch.Tensor) and v.dim() > 0}
-        return Run(self, asked, numbers, features).values(given)
+        features = {name: tensor(v) for name, v in (sorts or {}).items() if len(getattr(v, "shape", ())) > 0}
+        return Run(self, asked, np.asarray(numbers), features).values(given)
 
     @property
     def theory(self) -> Theory:
@@ -223,11 +256,12 @@ class KnowledgeBase(torch.nn.Module):
         self, tensors: list[torch.Tensor], call: Any, dtype: torch.dtype, device: torch.device | None, check: bool
     ) -> torch.Tensor:
         if device is None and self._backend.name == "auto":  # all are on the CPU, and in a hurry
-            return Loss.apply(self, _plain(call, self._knowledge._defaults), dtype, *tensors)
+            return Loss.apply(self, _plain(call, self._knowledge), dtype, *tensors)
         there = self._backend.device(tensors)
         if there is not None:
-            return self._backend.loss(self, call, dtype, tensors, there, check)
-        loss = Loss.apply(self, _plain(call, self._knowledge._defaults), dtype, *(t.cpu() for t in tensors))
+            loss = self._backend.loss(self, call, dtype, tensors, there, check)
+            return loss.cpu() if device is None and there.type != "cpu" else loss
+        loss = Loss.apply(self, _plain(call, self._knowledge), dtype, *(t.cpu() for t in tensors))
         return loss if device is None else loss.to(device)
 
     def axioms(
@@ -248,8 +282,10 @@ class KnowledgeBase(torch.nn.Module):
         there = self._backend.device(tensors)
         if there is not None:
             truths = self._backend.axioms(self, call, dtype, tensors, there, check)
+            if device is None:
+                truths = truths.cpu()
         else:
-            truths = Axioms.apply(self, _plain(call, self._knowledge._defaults), dtype, *(t.cpu() for t in tensors))
+            truths = Axioms.apply(self, _plain(call, self._knowledge), dtype, *(t.cpu() for t in tensors))
             if device is not None:
                 truths = truths.to(device)
         return dict(zip(self._knowledge._native.axiom_names, truths.unbind()))
@@ -310,7 +346,7 @@ class KnowledgeBase(torch.nn.Module):
             _native.raise_problems(problems)
         coming = None
         if batch is not None or sorts is not None or tables is not None:
-            coming = _given.coming(knowledge.theory, batch, sorts, tables)
+            coming = _given.coming(knowledge, batch, sorts, tables)
         defaults = knowledge._defaults
         alpha, p = defaults[0] if alpha is None else alpha, defaults[1] if p is None else p
         p_forall = defaults[2] if p_forall is None else p_forall
@@ -374,10 +410,10 @@ class KnowledgeBase(torch.nn.Module):
         """:meth:`logltn.KnowledgeBase.explain`; the knowledge base runs the networks of predicates that are not in ``values``."""
         question = _question(None, axiom, top, _parameters(alpha, p, p_forall, self._knowledge._defaults))
         document = json.loads(self._ask(question, values, sorts, tables))
-        coming = {
-            name: v.detach().cpu() for name, v in (sorts or {}).items() if isinstance(v, torch.Tensor) and v.dim() > 0
-        }
-        return self._knowledge._explanation(document, coming)
+        coming = {name: tensor(v).detach().cpu() for name, v in (sorts or {}).items() if len(getattr(v, "shape", ())) > 0}
+        parts = {name: self.individuals.part(name) for name in self.individuals.names()}
+        seen = {name: part.pictures() for name, part in parts.items() if hasattr(part, "pictures")}  # of a run
+        return self._knowledge._explanation(document, coming, seen)
 
     @torch.no_grad()
     def _ask(self, question: dict[str, Any], values: Any, sorts: Any, tables: Any) -> str:
@@ -386,7 +422,7 @@ class KnowledgeBase(torch.nn.Module):
         if self.predicates.names():
             given = {place for place, _ in which}
             requests, numbers = _native.asked(native, question, coming)
-            places, outs = self._run(requests, np.asarray(numbers), sorts, given)
+            places, outs = self._run(requests, numbers, sorts, given)
             which, tensors = [*which, *places], [*tensors, *outs]
         entries: list[tuple[int, int, np.ndarray, np.ndarray | None]] = []
         for (place, kind), value in zip(which, tensors):
@@ -415,9 +451,13 @@ class KnowledgeBase(torch.nn.Module):
         return {**self.__dict__, "_last": None}
 
 
-def _plain(call: Any, defaults: tuple[float, float, float]) -> Any:
+def _plain(call: Any, knowledge: _KnowledgeBase) -> Any:
     """A call with numbers for its parameters."""
     native, which, alpha, p, p_forall, coming = call
     if type(alpha) is float and type(p) is float and type(p_forall) is float:
         return call
-    return native, which, *_parameters(alpha, p, p_forall, defaults), coming
+    for name, given in (("alpha", alpha), ("p", p), ("p_forall", p_forall)):
+        if name in knowledge._places and (isinstance(given, AtRows) or getattr(given, "ndim", 0) > 0):
+            help = f'there is a predicate of that name: give its values as `values={{"{name}": …}}`'
+            _native.raise_problems([("wrong-type", f"`{name}` must be a number, not {_given.kind(given)}", help)])
+    return native, which, *_parameters(alpha, p, p_forall, knowledge._defaults), coming

@@ -99,8 +99,11 @@ def tensor(values: Any) -> torch.Tensor:
 
 
 def gather(values: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
-    """Rows by index, on the device of the values."""
-    return values[index.to(values.device)]
+    """Rows by index, on the device of the values. `values[index]` would wait for other threads, whatever the size."""
+    if len(values) == 0 and len(index) > 0:
+        # Of a sort without individuals the plan asks about one, which nobody looks at.
+        values = values.new_zeros(1, *values.shape[1:])
+    return values.index_select(0, index.to(values.device))
 
 
 class Run:
@@ -119,7 +122,9 @@ class Run:
         for place, request in enumerate(self.requests):
             name = self.owner._names[request[0]]
             # The engine says what has no values.
-            if len(request[2]) and request[0] not in given and name in self.owner.predicates:
+            # Whoever learns together with other processes runs them for no rows too: gradients are waited for.
+            runs = len(request[2]) or self.owner._group is not None
+            if runs and request[0] not in given and name in self.owner.predicates:
                 asked.append((place, request))
         self._apply_functions([request for _, request in asked])
         groups: dict[Any, list[tuple[int, Any, list[Any]]]] = {}
@@ -141,9 +146,12 @@ class Run:
     def _checked(self, name: str, out: Any, rows: int) -> torch.Tensor:
         classes = self.owner._classes[name]
         expected = (rows,) if classes is None else (rows, classes if classes >= 0 else "classes")
-        problem = None
+        problem: tuple[str, str] | None = None
         if not isinstance(out, torch.Tensor):
             problem = ("wrong-type", f"predicate `{name}` gave {type(out).__name__}, not a tensor")
+        elif not out.is_floating_point() or out.layout is not torch.strided or out.is_nested or out.is_meta:
+            found = f"{out.dtype}" + (" without numbers in rows and columns" if out.is_floating_point() else "")
+            problem = ("unsupported-elements", f"predicate `{name}` gave a tensor of {found}, not of numbers with fractions")
         else:
             if classes is None and out.shape == (rows, 1):
                 out = out.squeeze(1)

@@ -8,10 +8,12 @@ import unicodedata
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from .. import _native
+from .._html import is_picture
 from .._knowledge_base import KnowledgeBase as _KnowledgeBase
 from ._knowledge_base import KnowledgeBase
 from ._networks import Fields, Parts, gather
@@ -125,6 +127,14 @@ class _Individuals(Fields):
             if part is not None:
                 self.parts.put(name, part)
 
+    def pictures(self) -> dict[str, np.ndarray]:
+        """Of individuals that can be looked at, by number."""
+        for _, start, end, shape in self.fields:
+            if is_picture(tuple(shape)) and "features" in self.parts:
+                seen = self.parts.part("features").detach()[:, start:end].reshape(-1, *shape).cpu().numpy()
+                return {str(i): picture for i, picture in enumerate(seen)}
+        return {}
+
     def __getitem__(self, index: torch.Tensor) -> dict[str, torch.Tensor]:
         rows = {"index": index}
         if self.low is not None:
@@ -139,7 +149,7 @@ class _Individuals(Fields):
             vectors = torch.cat([vectors, constants])
         if vectors is not None:
             rows["vector"] = gather(vectors, index)
-            for name, start, end in self.fields:
+            for name, start, end, _ in self.fields:
                 if name is not None:
                     rows[f".{name}"] = rows["vector"][:, start:end]
         return rows

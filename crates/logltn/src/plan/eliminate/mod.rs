@@ -26,6 +26,7 @@ use super::cost::work;
 use super::ground::{Bound, Grounder, KeyIds, codes, relevant};
 use super::normal::{Kind, Normal};
 use super::program::*;
+use super::shard::Shards;
 use crate::diagnostic::Diagnostic;
 use crate::guard::{Scope, conjuncts, term_variables};
 use crate::output::Output;
@@ -71,6 +72,8 @@ pub(super) struct Eliminate<'a> {
     pub written: &'a Formula,
     /// Where it does not pay as well.
     pub always: bool,
+    /// What this process has its own of: quantifiers over that stay.
+    pub shards: Option<Shards<'a>>,
     pub lists: &'a mut Grounder,
     /// What is bound around the formula at hand.
     pub around: Vec<Arc<Bound>>,
@@ -109,7 +112,8 @@ impl Eliminate<'_> {
                     .try_for_each(|inner| self.apply(inner))
             });
         };
-        if let (false, Binding::Sorts(variables)) = (*forall, binding)
+        let stays = self.shards.is_some_and(|s| s.bound(binding) > 0);
+        if let (false, Binding::Sorts(variables)) = (*forall || stays, binding)
             && let Some(found) = self.find(variables, guard.as_deref(), body)
         {
             let sum = self.sum_product(found, normal.span)?;

@@ -1,16 +1,29 @@
 //! The lists of tuples that quantifiers run over, made once for all passes and all axioms that need them.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::list_key::{ListKey, place};
-use crate::diagnostic::{Code, Diagnostic, memory};
-use crate::guard::{Cell, Join, Scope, conjuncts, free_variables};
+use crate::diagnostic::{Code, Diagnostic, early, memory};
+use crate::guard::{Cell, Join, Scope, conjuncts, free_variables, sort_tuples};
 use crate::plan::account::Account;
 use crate::plan::program::{Component, ComponentSource};
 use crate::source::Span;
 use crate::theory::*;
+
+fn say_if_slow(seconds: f64, what: impl FnOnce() -> String, theory: &Theory, span: Span) {
+    if seconds >= MINUTE {
+        let what = format!(
+            "{}, which takes about {:.0} minutes",
+            what(),
+            seconds / MINUTE
+        );
+        let warning = Diagnostic::warning(Code::SlowWork, what);
+        early::say(&warning.at(&theory.source, span, "").help(TIE));
+    }
+}
 
 /// What a component binds in one axiom.
 #[derive(Clone, Debug)]
@@ -41,6 +54,18 @@ pub(crate) struct Grounder {
 const WORTH_AN_ESTIMATE: u128 = 1 << 24;
 /// How many combinations are tried at most to list a guard: some hours.
 const MOST_TRIED: f64 = 1e11;
+
+/// What trying one of them takes, about, in seconds.
+const SECONDS_TO_TRY: f64 = 5e-8;
+
+const MINUTE: f64 = 60.0;
+
+/// How long lists may have been made before it is foretold how long all of them take.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What to do about too many.
+const TIE: &str =
+    "tie the variables to each other by equations, tables or distances of two, or bind fewer";
 /// What a key takes: its values, its number, and its place in a table.
 const PER_KEY: usize = 64;
 
@@ -244,14 +269,35 @@ impl Grounder {
                 sizes.fold(1, u128::saturating_mul)
             }
         };
-        if outer.is_empty() && sizes >= WORTH_AN_ESTIMATE {
-            self.check_estimate(scope, &join, (arity, room), span)?;
-        }
+        // The outer bindings there can be; what ties them may leave fewer.
+        let most_keys = (relevant.iter()).fold(1_u128, |most, bound| {
+            let listed = self.components[bound.component].tuples.len() as u128;
+            let own = bound.variables.iter().filter(|v| outer.contains(v));
+            let own = own.fold(1, |n: u128, v| n.saturating_mul(scope.size_of(*v).into()));
+            most.saturating_mul(listed.min(own))
+        });
+        let mut begun = Some(Instant::now()).filter(|_| early::is_heard());
         let mut failure = None;
         let had_room = self.walk(scope, &relevant, &outer, &mut |env| {
             let key = codes(&outer, env);
             if keys.contains_key(&key) {
                 return true;
+            }
+            // Of several lists the first one stands for the others.
+            if keys.is_empty() && sizes >= WORTH_AN_ESTIMATE {
+                let checked = self.check_estimate(scope, (&join, env), (arity, room), span);
+                failure = checked.err();
+                if failure.is_some() {
+                    return false;
+                }
+            }
+            if let Some(elapsed) = begun.map(|begun| begun.elapsed())
+                && elapsed >= PATIENCE
+            {
+                begun = None;
+                let seconds = elapsed.as_secs_f64() / keys.len().max(1) as f64 * most_keys as f64;
+                let what = || format!("this guard has up to {most_keys} lists");
+                say_if_slow(seconds, what, scope.theory(), span);
             }
             let start = tuples.len();
             let mut count = 0;
@@ -318,11 +364,11 @@ impl Grounder {
     fn check_estimate(
         &self,
         scope: Scope,
-        join: &Join,
+        (join, env): (&Join, &mut Vec<Cell>),
         (arity, room): (usize, usize),
         span: Span,
     ) -> Result<(), Diagnostic> {
-        let Some(found) = join.estimate(&mut scope.environment()) else {
+        let Some(found) = join.estimate(env) else {
             return Ok(());
         };
         let theory = scope.theory();
@@ -338,8 +384,15 @@ impl Grounder {
                 ),
             )
             .at(&theory.source, span, "")
-            .help("tie the variables to each other by equations, tables or distances of two, or bind fewer"));
+            .help(TIE));
         }
+        let what = || {
+            format!(
+                "to list what this guard keeps, about {:.1e} combinations have to be tried",
+                found.tried
+            )
+        };
+        say_if_slow(found.tried * SECONDS_TO_TRY, what, theory, span);
         Ok(())
     }
 
@@ -476,27 +529,6 @@ pub(crate) fn relevant<'b>(around: &'b [Arc<Bound>], wanted: &[VarId]) -> Vec<&'
     }
     relevant.reverse();
     relevant
-}
-
-fn sort_tuples(tuples: &mut [u32], arity: usize) {
-    match arity {
-        0 => {}
-        1 => tuples.sort_unstable(),
-        2 => {
-            let (pairs, _) = tuples.as_chunks_mut::<2>();
-            pairs.sort_unstable();
-        }
-        3 => tuples.as_chunks_mut::<3>().0.sort_unstable(),
-        4 => tuples.as_chunks_mut::<4>().0.sort_unstable(),
-        5 => tuples.as_chunks_mut::<5>().0.sort_unstable(),
-        6 => tuples.as_chunks_mut::<6>().0.sort_unstable(),
-        _ => {
-            let mut list: Vec<&[u32]> = tuples.chunks(arity).collect();
-            list.sort_unstable();
-            let sorted = list.concat();
-            tuples.copy_from_slice(&sorted);
-        }
-    }
 }
 
 /// Variables that some condition ties together belong to one component, the others each to their own;

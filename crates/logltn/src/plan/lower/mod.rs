@@ -142,7 +142,12 @@ impl Lower<'_> {
                 physical.clauses.push(clause);
                 physical.clauses.len() - 1
             });
-            physical.roots.push(Root { node, cost, clause });
+            physical.roots.push(Root {
+                node,
+                cost,
+                clause,
+                sharded: false,
+            });
         }
     }
 

@@ -8,6 +8,7 @@ import torch
 
 from .._autograd import _once
 from ._engine import Engine, Evaluated
+from ._graph import compute
 
 
 class DeviceLoss(torch.autograd.Function):
@@ -16,10 +17,14 @@ class DeviceLoss(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, owner: Any, engine: Engine, which: Any, parameters: Any, dtype: Any, *tensors: Any) -> Any:
         needed = ctx.needs_input_grad[5:]
-        numbers = engine.numbers(which, tensors)
-        truths, loss, by = engine.evaluate(numbers, parameters, any(needed))
+        captured = None
+        if engine.graphs is not None:
+            captured = engine.graphs.find(engine, which, tensors, needed, parameters)
+        if captured is not None:
+            truths, loss, ctx.gradients = captured(tensors, parameters)
+        else:
+            truths, loss, ctx.gradients = compute(engine, which, tensors, needed, parameters, owner._step)
         owner.__dict__["_last"] = Evaluated(engine.names, truths)
-        ctx.gradients = engine.gradients(which, tensors, needed, by) if any(needed) else [None] * len(tensors)
         ctx.save_for_backward(*tensors)
         return loss.to(dtype)
 
@@ -34,17 +39,17 @@ class DeviceAxioms(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, owner: Any, engine: Engine, which: Any, parameters: Any, dtype: Any, *tensors: Any) -> Any:
-        truths, _, _ = engine.evaluate(engine.numbers(which, tensors), parameters, False)
+        truths, _, _ = engine.evaluate(engine.numbers(which, tensors), parameters, False, step=owner._step)
         owner.__dict__["_last"] = Evaluated(engine.names, truths)
-        ctx.of = engine, which, parameters
+        ctx.of = engine, which, parameters, owner._step
         ctx.save_for_backward(*tensors)
         return truths.to(dtype)
 
     @staticmethod
     def backward(ctx: Any, by_truths: Any) -> Any:
-        engine, which, parameters = ctx.of
+        engine, which, parameters, step = ctx.of
         tensors, needed = ctx.saved_tensors, ctx.needs_input_grad[5:]
         numbers = engine.numbers(which, tensors)
-        _, _, by = engine.evaluate(numbers, parameters, True, by_truths.detach())
+        _, _, by = engine.evaluate(numbers, parameters, True, by_truths.detach(), step)
         gradients = engine.gradients(which, tensors, needed, by)
         return None, None, None, None, None, *_once(ctx, by_truths, gradients)

@@ -22,8 +22,8 @@ MOST_PLANS = 16
 class Backend:
     """Runs calls of a knowledge base elsewhere than in its CPU engine."""
 
-    def __init__(self, name: Any, double: bool, options: dict[str, Any] | None = None) -> None:
-        self.name, self._dtype = name, torch.float64 if double else torch.float32
+    def __init__(self, name: Any, double: bool, options: dict[str, Any] | None = None, shared: bool = False) -> None:
+        self.name, self._dtype, self.shared = name, torch.float64 if double else torch.float32, shared
         self._plans: OrderedDict[Any, Engine] = OrderedDict()
         self.options = options or {}
 
@@ -35,10 +35,10 @@ class Backend:
             problems.append(("unknown-choice", '`backend="cuda"`, but PyTorch finds no CUDA device here', 'use "auto" or "cpu"'))
 
     def __deepcopy__(self, memo: Any) -> Backend:
-        return Backend(self.name, self._dtype is torch.float64, self.options)
+        return Backend(*self.__getstate__())
 
     def __getstate__(self) -> Any:
-        return self.name, self._dtype is torch.float64, self.options
+        return self.name, self._dtype is torch.float64, self.options, self.shared
 
     def __setstate__(self, state: Any) -> None:
         self.__init__(*state)  # type: ignore[misc]
@@ -57,16 +57,23 @@ class Backend:
     def engine(self, native: Any, which: list[tuple[int, int]], coming: Any, device: torch.device) -> Engine:
         """The plan of a call on a device."""
         by_rows = any(kind != 0 for _, kind in which)
-        key = (str(device), by_rows, _key(coming))
+        key = (str(device), by_rows, coming)
         known = self._plans.get(key)
         if known is not None:
             self._plans.move_to_end(key)
             return known
-        engine = Engine(exported(native, coming, by_rows), device, self._dtype, **self.options)
+        engine = self._engine()(exported(native, coming, by_rows), device, self._dtype, **self.options)
         self._plans[key] = engine
         if len(self._plans) > MOST_PLANS:
             self._plans.popitem(last=False)
         return engine
+
+    def _engine(self) -> type[Engine]:
+        if not self.shared:
+            return Engine
+        from ._together import SharedEngine
+
+        return SharedEngine
 
     def loss(self, owner: Any, call: Any, dtype: Any, tensors: list[torch.Tensor], device: Any, check: bool) -> torch.Tensor:
         return self._apply(DeviceLoss, owner, call, dtype, tensors, device, check)
@@ -105,13 +112,3 @@ def _parameter(name: str, given: Any, device: torch.device, dtype: torch.dtype) 
         shown = "0.001" if least < 1 else "1"
         _native.raise_problems([("value-out-of-range", f"`{name}` must be between {shown} and 1000000, not {given}", None)])
     return float(given)
-
-
-def _key(coming: Any) -> Any:
-    """What tells calls apart by what comes with them."""
-    if coming is None:
-        return None
-    batch = tuple((name, rows.tobytes()) for name, rows in coming["batch"])
-    cells = lambda column: column.tobytes() if hasattr(column, "tobytes") else tuple(column)  # noqa: E731
-    tables = tuple((name, tuple(cells(column) for column in columns)) for name, columns in coming["tables"])
-    return batch, tuple(coming["sorts"]), tables

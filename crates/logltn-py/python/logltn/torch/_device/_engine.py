@@ -12,6 +12,7 @@ from ..._plan import ExportedPlan
 from . import _literals
 from ._blocks import BINDINGS, KEPT, Blocks
 from ._general import Run, Tables
+from ._graph import Graphs
 from ._kernels import Kernels
 from ._operators import AGGREGATORS, LINEAR, Segments, Settings, complement, complement_slope
 
@@ -40,6 +41,7 @@ class Engine:
         bindings: int = BINDINGS,
         kept: int = KEPT,
         kernels: bool | None = None,
+        graphs: bool = True,
     ) -> None:
         self.plan, self.device, self.dtype = plan, device, dtype
         header = plan.header
@@ -58,9 +60,7 @@ class Engine:
         self.blocks = Blocks(plan, device, bindings, kept)
         to_device = lambda given: None if given is None else torch.tensor(given, device=device)  # noqa: E731
         self._places = [(predicate, to_device(grid), to_device(among)) for predicate, grid, among in plan.places]
-        self._weights = torch.tensor(self.weights, device=device, dtype=dtype)
-        # Of the loss by each axiom, where that is linear.
-        self._linear = -self._weights / sum(self.weights) if self.semantics["over_axioms"] == "mean" else -self._weights
+        self._weigh()
         # Shapes of values that were found to be right.
         self.fitting: set[Any] = set()
         self.kernels = Kernels.of(self) if kernels is not False else None
@@ -68,10 +68,16 @@ class Engine:
         taken = self.kernels.taken if self.kernels is not None else {}
         self._general = [i for i, axiom in enumerate(self.axioms) if set(axiom["roots"]) - taken.get(i, set())]
         self._general_at = torch.tensor(self._general, device=device, dtype=torch.int64)
+        self.graphs = Graphs() if graphs and device.type == "cuda" and self.kernels is not None and not self._general else None
         # Formulas may be nested a thousand deep, each with two calls of Python's.
         longest = max((len(axiom["nodes"]) for axiom in self.axioms), default=0)
         if longest > 250:
             sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + 4 * min(longest, 5000)))
+
+    def _weigh(self) -> None:
+        self._weights = torch.tensor(self.weights, device=self.device, dtype=self.dtype)
+        # Of the loss by each axiom, where that is linear.
+        self._linear = -self._weights / sum(self.weights) if self.semantics["over_axioms"] == "mean" else -self._weights
 
     # --- numbers of requests ------------------------------------------------------------------
 
@@ -120,18 +126,17 @@ class Engine:
     # --- evaluation ---------------------------------------------------------------------------
 
     def evaluate(
-        self, numbers: list[Tensor], parameters: Parameters, gradients: bool, by_axiom: Tensor | None = None
+        self,
+        numbers: list[Tensor],
+        parameters: Parameters,
+        gradients: bool,
+        by_axiom: Tensor | None = None,
+        step: Any = None,
     ) -> tuple[Tensor, Tensor, list[Tensor]]:
         """The truths of all axioms, the loss, and, if they are wanted, the derivatives by the numbers: of the loss, or of
         something with these derivatives by the axioms."""
         settings = [self._settings(axiom, parameters) for axiom in self.axioms] if self._general else []
-        over = Settings(*parameters, self.semantics["stable_eps"])
-        if self.kernels is not None:
-            self.kernels.begin(parameters[0])
-            values = self.kernels.literals(numbers)
-        else:
-            numbers = [_literals.cleaned(r["output"], z) for r, z in zip(self.requests, numbers)]
-            values = self._literals(numbers)
+        values, numbers = self._begin(numbers, parameters)
         tables = Tables(values, torch.zeros_like(values) if gradients else None)
         derivatives = None
         if gradients and by_axiom is not None:
@@ -140,14 +145,7 @@ class Engine:
             derivatives = self._linear
         run = Run(self.blocks, self.offsets, tables, settings)
         truths = self._truths(run, derivatives, gradients)
-        if self.semantics["over_axioms"] in LINEAR and all(w > 0 for w in self.weights):
-            loss = torch.dot(truths.detach(), self._linear)
-            slopes = self._linear
-            if self.semantics["loss"] != "minus_sat":
-                loss = 1 + loss
-        else:
-            sat, slopes = self._over_axioms(over, truths.detach())
-            loss = -sat if self.semantics["loss"] == "minus_sat" else 1 - sat
+        loss, slopes = self._loss(parameters, truths.detach())
         if not gradients:
             return truths.detach(), loss, []
         if derivatives is None:
@@ -157,6 +155,22 @@ class Engine:
             if self.kernels is not None:
                 self.kernels.run(run, slopes, forward=False, backward=True)
         return truths.detach(), loss, self._numbers_backward(numbers, tables)
+
+    def _begin(self, numbers: list[Tensor], parameters: Parameters) -> tuple[Tensor, list[Tensor]]:
+        """The numbers of all literals, and those they were made of."""
+        if self.kernels is not None:
+            self.kernels.begin(parameters[0])
+            return self.kernels.literals(numbers), numbers
+        numbers = [_literals.cleaned(r["output"], z) for r, z in zip(self.requests, numbers)]
+        return self._literals(numbers), numbers
+
+    def _loss(self, parameters: Parameters, truths: Tensor) -> tuple[Tensor, Tensor]:
+        """The loss, and its derivative by each axiom."""
+        if self.semantics["over_axioms"] in LINEAR and all(w > 0 for w in self.weights):
+            loss = torch.dot(truths, self._linear)
+            return (loss if self.semantics["loss"] == "minus_sat" else 1 + loss), self._linear
+        sat, slopes = self._over_axioms(Settings(*parameters, self.semantics["stable_eps"]), truths)
+        return (-sat if self.semantics["loss"] == "minus_sat" else 1 - sat), slopes
 
     def _settings(self, axiom: dict[str, Any], parameters: Parameters) -> Settings:
         alpha, p, p_forall = parameters

@@ -202,6 +202,11 @@ class Aggregator:
     """`state` of members, `merge` of states, `value` of a state that has members, `slopes` by members (and complements)."""
 
     complements = False
+    # The state of no members.
+    start: tuple[float, ...] = (0.0, 0.0, 0.0)
+
+    def nothing(self, like: Tensor) -> State:
+        return tuple(torch.full((1,), x, dtype=like.dtype, device=like.device) for x in self.start)
 
     def state(self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights) -> State:
         raise NotImplementedError
@@ -223,6 +228,8 @@ def _count(g: Segments, x: Tensor, w: Weights) -> Tensor:
 
 
 class Sums(Aggregator):
+    start = (0.0, 0.0)
+
     def __init__(self, mean: bool, logs: bool = False) -> None:
         self.mean, self.logs = mean, logs
 
@@ -245,6 +252,8 @@ class Sums(Aggregator):
 
 class Exponentials(Aggregator):
     """The greatest member, and the sum of exponentials relative to it."""
+
+    start = (-math.inf, 0.0, 0.0)
 
     def __init__(self, mean: bool) -> None:
         self.mean = mean
@@ -276,6 +285,7 @@ class LogProbabilisticSum(Aggregator):
     """As of LogSumExp without α; and the sum of complements."""
 
     complements = True
+    start = (0.0, -math.inf, 0.0, 0.0)
     _sums = Exponentials(False)
 
     def _plain(self, s: Settings) -> Settings:
@@ -376,6 +386,7 @@ class Extreme(Aggregator):
 
     def __init__(self, greatest: bool) -> None:
         self.greatest = greatest
+        self.start = (-math.inf if greatest else math.inf, 0.0, 0.0)
 
     def state(self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights) -> State:
         top = g.extreme(x, self.greatest)

@@ -300,6 +300,38 @@ def exists_backward(
 
 
 @triton.jit
+def _step(plan, lists, s):
+    """A step of an elimination, and the list that a binding has there."""
+    inputs = tl.load(plan + 7 * s)
+    described = tl.load(plan + 7 * s + 1)
+    combination_offsets = tl.load(plan + 7 * s + 2)
+    message_offsets = tl.load(plan + 7 * s + 3)
+    ends = tl.load(plan + 7 * s + 4)
+    stands = tl.load(plan + 7 * s + 5)
+    own = tl.load(plan + lists + s)
+    c0 = tl.load(plan + combination_offsets + own)
+    p0 = tl.load(plan + message_offsets + own)
+    return inputs, described, ends, stands, c0, p0, tl.load(plan + message_offsets + own + 1) - p0
+
+
+@triton.jit
+def _added(table, mine, plan, factor_places, inputs, described, b, c, there, BP: tl.constexpr, BC: tl.constexpr):
+    """What the inputs of some combinations add up to."""
+    x = tl.zeros((BP, BC), table.dtype.element_ty)
+    for i in range(0, inputs):
+        d = described + 4 * i
+        place = tl.load(plan + tl.load(plan + d + 1) + c, there, 0)
+        source = tl.load(plan + d + 2)
+        if tl.load(plan + d) == 1:
+            each = tl.load(plan + d + 3)
+            place = tl.load(factor_places + source + b * each + place, there, 0)
+            x += tl.load(table + place, there, 0.0)
+        else:
+            x += tl.load(mine + source + place, there, 0.0, cache_modifier=".cg")
+    return x
+
+
+@triton.jit
 def eliminate(
     table, by, plan, factor_places, keys, shifts, messages, by_messages, scales, alphas, derivatives, values,
     root, axiom, steps, room, common, n,
@@ -321,16 +353,7 @@ def eliminate(
     out = shift / alpha
     if shift == shift:
         for s in range(0, steps):
-            inputs = tl.load(plan + 7 * s)
-            described = tl.load(plan + 7 * s + 1)
-            combination_offsets = tl.load(plan + 7 * s + 2)
-            message_offsets = tl.load(plan + 7 * s + 3)
-            ends = tl.load(plan + 7 * s + 4)
-            stands = tl.load(plan + 7 * s + 5)
-            own = tl.load(plan + lists + s)
-            c0 = tl.load(plan + combination_offsets + own)
-            p0 = tl.load(plan + message_offsets + own)
-            width = tl.load(plan + message_offsets + own + 1) - p0
+            inputs, described, ends, stands, c0, p0, width = _step(plan, lists, s)
             for first in range(0, width, BP):
                 p = first + tl.arange(0, BP)
                 end = tl.load(plan + ends + p0 + p, p < width, 0)
@@ -341,17 +364,7 @@ def eliminate(
                 for c1 in range(0, longest, BC):
                     c = start[:, None] + c1 + tl.arange(0, BC)[None, :]
                     there = c < end[:, None]
-                    x = tl.zeros((BP, BC), table.dtype.element_ty)
-                    for i in range(0, inputs):
-                        d = described + 4 * i
-                        place = tl.load(plan + tl.load(plan + d + 1) + c0 + c, there, 0)
-                        source = tl.load(plan + d + 2)
-                        if tl.load(plan + d) == 1:
-                            each = tl.load(plan + d + 3)
-                            place = tl.load(factor_places + source + b * each + place, there, 0)
-                            x += tl.load(table + place, there, 0.0)
-                        else:
-                            x += tl.load(mine + source + place, there, 0.0, cache_modifier=".cg")
+                    x = _added(table, mine, plan, factor_places, inputs, described, b, c0 + c, there, BP, BC)
                     x = tl.where(there, x, float("-inf"))
                     greatest = tl.max(x, 1)
                     new = tl.where(greatest > top, greatest, top)
@@ -379,16 +392,7 @@ def eliminate(
             tl.debug_barrier()
             for back in range(0, steps):
                 s = steps - 1 - back
-                inputs = tl.load(plan + 7 * s)
-                described = tl.load(plan + 7 * s + 1)
-                combination_offsets = tl.load(plan + 7 * s + 2)
-                message_offsets = tl.load(plan + 7 * s + 3)
-                ends = tl.load(plan + 7 * s + 4)
-                stands = tl.load(plan + 7 * s + 5)
-                own = tl.load(plan + lists + s)
-                c0 = tl.load(plan + combination_offsets + own)
-                p0 = tl.load(plan + message_offsets + own)
-                width = tl.load(plan + message_offsets + own + 1) - p0
+                inputs, described, ends, stands, c0, p0, width = _step(plan, lists, s)
                 for first in range(0, width, BP):
                     p = first + tl.arange(0, BP)
                     end = tl.load(plan + ends + p0 + p, p < width, 0)
@@ -399,17 +403,7 @@ def eliminate(
                     for c1 in range(0, longest, BC):
                         c = start[:, None] + c1 + tl.arange(0, BC)[None, :]
                         there = c < end[:, None]
-                        x = tl.zeros((BP, BC), table.dtype.element_ty)
-                        for i in range(0, inputs):
-                            d = described + 4 * i
-                            place = tl.load(plan + tl.load(plan + d + 1) + c0 + c, there, 0)
-                            source = tl.load(plan + d + 2)
-                            if tl.load(plan + d) == 1:
-                                each = tl.load(plan + d + 3)
-                                place = tl.load(factor_places + source + b * each + place, there, 0)
-                                x += tl.load(table + place, there, 0.0)
-                            else:
-                                x += tl.load(mine + source + place, there, 0.0, cache_modifier=".cg")
+                        x = _added(table, mine, plan, factor_places, inputs, described, b, c0 + c, there, BP, BC)
                         g = handed[:, None] * tl.exp((x - message[:, None]) * alpha)
                         for i in range(0, inputs):
                             d = described + 4 * i

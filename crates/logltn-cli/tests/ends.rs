@@ -1,0 +1,211 @@
+//! What is said at the end of a training: of the whole theory, and not of the last step's batch, sample or dropout.
+
+mod common;
+
+use common::{Folder, Run};
+use serde_json::Value;
+
+const THEORY: &str = "sort Point
+sort Class = 0..2
+table labelled(x: Point, c: Class)
+predicate class(Point, Class)
+axiom examples: forall (x, c) in labelled. class(x, c)
+axiom each for c: Class: exists x: Point. class(x, c)
+";
+
+/// The last batch is a rest of 4, networks have dropout, α goes from 1 to 4, and one axiom has a schedule of its own.
+const MANIFEST: &str = "theory = \"t.ltn\"
+[sorts.Point]
+features = \"points.csv\"
+[tables]
+labelled = { rows = \"labelled.csv\", batch = 8 }
+[predicates.class]
+args = [\"x\", \"c\"]
+network = { layers = [{ dense = 8 }, \"elu\", { dropout = 0.3 }] }
+output = \"softmax\"
+[axioms.\"each[1]\"]
+alpha = { linear = [1, 8] }
+[train]
+epochs = 5
+learning_rate = 0.02
+checkpoint_every = 3
+";
+
+fn project() -> Folder {
+    let number = |n: usize| (n * 7919 % 1009) as f64 / 504.5 - 1.0;
+    let (mut points, mut labelled) = ("a,b\n".to_string(), "x,c\n".to_string());
+    for i in 0..60 {
+        let (a, b) = (number(2 * i), number(2 * i + 1));
+        points += &format!("{a},{b}\n");
+        labelled += &format!("{i},{}\n", usize::from(a > 0.0) + usize::from(b > 0.2));
+    }
+    Folder::new(&[
+        ("t.ltn", THEORY.as_bytes()),
+        ("m.toml", MANIFEST.as_bytes()),
+        ("points.csv", points.as_bytes()),
+        ("labelled.csv", labelled.as_bytes()),
+    ])
+}
+
+fn succeeds(run: &Run) {
+    assert_eq!(run.status, 0, "{}{}", run.stdout, run.stderr);
+}
+
+fn json(folder: &Folder, arguments: &[&str]) -> Value {
+    let run = folder.run(arguments);
+    succeeds(&run);
+    serde_json::from_str(&run.stdout).expect("JSON")
+}
+
+fn read(folder: &Folder, name: &str) -> String {
+    std::fs::read_to_string(folder.path().join(name)).expect("a file")
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value}"))
+}
+
+/// The line of a table that begins with this, in words.
+fn line<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
+    let lines = text.lines().map(|l| l.split_whitespace().collect());
+    let mut found = lines.filter(|words: &Vec<&str>| words.first() == Some(&name));
+    found.next().unwrap_or_else(|| panic!("{name}: {text}"))
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-9
+}
+
+#[test]
+fn what_is_printed_reported_and_compared_is_what_eval_finds() {
+    let folder = project();
+    let trained = folder.run(&["train", "m.toml", "--out", "a"]);
+    succeeds(&trained);
+    let found = json(&folder, &["eval", "m.toml", "--run", "a", "--json"]);
+    let info: Value = serde_json::from_str(&read(&folder, "a/run.json")).expect("JSON");
+    let last = &info["whole"]["last"];
+    assert!(close(number(&last["sat"]), number(&found["sat"])), "{info}");
+    assert!(close(number(&last["loss"]), number(&found["loss"])));
+    assert_eq!(info["whole"]["alpha"], 4.0);
+    // The last step saw four rows, with dropout.
+    let records = read(&folder, "a/metrics.jsonl");
+    let step: Value = serde_json::from_str(records.lines().last().expect("a line")).expect("JSON");
+    assert!((number(&step["sat"]) - number(&found["sat"])).abs() > 1e-3);
+    let head = "the whole theory with the first and the last weights, alpha 4, p 2, p_forall 2";
+    assert!(trained.stdout.contains(head), "{}", trained.stdout);
+    let page = read(&folder, "a/report.html");
+    assert!(page.contains("Truths of the whole theory"), "{page}");
+    let compared = {
+        succeeds(&folder.run(&["train", "m.toml", "--out", "b", "--seed", "1"]));
+        json(&folder, &["compare", "a", "b", "--json"])
+    };
+    assert_eq!(compared["of"], "whole theory");
+    for (place, axiom) in (found["axioms"].as_array().expect("axioms").iter()).enumerate() {
+        let (name, truth) = (axiom["name"].as_str().expect("a name"), &axiom["truth"]);
+        let truth = number(truth);
+        assert!(close(number(&last["axioms"][place]), truth), "{name}");
+        let printed: f64 = line(&trained.stdout, name)[3].parse().expect("a number");
+        assert!((printed - truth.exp()).abs() < 1e-5, "{name} {printed}");
+        assert!(close(number(&compared["runs"][0]["axioms"][name]), truth));
+    }
+    assert!(close(
+        number(&compared["runs"][0]["loss"]),
+        number(&found["loss"])
+    ));
+    let text = folder.run(&["compare", "a", "b"]).stdout;
+    assert!(
+        text.contains("truths and loss of the whole theory"),
+        "{text}"
+    );
+    // Beside a run that does not say, all are compared by their last steps, and that is said.
+    let old = read(&folder, "b/run.json");
+    let cut = old.find("\"whole\"").expect("it");
+    let old = format!("{}\n}}\n", old[..cut].trim_end().trim_end_matches(','));
+    folder.write("b/run.json", old.as_bytes());
+    let compared = json(&folder, &["compare", "a", "b", "--json"]);
+    assert_eq!(compared["of"], "last step");
+    assert_eq!(
+        compared["runs"][0]["axioms"]["examples"],
+        step["axioms"]["examples"]
+    );
+    let text = folder.run(&["compare", "a", "b"]).stdout;
+    assert!(text.contains("in the last step's batch"), "{text}");
+}
+
+/// What changes by the schedule of α alone is no learning.
+#[test]
+fn who_learns_nothing_is_shown_no_change() {
+    let folder = project();
+    let still = MANIFEST.replace("learning_rate = 0.02", "learning_rate = 1e-12");
+    folder.write("m.toml", still.as_bytes());
+    let trained = folder.run(&["train", "m.toml", "--out", "a"]);
+    succeeds(&trained);
+    for axiom in ["examples", "each[0]", "each[1]", "each[2]"] {
+        let words = line(&trained.stdout, axiom);
+        assert_eq!(words[2], words[3], "{}", trained.stdout);
+    }
+}
+
+#[test]
+fn a_run_that_was_killed_ends_with_the_same_words() {
+    let folder = project();
+    let trained = folder.run(&["train", "m.toml", "--out", "a"]);
+    succeeds(&trained);
+    let weights = std::fs::read(folder.path().join("a/weights.safetensors")).expect("weights");
+    let whole = |run: &str| -> Value {
+        let info: Value = serde_json::from_str(&read(&folder, run)).expect("JSON");
+        info["whole"].clone()
+    };
+    let expected = whole("a/run.json");
+    assert!(expected["first"]["sat"].is_number() && expected["last"]["sat"].is_number());
+    // Killed after the last checkpoint: it knows what it began with, or finds it again.
+    let text = read(&folder, "a/run.json");
+    let without = {
+        let cut = text.find("\"whole\"").expect("it");
+        format!("{}\n}}\n", text[..cut].trim_end().trim_end_matches(','))
+    };
+    let running = without.replace("\"finished\"", "\"running\"");
+    for info in [None, Some(running)] {
+        for name in ["weights.safetensors", "report.html"] {
+            folder.remove(&format!("a/{name}"));
+        }
+        if let Some(info) = info {
+            folder.write("a/run.json", info.as_bytes());
+        }
+        let resumed = folder.run(&["train", "m.toml", "--out", "a", "--resume"]);
+        succeeds(&resumed);
+        assert_eq!(whole("a/run.json"), expected);
+        let now = std::fs::read(folder.path().join("a/weights.safetensors")).expect("weights");
+        assert_eq!(now, weights);
+    }
+}
+
+/// Where the whole is too much beside the training, the last step is shown, and said to be.
+#[test]
+fn a_batch_that_stands_for_the_whole_is_called_one() {
+    let folder = project();
+    let theory = THEORY.to_string()
+        + "table pairs(x: Point, y: Point, n: Int)
+axiom alike: forall (x, y, n) in pairs. class(x, 0) <-> class(y, 0)
+";
+    folder.write("t.ltn", theory.as_bytes());
+    let mut pairs = "x,y,n\n".to_string();
+    (0..12_000).for_each(|i| pairs += &format!("{},{},{i}\n", i % 60, i / 60 % 60));
+    folder.write("pairs.csv", pairs.as_bytes());
+    let manifest = MANIFEST
+        .replace(
+            "[tables]",
+            "[tables]\npairs = { rows = \"pairs.csv\", batch = 100 }",
+        )
+        .replace("epochs = 5", "steps = 5");
+    folder.write("m.toml", manifest.as_bytes());
+    let trained = folder.run(&["train", "m.toml", "--out", "a"]);
+    succeeds(&trained);
+    let head = "of the first and the last step's batch, alpha 1 and 4, p 2, p_forall 2";
+    assert!(trained.stdout.contains(head), "{}", trained.stdout);
+    assert!(trained.stdout.contains("--run a looks at the whole"));
+    let page = read(&folder, "a/report.html");
+    assert!(page.contains("satisfaction in the last step"), "{page}");
+    let text = folder.run(&["compare", "a", "a"]).stdout;
+    assert!(text.contains("in the last step's batch"), "{text}");
+}

@@ -1,0 +1,253 @@
+//! Embeddings and rules of knowledge graphs: gradients against finite differences, conclusions against trying everyone.
+
+use logltn::{ColumnData, Diagnostics, Labels, Output, Parameters, Source, Theory};
+use logltn_learn::graph::{ComplEx, Conclusions, Evidence, Facts, Triple, ranks};
+use logltn_learn::random::Random;
+use logltn_learn::{Grounding, Individuals, Optimizer, Session};
+
+const DECLARATIONS: &str =
+    "\nsort Entity  sort Relation  table train(h: Entity, r: Relation, t: Entity)
+    predicate linked(Entity, Relation, Entity)";
+
+fn rules(text: &str, relations: usize) -> Result<Theory, Diagnostics> {
+    let mut labels = Labels::new();
+    let names = (0..2 * relations).map(|r| match r < relations {
+        true => format!("r{r}"),
+        false => format!("r{}~", r - relations),
+    });
+    labels.insert("Relation", names.collect());
+    labels.insert("Entity", (0..7).map(|e| format!("e{e}")).collect());
+    Theory::parse_with(
+        Source::new("rules.ltn", format!("{text}{DECLARATIONS}")),
+        &labels,
+    )
+}
+
+fn random_facts(seed: u64, entities: usize, relations: usize, count: usize) -> Vec<Triple> {
+    let mut random = Random::new(seed, 0);
+    let mut facts = Vec::new();
+    while facts.len() < count {
+        let fact = [entities, relations, entities].map(|n| random.below(n) as u32);
+        if !facts.contains(&fact) {
+            facts.push(fact);
+        }
+    }
+    facts
+}
+
+/// The scores of all entities after each entity and relation, by rules alone.
+fn scores(evidence: &Evidence, facts: Facts<'_>) -> Vec<f32> {
+    let entities = 0..facts.entities as u32;
+    let questions: Vec<[u32; 2]> = (0..2 * facts.relations as u32)
+        .flat_map(|r| entities.clone().map(move |e| [e, r]))
+        .collect();
+    let mut scores = vec![0.0; questions.len() * facts.entities];
+    evidence.add(&questions, 1.0, &mut scores);
+    scores
+}
+
+#[test]
+fn rules_conclude_what_trying_everyone_does() {
+    let text = "
+        axiom symmetric (weight 0.5): forall x, y: Entity where train(y, r0, x). linked(x, r0, y)
+        axiom path (weight 0.75): forall x, z, y: Entity where train(x, r0, z) and train(z, r1, y) and x != y. linked(x, r2, y)
+        axiom fork (weight 0.25): forall x, z, w, y: Entity
+            where train(z, r0, x) and train(z, r2, w) and train(w, r1, y) and x != w and z != y. linked(x, r1, y)
+        axiom known (weight 0.9): forall x, y: Entity where train(x, r1, e3) and train(x, r2, y). linked(x, r0, y)
+        axiom loop (weight 0.6): forall x, y: Entity where train(x, r0, x) and train(x, r1, y). linked(y, r2, x)";
+    let told = random_facts(3, 7, 3, 60);
+    let facts = Facts {
+        entities: 7,
+        relations: 3,
+        told: &told,
+    };
+    let theory = rules(text, 3).expect("rules");
+    let conclusions = Conclusions::new(&theory, facts).expect("conclusions");
+    assert_eq!(conclusions.rules(), 5);
+    let found = scores(&Evidence::new(&conclusions.into()), facts);
+    let is = |a: u32, r: u32, b: u32| told.contains(&[a, r, b]);
+    let weight = |w: f64| -(1.0 - w).ln() as f32;
+    let all = 0..7_u32;
+    let some = |test: &dyn Fn(u32) -> bool| (0..7).any(test);
+    let mut some_true = 0;
+    for x in all.clone() {
+        for y in all.clone() {
+            let by = |rules: [(bool, f64); 2]| -> f32 {
+                let true_ones = rules.iter().filter(|(holds, _)| *holds);
+                true_ones.map(|(_, w)| weight(*w)).sum()
+            };
+            let path = x != y && some(&|z| is(x, 0, z) && is(z, 1, y));
+            let fork =
+                some(&|z| z != y && is(z, 0, x) && some(&|w| x != w && is(z, 2, w) && is(w, 1, y)));
+            let expected = [
+                by([(is(y, 0, x), 0.5), (is(x, 1, 3) && is(x, 2, y), 0.9)]),
+                by([(fork, 0.25), (false, 0.0)]),
+                by([(path, 0.75), (is(y, 0, y) && is(y, 1, x), 0.6)]),
+            ];
+            for (r, expected) in expected.into_iter().enumerate() {
+                some_true += usize::from(expected > 0.0);
+                let place = |r: usize, a: u32, b: u32| (r * 7 + a as usize) * 7 + b as usize;
+                for found in [found[place(r, x, y)], found[place(r + 3, y, x)]] {
+                    assert!(
+                        (found - expected).abs() < 1e-6,
+                        "{x} {r} {y}: {found} {expected}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(some_true > 20 && some_true < 140, "{some_true}");
+}
+
+#[test]
+fn what_concludes_no_facts_is_no_rule() {
+    let facts = Facts {
+        entities: 7,
+        relations: 3,
+        told: &[],
+    };
+    for text in [
+        "axiom a: forall x, y: Entity where not train(x, r0, y). linked(x, r1, y)",
+        "axiom a: forall x, y: Entity where train(x, r0, x). linked(x, r1, y)",
+        "axiom a: forall x, y: Entity. linked(x, r1, y)",
+        "axiom a: forall x, y: Entity, r: Relation where train(x, r, y). linked(x, r, y)",
+        "axiom a: forall x, y: Entity where train(x, r0, y). not linked(x, r1, y)",
+        // Backwards, it is a relation of training, not of rules.
+        "axiom a: forall x, y: Entity where train(x, \"r0~\", y). linked(x, r1, y)",
+    ] {
+        let theory = rules(text, 3).expect("a theory");
+        let errors = Conclusions::new(&theory, facts).err().expect(text);
+        let error = errors.iter().next().expect("an error");
+        assert_eq!(error.code(), logltn::Code::NotARule, "{text}");
+    }
+}
+
+/// A session of embeddings that takes one step of gradient descent.
+fn session(linked: ComplEx, told: &[Triple]) -> Session {
+    let column = |at: usize| ColumnData::Individuals(told.iter().map(|t| t[at]).collect());
+    Session::builder(
+        "sort Entity  sort Relation  table train(h: Entity, r: Relation, t: Entity)
+         predicate linked(Entity, Relation, Entity)
+         axiom facts: forall (h, r, t) in train. linked(h, r, t)",
+    )
+    .sort("Entity", Individuals::from(5))
+    .sort("Relation", Individuals::from(4))
+    .table("train", vec![column(0), column(1), column(2)])
+    .host("linked", linked, Output::softmax())
+    .training(|training| {
+        training.optimizer = Optimizer::Sgd {
+            momentum: 0.0,
+            weight_decay: 0.0,
+        };
+    })
+    .learning_rate(1.0)
+    .steps(1)
+    .build()
+    .expect("a session")
+}
+
+fn numbers(linked: &ComplEx) -> Vec<Vec<f32>> {
+    let mut all = Vec::new();
+    linked
+        .clone()
+        .visit_parameters(&mut |_, values, _| all.push(values.to_vec()));
+    all
+}
+
+/// Minus the change by one step of length 1.
+fn gradient(cubes: f32, told: &[Triple]) -> Vec<Vec<f64>> {
+    let linked = ComplEx::new(5, 4, 3, cubes, 1).expect("embeddings");
+    let before = numbers(&linked);
+    session(linked.clone(), told).step().expect("a step");
+    let change = |(a, b): (&f32, &f32)| f64::from(*a) - f64::from(*b);
+    (before.iter().zip(numbers(&linked)))
+        .map(|(before, after)| before.iter().zip(&after).map(change).collect())
+        .collect()
+}
+
+#[test]
+fn gradients_are_those_of_finite_differences() {
+    // Twice the same question, an entity that is both head and tail, and one that is only an answer.
+    let told = [[0, 0, 1], [0, 0, 2], [1, 3, 0], [2, 2, 2], [3, 1, 0]];
+    let found = gradient(0.0, &told);
+    let linked = ComplEx::new(5, 4, 3, 0.0, 1).expect("embeddings");
+    let mut session = session(linked.clone(), &told);
+    let mut loss = |block: usize, at: usize, by: f32| {
+        let mut which = 0;
+        linked.clone().visit_parameters(&mut |_, values, _| {
+            if which == block {
+                values[at] += by;
+            }
+            which += 1;
+        });
+        session
+            .evaluate(&Parameters::default())
+            .expect("a loss")
+            .loss
+    };
+    for (block, found) in found.iter().enumerate() {
+        for (at, found) in found.iter().enumerate() {
+            let step = 0.01;
+            let up = loss(block, at, step);
+            let down = loss(block, at, -2.0 * step);
+            loss(block, at, step);
+            let expected = (up - down) / (2.0 * f64::from(step));
+            assert!(
+                (found - expected).abs() < 2e-4,
+                "{block} {at}: {found} {expected}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_regulariser_is_the_cube_of_each_magnitude() {
+    let told = [[0, 0, 1], [1, 3, 0]];
+    let [plain, held] = [0.0, 0.5].map(|cubes| gradient(cubes, &told));
+    let before = numbers(&ComplEx::new(5, 4, 3, 0.5, 1).expect("embeddings"));
+    // Entities 0 and 1 ask, by relations 0 and 3: two questions.
+    for (block, rows) in [(0, [0, 1]), (1, [0, 3])] {
+        for row in 0..5.min(before[block].len() / 6) {
+            let vector = &before[block][row * 6..row * 6 + 6];
+            for i in 0..6 {
+                let magnitude = f64::from(vector[i % 3]).hypot(f64::from(vector[i % 3 + 3]));
+                let expected = match rows.contains(&row) {
+                    true => 0.5 * 3.0 * magnitude * f64::from(vector[i]) / 2.0,
+                    false => 0.0,
+                };
+                let at = row * 6 + i;
+                let found = held[block][at] - plain[block][at];
+                assert!(
+                    (found - expected).abs() < 1e-6,
+                    "{block} {row}: {found} {expected}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn ranks_leave_other_facts_out_and_share_ties() {
+    let facts = Facts {
+        entities: 4,
+        relations: 1,
+        told: &[],
+    };
+    // Scores 3, 2, 2, 1 whoever asks.
+    let score = |questions: &[[u32; 2]], scores: &mut [f32]| {
+        for row in 0..questions.len() {
+            scores[4 * row..4 * row + 4].copy_from_slice(&[3.0, 2.0, 2.0, 1.0]);
+        }
+    };
+    let more = |questions: &[[u32; 2]], times: f32, scores: &mut [f32]| {
+        (0..questions.len()).for_each(|row| scores[4 * row + 3] += 4.0 * times);
+    };
+    // 1 after 3, which shares its place with 2: rank 2.5. Backwards 3 after 1: last, rank 4; with `more` the first.
+    let found = ranks(facts, &[], &[[3, 0, 1]], &[0.0, 1.0], score, more).expect("ranks");
+    assert_eq!(found[0].mrr(), (1.0 / 2.5 + 1.0 / 4.0) / 2.0);
+    assert_eq!(found[1].mrr(), (1.0 / 3.5 + 1.0) / 2.0);
+    assert_eq!([1, 3, 10].map(|k| found[0].hits(k)), [0.0, 0.5, 1.0]);
+    // That 3 is linked to 0 as well is no mistake.
+    let found = ranks(facts, &[[3, 0, 0]], &[[3, 0, 1]], &[0.0], score, more).expect("ranks");
+    assert_eq!(found[0].mrr(), (1.0 / 1.5 + 1.0 / 4.0) / 2.0);
+}

@@ -1,0 +1,413 @@
+//! Completing knowledge graphs: embeddings alone, rules alone, and both.
+//!
+//! Not a task of the paper, but what people think of first when they hear "logic". A fact has two ends, and each must be found among
+//! all entities when the other is given. Ranks are filtered: other facts, told or not, are no mistakes; equal scores share the mean
+//! of their places.
+
+mod graph;
+mod published;
+mod settings;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use logltn::{Code, Diagnostic, Diagnostics, Output, Source, Theory};
+use logltn_data::read_bytes;
+use logltn_learn::graph::{ComplEx, Conclusions, Evidence, Ranks, Triple, ranks};
+use logltn_learn::mine::mine;
+use logltn_learn::{Individuals, Schedule, Session};
+use logltn_report::{LinesOptions, lines_png};
+
+use super::curves::curves;
+use super::jobs::{Finding, Found, Progress};
+use super::published::Other;
+use super::record::{Job, RunRecord};
+use super::{Configuration, DataKind, Experiment, Metric, Options, places};
+use graph::Graph;
+use settings::Settings;
+
+pub use graph::GraphName;
+
+const fn metric(name: &'static str, title: &'static str) -> Metric {
+    Metric {
+        name,
+        title,
+        digits: 3,
+        smaller_is_better: false,
+    }
+}
+
+const MRR: Metric = metric("mrr", "mean reciprocal rank, filtered, ties at their mean");
+const HITS: [(usize, Metric); 3] = [
+    (1, metric("hits1", "ranks of 1 (hits@1)")),
+    (3, metric("hits3", "ranks up to 3 (hits@3)")),
+    (10, metric("hits10", "ranks up to 10 (hits@10)")),
+];
+
+/// How often a curve has a point in a training.
+const POINTS: u64 = 10;
+
+/// How many times the rules may count beside the embeddings. Which it is, the validation facts decide.
+const TIMES: [f32; 10] = [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0];
+
+const fn configuration(name: &'static str, title: &'static str) -> Configuration {
+    Configuration {
+        name,
+        title,
+        semantics: "logltn",
+        p_forall: None,
+    }
+}
+
+const EMBEDDINGS: Configuration = configuration("embeddings", "ComplEx alone");
+const RULES: Configuration = configuration("rules", "rules alone");
+const BOTH: Configuration = configuration("both", "ComplEx and rules");
+/// The rows of the table.
+pub(super) const ALL: [Configuration; 3] = [EMBEDDINGS, RULES, BOTH];
+
+const THEORY: &str = include_str!("../../../../theories/knowledge_graph.ltn");
+
+/// The declarations that rules are read with.
+const RULES_THEORY: &str = "\
+sort Entity
+sort Relation
+table train(h: Entity, r: Relation, t: Entity)
+predicate linked(Entity, Relation, Entity)
+axiom facts: forall (h, r, t) in train. linked(h, r, t)
+";
+
+/// The theory of a configuration: that of `theories/`, or a half of it.
+fn theory(configuration: Configuration) -> String {
+    let without = |predicate: &str, other: &str| {
+        let lines = THEORY.lines();
+        let lines = lines.filter(|line| !line.starts_with(&format!("predicate {predicate}(")));
+        let text: Vec<String> = lines
+            .map(|line| {
+                let body = line.split_once(". ").filter(|_| line.starts_with("axiom"));
+                let Some((head, body)) = body else {
+                    return line.to_string();
+                };
+                let kept = body.split(" and ").find(|part| part.starts_with(other));
+                format!("{head}. {}", kept.unwrap_or(body))
+            })
+            .collect();
+        text.join("\n") + "\n"
+    };
+    match configuration {
+        EMBEDDINGS => without("derived", "linked"),
+        RULES => without("linked", "derived"),
+        _ => THEORY.to_string(),
+    }
+}
+
+/// The task.
+pub(super) struct KnowledgeGraph {
+    name: GraphName,
+    place: Option<PathBuf>,
+    graph: Graph,
+    settings: Settings,
+    /// Every fact, told or not.
+    known: Vec<Triple>,
+    /// The rules of a file, and where they are from.
+    rules: Option<(PathBuf, String)>,
+    conclusions: Option<Arc<Conclusions>>,
+}
+
+impl KnowledgeGraph {
+    pub fn new(options: &Options) -> Result<KnowledgeGraph, Diagnostics> {
+        let name = options.graph;
+        let place = name.place(options.data.as_deref())?;
+        let graph = match &place {
+            Some(place) => Graph::read(place)?,
+            None => Graph::standin(name),
+        };
+        let rules = match &options.rules {
+            None => None,
+            Some(path) => {
+                let text = String::from_utf8(read_bytes(path)?).map_err(|_| {
+                    let what = format!("{}: not text", path.display());
+                    Diagnostic::error(Code::NotUtf8, what)
+                })?;
+                Some((path.clone(), text))
+            }
+        };
+        let mut task = KnowledgeGraph {
+            name,
+            settings: Settings::of(name, options),
+            known: [&graph.train, &graph.valid, &graph.test]
+                .into_iter()
+                .flatten()
+                .copied()
+                .collect(),
+            graph,
+            place,
+            rules,
+            conclusions: None,
+        };
+        // Mistakes in a file of rules are found before the first run.
+        if task.rules.is_some() {
+            task.conclusions = Some(Arc::new(task.conclude()?.1));
+        }
+        Ok(task)
+    }
+
+    /// The rules as text, and what they conclude.
+    fn conclude(&self) -> Result<(String, Conclusions), Diagnostics> {
+        let text = match &self.rules {
+            Some((_, text)) => text.clone(),
+            None => mine(&self.graph.data(RULES_THEORY)?, &self.settings.mine)?.to_string(),
+        };
+        let name = match &self.rules {
+            Some((path, _)) => path.display().to_string(),
+            None => "rules.ltn".to_string(),
+        };
+        // The declarations stand behind the rules, so that places in messages are those of the file.
+        let source = Source::new(name, format!("{text}\n{RULES_THEORY}"));
+        let mut theory = Theory::parse_with(source, &self.graph.labels())?;
+        theory.axioms.retain(|axiom| axiom.name != "facts");
+        let conclusions = Conclusions::new(&theory, self.graph.facts())?;
+        Ok((text, conclusions))
+    }
+
+    fn data_kind(&self) -> DataKind {
+        match self.place {
+            Some(_) => DataKind::Real,
+            None => DataKind::StandIn,
+        }
+    }
+
+    /// How a fit does on some facts.
+    fn ranks(&self, fit: &Fit, facts: &[Triple], times: &[f32]) -> Result<Vec<Ranks>, Diagnostics> {
+        let score = |questions: &[[u32; 2]], scores: &mut [f32]| {
+            scores.fill(0.0);
+            if let Some(linked) = &fit.linked {
+                linked.add(questions, scores);
+            }
+        };
+        let more = |questions: &[[u32; 2]], times: f32, scores: &mut [f32]| {
+            if let Some(derived) = &fit.derived {
+                derived.add(questions, times, scores);
+            }
+        };
+        ranks(self.graph.facts(), &self.known, facts, times, score, more)
+    }
+}
+
+/// What a run learns.
+struct Fit {
+    linked: Option<ComplEx>,
+    derived: Option<Evidence>,
+    /// How many times the rules count.
+    times: f32,
+}
+
+impl Experiment for KnowledgeGraph {
+    fn metrics(&self) -> &'static [Metric] {
+        const ALL: [Metric; 4] = [MRR, HITS[0].1, HITS[1].1, HITS[2].1];
+        &ALL
+    }
+
+    fn data(&self) -> DataKind {
+        self.data_kind()
+    }
+
+    fn data_title(&self) -> String {
+        let Graph {
+            entities,
+            relations,
+            train,
+            valid,
+            test,
+        } = &self.graph;
+        let of = match &self.place {
+            Some(place) => format!("real: {} in {}", self.name.title(), place.display()),
+            None => format!(
+                "STAND-IN of the size of {}, made up, since no folder `kg/{}` was found",
+                self.name.title(),
+                self.name.name()
+            ),
+        };
+        format!(
+            "{of}; {} entities, {} relations, {} facts told, {} to choose by, {} asked for from both ends",
+            entities.len(),
+            relations.len(),
+            train.len(),
+            valid.len(),
+            test.len()
+        )
+    }
+
+    fn configurations(&self) -> Vec<Configuration> {
+        ALL.to_vec()
+    }
+
+    fn runs(&self) -> Option<usize> {
+        (self.name == GraphName::Wn18rr).then_some(1)
+    }
+
+    fn samples(&self) -> Vec<Option<usize>> {
+        vec![None]
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        let rules = match &self.rules {
+            Some((path, text)) => {
+                format!(
+                    "of {} ({})",
+                    path.display(),
+                    settings::fingerprint(text.bytes())
+                )
+            }
+            None => self.settings.mining(),
+        };
+        let graph = &self.graph;
+        let facts = [&graph.train, &graph.valid, &graph.test];
+        let numbers = facts.into_iter().flatten().flatten();
+        let bytes = numbers.flat_map(|number| number.to_le_bytes());
+        let data = format!(
+            "{} ({})",
+            self.data_kind().name(),
+            settings::fingerprint(bytes)
+        );
+        let mut all = self.settings.shown();
+        all.insert("rules".into(), rules);
+        all.insert("data".into(), data);
+        all.insert("graph".into(), self.name.name().into());
+        all
+    }
+
+    fn steps(&self, _: Option<usize>) -> u64 {
+        self.settings.epochs * self.graph.train.len().div_ceil(self.settings.batch) as u64
+    }
+
+    fn others(&self, metric: &str) -> Vec<Other> {
+        published::others(self.name, metric)
+    }
+
+    fn sources(&self) -> Vec<String> {
+        published::sources(self.name)
+    }
+
+    fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics> {
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        let (text, conclusions) = self.conclude()?;
+        if conclusions.rules() == 0 {
+            let what = "there are no rules: none has enough support and confidence in these facts";
+            return Err(Diagnostic::error(Code::NothingToMine, what).into());
+        }
+        self.conclusions = Some(Arc::new(conclusions));
+        for configuration in ALL {
+            let name = format!("{}.ltn", configuration.name);
+            places::write_files(folder, &[(&name, theory(configuration).as_bytes())])?;
+        }
+        places::write_files(folder, &[("mined.ltn", text.as_bytes())])
+    }
+
+    fn run(&self, job: &Job, progress: &Progress<'_>) -> Found {
+        let (graph, settings) = (&self.graph, &self.settings);
+        let conclusions = self.conclusions.as_ref().ok_or_else(|| {
+            Diagnostics::from(Diagnostic::error(Code::Internal, "the rules were not read"))
+        })?;
+        let mut fit = Fit {
+            linked: None,
+            derived: None,
+            times: 1.0,
+        };
+        let backwards: Vec<_> = graph
+            .train
+            .iter()
+            .map(|t| graph.facts().backwards(*t))
+            .collect();
+        let mut session = Session::builder(theory(job.configuration))
+            .sort("Entity", Individuals::named(graph.entities.clone()))
+            .sort("Relation", Individuals::named(graph.both_ways()))
+            .batched("train", settings.batch, Graph::columns(&graph.train))
+            .batched("backwards", settings.batch, Graph::columns(&backwards))
+            .learning_rate(Schedule::linear(settings.learning_rate, 0.0))
+            .alpha(Schedule::constant(1.0))
+            .seed(job.seed)
+            .epochs(settings.epochs);
+        if job.configuration != RULES {
+            let relations = 2 * graph.relations.len();
+            let linked = ComplEx::new(
+                graph.entities.len(),
+                relations,
+                settings.rank,
+                settings.cubes,
+                job.seed,
+            )?;
+            session = session.host("linked", linked.clone(), Output::softmax());
+            fit.linked = Some(linked);
+        }
+        if job.configuration != EMBEDDINGS {
+            let derived = Evidence::new(conclusions);
+            session = session.host("derived", derived.clone(), Output::softmax());
+            fit.derived = Some(derived);
+        }
+        let mut session = session.build()?;
+        let every = (session.total() / POINTS).max(1);
+        let mut finding = Finding::default();
+        while !session.is_done() {
+            let begun = Instant::now();
+            let step = session.step()?;
+            finding.training += begun.elapsed();
+            finding.sat = step.sat;
+            if step.step % every == 0 || session.is_done() {
+                let epoch = step.step as f64 / session.steps_per_epoch() as f64;
+                let times: &[f32] = match job.configuration {
+                    BOTH => &TIMES,
+                    _ => &[1.0],
+                };
+                let all = self.ranks(&fit, &graph.valid, times)?;
+                let all = times.iter().zip(all.iter().map(Ranks::mrr));
+                let best = all.max_by(|a, b| a.1.total_cmp(&b.1));
+                if let Some((times, value)) = best {
+                    fit.times = *times;
+                    finding.note(MRR, epoch, value);
+                }
+            }
+            if progress.step() && !session.is_done() {
+                return Ok(None);
+            }
+        }
+        // The curve is of the validation facts, the result of the test facts.
+        for ranks in self.ranks(&fit, &graph.test, &[fit.times])? {
+            let metrics = &mut finding.metrics;
+            metrics.insert(MRR.name.into(), ranks.mrr());
+            for (k, metric) in HITS {
+                metrics.insert(metric.name.into(), ranks.hits(k));
+            }
+            if job.configuration == BOTH {
+                metrics.insert("rules_count".into(), f64::from(fit.times));
+            }
+        }
+        Ok(Some(finding))
+    }
+
+    fn draw(
+        &self,
+        records: &[(Job, RunRecord)],
+        folder: &Path,
+    ) -> Result<Vec<(String, String)>, Diagnostics> {
+        let options = LinesOptions {
+            title: format!(
+                "{}: MRR of the validation facts during training",
+                self.name.title()
+            ),
+            x_label: "epoch".into(),
+            y_label: "MRR".into(),
+            markers: true,
+            ..LinesOptions::default()
+        };
+        let lines = curves(records, &self.configurations(), None, MRR);
+        lines_png(&lines, &options, &folder.join("curves.png"))?;
+        Ok(vec![(options.title, "curves.png".to_string())])
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! How each graph is trained: chosen by the validation facts, one seed.
+
+use std::collections::BTreeMap;
+
+use logltn_learn::mine::Mine;
+
+use super::graph::GraphName;
+use crate::Options;
+
+pub struct Settings {
+    /// Complex numbers of an embedding.
+    pub rank: usize,
+    /// How strongly large embeddings are held back.
+    pub cubes: f32,
+    pub learning_rate: f64,
+    pub epochs: u64,
+    /// Facts of a step, from each end.
+    pub batch: usize,
+    pub mine: Mine,
+}
+
+impl Settings {
+    pub fn of(graph: GraphName, options: &Options) -> Settings {
+        let (rank, cubes, learning_rate, epochs, batch) = match graph {
+            GraphName::Umls => (64, 0.005, 0.02, 40, 250),
+            GraphName::Kinship => (64, 0.02, 0.02, 60, 250),
+            GraphName::Family => (48, 0.01, 0.02, 20, 500),
+            GraphName::Wn18rr => (100, 0.05, 0.01, 12, 125),
+        };
+        let (length, support, confidence, top) = match graph {
+            GraphName::Umls => (2, 5, 0.3, 20),
+            GraphName::Kinship => (2, 5, 0.1, 20),
+            GraphName::Family => (3, 5, 0.1, 100),
+            GraphName::Wn18rr => (3, 5, 0.05, 50),
+        };
+        Settings {
+            rank,
+            cubes,
+            learning_rate,
+            epochs: match options.quick {
+                true => 3,
+                false => options.epochs.unwrap_or(epochs),
+            },
+            batch,
+            mine: Mine {
+                length,
+                support,
+                confidence,
+                top,
+                tables: Vec::new(),
+            },
+        }
+    }
+
+    /// How rules are found.
+    pub fn mining(&self) -> String {
+        let Mine {
+            length,
+            support,
+            confidence,
+            top,
+            ..
+        } = &self.mine;
+        format!("mined: length {length} support {support} confidence {confidence} top {top}")
+    }
+
+    /// What results depend on.
+    pub fn shown(&self) -> BTreeMap<String, String> {
+        [
+            ("version", env!("CARGO_PKG_VERSION").to_string()),
+            ("rank", self.rank.to_string()),
+            ("n3", self.cubes.to_string()),
+            ("learning_rate", format!("{} to 0", self.learning_rate)),
+            ("epochs", self.epochs.to_string()),
+            ("batch", format!("{} from each end", self.batch)),
+        ]
+        .map(|(key, value)| (key.to_string(), value))
+        .into()
+    }
+}
+
+/// A number for some bytes, the same everywhere (FNV-1a).
+pub fn fingerprint(bytes: impl Iterator<Item = u8>) -> String {
+    let add = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{:016x}", bytes.fold(0xcbf2_9ce4_8422_2325, add))
+}

@@ -1,0 +1,149 @@
+"""A plan on a device of which other processes have other rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..._plan import ExportedPlan
+from .._together import NUMBERS_PER_PART, Step
+from ._engine import Engine, Parameters
+from ._general import Run, Tables
+from ._operators import AGGREGATORS, Settings, State
+
+
+def _by_part(plan: ExportedPlan) -> ExportedPlan:
+    """A plan whose axioms are the summands of the given one's."""
+    parts = [{**axiom, "roots": [root]} for axiom in plan.header["axioms"] for root in axiom["roots"]]
+    return ExportedPlan({**plan.header, "axioms": parts}, plan.arrays, plan.places)
+
+
+class SharedEngine(Engine):
+    """Runs each summand of an axiom by itself, and puts together what all processes found of those that are sharded.
+
+    In the forward pass nothing is known of the others' rows, so derivatives are always a second pass."""
+
+    def __init__(self, plan: ExportedPlan, device: torch.device, dtype: torch.dtype, **options: Any) -> None:
+        super().__init__(_by_part(plan), device, dtype, **{**options, "graphs": False})
+        axioms = plan.header["axioms"]
+        self.names = [axiom["name"] for axiom in axioms]
+        self.weights = [axiom["weight"] for axiom in axioms]
+        self._weigh()
+        self._axiom_of = torch.tensor([i for i, axiom in enumerate(axioms) for _ in axiom["roots"]], device=device)
+        sharded = [s for axiom in axioms for s in axiom.get("sharded", [False] * len(axiom["roots"]))]
+        self._is_sharded = torch.tensor(sharded, device=device)
+        taken = self.kernels.taken if self.kernels is not None else {}
+        self._roots = [part["nodes"][part["roots"][0]] for part in self.axioms]
+        # By aggregator: the parts of which states are merged, and where that is.
+        self._merged: dict[tuple[str, str], tuple[list[int], Tensor]] = {}
+        for kind in ("forall", "exists"):
+            own = [i for i, s in enumerate(sharded) if s and self._roots[i]["kind"] == kind]
+            if own:
+                self._merged[kind, self.semantics[kind]] = own, torch.tensor(own, device=device)
+        # What kernels have computed is a value of so many bindings, not a state.
+        self._valued = {i for i in taken if sharded[i]}
+        self._counts = torch.zeros(len(sharded), device=device, dtype=torch.float64)
+        for i in self._valued:
+            self._counts[i] = self.blocks.total(i, self._roots[i]["inner"], self.blocks.roots[i])
+        self._plain = [i for i in self._general if not sharded[i]]
+        self._plain_at = torch.tensor(self._plain, device=device, dtype=torch.int64)
+        self._stated = [i for i in self._general if sharded[i]]
+
+    def evaluate(
+        self,
+        numbers: list[Tensor],
+        parameters: Parameters,
+        gradients: bool,
+        by_axiom: Tensor | None = None,
+        step: Step | None = None,
+    ) -> tuple[Tensor, Tensor, list[Tensor]]:
+        assert step is not None
+        settings = [self._settings(part, parameters) for part in self.axioms]
+        values, numbers = self._begin(numbers, parameters)
+        tables = Tables(values, torch.zeros_like(values) if gradients else None)
+        run = Run(self.blocks, self.offsets, tables, settings)
+        found = torch.zeros(len(self.axioms), device=self.device, dtype=self.dtype)
+        if self.kernels is not None:
+            found = self.kernels.run(run, None, forward=True, backward=False)
+        plain: list[Tensor] = []
+        with torch.set_grad_enabled(gradients):
+            plain = [run.root(i, self.axioms[i]["roots"][0], None) for i in self._plain]
+        if plain:
+            found = found.index_copy(0, self._plain_at, torch.stack([value.detach() for value in plain]))
+        truths, states, shares = self._exchange(run, found.double(), parameters, step)
+        loss, slopes = self._loss(parameters, truths)
+        if not gradients:
+            return truths, loss, []
+        slopes = slopes if by_axiom is None else by_axiom.to(self.dtype)
+        slopes = torch.where(slopes.isfinite(), slopes, 0).index_select(0, self._axiom_of)
+        # Whoever averages gradients over processes then has the sum of the parts.
+        slopes = torch.where(self._is_sharded, slopes * step.group.size, slopes)
+        if plain and any(value.requires_grad for value in plain):
+            pairs = [(value, slopes[i]) for i, value in zip(self._plain, plain) if value.requires_grad]
+            torch.autograd.backward([value for value, _ in pairs], [slope for _, slope in pairs])
+        for i in self._stated:
+            run.chunks_backward(i, self._roots[i], self.blocks.roots[i], states[i], slopes[i : i + 1])
+        if self.kernels is not None:
+            self.kernels.run(run, slopes * shares, forward=False, backward=True)
+        return truths, loss, self._numbers_backward(numbers, tables)
+
+    def _exchange(
+        self, run: Run, found: Tensor, parameters: Parameters, step: Step
+    ) -> tuple[Tensor, dict[int, State], Tensor]:
+        """The truths of all axioms, the merged states of parts whose derivatives want them, and how much of each part is this
+        process' own."""
+        own = torch.zeros(len(self.axioms), NUMBERS_PER_PART, device=self.device, dtype=torch.float64)
+        own[:, 0] = found
+        lengths: dict[int, int] = {}
+        for (kind, name), (parts, at) in self._merged.items():
+            aggregator = AGGREGATORS[name]
+            rows = []
+            for i in parts:
+                if i in self._valued:
+                    value, count = found[i], self._counts[i]
+                    rows.append([value * count if name == "mean" else value, count])
+                    continue
+                with torch.no_grad():
+                    state = run.state(i, self._roots[i], self.blocks.roots[i])
+                if state is None:
+                    state = aggregator.nothing(own)
+                rows.append([x.reshape(()).double() for x in state])
+            lengths.update((i, len(row)) for i, row in zip(parts, rows))
+            own[at, : len(rows[0])] = torch.stack([torch.stack(row) for row in rows])
+        every = step.gather(own, parameters).reshape(step.group.size, *own.shape)
+        same = (every[:, :, 0] == every[:1, :, 0]).all(0)
+        values = torch.where(same, every[0, :, 0], every[:, :, 0].mean(0))
+        shares = torch.ones_like(values)
+        states: dict[int, State] = {}
+        for (kind, name), (parts, at) in self._merged.items():
+            aggregator, s = AGGREGATORS[name], self._settings_of(parts, parameters)
+            length = lengths[parts[0]]
+            ranks = [every[rank].index_select(0, at)[:, :length].unbind(1) for rank in range(step.group.size)]
+            merged = ranks[0]
+            for other in ranks[1:]:
+                both = aggregator.merge(s, merged, other)
+                # What has seen nothing changes nothing.
+                merged = tuple(
+                    torch.where(other[-1] == 0, a, torch.where(merged[-1] == 0, b, x)) for a, b, x in zip(merged, other, both)
+                )
+            count = merged[-1]
+            value = torch.where(count > 0, aggregator.value(s, merged), run.empty({"kind": kind}))
+            values = values.index_copy(0, at, value)
+            for place, i in enumerate(parts):
+                if i not in self._valued:
+                    states[i] = tuple(x[place : place + 1].to(self.dtype) for x in merged)
+            if name == "mean" and self._valued:
+                part = self._counts.index_select(0, at) / count
+                shares = shares.index_copy(0, at, torch.where(count > 0, part, 1))
+        truths = torch.zeros(len(self.names), device=self.device, dtype=torch.float64).index_add_(0, self._axiom_of, values)
+        return truths.to(self.dtype), states, shares.to(self.dtype)
+
+    def _settings_of(self, parts: list[int], parameters: Parameters) -> Settings:
+        """The settings of some parts, by part."""
+        own = [self._settings(self.axioms[i], parameters) for i in parts]
+        row = lambda key: torch.stack([  # noqa: E731
+            torch.as_tensor(getattr(s, key), device=self.device, dtype=torch.float64).reshape(()) for s in own
+        ])  # fmt: skip
+        return Settings(row("alpha"), row("p"), row("p_forall"), self.semantics["stable_eps"])

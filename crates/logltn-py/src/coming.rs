@@ -1,0 +1,358 @@
+//! What comes with a call: which rows of batched tables, the sizes of sorts, the rows of streamed tables.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use logltn::theory::{SortId, SortKind, TableId};
+use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, did_you_mean};
+use pyo3::buffer::PyBuffer;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyInt, PyString};
+
+use crate::error::Failure;
+use crate::given::{Column, read_columns};
+use crate::knowledge_base::KnowledgeBase;
+
+/// What a call is about, apart from values.
+#[derive(Clone, Default, PartialEq)]
+pub struct Setting {
+    /// Of batched tables, the rows to look at; all of them if nothing is said.
+    pub batch: Vec<(TableId, Vec<u32>)>,
+    pub sizes: Vec<(SortId, usize)>,
+    pub rows: Vec<(TableId, Vec<ColumnData>)>,
+    /// Whether there is something that comes with each call.
+    pub streams: bool,
+}
+
+/// What comes with a call, as Python keeps it. It is read once and for all: whoever changes the arrays afterwards does not change what
+/// a gradient is computed from.
+#[pyclass(frozen, eq, hash, module = "logltn._native")]
+#[derive(PartialEq)]
+pub struct Coming {
+    setting: Arc<Setting>,
+}
+
+impl Hash for Coming {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Setting {
+            batch, sizes, rows, ..
+        } = &*self.setting;
+        for (table, rows) in batch {
+            (table.0, rows).hash(state);
+        }
+        for (sort, size) in sizes {
+            (sort.0, size).hash(state);
+        }
+        for (table, columns) in rows {
+            table.0.hash(state);
+            for column in columns {
+                match column {
+                    ColumnData::Individuals(cells) => cells.hash(state),
+                    ColumnData::Int(cells) => cells.hash(state),
+                    // Equal numbers have equal bits, but for the two zeros.
+                    ColumnData::Real(cells) => {
+                        cells.iter().for_each(|x| (x + 0.0).to_bits().hash(state));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Names, and what comes under them.
+pub type Named<T> = Vec<(String, T)>;
+
+impl Coming {
+    pub fn read(
+        py: Python<'_>,
+        knowledge: &KnowledgeBase,
+        batch: Named<PyBuffer<i64>>,
+        sorts: Named<usize>,
+        tables: Named<Vec<Column>>,
+    ) -> Result<Coming, Failure> {
+        let setting = read(py, knowledge.plan.data(), batch, sorts, tables)?;
+        Ok(Coming {
+            setting: Arc::new(setting),
+        })
+    }
+}
+
+/// What NumPy's arrays and PyTorch's tensors are, to neither of which this links: their classes, the dtype of integers, and the
+/// layout of rows and columns.
+pub struct Torch {
+    tensor: Py<PyAny>,
+    int64: Py<PyAny>,
+    strided: Py<PyAny>,
+}
+
+static NDARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static TORCH: PyOnceLock<Torch> = PyOnceLock::new();
+
+/// Says what arrays are.
+#[pyfunction]
+pub fn know_numpy(py: Python<'_>, ndarray: Py<PyAny>) {
+    NDARRAY.get_or_init(py, || ndarray);
+}
+
+/// Says what tensors are, once PyTorch is there.
+#[pyfunction]
+pub fn know_torch(py: Python<'_>, tensor: Py<PyAny>, int64: Py<PyAny>, strided: Py<PyAny>) {
+    let known = Torch {
+        tensor,
+        int64,
+        strided,
+    };
+    TORCH.get_or_init(py, || known);
+}
+
+/// What most calls bring, in a hurry: rows of batches, numbers of individuals, and dicts of integers. None if it is anything else, of which Python
+/// knows more.
+pub fn in_a_hurry(
+    py: Python<'_>,
+    knowledge: &KnowledgeBase,
+    batch: Option<&Bound<'_, PyAny>>,
+    sorts: Option<&Bound<'_, PyAny>>,
+    tables: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Result<Coming, Failure>>> {
+    let theory = knowledge.plan.data().theory();
+    let mut batches = Vec::new();
+    if let Some(batch) = batch {
+        let Ok(batch) = batch.cast_exact::<PyDict>() else {
+            return Ok(None);
+        };
+        for (name, rows) in batch {
+            match (name.extract(), integers(py, &rows)?) {
+                (Ok(name), Some((Column::Int(rows), _))) => batches.push((name, rows)),
+                _ => return Ok(None),
+            }
+        }
+    }
+    let mut sizes = Vec::new();
+    if let Some(sorts) = sorts {
+        let Ok(sorts) = sorts.cast_exact::<PyDict>() else {
+            return Ok(None);
+        };
+        for (name, given) in sorts {
+            let size = match given.cast_exact::<PyInt>() {
+                Ok(size) => size.extract::<u32>().ok(),
+                Err(_) if is_tensor(py, &given) => {
+                    let shape = given.getattr(intern!(py, "shape"))?;
+                    shape.get_item(0).and_then(|n| n.extract()).ok()
+                }
+                Err(_) => None,
+            };
+            match (name.extract(), size) {
+                (Ok(name), Some(size)) if size < u32::MAX => sizes.push((name, size as usize)),
+                _ => return Ok(None),
+            }
+        }
+    }
+    let mut read = Vec::new();
+    if let Some(tables) = tables {
+        let Ok(tables) = tables.cast_exact::<PyDict>() else {
+            return Ok(None);
+        };
+        for (name, given) in tables {
+            let (Ok(name), Ok(given)) = (name.extract::<String>(), given.cast_exact::<PyDict>())
+            else {
+                return Ok(None);
+            };
+            let Some(declared) = theory.table(&name).map(|id| &theory[id].columns) else {
+                return Ok(None);
+            };
+            if given.len() != declared.len() {
+                return Ok(None);
+            }
+            let mut columns = Vec::with_capacity(declared.len());
+            let mut rows = None;
+            for column in declared {
+                let Some(cells) = given.get_item(&column.name)? else {
+                    return Ok(None);
+                };
+                let Some((column, count)) = integers(py, &cells)? else {
+                    return Ok(None);
+                };
+                if *rows.get_or_insert(count) != count {
+                    return Ok(None);
+                }
+                columns.push(column);
+            }
+            read.push((name, columns));
+        }
+    }
+    Ok(Some(Coming::read(py, knowledge, batches, sizes, read)))
+}
+
+fn is_tensor(py: Python<'_>, object: &Bound<'_, PyAny>) -> bool {
+    (TORCH.get(py)).is_some_and(|torch| object.get_type().is(&torch.tensor))
+}
+
+/// A column of integers and how many there are, if it is a plain tensor of them or an array with one after the other.
+fn integers(py: Python<'_>, cells: &Bound<'_, PyAny>) -> PyResult<Option<(Column, usize)>> {
+    if let Some(torch) = TORCH.get(py).filter(|_| is_tensor(py, cells)) {
+        let is = |name: &Bound<'_, PyString>, what: &Py<PyAny>| -> PyResult<bool> {
+            Ok(cells.getattr(name)?.is(what))
+        };
+        if !is(intern!(py, "dtype"), &torch.int64)?
+            || !is(intern!(py, "layout"), &torch.strided)?
+            || !cells.getattr(intern!(py, "is_cpu"))?.is_truthy()?
+        {
+            return Ok(None);
+        }
+        let stride = cells.call_method0(intern!(py, "stride"))?;
+        let Ok((step,)) = stride.extract::<(isize,)>() else {
+            return Ok(None); // not one axis
+        };
+        let count: usize = cells.call_method0(intern!(py, "numel"))?.extract()?;
+        let start: usize = cells.call_method0(intern!(py, "data_ptr"))?.extract()?;
+        let is_there = start.is_multiple_of(size_of::<i64>()) && (start != 0 || count == 0);
+        let column = Column::Tensor(start as *const i64, count, step);
+        return Ok(is_there.then_some((column, count)));
+    }
+    // A masked array, for one, has a buffer but is something else.
+    if !(NDARRAY.get(py)).is_some_and(|ndarray| cells.get_type().is(ndarray)) {
+        return Ok(None);
+    }
+    let buffer = PyBuffer::<i64>::get(cells).ok();
+    // Those of other machines have their bytes in another order.
+    let is_ours = |b: &PyBuffer<i64>| matches!(b.format().to_bytes(), b"l" | b"q");
+    let plain = buffer.filter(|b| b.dimensions() == 1 && b.is_c_contiguous() && is_ours(b));
+    Ok(plain.map(|cells| {
+        let count = cells.item_count();
+        (Column::Int(cells), count)
+    }))
+}
+
+/// What comes with a call, or that nothing does.
+pub fn setting(
+    py: Python<'_>,
+    knowledge: &KnowledgeBase,
+    coming: Option<&Bound<'_, Coming>>,
+) -> Result<Arc<Setting>, Failure> {
+    match coming {
+        Some(coming) => Ok(Arc::clone(&coming.get().setting)),
+        None => {
+            let data = knowledge.plan.data();
+            let setting = read(py, data, Vec::new(), Vec::new(), Vec::new())?;
+            Ok(Arc::new(setting))
+        }
+    }
+}
+
+/// In the theory's terms.
+fn read(
+    py: Python<'_>,
+    data: &Data,
+    batch: Named<PyBuffer<i64>>,
+    sorts: Named<usize>,
+    tables: Named<Vec<Column>>,
+) -> Result<Setting, Failure> {
+    let theory = data.theory();
+    let mut found = Diagnostics::new();
+    let mut setting = Setting::default();
+    let no_table = |name: &str| {
+        let known = theory.tables.iter().map(|t| t.name.as_str());
+        let message = format!("the theory has no table `{name}`");
+        Diagnostic::error(Code::UnknownTable, message).maybe_help(did_you_mean(name, known))
+    };
+    for (name, rows) in &batch {
+        let Some(id) = theory.table(name) else {
+            found.push(no_table(name));
+            continue;
+        };
+        let Some(table) = data.table(id).filter(|t| t.batched) else {
+            let message = format!("table `{name}` is not batched");
+            let help = format!("say `batched=[\"{name}\"]` when the knowledge base is made");
+            found.push(Diagnostic::error(Code::TableNotBatched, message).help(help));
+            continue;
+        };
+        let mut chosen = Vec::with_capacity(rows.item_count());
+        for row in rows.to_vec(py)? {
+            match u32::try_from(row) {
+                Ok(row) if (row as usize) < table.rows => chosen.push(row),
+                _ => {
+                    let message = format!(
+                        "row {row} is not in table `{name}`, which has {} rows",
+                        table.rows
+                    );
+                    found.push(Diagnostic::error(Code::RowOutOfRange, message));
+                    break;
+                }
+            }
+        }
+        setting.batch.push((id, chosen));
+    }
+    for (name, size) in &sorts {
+        match theory.sort(name) {
+            None => {
+                let known = theory.sorts.iter().map(|s| s.name.as_str());
+                let message = format!("the theory has no sort `{name}`");
+                let help = did_you_mean(name, known);
+                found.push(Diagnostic::error(Code::UnknownSort, message).maybe_help(help));
+            }
+            Some(id) if !data.streams_sort(id) => {
+                let message = format!("the size of sort `{name}` is known already");
+                let help = match theory[id].kind {
+                    SortKind::Data => {
+                        "leave it out of `sorts` of the knowledge base, if it is to come with each call"
+                    }
+                    _ => "the theory says who its individuals are",
+                };
+                found.push(Diagnostic::error(Code::NotStreamed, message).help(help));
+            }
+            Some(id) => setting.sizes.push((id, *size)),
+        }
+    }
+    for (name, columns) in &tables {
+        let Some(id) = theory.table(name) else {
+            found.push(no_table(name));
+            continue;
+        };
+        if !data.streams_table(id) {
+            let message = format!("the rows of table `{name}` are known already");
+            let help = format!(
+                "say `streamed=[\"{name}\"]` when the knowledge base is made, and not its rows"
+            );
+            found.push(Diagnostic::error(Code::NotStreamed, message).help(help));
+            continue;
+        }
+        if let Some(columns) = read_columns(py, theory, id, columns, &mut found)? {
+            setting.rows.push((id, columns));
+        }
+    }
+    for (i, sort) in theory.sorts.iter().enumerate() {
+        let id = SortId(i as u32);
+        if data.streams_sort(id) {
+            setting.streams = true;
+            if !sorts.iter().any(|(name, _)| *name == sort.name) {
+                let message = format!("sort `{}` has no individuals", sort.name);
+                let help = format!(
+                    "say how many there are in this call, `sorts={{\"{0}\": …}}`, or once and for all when the knowledge base is made",
+                    sort.name
+                );
+                let error = Diagnostic::error(Code::MissingData, message).help(help);
+                found.push(error.at(&theory.source, sort.span, ""));
+            }
+        }
+    }
+    for (i, table) in theory.tables.iter().enumerate() {
+        if data.streams_table(TableId(i as u32)) {
+            setting.streams = true;
+            if !tables.iter().any(|(name, _)| *name == table.name) {
+                let message = format!("table `{}` has no rows", table.name);
+                let help = format!(
+                    "it is `streamed`: give its rows with each call, `tables={{\"{}\": …}}`",
+                    table.name
+                );
+                let error = Diagnostic::error(Code::MissingData, message).help(help);
+                found.push(error.at(&theory.source, table.span, ""));
+            }
+        }
+    }
+    match found.has_errors() {
+        true => Err(found.into()),
+        false => Ok(setting),
+    }
+}

@@ -1,0 +1,86 @@
+//! The truth of axioms whose rows come in several calls: what their quantifiers have found so far, put together.
+
+use super::merge::root_is_forall;
+use super::run::{self, Partial};
+use super::{AxiomValue, Engine, Evaluation, Precision};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::operators::Settings;
+use crate::parameters::Parameters;
+
+/// What has been found of each axiom over several evaluations, as if all their rows had been there at once.
+///
+/// That is possible where rows come for a quantifier that nothing stands around: see
+/// [`Theory::is_only_gone_through`](crate::theory::Theory::is_only_gone_through).
+#[derive(Clone, Debug, Default)]
+pub struct Gathered {
+    /// By axiom: its parts, and its empty `exists`.
+    axioms: Vec<Option<(Vec<Partial>, u64)>>,
+}
+
+impl<T: Precision> Engine<T> {
+    /// Adds what the last evaluation found of some axioms, by place in the plan. All evaluations must be with the same
+    /// parameters.
+    ///
+    /// # Errors
+    /// If an axiom was found before, and is no quantifier at its root.
+    pub fn gather(&self, axioms: &[usize], into: &mut Gathered) -> Result<(), Diagnostics> {
+        into.axioms.resize(self.evaluation.axioms.len(), None);
+        let shared = self.ground.shared(&self.settings, &self.stop);
+        for &axiom in axioms {
+            let parts = (self.parts.iter().zip(&self.totals)).filter(|(p, _)| p.program == axiom);
+            let empty = self.evaluation.axioms[axiom].empty_exists;
+            let Some((known, known_empty)) = &mut into.axioms[axiom] else {
+                let found = parts.map(|(_, total)| *total).collect();
+                into.axioms[axiom] = Some((found, empty));
+                continue;
+            };
+            *known_empty += empty;
+            let mut count = 0;
+            for ((part, more), total) in parts.zip(&mut *known) {
+                count += 1;
+                match (total, more) {
+                    (Partial::State(total), Partial::State(more)) => {
+                        let aggregation = shared.aggregation(root_is_forall(&shared, part));
+                        aggregation.merge(&shared.settings[axiom], total, more);
+                    }
+                    _ => count = usize::MAX - 1,
+                }
+            }
+            if count != known.len() {
+                let name = &self.ground.plan.axioms[axiom].name;
+                let what = format!("axiom `{name}` cannot be evaluated part by part");
+                return Err(Diagnostic::error(Code::TooMuchMemory, what).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The truth of all axioms and the loss, of what was gathered.
+    ///
+    /// # Panics
+    /// If there is an axiom of which nothing was.
+    pub fn gathered(&mut self, gathered: &Gathered, parameters: &Parameters) -> &Evaluation {
+        let shared = self.ground.shared(&self.settings, &self.stop);
+        let mut axioms = vec![AxiomValue::default(); self.evaluation.axioms.len()];
+        for (axiom, (value, found)) in axioms.iter_mut().zip(&gathered.axioms).enumerate() {
+            let (parts, empty) = found.as_ref().expect("something of each axiom");
+            value.empty_exists = *empty;
+            let own = self.parts.iter().filter(|p| p.program == axiom);
+            for (part, total) in own.zip(parts) {
+                value.truth += match total {
+                    Partial::Value(value) => *value,
+                    Partial::State(state) => {
+                        let forall = root_is_forall(&shared, part);
+                        run::quantifier_value(&shared, &self.settings[axiom], forall, state)
+                    }
+                };
+            }
+        }
+        self.evaluation.axioms = axioms;
+        let semantics = self.ground.plan.semantics;
+        let settings = Settings::new(parameters, semantics.stable_eps);
+        let by = &mut self.other_derivatives;
+        (self.over_axioms).finish(&semantics, &settings, &mut self.evaluation, by);
+        &self.evaluation
+    }
+}
