@@ -361,7 +361,7 @@ fn runs_are_asked() {
     );
     // The report has it too.
     let page = std::fs::read_to_string(folder.path().join("run/report.html")).expect("a report");
-    assert!(page.contains("What breaks the axioms") && page.contains("P(1)"));
+    assert!(page.contains("\"explained\":{") && page.contains("P(1)"));
     let other = folder.run(&["explain", "wide.toml", "--run", "run"]);
     assert_eq!(other.status, 2, "{}", other.stdout);
     assert!(

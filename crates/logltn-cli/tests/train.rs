@@ -547,7 +547,7 @@ fn the_report_and_the_event_files() {
         assert!(run.stdout.contains(name), "{name}: {}", run.stdout);
     }
     assert!(
-        !report.contains("src=\"http"),
+        !report.contains("src=\"http") && !report.contains("href=\"http"),
         "the report is self-contained"
     );
     let folder_of_events = std::fs::read_dir(folder.path().join("run/tensorboard")).expect("one");

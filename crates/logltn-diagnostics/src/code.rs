@@ -993,8 +993,11 @@ codes! {
             good = { truth = "good.csv" }
             "#, "good.csv": b"good\n1\n0.5\n1\n");
     LinkInRun = "link-in-run":
-        "A link in the folder of a run leads elsewhere, where nothing is written.",
+        "A link in the folder of a run leads elsewhere, where nothing is read or written.",
         Error, deed("The `metrics.csv` of a run is replaced by a link to another file, and the run is resumed.");
+    CannotListen = "cannot-listen":
+        "The dashboard cannot be served at the address: it is taken, or not this machine's.",
+        Error, deed("`logltn dashboard runs --port 6060` is given while another one runs there.");
     RunNotFound = "run-not-found":
         "A folder holds no run.",
         Error, run!("eval m.toml --run .");

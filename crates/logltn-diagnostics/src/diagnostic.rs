@@ -198,6 +198,12 @@ impl Diagnostic {
         Some((source.name(), line, column))
     }
 
+    /// The text at its place, where the problem has one.
+    pub fn marked(&self) -> Option<&str> {
+        let source = self.source.as_ref()?;
+        Some(source.slice(self.labels.first()?.span))
+    }
+
     /// The message with the source lines it is about, in colour if asked for; [harmless](crate::harmless()) whatever
     /// it quotes.
     pub fn render(&self, colour: bool) -> String {

@@ -48,7 +48,6 @@ fn paint(colour: Colour, opacity: f64) -> Paint<'static> {
 fn draw(pixmap: &mut Pixmap, shape: &Shape) {
     let scaled = Transform::from_scale(SCALE, SCALE);
     match shape {
-        Shape::Series(_) => {}
         Shape::Line {
             points,
             colour,

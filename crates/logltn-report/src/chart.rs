@@ -74,17 +74,9 @@ pub(super) struct Chart {
     /// The vertical axis shows truth degrees, and ends where they do.
     pub(super) degrees: bool,
     pub(super) curves: Vec<Curve>,
-    /// The names of the curves in a column on the right. In HTML they are outside of the picture.
+    /// The names of the curves in a column on the right.
     pub(super) legend: bool,
     pub(super) size: (f64, f64),
-}
-
-/// A drawn chart, and where its axes lie, for the page's script.
-#[derive(Clone, Debug)]
-pub(super) struct DrawnChart {
-    pub(super) drawing: Drawing,
-    pub(super) frame: Frame,
-    pub(super) x: Axis,
 }
 
 /// The rectangle between the axes.
@@ -116,7 +108,7 @@ impl Chart {
     }
 
     /// Draws it.
-    pub(super) fn draw(&self) -> DrawnChart {
+    pub(super) fn draw(&self) -> Drawing {
         let (width, height) = self.size;
         let mut drawing = Drawing::new(width, height);
         let xs = (self.curves.iter())
@@ -168,15 +160,14 @@ impl Chart {
                 legend_entry(&mut drawing, at, &self.curves[*i], legend);
             }
         }
-        DrawnChart { drawing, frame, x }
+        drawing
     }
 
     /// Context first, so that it lies below; the others from the last to the first.
     fn draw_curves(&self, drawing: &mut Drawing, frame: Frame, x: &Axis, y: &Axis) {
-        let muted = self.curves.iter().enumerate().filter(|(_, c)| c.muted);
-        let named = self.curves.iter().enumerate().filter(|(_, c)| !c.muted);
-        for (i, curve) in muted.chain(named.rev()) {
-            drawing.shapes.push(Shape::Series(Some(i)));
+        let muted = self.curves.iter().filter(|c| c.muted);
+        let named = self.curves.iter().filter(|c| !c.muted);
+        for curve in muted.chain(named.rev()) {
             let band = curve.points.iter().zip(&curve.band);
             let low = band
                 .clone()
@@ -213,7 +204,6 @@ impl Chart {
                 dash: curve.dash.clone(),
             });
         }
-        drawing.shapes.push(Shape::Series(None));
     }
 }
 

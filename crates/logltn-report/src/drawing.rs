@@ -59,8 +59,6 @@ pub(super) enum Shape {
         /// Read from bottom to top.
         upward: bool,
     },
-    /// What follows belongs to the series of this number, until the next such shape.
-    Series(Option<usize>),
 }
 
 /// A picture.
@@ -133,7 +131,6 @@ impl Drawing {
                         points.iter_mut().for_each(|point| *point = moved(*point));
                     }
                     Shape::Dot { at, .. } | Shape::Text { at, .. } => *at = moved(*at),
-                    Shape::Series(_) => {}
                 }
                 shape
             }));

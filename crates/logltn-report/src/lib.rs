@@ -1,12 +1,13 @@
 //! A run to look at: `report.html`, and the same plots as PNG.
 //!
 //! [`from_run_directory`] reads what training left, [`Report::write`] writes the page and the plots. The page needs
-//! nothing but itself: no network, no fonts, no scripts from elsewhere. Long runs are thinned as they are read, so a run
-//! of any length makes a page of about the same size.
+//! nothing but itself: no network, no fonts, no scripts from elsewhere. It is the [page](page) that the dashboard serves, with
+//! the data of one run inside. Long runs are thinned as they are read, so a run of any length makes a page of about the
+//! same size.
 //!
 //! The crate also draws for others: [`scatter_png`], [`panels_png`] and [`lines_png`] for benchmarks and the paper's
-//! figures, [`pca_2d`] for points of many dimensions. All pictures are first a list of shapes, which becomes SVG in the
-//! page and PNG in a file, so both look the same; the font is bundled, so they look the same everywhere.
+//! figures, [`pca_2d`] for points of many dimensions. The font is bundled, so they
+//! look the same everywhere.
 //!
 //! ```
 //! use logltn_report::{LinesOptions, Series, lines_png};
@@ -33,16 +34,18 @@ mod base64;
 mod bitmap;
 mod chart;
 mod comparison;
+mod curves;
+mod documents;
 mod drawing;
 mod font;
-mod html;
 mod lines;
+pub mod page;
 mod palette;
 mod pca;
 mod plots;
 mod scatter;
+mod schedule;
 mod summary;
-mod svg;
 mod thinning;
 mod tiles;
 mod violations;
@@ -52,9 +55,10 @@ mod tests;
 
 pub use base64::base64;
 pub use comparison::comparison_png;
+pub use documents::{ListedRun, details};
 pub use lines::{LinesOptions, Series, line_panels_png, lines_png};
 pub use pca::pca_2d;
 pub use scatter::{ScatterPanel, panels_png, scatter_png};
-pub use summary::{Picture, Report, RunSummary, from_run_directory};
+pub use summary::{Picture, Report, RunSummary, from_run_directory, pictures};
 pub use tiles::{Tile, tiles_png};
 pub use violations::{Culprits, Violated, features_png};

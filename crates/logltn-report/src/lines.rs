@@ -53,7 +53,7 @@ pub struct LinesOptions {
 /// # Errors
 /// If the file cannot be written.
 pub fn lines_png(series: &[Series], options: &LinesOptions, path: &Path) -> Result<(), Diagnostic> {
-    write_atomically(path, &bitmap::png(&chart(series, options).draw().drawing)?)
+    write_atomically(path, &bitmap::png(&chart(series, options).draw())?)
 }
 
 /// Writes plots of curves, one below the other.
@@ -67,7 +67,7 @@ pub fn line_panels_png(
     let height = SIZE.1 * panels.len().max(1) as f64;
     let mut page = Drawing::new(SIZE.0, height);
     for (row, (series, options)) in panels.iter().enumerate() {
-        let drawing = chart(series, options).draw().drawing;
+        let drawing = chart(series, options).draw();
         page.put((0.0, SIZE.1 * row as f64), drawing);
     }
     write_atomically(path, &bitmap::png(&page)?)

@@ -4,13 +4,6 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Colour(pub(super) u8, pub(super) u8, pub(super) u8);
 
-impl Colour {
-    /// As CSS writes it.
-    pub(super) fn css(self) -> String {
-        format!("#{:02x}{:02x}{:02x}", self.0, self.1, self.2)
-    }
-}
-
 pub(super) const BACKGROUND: Colour = Colour(255, 255, 255);
 pub(super) const INK: Colour = Colour(0x1f, 0x29, 0x33);
 pub(super) const FAINT_INK: Colour = Colour(0x5f, 0x6b, 0x7a);

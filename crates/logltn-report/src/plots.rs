@@ -34,7 +34,7 @@ impl Report {
             let height = f64::max(440.0, 70.0 + LEGEND_LINE * named as f64);
             chart.size = (WIDTH + wider, height);
             chart.x_label = "step".into();
-            plots.push((name, bitmap::png(&chart.draw().drawing)?));
+            plots.push((name, bitmap::png(&chart.draw())?));
         }
         Ok(plots)
     }

@@ -1,15 +1,19 @@
 //! What a report is made from.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::read_bytes;
-use logltn_train::run_directory::{
-    RunDirectory, StepRecord, WholeInfo, WholeTruth, write_atomically,
-};
+use logltn_train::run_directory::{RunDirectory, RunInfo, StepRecord, write_atomically};
+use logltn_train::train::told_by_key;
+use serde_json::{Value, json};
 
+use super::documents::{ListedRun, details};
+use super::page;
+use super::schedule::Scheduled;
 use super::thinning::Thinned;
 use super::violations::Violated;
 
@@ -32,20 +36,16 @@ pub struct Picture {
 /// A run, all in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunSummary {
-    /// The head of the page.
-    pub title: String,
-    /// What is known of the run as a whole, in the order to be shown: semantics, seed, versions, time.
-    pub facts: Vec<(String, String)>,
+    /// The name of its folder.
+    pub name: String,
+    /// What is known of it as a whole.
+    pub info: RunInfo,
+    /// All that it was told, by key.
+    pub told: BTreeMap<String, Value>,
     /// The text of the theory; may be empty.
     pub theory: String,
     /// The names of the axioms, in the order of the records.
     pub axiom_names: Vec<String>,
-    /// Their weights; those missing are not shown.
-    pub axiom_weights: Vec<f64>,
-    /// Whether the truths of the records are logs of truth degrees. Where nobody says, they are if one is below 0.
-    pub logs: Option<bool>,
-    /// The whole theory with the first weights and the last.
-    pub whole: Option<WholeInfo>,
     /// The records.
     pub steps: Vec<StepRecord>,
     /// The pictures.
@@ -58,7 +58,7 @@ pub struct RunSummary {
 /// use logltn_report::{Report, RunSummary};
 /// use logltn_train::run_directory::StepRecord;
 /// let mut report = Report::new(&RunSummary {
-///     title: "clustering".into(),
+///     name: "clustering".into(),
 ///     axiom_names: vec!["covered".into()],
 ///     ..RunSummary::default()
 /// });
@@ -67,16 +67,17 @@ pub struct RunSummary {
 ///     report.push(&StepRecord { step, loss, sat: -loss, axioms: vec![-loss], ..StepRecord::default() });
 /// }
 /// let page = report.html();
-/// assert!(page.contains("covered") && page.len() < 200_000);
+/// assert!(page.contains("covered") && page.len() < 250_000);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Report {
-    pub(super) title: String,
-    pub(super) facts: Vec<(String, String)>,
-    pub(super) theory: String,
-    pub(super) pictures: Vec<Picture>,
-    pub(super) whole: Option<WholeInfo>,
-    logs: Option<bool>,
+    name: String,
+    info: RunInfo,
+    told: BTreeMap<String, Value>,
+    theory: String,
+    pictures: Vec<Picture>,
+    pub(super) schedule: Option<Scheduled>,
+    listed: ListedRun,
     /// Whether a truth is.
     below_zero: bool,
     pub(super) records: u64,
@@ -90,15 +91,13 @@ pub struct Report {
     pub(super) violated: Vec<Violated>,
     /// How many `exists` of an axiom all steps have left out, because their samples had nobody for them.
     pub(super) left_out: Vec<(String, u64)>,
+    networks: Vec<Value>,
 }
 
 /// What the records say of an axiom.
 #[derive(Clone, Debug)]
 pub(super) struct AxiomCurve {
     pub(super) name: String,
-    pub(super) weight: Option<f64>,
-    /// Its place among all.
-    place: usize,
     pub(super) truth: Thinned,
 }
 
@@ -110,25 +109,20 @@ impl Report {
         } else {
             AXIOM_STRETCHES
         };
-        let axioms = (summary.axiom_names.iter().enumerate())
-            .map(|(i, name)| AxiomCurve {
+        let axioms = (summary.axiom_names.iter())
+            .map(|name| AxiomCurve {
                 name: name.clone(),
-                weight: summary.axiom_weights.get(i).copied(),
-                place: i,
                 truth: Thinned::new(stretches),
             })
             .collect();
         let mut report = Report {
-            title: summary.title.clone(),
-            facts: summary.facts.clone(),
+            name: summary.name.clone(),
+            listed: ListedRun::new(&summary.name, &summary.info),
+            info: summary.info.clone(),
+            told: summary.told.clone(),
             theory: summary.theory.clone(),
             pictures: summary.pictures.clone(),
-            // One that says nothing of the end, or speaks of other axioms, is none.
-            whole: summary.whole.clone().filter(|whole| {
-                let last = whole.last.as_ref();
-                last.is_some_and(|last| last.axioms.len() == summary.axiom_names.len())
-            }),
-            logs: summary.logs,
+            schedule: None,
             below_zero: false,
             records: 0,
             last_step: 0,
@@ -140,6 +134,7 @@ impl Report {
             metrics: Vec::new(),
             violated: Vec::new(),
             left_out: Vec::new(),
+            networks: Vec::new(),
         };
         for record in &summary.steps {
             report.push(record);
@@ -150,6 +145,7 @@ impl Report {
     /// Adds a record, which should be later than those before. Axioms beyond the known ones are left out.
     pub fn push(&mut self, record: &StepRecord) {
         let step = record.step;
+        self.listed.see(record);
         self.records += 1;
         self.last_step = step;
         self.loss.push(step, record.loss);
@@ -176,6 +172,46 @@ impl Report {
         }
     }
 
+    /// How many axioms it has a curve of.
+    pub fn axioms(&self) -> usize {
+        self.axioms.len()
+    }
+
+    /// Adds the curves of what the run's manifest plans, the learning rate and α: the records do not hold them.
+    pub fn set_schedules(&mut self, run: &RunDirectory) {
+        self.schedule = Scheduled::of(run);
+    }
+
+    /// Adds what the networks say of the data, as the page is told it.
+    pub fn set_networks(&mut self, networks: Vec<Value>) {
+        self.networks = networks;
+    }
+
+    /// The page with this run inside.
+    pub fn html(&self) -> String {
+        let name = &self.name;
+        let run = ListedRun {
+            logs: self.logs(),
+            ..self.listed.clone()
+        };
+        let explained: BTreeMap<&str, Value> = (self.violated.iter())
+            .map(|violated| (&violated.axiom[..], violated.document()))
+            .collect();
+        page::with_data(
+            match &self.info.title[..] {
+                "" => name,
+                title => title,
+            },
+            &json!({
+                "runs": [run],
+                "details": { name: details(&self.info, &self.theory, &self.told, &self.pictures) },
+                "curves": { name: self.curves(None) },
+                "explained": { name: explained },
+                "networks": { name: self.networks },
+            }),
+        )
+    }
+
     /// Writes `report.html` and `plots/*.png` into `dir`, and gives the path of the page.
     ///
     /// # Errors
@@ -198,7 +234,7 @@ impl Report {
 
     /// Whether the truths of the records are logs of truth degrees.
     pub(super) fn logs(&self) -> bool {
-        self.logs.unwrap_or(self.below_zero)
+        self.info.logs.unwrap_or(self.below_zero)
     }
 
     /// A truth of the records as a truth degree between 0 and 1.
@@ -209,32 +245,27 @@ impl Report {
         }
     }
 
-    /// The truth of an axiom at first and at the end: of the whole theory, or else in its first and its last step.
-    pub(super) fn ends(&self, axiom: &AxiomCurve) -> (Option<f64>, Option<f64>) {
-        let Some(whole) = &self.whole else {
-            return (axiom.truth.first(), axiom.truth.last());
-        };
-        let of = |at: &Option<WholeTruth>| Some(*at.as_ref()?.axioms.get(axiom.place)?);
-        (of(&whole.first), of(&whole.last))
-    }
-
-    /// All axioms together, and the loss, at the end: of the whole theory, or else of the last step.
-    pub(super) fn totals(&self) -> (Option<f64>, Option<f64>) {
-        match self.whole.as_ref().and_then(|whole| whole.last.as_ref()) {
-            Some(last) => (Some(last.sat), Some(last.loss)),
-            None => (self.sat.last(), self.loss.last()),
+    /// The truth of an axiom at the end: of the whole theory, or else in its last step.
+    pub(super) fn end(&self, at: usize) -> Option<f64> {
+        let whole = self
+            .info
+            .whole
+            .as_ref()
+            .and_then(|whole| whole.last.as_ref());
+        // One that speaks of other axioms is none.
+        match whole.filter(|last| last.axioms.len() == self.axioms.len()) {
+            Some(last) => last.axioms.get(at).copied(),
+            None => self.axioms[at].truth.last(),
         }
     }
 
     /// The axioms from the least satisfied to the most. Those without any truth come last.
     pub(super) fn worst_axioms(&self) -> Vec<&AxiomCurve> {
-        let mut axioms: Vec<&AxiomCurve> = self.axioms.iter().collect();
+        let mut places: Vec<usize> = (0..self.axioms.len()).collect();
+        let truth = |at: &usize| self.end(*at).unwrap_or(f64::INFINITY);
         // Stable: equals stay in the order of the theory.
-        axioms.sort_by(|a, b| {
-            let truth = |axiom: &AxiomCurve| self.ends(axiom).1.unwrap_or(f64::INFINITY);
-            truth(a).total_cmp(&truth(b))
-        });
-        axioms
+        places.sort_by(|a, b| truth(a).total_cmp(&truth(b)));
+        places.into_iter().map(|at| &self.axioms[at]).collect()
     }
 }
 
@@ -254,38 +285,16 @@ pub(super) fn degree(log: f64) -> f64 {
 pub fn from_run_directory(dir: &Path) -> Result<Report, Diagnostics> {
     let run = RunDirectory::open(dir)?;
     let mut summary = RunSummary {
-        title: dir.file_name().unwrap_or_default().to_string_lossy().into(),
+        name: dir.file_name().unwrap_or_default().to_string_lossy().into(),
         pictures: pictures(&dir.join("pictures"))?,
         ..RunSummary::default()
     };
     if run.holds("run.json")? {
-        let info = run.info()?;
-        let mut fact = |name: &str, value: String| {
-            if !value.is_empty() {
-                summary.facts.push((name.to_string(), value));
-            }
-        };
-        let reason = match info.reason.as_str() {
-            "" => info.status.word().to_string(),
-            reason => format!("{}: {reason}", info.status.word()),
-        };
-        fact("status", reason);
-        fact("semantics", info.semantics);
-        fact("seed", info.seed.to_string());
-        fact("started", info.started);
-        fact("updated", info.updated);
-        fact("command", info.command.join(" "));
-        for (name, version) in info.versions {
-            fact(&name, version);
-        }
-        if !info.title.is_empty() {
-            summary.title = info.title;
-        }
-        summary.logs = info.logs;
-        summary.whole = info.whole;
-        (summary.axiom_names, summary.axiom_weights) = (info.axioms.into_iter())
-            .map(|a| (a.name, a.weight))
-            .unzip();
+        summary.info = run.info()?;
+        // A run that has lost its manifest still has its curves.
+        summary.told = told_by_key(dir).unwrap_or_default();
+        let axioms = summary.info.axioms.iter();
+        summary.axiom_names = axioms.map(|a| a.name.clone()).collect();
     }
     if run.holds("theory.ltn")? {
         let theory = read_bytes(&run.file("theory.ltn"))?;
@@ -298,16 +307,20 @@ pub fn from_run_directory(dir: &Path) -> Result<Report, Diagnostics> {
     let first = records.next().transpose()?;
     if !records.axiom_names().is_empty() && records.axiom_names() != summary.axiom_names {
         summary.axiom_names = records.axiom_names().to_vec();
-        summary.axiom_weights.clear();
     }
     let mut report = Report::new(&summary);
+    report.set_schedules(&run);
     for record in first.into_iter().map(Ok).chain(records) {
         report.push(&record?);
     }
     Ok(report)
 }
 
-fn pictures(folder: &Path) -> Result<Vec<Picture>, Diagnostics> {
+/// The pictures in a folder, in the order of their names.
+///
+/// # Errors
+/// If one cannot be read.
+pub fn pictures(folder: &Path) -> Result<Vec<Picture>, Diagnostics> {
     let unreadable = |error: io::Error| {
         let what = format!("{}: it cannot be read: {error}", folder.display());
         Diagnostic::error(Code::FileUnreadable, what)

@@ -50,8 +50,9 @@ pub(super) struct Thinned {
     buckets: Vec<Bucket>,
     most: usize,
     per_bucket: u64,
-    first: Option<f64>,
     last: Option<f64>,
+    /// The step at which stretches last grew.
+    grown: u64,
 }
 
 impl Thinned {
@@ -61,8 +62,8 @@ impl Thinned {
             buckets: Vec::new(),
             most: most.max(2),
             per_bucket: 1,
-            first: None,
             last: None,
+            grown: 0,
         }
     }
 
@@ -71,7 +72,6 @@ impl Thinned {
         if !value.is_finite() {
             return;
         }
-        self.first.get_or_insert(value);
         self.last = Some(value);
         let point = Bucket {
             first: step,
@@ -89,6 +89,7 @@ impl Thinned {
                         .filter_map(|pair| pair.iter().copied().reduce(Bucket::join))
                         .collect();
                     self.per_bucket *= 2;
+                    self.grown = step;
                 }
                 match self.buckets.last_mut() {
                     // An odd number of stretches leaves the last one half full.
@@ -104,9 +105,14 @@ impl Thinned {
         &self.buckets
     }
 
-    /// The first value.
-    pub(super) fn first(&self) -> Option<f64> {
-        self.first
+    /// How many stretches, from the first, are what they were at step `after`; none at no step.
+    pub(super) fn from(&self, after: Option<u64>) -> usize {
+        match after {
+            Some(after) if self.grown <= after => {
+                self.buckets.partition_point(|bucket| bucket.last <= after)
+            }
+            _ => 0,
+        }
     }
 
     /// The last value.
@@ -127,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost(values in prop::collection::vec(-100i32..100, 0..300), most in 2usize..20) {
+        fn nothing_is_lost(values in prop::collection::vec(-100i32..100, 0..300), most in 2usize..20, every in 1usize..40) {
             let mut curve = Thinned::new(most);
             for (step, value) in values.iter().enumerate() {
                 curve.push(step as u64, f64::from(*value));
@@ -149,7 +155,20 @@ mod tests {
                 next = bucket.last + 1;
             }
             prop_assert_eq!(next as usize, values.len());
-            prop_assert_eq!(curve.first(), values.first().map(|v| f64::from(*v)));
+            // Whoever followed it from any step on has the same curve.
+            let mut seen = Thinned::new(most);
+            let mut copy: Vec<Bucket> = Vec::new();
+            let mut after = None;
+            for (step, value) in values.iter().enumerate() {
+                seen.push(step as u64, f64::from(*value));
+                if step % every == 0 {
+                    let from = seen.from(after);
+                    copy.truncate(from);
+                    copy.extend(&seen.buckets()[from..]);
+                    after = Some(step as u64);
+                    prop_assert_eq!(&copy[..], seen.buckets());
+                }
+            }
             prop_assert_eq!(curve.last(), values.last().map(|v| f64::from(*v)));
         }
     }

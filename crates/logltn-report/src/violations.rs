@@ -1,19 +1,18 @@
 //! What breaks the axioms, in the report.
 
-use std::fmt::Write;
-
+use serde_json::{Value, json};
 use tiny_skia::Pixmap;
 
-use super::base64::base64;
-use super::html::number;
+use super::documents::picture;
 use super::summary::{Picture, Report};
-use super::svg::escaped;
 
 /// The bindings that violate an axiom most.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Violated {
     /// The axiom.
     pub axiom: String,
+    /// How true it is, between 0 and 1.
+    pub truth: f64,
     /// How many bindings there are in all.
     pub groundings: u64,
     /// The least true first.
@@ -72,63 +71,25 @@ impl Report {
     pub fn set_violated(&mut self, violated: Vec<Violated>) {
         self.violated = violated;
     }
-
-    pub(super) fn write_violated(&self, out: &mut String) {
-        if self.violated.iter().all(|axiom| axiom.worst.is_empty()) {
-            return;
-        }
-        out.push_str("<section><h2>What breaks the axioms</h2>\n");
-        for axiom in self.violated.iter().filter(|a| !a.worst.is_empty()) {
-            let least = number(axiom.worst.first().map(|w| w.truth));
-            let _ = writeln!(
-                out,
-                "<details><summary>{}: down to {least}</summary>\
-                 <p class=\"note\">The least true of {} groundings, and the literals to blame.</p>\
-                 <table class=\"axioms\"><thead><tr><th class=\"name\">binding</th><th>truth</th>\
-                 <th class=\"name\">literals</th><th>truth</th><th>blame</th></tr></thead><tbody>",
-                escaped(&axiom.axiom),
-                axiom.groundings
-            );
-            for culprits in &axiom.worst {
-                write_culprits(out, culprits);
-            }
-            out.push_str("</tbody></table></details>\n");
-        }
-        out.push_str("</section>\n");
-    }
 }
 
-fn write_culprits(out: &mut String, culprits: &Culprits) {
-    let rows = culprits.literals.len().max(1);
-    let _ = write!(
-        out,
-        "<tr><td class=\"name\" rowspan=\"{rows}\">{}",
-        escaped(&culprits.binding)
-    );
-    for picture in &culprits.pictures {
-        let title = escaped(&picture.title);
-        let _ = write!(
-            out,
-            "<figure class=\"seen\"><img alt=\"{title}\" src=\"data:image/png;base64,{}\">\
-             <figcaption>{title}</figcaption></figure>",
-            base64(&picture.png)
-        );
-    }
-    for witness in &culprits.witnesses {
-        let _ = write!(out, "<p class=\"note\">{}</p>", escaped(witness));
-    }
-    let truth = number(Some(culprits.truth));
-    let _ = write!(out, "</td><td rowspan=\"{rows}\">{truth}</td>");
-    if culprits.literals.is_empty() {
-        out.push_str("<td></td><td></td><td></td></tr>\n");
-    }
-    for (i, (literal, truth, blame)) in culprits.literals.iter().enumerate() {
-        let start = if i == 0 { "" } else { "<tr>" };
-        let (truth, blame) = (number(Some(*truth)), number(Some(*blame)));
-        let literal = escaped(literal);
-        let _ = writeln!(
-            out,
-            "{start}<td class=\"name\">{literal}</td><td>{truth}</td><td>{blame}</td></tr>"
-        );
+impl Violated {
+    /// As the page is told it.
+    pub fn document(&self) -> Value {
+        let worst = self.worst.iter().map(|culprits| {
+            json!({
+                "binding": culprits.binding,
+                "truth": culprits.truth,
+                "pictures": culprits.pictures.iter().map(picture).collect::<Vec<_>>(),
+                "literals": culprits.literals,
+                "witnesses": culprits.witnesses,
+            })
+        });
+        json!({
+            "axiom": self.axiom,
+            "truth": self.truth,
+            "groundings": self.groundings,
+            "worst": worst.collect::<Vec<_>>(),
+        })
     }
 }

@@ -6,10 +6,11 @@ use logltn::theory::Formula;
 use logltn::{
     BlamedLiteral, Diagnostics, Explanation, Semantics, Space, Span, Theory, Violation, Witness,
 };
+use logltn_dashboard::binding_text;
 use serde::Serialize;
 
 use crate::commands::load;
-use crate::commands::meaning::{BindingDocument, Meaning, bar, binding_text};
+use crate::commands::meaning::{BindingDocument, Meaning, bar};
 use crate::console::{self, Message, messages};
 use crate::outcome::Outcome;
 use crate::text::{Align, counted, real, table, thousands};

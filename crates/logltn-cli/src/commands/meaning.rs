@@ -65,12 +65,6 @@ impl Serialize for BindingDocument<'_> {
     }
 }
 
-/// `x = ann, y = bob`
-pub fn binding_text(binding: &[Bound]) -> String {
-    let bound = |b: &Bound| format!("{} = {}", b.variable, b.to);
-    binding.iter().map(bound).collect::<Vec<_>>().join(", ")
-}
-
 /// A truth degree as a bar of ten blanks.
 pub fn bar(degree: f64) -> String {
     const PARTS: [&str; 9] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];

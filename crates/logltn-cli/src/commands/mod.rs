@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod dashboard;
 mod demo;
 mod entails;
 mod eval;
@@ -40,6 +41,7 @@ pub enum Command {
     Entails(entails::Arguments),
     Mine(mine::Arguments),
     Compare(compare::Arguments),
+    Dashboard(dashboard::Arguments),
     Sweep(sweep::Arguments),
     Reproduce(reproduce::Arguments),
 }
@@ -59,6 +61,7 @@ impl Command {
             Command::Entails(arguments) => entails::run(&arguments),
             Command::Mine(arguments) => mine::run(&arguments),
             Command::Compare(arguments) => compare::run(&arguments),
+            Command::Dashboard(arguments) => dashboard::run(&arguments),
             Command::Sweep(arguments) => sweep::run(&arguments),
             Command::Reproduce(arguments) => reproduce::run(&arguments),
         }

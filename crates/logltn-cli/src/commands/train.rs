@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use logltn::{Code, Diagnostic, Diagnostics, Semantics};
+use logltn_dashboard::networks;
 use logltn_learn::Begun;
 use logltn_report::{from_run_directory, pca_2d, scatter_png};
 use logltn_train::project::Project;
@@ -236,6 +237,9 @@ fn make_up_report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<(),
 fn report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<PathBuf, Diagnostics> {
     let mut report = from_run_directory(directory.path())?;
     report.set_violated(violated(trainer));
+    let project = trainer.project().clone();
+    let predict = &mut |id, rows: &[u32]| trainer.model_mut().predict(id, rows, 1).ok();
+    report.set_networks(networks(&project, predict)?);
     report.write(directory.path())
 }
 

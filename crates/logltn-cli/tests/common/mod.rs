@@ -1,6 +1,10 @@
 //! Small projects in folders of their own, and the program run on them.
 #![allow(dead_code)] // each test uses its part
 
+#[cfg(unix)]
+pub mod browser;
+pub mod served;
+
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use logltn::{Code, Diagnostic, Diagnostics};
 
@@ -12,15 +13,21 @@ use super::seal::LINE;
 
 /// Appends records to `metrics.csv` and `metrics.jsonl`.
 ///
-/// Records are buffered; [`super::RunDirectory::write_checkpoint`] brings them to disk before the checkpoint that knows
-/// of them, and dropping the log writes what is left.
+/// Records are buffered for half a second at most, so that others can follow the run;
+/// [`super::RunDirectory::write_checkpoint`] brings them to disk before the checkpoint that knows of them, and dropping the
+/// log writes what is left.
 #[derive(Debug)]
 pub struct MetricsLog {
     axiom_names: Vec<String>,
     metric_names: Vec<String>,
     csv: Growing,
     jsonl: Growing,
+    /// When the records were last handed to the system.
+    seen: Instant,
 }
+
+/// Whoever follows a run sees its records after this time at the latest.
+const SEEN_AFTER: Duration = Duration::from_millis(500);
 
 impl MetricsLog {
     pub(super) fn open(
@@ -48,6 +55,7 @@ impl MetricsLog {
             metric_names: metrics.to_vec(),
             csv,
             jsonl,
+            seen: Instant::now(),
         })
     }
 
@@ -72,6 +80,12 @@ impl MetricsLog {
         self.csv.append(line.as_bytes())?;
         let line = record.to_json_line(&self.axiom_names);
         self.jsonl.append(line.as_bytes())?;
+        // Not to the disk, which takes its time: to the files, where others can read them.
+        if self.seen.elapsed() >= SEEN_AFTER {
+            self.csv.flush()?;
+            self.jsonl.flush()?;
+            self.seen = Instant::now();
+        }
         Ok(())
     }
 
@@ -231,6 +245,10 @@ impl Growing {
 
     fn append(&mut self, line: &[u8]) -> Result<(), Diagnostic> {
         (self.file.write_all(line)).map_err(|error| self.wrong(&error))
+    }
+
+    fn flush(&mut self) -> Result<(), Diagnostic> {
+        (self.file.flush()).map_err(|error| self.wrong(&error))
     }
 
     fn sync(&mut self) -> Result<(), Diagnostic> {

@@ -167,18 +167,32 @@ pub struct RecordReader {
     line: usize,
     axiom_names: Vec<String>,
     text: String,
+    /// Where the next line begins.
+    position: u64,
 }
 
 impl RecordReader {
     pub(super) fn open(path: &Path) -> Result<RecordReader, Diagnostics> {
         let file = File::open(path).map_err(|error| explain(path, "cannot be read", &error))?;
-        Ok(RecordReader {
-            name: path.display().to_string(),
-            lines: BufReader::with_capacity(1 << 18, file),
+        Ok(RecordReader::new(file, path.display().to_string()))
+    }
+
+    /// Reads the records of an open `metrics.jsonl` from where the file stands, which must be the beginning of a line;
+    /// `name` stands for it in messages, which count lines from there.
+    pub fn new(file: File, name: String) -> RecordReader {
+        RecordReader {
+            name,
+            lines: BufReader::with_capacity(1 << 16, file),
             line: 0,
             axiom_names: Vec::new(),
             text: String::new(),
-        })
+            position: 0,
+        }
+    }
+
+    /// How many bytes the records take that have been read so far.
+    pub fn position(&self) -> u64 {
+        self.position
     }
 
     /// The names of the axioms, known once the first record has been read.
@@ -211,6 +225,7 @@ impl RecordReader {
                 "the axioms are others than in the first line".to_string(),
             ));
         }
+        self.position += length as u64;
         self.axiom_names = names;
         Ok(Some(record))
     }

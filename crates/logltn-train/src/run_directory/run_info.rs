@@ -34,6 +34,12 @@ pub struct RunInfo {
     /// How many steps it had done when the status last changed. Runs of older programs do not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
+    /// How many steps it is to have, if it does not stop early. Runs of older programs do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// How many steps make an epoch, by which schedules may go. Runs of older programs do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps_per_epoch: Option<u64>,
     /// Why, where the status alone does not say.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
@@ -41,6 +47,9 @@ pub struct RunInfo {
     pub axioms: Vec<AxiomInfo>,
     /// Size and checksum of each data file that something is learnt from, by its path as seen from the run.
     pub data: BTreeMap<String, String>,
+    /// The same of each file that it is only measured against. Empty in runs that are older than this.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub measured: BTreeMap<String, String>,
     /// The checksums of the run's own `manifest.toml` and `theory.ltn`. Empty in runs that are older than this.
     pub files: BTreeMap<String, String>,
     /// What was trained, [in words](logltn_learn::KnowledgeBase::description): layers, inputs, classes. Empty in runs
@@ -139,6 +148,9 @@ pub struct AxiomInfo {
     pub name: String,
     /// Its weight.
     pub weight: f64,
+    /// How many bindings of its variables pass all guards. Runs of older programs do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groundings: Option<u64>,
     /// In a run that is finished: how many of its `exists` all steps together have left out, because their samples had
     /// nobody for them.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -273,6 +285,7 @@ mod tests {
                 name: "covered[∀]".into(),
                 weight: 0.1,
                 left_out: 3,
+                groundings: Some(12),
             }],
             ..RunInfo::default()
         };

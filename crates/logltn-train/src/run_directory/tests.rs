@@ -516,3 +516,22 @@ proptest! {
         prop_assert_eq!(read.unwrap().unwrap(), expected);
     }
 }
+
+/// Whoever follows a run does not wait for its next checkpoint.
+#[test]
+fn records_can_be_read_soon() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = RunDirectory::create(&folder.path().join("a")).unwrap();
+    let mut log = run.metrics_log(&[], &[], None).unwrap();
+    let mut append = |step| {
+        let record = StepRecord {
+            step,
+            ..StepRecord::default()
+        };
+        log.append(&record).unwrap();
+        run.records().unwrap().count()
+    };
+    append(1);
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    assert_eq!(append(2), 2);
+}

@@ -205,6 +205,15 @@ impl ComparedRun {
     }
 }
 
+/// All that the run in a folder was told, by key: what [`Comparison::differences`] compares.
+///
+/// # Errors
+/// If the folder holds no run, or its manifest or theory is not as it was written.
+pub fn told_by_key(folder: &Path) -> Result<BTreeMap<String, Value>, Diagnostics> {
+    let run = RunDirectory::open(folder)?;
+    told(&run, &run.info()?).map(|(told, _)| told)
+}
+
 /// All that a run was told, by key; and the metrics of which less is better.
 fn told(
     run: &RunDirectory,

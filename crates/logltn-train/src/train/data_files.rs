@@ -12,6 +12,7 @@ use super::resolved::seen_from;
 use super::start;
 use super::unchanged::HELP;
 use crate::manifest::{Grounding, Individuals, Manifest, MetricTruth, Spanned};
+use crate::run_directory::RunInfo;
 
 /// The files that something is learnt from.
 pub(crate) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
@@ -60,18 +61,78 @@ pub(super) fn fingerprints(
     manifest: &Manifest,
     run: &Path,
 ) -> Result<BTreeMap<String, String>, Diagnostics> {
-    let mut prints = BTreeMap::new();
-    for file in learnt_from(manifest) {
-        let mut path = manifest.resolve(file);
-        // Of another run, the weights.
-        if path.is_dir() {
-            let names =
-                ["weights.safetensors", "checkpoint.safetensors"].map(|name| path.join(name));
-            let Some(weights) = names.into_iter().find(|path| path.exists()) else {
-                continue;
-            };
-            path = weights;
+    fingerprints_of(&learnt_from(manifest), manifest, run)
+}
+
+/// The same of each file that is only measured against.
+///
+/// # Errors
+/// If one cannot be read any more.
+pub(super) fn measured_fingerprints(
+    manifest: &Manifest,
+    run: &Path,
+) -> Result<BTreeMap<String, String>, Diagnostics> {
+    fingerprints_of(&measured_against(manifest), manifest, run)
+}
+
+/// Whether a run may be asked questions for which its files are read: each of them must lie in `inside`, or hold what the
+/// run noted when it was trained. So a run that somebody else made cannot have a file read that its maker has not.
+///
+/// # Errors
+/// With each file that is elsewhere and not as noted.
+pub fn check_noted(manifest: &Manifest, info: &RunInfo, inside: &Path) -> Result<(), Diagnostics> {
+    let mut wrong = Diagnostics::new();
+    let theory = std::iter::once(&manifest.theory);
+    let files = learnt_from(manifest).into_iter();
+    for file in files.chain(measured_against(manifest)).chain(theory) {
+        let path = manifest.resolve(&file.value);
+        let Ok(whole) = std::fs::canonicalize(&path) else {
+            continue; // reading it will say what is wrong
+        };
+        if whole.starts_with(inside) {
+            continue;
         }
+        let key = file.value.display().to_string();
+        let noted = info.data.get(&key).or_else(|| info.measured.get(&key));
+        let print = match weights_of_run(whole.clone()) {
+            Some(file) if file.is_file() => fingerprint(&file).ok(),
+            _ => None,
+        };
+        if noted.is_none() || noted != print.as_ref() {
+            wrong.push(
+                Diagnostic::error(
+                    Code::RunDiffers,
+                    format!(
+                        "{}: the file is not as the run noted it when it was trained, so it is not read",
+                        path.display()
+                    ),
+                )
+                .help("bring the file back, or train again"),
+            );
+        }
+    }
+    wrong.into_result(()).map(|_| ())
+}
+
+/// Of a run's folder the file with its weights; any other path as it is.
+fn weights_of_run(path: PathBuf) -> Option<PathBuf> {
+    if !path.is_dir() {
+        return Some(path);
+    }
+    let names = ["weights.safetensors", "checkpoint.safetensors"].map(|name| path.join(name));
+    names.into_iter().find(|path| path.exists())
+}
+
+fn fingerprints_of(
+    files: &[&Spanned<PathBuf>],
+    manifest: &Manifest,
+    run: &Path,
+) -> Result<BTreeMap<String, String>, Diagnostics> {
+    let mut prints = BTreeMap::new();
+    for file in files {
+        let Some(path) = weights_of_run(manifest.resolve(&file.value)) else {
+            continue;
+        };
         let print = fingerprint(&path).map_err(|error| {
             let what = format!("{}: the file cannot be read: {error}", path.display());
             Diagnostic::error(Code::FileUnreadable, what)

@@ -1,5 +1,6 @@
 //! A training with a run directory: records, checkpoints, metrics, resuming, and a report at the end.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
@@ -256,6 +257,9 @@ fn describe(
     options: &RunOptions,
 ) -> Result<RunInfo, Diagnostics> {
     let now = utc_time(SystemTime::now());
+    let planned = trainer.plan().axioms().iter();
+    let groundings: BTreeMap<&str, u128> = planned.map(|a| (&a.name[..], a.groundings)).collect();
+    let manifest = &trainer.project().manifest;
     Ok(RunInfo {
         title: options.title.clone(),
         seed: trainer.seed(),
@@ -266,7 +270,10 @@ fn describe(
         started: now.clone(),
         updated: now,
         status: RunStatus::Running,
-        data: data_files::fingerprints(&trainer.project().manifest, directory.path())?,
+        total: Some(trainer.total()),
+        steps_per_epoch: Some(trainer.steps_per_epoch()),
+        data: data_files::fingerprints(manifest, directory.path())?,
+        measured: data_files::measured_fingerprints(manifest, directory.path())?,
         model: trainer.project().description()?,
         start: trainer.beginning().map(|beginning| StartInfo {
             run: beginning.run.display().to_string(),
@@ -278,6 +285,7 @@ fn describe(
                 name: name.clone(),
                 weight: *weight,
                 left_out: 0,
+                groundings: (groundings.get(&name[..])).and_then(|n| u64::try_from(*n).ok()),
             })
             .collect(),
         ..RunInfo::default()

@@ -1,0 +1,193 @@
+//! `logltn dashboard`, asked without a browser: bytes in, bytes out.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Folder;
+
+/// A dashboard that runs until it is dropped.
+pub struct Served {
+    child: Child,
+    pub url: String,
+    pub port: u16,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answered {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
+}
+
+impl Served {
+    /// Starts it on a port that is free.
+    pub fn start(dir: &Path, more: &[&str]) -> Served {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_logltn"))
+            .args(["dashboard", &dir.display().to_string(), "--port", "0"])
+            .args(more)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        let mut url = String::new();
+        let stdout = child.stdout.take().expect("its output");
+        BufReader::new(stdout).read_line(&mut url).expect("a line");
+        let url = url.trim().to_string();
+        let port = url
+            .split('/')
+            .nth(2)
+            .and_then(|host| host.rsplit(':').next());
+        let port = port.and_then(|port| port.parse().ok()).expect("a port");
+        Served { child, url, port }
+    }
+
+    /// How much memory it takes, in bytes.
+    #[cfg(target_os = "linux")]
+    pub fn memory(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let text = std::fs::read_to_string(path).expect("it runs");
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("VmHWM:"))
+            .expect("a line");
+        let number = line
+            .split_whitespace()
+            .nth(1)
+            .and_then(|n| n.parse::<u64>().ok());
+        1024 * number.expect("a number")
+    }
+
+    /// A connection.
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        let limit = Some(Duration::from_secs(60));
+        stream.set_read_timeout(limit).expect("a limit");
+        stream
+    }
+
+    /// Sends bytes as they are and reads to the end.
+    pub fn send(&self, bytes: &[u8]) -> Answered {
+        let mut stream = self.connect();
+        // A server that has seen enough may close before all is said.
+        let _ = stream.write_all(bytes);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let text = String::from_utf8_lossy(&answer);
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head.split_whitespace().nth(1).and_then(|s| s.parse().ok());
+        Answered {
+            status: status.unwrap_or(0),
+            head: head.to_ascii_lowercase(),
+            body: body.to_string(),
+        }
+    }
+
+    /// Asks for a path, with more lines in the head.
+    pub fn get_with(&self, path: &str, lines: &str) -> Answered {
+        let port = self.port;
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{lines}\r\n"
+        );
+        self.send(request.as_bytes())
+    }
+
+    /// Asks for a path.
+    pub fn get(&self, path: &str) -> Answered {
+        self.get_with(path, "")
+    }
+
+    /// Asks for a document.
+    pub fn document(&self, path: &str) -> Value {
+        let answer = self.get(path);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        serde_json::from_str(&answer.body).expect("JSON")
+    }
+
+    /// Asks a question.
+    pub fn post(&self, path: &str, body: &str) -> Answered {
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.port,
+            body.len()
+        );
+        self.send(request.as_bytes())
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Pictures of three kinds, a network that learns to tell them apart, and an axiom that cannot hold.
+pub fn pictures_project() -> Folder {
+    const SIDE: usize = 8;
+    let mut npy: Vec<u8> = b"\x93NUMPY\x01\x00".to_vec();
+    let header =
+        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': (12, {SIDE}, {SIDE}), }}");
+    let header = format!("{header:<117}\n");
+    npy.extend((header.len() as u16).to_le_bytes());
+    npy.extend(header.bytes());
+    for picture in 0..12usize {
+        for at in 0..SIDE * SIDE {
+            // A row, a column or the diagonal, somewhere.
+            let (y, x, place) = (at / SIDE, at % SIDE, picture / 3 + 1);
+            let lit = match picture % 3 {
+                0 => y == place,
+                1 => x == place,
+                _ => x == y,
+            };
+            let value = if lit {
+                1.0f32
+            } else {
+                (at * 7 % 10) as f32 / 50.0
+            };
+            npy.extend(value.to_le_bytes());
+        }
+    }
+    let labels: String = (0..12)
+        .map(|i| format!("{}\n", ["row", "column", "diagonal"][i % 3]))
+        .collect();
+    let rows: String = (0..12)
+        .map(|i| format!("{i},{}\n", ["row", "column", "diagonal"][i % 3]))
+        .collect();
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort Image\nsort Kind = {row, column, diagonal}\ntable labelled(x: Image, k: Kind)\n\
+              predicate kind(Image, Kind)\n\
+              axiom examples: forall (x, k) in labelled. kind(x, k)\n\
+              axiom no_rows:  forall x: Image. kind(x, row) -> kind(x, column)\n\
+              axiom some:     forall k: Kind. exists x: Image. kind(x, k)\n",
+        ),
+        (
+            "m.toml",
+            b"theory = \"t.ltn\"\n[sorts.Image]\nfeatures = \"images.npy\"\nlabels = { file = \"labels.csv\" }\n\
+              [tables]\nlabelled = { rows = \"labelled.csv\" }\n\
+              [predicates.kind]\nnetwork = { layers = [\"flatten\", { dense = 16 }, \"elu\"] }\noutput = \"softmax\"\n\
+              [train]\nsteps = 200\nlearning_rate = { linear = [0.01, 0.001] }\ncheckpoint_every = 50\n\
+              [evaluate]\nevery = 20\nmetrics = [{ metric = \"accuracy\", predicate = \"kind\", labels = \"Image\" }]\n",
+        ),
+    ]);
+    folder.write("images.npy", &npy);
+    folder.write("labels.csv", format!("kind\n{labels}").as_bytes());
+    folder.write("labelled.csv", format!("x,k\n{rows}").as_bytes());
+    folder
+}
+
+/// Trains the project to `runs/NAME`.
+pub fn trained(folder: &Folder, name: &str, more: &[&str]) {
+    let out = format!("runs/{name}");
+    let mut arguments = vec!["train", "m.toml", "--out", &out];
+    arguments.extend(more);
+    let run = folder.run(&arguments);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+}

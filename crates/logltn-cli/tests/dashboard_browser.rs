@@ -1,0 +1,376 @@
+//! The dashboard in a real browser: what people see, press and type.
+#![cfg(unix)]
+
+mod common;
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use common::Folder;
+use common::browser::{Browser, document_picture};
+use common::served::{Served, pictures_project, trained};
+use serde_json::json;
+
+/// A training in the background, until it is dropped.
+struct Training(Child);
+
+impl Training {
+    fn start(folder: &Folder, name: &str, seed: &str) -> Training {
+        let child = Command::new(env!("CARGO_BIN_EXE_logltn"))
+            .args([
+                "train",
+                "m.toml",
+                "--out",
+                &format!("runs/{name}"),
+                "--steps",
+                "100000000",
+            ])
+            .args(["--seed", seed, "--threads", "1"])
+            .current_dir(folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        Training(child.expect("the program runs"))
+    }
+}
+
+impl Drop for Training {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The last step of a chart, as the page shows it.
+fn last_step(browser: &mut Browser, chart: &str) -> f64 {
+    let last = format!(
+        "Number(document.querySelector('[data-chart=\"{chart}\"] .plot')?.dataset.last || 0)"
+    );
+    browser.get(&last).as_f64().unwrap_or(0.0)
+}
+
+#[test]
+fn people_follow_a_training() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = pictures_project();
+    trained(&folder, "first", &[]);
+    trained(&folder, "second", &["--seed", "2"]);
+    let served = Served::start(&folder.path().join("runs"), &[]);
+    browser.open(&served.url);
+    browser.wait("document.querySelectorAll('#run-table tbody tr').length === 2");
+    browser.wait("document.querySelector('[data-chart=\"loss\"] canvas')");
+    for chart in [
+        "sat",
+        "metric:accuracy(kind)",
+        "axiom:no_rows",
+        "gradient norm",
+        "learning rate",
+        "α",
+    ] {
+        browser.wait(&format!(
+            "document.querySelector('[data-chart=\"{chart}\"] canvas')"
+        ));
+    }
+
+    // A run appears while it trains, within two seconds of its first record, and its curves move.
+    let training = Training::start(&folder, "live", "3");
+    let records = folder.path().join("runs/live/metrics.jsonl");
+    while !std::fs::metadata(&records).is_ok_and(|file| file.len() > 0) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let took =
+        browser.wait("document.querySelector('tr[data-run=\"live\"] [data-state=\"running\"]')");
+    eprintln!("a new run was seen after {took:?}");
+    browser.press("tr[data-run=\"live\"] .open");
+    browser.wait("document.getElementById('run-title').innerText === 'live'");
+    browser.press("#choose-none");
+    browser.press("tr[data-run=\"live\"] input[type=checkbox]");
+    browser
+        .wait("document.querySelectorAll('[data-chart=\"loss\"] .u-legend .u-series').length >= 2");
+    let before = last_step(&mut browser, "loss");
+    let moved = format!(
+        "Number(document.querySelector('[data-chart=\"loss\"] .plot').dataset.last) > {before}"
+    );
+    let took = browser.wait(&moved);
+    eprintln!("a curve moved after {took:?}");
+
+    // A zoom stays while the curve goes on.
+    browser.get("document.querySelector('[data-chart=\"loss\"]').focus()");
+    for key in ["+", "+"] {
+        let event = format!("new KeyboardEvent('keydown', {{ key: '{key}', bubbles: true }})");
+        browser.get(&format!("document.activeElement.dispatchEvent({event})"));
+    }
+    browser.wait("!document.getElementById('whole').disabled");
+    let before = last_step(&mut browser, "sat");
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(
+        browser.get("document.getElementById('whole').disabled"),
+        json!(false),
+        "the zoom was lost"
+    );
+    browser.press("#whole");
+    browser.wait(&format!(
+        "Number(document.querySelector('[data-chart=\"sat\"] .plot').dataset.last) > {before}"
+    ));
+
+    // Keys read values out.
+    let arrow = "new KeyboardEvent('keydown', { key: 'ArrowLeft', bubbles: true })";
+    browser.get(&format!(
+        "document.querySelector('[data-chart=\"loss\"]').dispatchEvent({arrow})"
+    ));
+    browser.wait("document.getElementById('reading').textContent.includes('Loss, step')");
+
+    // What breaks an axiom, while it trains.
+    browser.press("[data-axiom=\"no_rows\"]");
+    browser.wait("document.querySelector('.explanation .grounding .truth')");
+    assert!(
+        browser
+            .get("document.querySelectorAll('.explanation .seen img').length")
+            .as_f64()
+            >= Some(10.0)
+    );
+    browser.wait("document.querySelector('.seen img').naturalWidth === 8");
+    assert!(
+        browser.text(".explanation").contains("kind("),
+        "{}",
+        browser.text(".explanation")
+    );
+    drop(training);
+    browser.wait("document.querySelector('tr[data-run=\"live\"] [data-state]')");
+
+    // A question, with a mistake at first.
+    browser.press("#tab-query");
+    let ask = |browser: &mut Browser, formula: &str| {
+        browser.wait("document.getElementById('question')");
+        browser.get(&format!(
+            "document.getElementById('question').value = {formula:?}"
+        ));
+        browser.press(".query button");
+    };
+    ask(&mut browser, "find x: Image. knd(x, row)");
+    browser.wait("document.querySelector('.marked mark')");
+    assert_eq!(browser.text(".marked mark"), "knd");
+    assert!(
+        browser.text(".mistakes").contains("knd"),
+        "{}",
+        browser.text(".mistakes")
+    );
+    assert_eq!(
+        browser.get("document.getElementById('question').getAttribute('aria-invalid')"),
+        json!("true")
+    );
+    ask(&mut browser, "find x: Image. kind(x, row)");
+    browser.wait("document.querySelectorAll('table.answers tbody tr').length === 12");
+    ask(&mut browser, "forall x: Image. exists k: Kind. kind(x, k)");
+    browser.wait("document.querySelector('.answer .truth-value')");
+
+    // Classes against labels, and points that say what they are.
+    browser.press("tr[data-run=\"first\"] .open");
+    browser.press("#tab-networks");
+    browser.wait("document.querySelectorAll('.confusion tbody tr').length === 3");
+    browser.wait("document.querySelector('.scatter canvas').width > 100");
+    browser.get(
+        "(() => { const c = document.querySelector('.scatter canvas'); const b = c.getBoundingClientRect(); \
+         for (let x = 0; x < b.width; x += 10) for (let y = 0; y < b.height; y += 10) \
+           c.dispatchEvent(new PointerEvent('pointermove', { clientX: b.left + x, clientY: b.top + y })); })()",
+    );
+    assert!(
+        browser.text(".scatter [role=status]").contains("Image "),
+        "{}",
+        browser.text(".scatter")
+    );
+
+    // Manifests by key; seeds as one.
+    browser.press("#choose-all");
+    browser.press("#tab-told");
+    browser.wait("[...document.querySelectorAll('.told tbody th')].some((key) => key.innerText === 'train.seed')");
+    browser.press("#seeds");
+    browser.wait("[...document.querySelectorAll('[data-chart=\"loss\"] .u-label')].some((label) => label.textContent.includes('more seeds'))");
+    browser.press("#seeds");
+
+    // Sorted, filtered, pinned.
+    browser.press("[data-sort=\"name\"]");
+    let order =
+        "[...document.querySelectorAll('#run-table tbody tr')].map((row) => row.dataset.run)";
+    assert_eq!(browser.get(order), json!(["first", "live", "second"]));
+    browser.press("tr[data-run=\"second\"] .pin");
+    assert_eq!(browser.get(order), json!(["second", "first", "live"]));
+    browser.get("(() => { const f = document.getElementById('filter'); f.value = 'seed=2'; f.dispatchEvent(new Event('input')); })()");
+    assert_eq!(browser.get(order), json!(["second"]));
+    // All of it is kept.
+    let colour = "getComputedStyle(document.querySelector('tr[data-run=\"second\"] .swatch')).backgroundColor";
+    let before = browser.get(colour);
+    browser.open(&served.url);
+    browser.wait("document.querySelectorAll('#run-table tbody tr').length === 3");
+    assert_eq!(browser.get(order), json!(["second", "first", "live"]));
+    assert_eq!(browser.get(colour), before);
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+/// What a run says is text, wherever it stands.
+#[test]
+fn names_and_messages_are_no_markup() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = pictures_project();
+    trained(
+        &folder,
+        "<img src=x onerror=document.title=1>",
+        &["--steps", "3"],
+    );
+    let run = folder
+        .path()
+        .join("runs/<img src=x onerror=document.title=1>");
+    // As a run of somebody else might be, without a checksum.
+    let text = std::fs::read_to_string(run.join("run.json")).unwrap();
+    let mut info: serde_json::Value = serde_json::from_str(&text).unwrap();
+    info.as_object_mut().unwrap().remove("check");
+    for key in ["title", "reason", "semantics", "started"] {
+        info[key] = json!("</script><script>document.title=2</script><b id=evil>&amp;");
+    }
+    info["axioms"][0]["name"] = json!("<b id=evil>axiom</b>");
+    info["model"]["<b id=evil>"] = json!("<b id=evil>");
+    std::fs::write(run.join("run.json"), info.to_string()).unwrap();
+    let served = Served::start(&folder.path().join("runs"), &[]);
+    let exported = folder.run(&["dashboard", "runs", "--export", "all.html"]);
+    assert_eq!(exported.status, 0, "{}", exported.stderr);
+    let file = format!("file://{}", folder.path().join("all.html").display());
+    for (url, title) in [(&served.url, "logltn"), (&file, "runs")] {
+        browser.open(url);
+        browser.wait("document.querySelector('#run-table tbody tr')");
+        browser.wait("document.getElementById('panel').children.length > 0");
+        browser.press("#tab-told");
+        browser.wait("document.querySelector('.facts dt')");
+        assert_eq!(
+            browser.get("document.querySelectorAll('#evil, main img').length"),
+            json!(0)
+        );
+        assert_eq!(browser.get("document.title"), json!(title));
+        assert!(
+            browser.text("#run-table").contains("<script>"),
+            "{}",
+            browser.text("#run-table")
+        );
+    }
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+/// The export and the report open without a server, on paper-white and at night, on a telephone.
+#[test]
+fn the_export_and_the_report_need_no_server() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = pictures_project();
+    trained(&folder, "a", &[]);
+    trained(&folder, "b", &["--seed", "2"]);
+    let exported = folder.run(&["dashboard", "runs", "--export", "all.html"]);
+    assert_eq!(exported.status, 0, "{}", exported.stderr);
+    for (file, runs) in [("all.html", 2), ("runs/a/report.html", 1)] {
+        browser.open(&format!("file://{}", folder.path().join(file).display()));
+        browser.wait(&format!(
+            "document.querySelectorAll('#run-table tbody tr').length === {runs}"
+        ));
+        browser.wait("document.querySelector('[data-chart=\"loss\"] canvas')");
+        browser.press("#tab-axioms");
+        browser.press("[data-axiom=\"no_rows\"]");
+        browser.wait("document.querySelector('.explanation .seen img')");
+        browser.press("#tab-networks");
+        browser.wait("document.querySelectorAll('.confusion tbody tr').length === 3");
+        browser.press("#tab-query");
+        browser.wait("document.getElementById('panel').innerText.includes('logltn dashboard')");
+    }
+    for scheme in ["light", "dark"] {
+        browser.prefer(scheme);
+        browser.open(&format!(
+            "file://{}",
+            folder.path().join("all.html").display()
+        ));
+        browser.wait("document.querySelector('[data-chart=\"loss\"] canvas')");
+        let back = browser.get("getComputedStyle(document.body).backgroundColor");
+        assert_eq!(
+            back,
+            json!(if scheme == "light" {
+                "rgb(255, 255, 255)"
+            } else {
+                "rgb(15, 20, 25)"
+            })
+        );
+        assert_eq!(too_faint(&mut browser), json!([]), "{scheme}");
+    }
+    // Nothing but tables in their frames is wider than a telephone.
+    browser.size(400, 800);
+    browser.open(&format!(
+        "file://{}",
+        folder.path().join("all.html").display()
+    ));
+    for tab in ["axioms", "query", "networks", "told"] {
+        browser.press(&format!("#tab-{tab}"));
+        std::thread::sleep(Duration::from_millis(300));
+        let width = browser.get("document.documentElement.scrollWidth");
+        assert!(width.as_f64() <= Some(400.0), "{tab}: {width}");
+    }
+    // Whatever can be pressed or filled in says what it is.
+    let nameless = "[...document.querySelectorAll('button, input, textarea, [role=img], canvas[tabindex], [role=region], figure[tabindex]')] \
+        .filter((e) => !(e.getAttribute('aria-label') || e.labels?.length || e.textContent.trim())).map((e) => e.outerHTML)";
+    assert_eq!(browser.get(nameless), json!([]));
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+/// The texts whose contrast to what is behind them is below what WCAG asks for, 4.5.
+fn too_faint(browser: &mut Browser) -> serde_json::Value {
+    browser.get(
+        "(() => {
+          const parse = (c) => { const n = c.match(/[\\d.]+/g).map(Number); return c.startsWith('color(srgb') ? n.map((x, i) => i < 3 ? 255 * x : x) : n; };
+          const light = ([r, g, b]) => { const f = (c) => { c /= 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
+            return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b); };
+          const behind = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if ((c[3] ?? 1) > 0.99) return c; } return [255, 255, 255]; };
+          const found = new Set();
+          for (const e of document.querySelectorAll('body *')) {
+            if (![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) || !e.offsetParent || e.closest('[disabled], .visually-hidden, .skip, script, .pin')) continue;
+            const [a, b] = [light(parse(getComputedStyle(e).color)), light(behind(e))];
+            const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+            if (contrast < 4.5) found.add(`${e.tagName} ${e.className} ${contrast.toFixed(2)}: ${e.textContent.slice(0, 30)}`);
+          }
+          return [...found];
+        })()",
+    )
+}
+
+/// The pictures of the documents: `LOGLTN_WRITE=1 cargo test -p logltn-cli --test dashboard_browser pictures`.
+#[test]
+fn pictures_for_the_documents() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = pictures_project();
+    for seed in ["1", "2", "3"] {
+        trained(
+            &folder,
+            &format!("seed-{seed}"),
+            &["--seed", seed, "--steps", "400"],
+        );
+    }
+    trained(&folder, "prod", &["--semantics", "prod", "--steps", "400"]);
+    let served = Served::start(&folder.path().join("runs"), &[]);
+    for scheme in ["light", "dark"] {
+        browser.prefer(scheme);
+        browser.size(1280, 1000);
+        browser.open(&served.url);
+        browser.wait("document.querySelectorAll('[data-chart] canvas').length >= 6");
+        browser.press("tr[data-run=\"seed-1\"] .open");
+        browser.wait("document.getElementById('run-title').innerText === 'seed-1'");
+        std::thread::sleep(Duration::from_millis(700));
+        browser.get("window.scrollTo(0, 0)");
+        document_picture(&format!("dashboard-{scheme}.png"), &browser.picture());
+        browser.press("#tab-axioms");
+        browser.press("[data-axiom=\"no_rows\"]");
+        browser.wait("document.querySelector('.explanation .seen img')");
+        browser.get("document.getElementById('run').scrollIntoView()");
+        std::thread::sleep(Duration::from_millis(400));
+        document_picture(&format!("dashboard-axiom-{scheme}.png"), &browser.picture());
+    }
+}

@@ -1,0 +1,63 @@
+//! Whether somebody writes a run, found out without touching it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// A run that was written to within this time is taken for running.
+const RECENT: Duration = Duration::from_secs(30);
+
+/// The files that are locked on this machine, by their numbers on the disk.
+///
+/// Trying a run's lock would be sure, but a training that starts in that moment would find it taken.
+pub struct Locks(BTreeSet<u64>);
+
+impl Locks {
+    /// Those of now. Where the system does not say, none.
+    pub fn now() -> Locks {
+        let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
+        // `1: FLOCK  ADVISORY  WRITE 1234 08:01:131090 0 EOF`
+        let numbers = locks.lines().filter_map(|line| {
+            let place = line
+                .split_whitespace()
+                .find(|word| word.matches(':').count() == 2)?;
+            place.rsplit(':').next()?.parse().ok()
+        });
+        Locks(numbers.collect())
+    }
+
+    /// Whether the run in a folder is locked.
+    fn holds(&self, folder: &Path) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let lock = fs::symlink_metadata(folder.join("run.lock"));
+            lock.is_ok_and(|lock| self.0.contains(&lock.ino()))
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = folder;
+            false
+        }
+    }
+
+    /// What to think of a run that says it is running: `None` if it is, else for how long it has been silent.
+    ///
+    /// A lock is a sure sign. A run on another machine's disk has none that can be seen from here: it should have written
+    /// something lately, given the time that its steps take.
+    pub fn silence(
+        &self,
+        folder: &Path,
+        modified: Option<SystemTime>,
+        step_time: Option<f64>,
+    ) -> Option<Duration> {
+        if self.holds(folder) {
+            return None;
+        }
+        // A clock that is behind the disk's says nothing.
+        let silent = modified?.elapsed().ok()?;
+        let pace = Duration::try_from_secs_f64(5.0 * step_time.unwrap_or(0.0));
+        (silent > RECENT.max(pace.unwrap_or(Duration::MAX))).then_some(silent)
+    }
+}

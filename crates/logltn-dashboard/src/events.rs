@@ -1,0 +1,133 @@
+//! What has changed, told to every open page as it happens.
+//!
+//! Files are looked at again and again instead of waiting for the system's word: a disk of another machine sends none.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hyper::body::Bytes;
+use logltn_report::ListedRun;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::discover::Runs;
+
+/// How many pages may listen at once.
+const MOST_PAGES: usize = 16;
+/// How many events may wait for a page that does not read them; it is let go then, and comes again.
+const MOST_WAITING: usize = 64;
+/// How often is looked. Looking may take a tenth of the time at most.
+const EVERY: Duration = Duration::from_millis(600);
+/// How often a page hears that the server lives, so that the dead are found out.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// The runs, and who is told of them.
+pub struct Watched {
+    runs: Mutex<Runs>,
+    pages: Mutex<Pages>,
+}
+
+#[derive(Default)]
+struct Pages {
+    told: BTreeMap<String, ListedRun>,
+    open: Vec<mpsc::Sender<Bytes>>,
+}
+
+/// A thread that failed has left nothing half done here.
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Watched {
+    /// Begins to watch, for as long as the program runs. Nothing is looked at while no page is open.
+    pub fn new(runs: Runs) -> Arc<Watched> {
+        let watched = Arc::new(Watched {
+            runs: Mutex::new(runs),
+            pages: Mutex::default(),
+        });
+        let watching = Arc::downgrade(&watched);
+        thread::spawn(move || {
+            let mut beat = Instant::now();
+            let mut pause = EVERY;
+            loop {
+                thread::sleep(pause);
+                let Some(watched) = watching.upgrade() else {
+                    return;
+                };
+                if locked(&watched.pages).open.is_empty() {
+                    continue;
+                }
+                let began = Instant::now();
+                watched.look();
+                watched.tell_changes();
+                if beat.elapsed() > HEARTBEAT {
+                    beat = Instant::now();
+                    watched.tell("alive", &json!({}));
+                }
+                pause = EVERY.max(10 * began.elapsed());
+            }
+        });
+        watched
+    }
+
+    /// The runs, as they were last seen.
+    pub fn runs(&self) -> MutexGuard<'_, Runs> {
+        locked(&self.runs)
+    }
+
+    /// Looks what is there now.
+    pub fn look(&self) {
+        self.runs().scan();
+    }
+
+    /// Tells a new page all, and what changes from now on. `None` if too many listen.
+    pub fn listen(&self) -> Option<mpsc::Receiver<Bytes>> {
+        self.look();
+        self.tell_changes();
+        let mut pages = locked(&self.pages);
+        pages.open.retain(|page| !page.is_closed());
+        if pages.open.len() >= MOST_PAGES {
+            return None;
+        }
+        let (page, receiver) = mpsc::channel(MOST_WAITING);
+        let all: Vec<&ListedRun> = pages.told.values().collect();
+        page.try_send(event("runs", &json!({ "all": all }))).ok()?;
+        pages.open.push(page);
+        Some(receiver)
+    }
+
+    fn tell_changes(&self) {
+        let list = self.runs().list();
+        let mut pages = locked(&self.pages);
+        let now: BTreeMap<String, ListedRun> =
+            list.into_iter().map(|run| (run.id.clone(), run)).collect();
+        let changed: Vec<&ListedRun> = (now.values())
+            .filter(|run| pages.told.get(&run.id) != Some(run))
+            .collect();
+        let gone: Vec<&String> = (pages.told.keys())
+            .filter(|name| !now.contains_key(*name))
+            .collect();
+        if changed.is_empty() && gone.is_empty() {
+            return;
+        }
+        let message = event("runs", &json!({ "changed": changed, "gone": gone }));
+        pages
+            .open
+            .retain(|page| page.try_send(message.clone()).is_ok());
+        pages.told = now;
+    }
+
+    fn tell(&self, name: &str, data: &Value) {
+        let message = event(name, data);
+        (locked(&self.pages).open).retain(|page| page.try_send(message.clone()).is_ok());
+    }
+}
+
+/// JSON has no line breaks of its own, so it is one line.
+fn event(name: &str, data: &Value) -> Bytes {
+    format!("event: {name}\ndata: {data}\n\n").into()
+}

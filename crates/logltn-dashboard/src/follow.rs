@@ -1,0 +1,205 @@
+//! The curves of runs that somebody looks at, read on as their records grow.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use logltn::{Code, Diagnostic, Diagnostics};
+use logltn_report::{Report, RunSummary};
+use logltn_train::run_directory::{RecordReader, RunDirectory, RunInfo, StepRecord};
+use serde_json::{Value, json};
+
+use crate::place::Place;
+
+/// How many runs are followed at once; and how many axioms they may have together, since each has a curve.
+const MOST_RUNS: usize = 64;
+const MOST_AXIOMS: usize = 20_000;
+/// So many bytes before the end are remembered: they hold the last record's checksum.
+const REMEMBERED: usize = 64;
+/// A place in the file is noted once in so many records, to find the steps between two others.
+const NOTED: u64 = 256;
+
+/// The runs that are looked at, those of late at the end.
+#[derive(Default)]
+pub struct Followed {
+    runs: VecDeque<Following>,
+    begun: u64,
+}
+
+struct Following {
+    folder: PathBuf,
+    /// Another number whenever the curves begin anew.
+    generation: u64,
+    report: Report,
+    /// How far the records have been read, and what stood just before.
+    offset: u64,
+    before: Vec<u8>,
+    /// Steps, and where their records begin.
+    noted: Vec<(u64, u64)>,
+    axioms: usize,
+}
+
+impl Followed {
+    /// The curves of a run: what is new after a step if they have not begun anew since, or all.
+    ///
+    /// # Errors
+    /// If the records cannot be read, or are damaged.
+    pub fn curves(
+        &mut self,
+        place: &Place,
+        folder: &Path,
+        since: Option<(u64, u64)>,
+    ) -> Result<Value, Diagnostics> {
+        let run = self.up_to_date(place, folder)?;
+        let after = since.filter(|(generation, _)| *generation == run.generation);
+        let mut document = run.report.curves(after.map(|(_, step)| step));
+        document["generation"] = json!(run.generation);
+        Ok(document)
+    }
+
+    /// The curves between two steps, as fine as those of a whole run.
+    ///
+    /// # Errors
+    /// If the records cannot be read, or are damaged.
+    pub fn stretch(
+        &mut self,
+        place: &Place,
+        folder: &Path,
+        (from, to): (u64, u64),
+    ) -> Result<Value, Diagnostics> {
+        let run = self.up_to_date(place, folder)?;
+        let before = run.noted.partition_point(|(step, _)| *step <= from);
+        let start = before.checked_sub(1).map_or(0, |at| run.noted[at].1);
+        let mut report = begin(place, folder)?;
+        let Some(mut file) = open(place, folder)? else {
+            return Ok(report.curves(None));
+        };
+        file.seek(SeekFrom::Start(start)).map_err(unreadable)?;
+        for record in RecordReader::new(file, "metrics.jsonl".into()) {
+            let record = record?;
+            if record.step > to {
+                break;
+            }
+            if record.step >= from {
+                report.push(&record);
+            }
+        }
+        Ok(report.curves(None))
+    }
+
+    fn up_to_date(&mut self, place: &Place, folder: &Path) -> Result<&mut Following, Diagnostics> {
+        let known = self.runs.iter().position(|run| run.folder == folder);
+        let mut run = match known.and_then(|at| self.runs.remove(at)) {
+            Some(run) if run.goes_on(place)? => run,
+            _ => {
+                self.begun += 1;
+                Following::new(place, folder, self.begun)?
+            }
+        };
+        run.read_on(place)?;
+        self.runs.push_back(run);
+        let axioms = |runs: &VecDeque<Following>| runs.iter().map(|r| r.axioms).sum::<usize>();
+        while self.runs.len() > MOST_RUNS
+            || (self.runs.len() > 1 && axioms(&self.runs) > MOST_AXIOMS)
+        {
+            self.runs.pop_front();
+        }
+        // It was put there just now.
+        let last = self.runs.len() - 1;
+        Ok(&mut self.runs[last])
+    }
+}
+
+impl Following {
+    fn new(place: &Place, folder: &Path, generation: u64) -> Result<Following, Diagnostics> {
+        let report = begin(place, folder)?;
+        Ok(Following {
+            folder: folder.to_path_buf(),
+            generation,
+            axioms: report.axioms(),
+            report,
+            offset: 0,
+            before: Vec::new(),
+            noted: Vec::new(),
+        })
+    }
+
+    /// Whether the records that were read are still there: those after the last checkpoint are cut off when a run is
+    /// resumed.
+    fn goes_on(&self, place: &Place) -> Result<bool, Diagnostics> {
+        let Some(mut file) = open(place, &self.folder)? else {
+            return Ok(self.offset == 0);
+        };
+        let mut now = vec![0; self.before.len()];
+        let start = self.offset - self.before.len() as u64;
+        let read = (file.seek(SeekFrom::Start(start))).and_then(|_| file.read_exact(&mut now));
+        Ok(read.is_ok() && now == self.before)
+    }
+
+    fn read_on(&mut self, place: &Place) -> Result<(), Diagnostics> {
+        let Some(mut file) = open(place, &self.folder)? else {
+            return Ok(());
+        };
+        file.seek(SeekFrom::Start(self.offset))
+            .map_err(unreadable)?;
+        let mut records = RecordReader::new(
+            file.try_clone().map_err(unreadable)?,
+            "metrics.jsonl".into(),
+        );
+        let start = self.offset;
+        let mut count = 0;
+        while let Some(record) = records.next() {
+            let record: StepRecord = record?;
+            if count % NOTED == 0 {
+                self.noted.push((record.step, self.offset));
+            }
+            count += 1;
+            self.report.push(&record);
+            self.offset = start + records.position();
+        }
+        if self.offset > start {
+            let length = (self.offset as usize).min(REMEMBERED);
+            self.before.resize(length, 0);
+            (file.seek(SeekFrom::Start(self.offset - length as u64)))
+                .and_then(|_| file.read_exact(&mut self.before))
+                .map_err(unreadable)?;
+        }
+        Ok(())
+    }
+}
+
+/// The report of a run without its records.
+fn begin(place: &Place, folder: &Path) -> Result<Report, Diagnostics> {
+    let text = place.text(&folder.join("run.json")).map_err(unreadable)?;
+    let mut summary = RunSummary::default();
+    if !text.is_empty() {
+        summary.info = RunInfo::parse(text.as_bytes(), "run.json")?;
+        let axioms = summary.info.axioms.iter();
+        summary.axiom_names = axioms.map(|axiom| axiom.name.clone()).collect();
+    }
+    if let Some(file) = open(place, folder)? {
+        let mut records = RecordReader::new(file, "metrics.jsonl".into());
+        if records.next().transpose()?.is_some() {
+            summary.axiom_names = records.axiom_names().to_vec();
+        }
+    }
+    let mut report = Report::new(&summary);
+    place.check(folder)?;
+    report.set_schedules(&RunDirectory::open(folder)?);
+    Ok(report)
+}
+
+fn open(place: &Place, folder: &Path) -> Result<Option<File>, Diagnostics> {
+    place
+        .open(&folder.join("metrics.jsonl"))
+        .map_err(unreadable)
+}
+
+fn unreadable(error: std::io::Error) -> Diagnostics {
+    Diagnostic::error(
+        Code::FileUnreadable,
+        format!("the records cannot be read: {error}"),
+    )
+    .into()
+}

@@ -1,0 +1,245 @@
+//! What the networks say of the data: classes against labels, and points in the plane.
+
+use std::collections::BTreeMap;
+
+use logltn::theory::ColumnSort;
+use logltn::theory::{ArgumentSort, PredicateId, SortId};
+use logltn::{ColumnData, Diagnostics, OutputKind, Theory};
+use logltn_data::CsvFile;
+use logltn_learn::largest;
+use logltn_report::pca_2d;
+use logltn_train::manifest::MetricTruth;
+use logltn_train::project::{Features, Project};
+use serde_json::{Value, json};
+
+use crate::questions::Run;
+use crate::violated::Predict;
+
+/// More individuals than these are not gone through while somebody waits.
+const MOST_INDIVIDUALS: usize = 200_000;
+/// More points than these are a blot: every second is shown, or every third. More dimensions take longer than they are
+/// worth.
+const MOST_POINTS: usize = 5_000;
+const MOST_DIMENSIONS: usize = 256;
+/// More labels than these have no table that fits a page.
+const MOST_LABELS: usize = 100;
+
+/// What a run's networks say, with its newest weights.
+///
+/// # Errors
+/// If the run has no weights yet, or its data cannot be read.
+pub fn of_run(run: &Run<'_>) -> Result<Vec<Value>, Diagnostics> {
+    let (_, mut model) = run.model()?;
+    networks(run.project(), &mut |id, individuals| {
+        model.predict(id, individuals, 1).ok()
+    })
+}
+
+/// What each predicate says that gives one of several classes to individuals, as the page is told it: its classes against
+/// the labels, and where the individuals lie.
+///
+/// # Errors
+/// If the data cannot be read.
+pub fn networks(project: &Project, predict: Predict<'_>) -> Result<Vec<Value>, Diagnostics> {
+    let theory = project.theory();
+    let mut found = Vec::new();
+    for (id, sort, class) in classifiers(theory, &project.outputs) {
+        let classes = project.data.size(class);
+        let names: Vec<String> = (0..classes)
+            .map(|c| theory[class].individual_name(c))
+            .collect();
+        let mut said = |individuals: &[u32]| -> Option<Vec<usize>> {
+            let numbers = predict(id, individuals)?;
+            Some(numbers.chunks_exact(classes).map(largest).collect())
+        };
+        let labelled = labelled(project, &theory[id].name, sort, class)?;
+        let counted = match &labelled {
+            Some(labelled) if labelled.individuals.len() <= MOST_INDIVIDUALS => {
+                match said(&labelled.individuals) {
+                    Some(said) => confusion(&labelled.labels, &said, &names),
+                    None => continue, // no network of ours
+                }
+            }
+            _ => None,
+        };
+        let points = points(project, sort, &mut said, labelled.as_ref())?;
+        if counted.is_none() && points.is_none() {
+            continue;
+        }
+        found.push(json!({
+            "predicate": theory[id].name,
+            "sort": theory[sort].name,
+            "classes": names,
+            "confusion": counted,
+            "labels": labelled.map(|labelled| labelled.whence),
+            "points": points,
+        }));
+    }
+    Ok(found)
+}
+
+/// Individuals whose classes are known.
+struct Labelled {
+    individuals: Vec<u32>,
+    labels: Vec<String>,
+    /// Where that is said.
+    whence: String,
+}
+
+/// Those that the manifest knows: by the labels of the sort, else by the rows of the first metric of the predicate that has
+/// some.
+fn labelled(
+    project: &Project,
+    predicate: &str,
+    sort: SortId,
+    class: SortId,
+) -> Result<Option<Labelled>, Diagnostics> {
+    let theory = project.theory();
+    if let Some(labels) = project.labels_of(sort)? {
+        return Ok(Some(Labelled {
+            individuals: (0..labels.len() as u32).collect(),
+            labels,
+            whence: format!("the labels of {}", theory[sort].name),
+        }));
+    }
+    let metrics = project.manifest.evaluate.iter().flat_map(|e| &e.metrics);
+    for metric in metrics.filter(|metric| metric.of.value == predicate) {
+        let MetricTruth::Rows(file) = &metric.truth else {
+            continue;
+        };
+        let rows = CsvFile::read(&project.manifest.resolve(&file.value))?;
+        let arguments = project.argument_names(predicate);
+        let places: Vec<Option<usize>> = (arguments.iter())
+            .map(|name| rows.columns().iter().position(|column| column == name))
+            .collect();
+        // Rows with a truth of their own may say what is false.
+        let [Some(of), Some(is)] = places[..] else {
+            continue;
+        };
+        if rows.columns().len() != 2 {
+            continue;
+        }
+        let individuals =
+            |column, sort| match project.read_column(&rows, column, ColumnSort::Sort(sort)) {
+                Ok(ColumnData::Individuals(found)) => Some(found),
+                _ => None,
+            };
+        if let (Some(who), Some(what)) = (individuals(of, sort), individuals(is, class)) {
+            return Ok(Some(Labelled {
+                individuals: who,
+                labels: (what.iter())
+                    .map(|c| theory[class].individual_name(*c as usize))
+                    .collect(),
+                whence: format!("the rows of {}", file.value.display()),
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// Where individuals lie in two principal components of their features, if they have some, and what is said of each.
+fn points(
+    project: &Project,
+    sort: SortId,
+    said: &mut dyn FnMut(&[u32]) -> Option<Vec<usize>>,
+    labelled: Option<&Labelled>,
+) -> Result<Option<Value>, Diagnostics> {
+    let size = project.data.size(sort);
+    let width = project.feature_file(sort).map_or(0, |file| file.width());
+    if size == 0 || !(2..=MOST_DIMENSIONS).contains(&width) || size > MOST_INDIVIDUALS {
+        return Ok(None);
+    }
+    let some: Vec<u32> = (0..size as u32)
+        .step_by(size.div_ceil(MOST_POINTS))
+        .collect();
+    let Some(classes) = said(&some) else {
+        return Ok(None);
+    };
+    let features = Features::of(&project.features_of(sort)?);
+    let places = pca_2d(&features.values, features.width)?;
+    let known: Option<BTreeMap<u32, &str>> = labelled.map(|labelled| {
+        let labels = labelled.labels.iter().map(String::as_str);
+        labelled.individuals.iter().copied().zip(labels).collect()
+    });
+    let of = |what: &dyn Fn(u32) -> Value| some.iter().map(|i| what(*i)).collect::<Vec<_>>();
+    Ok(Some(json!({
+        "of": size,
+        "x": of(&|i| rounded(places[i as usize].0).into()),
+        "y": of(&|i| rounded(places[i as usize].1).into()),
+        "class": classes,
+        "name": of(&|i| project.theory()[sort].individual_name(i as usize).into()),
+        "label": known.map(|known| of(&|i| json!(known.get(&i)))),
+    })))
+}
+
+/// The predicates that give one class to individuals, with the sorts of these and of the classes.
+fn classifiers(theory: &Theory, outputs: &[logltn::Output]) -> Vec<(PredicateId, SortId, SortId)> {
+    let predicates = theory.predicates.iter().zip(outputs).enumerate();
+    predicates
+        // Of a sigmoid several classes may be true, or none.
+        .filter(|(_, (_, output))| output.kind == OutputKind::Softmax)
+        .filter_map(|(i, (predicate, _))| match predicate.arguments[..] {
+            [ArgumentSort::Sort(sort), ArgumentSort::Sort(class)] => {
+                Some((PredicateId(i as u32), sort, class))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// How many individuals of each label are given each class; rows are labels. Where the labels are the names of the classes
+/// they have their order, so that what is right lies on the diagonal; `None` if there are too many for a table.
+fn confusion(labels: &[String], said: &[usize], classes: &[String]) -> Option<Value> {
+    let mut rows: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for (label, class) in labels.iter().zip(said) {
+        rows.entry(label).or_insert_with(|| vec![0; classes.len()])[*class] += 1;
+    }
+    if rows.len().max(classes.len()) > MOST_LABELS {
+        return None;
+    }
+    let same = rows
+        .keys()
+        .all(|label| classes.iter().any(|class| class == label));
+    let mut order: Vec<&str> = rows.keys().copied().collect();
+    if same {
+        order = classes.iter().map(String::as_str).collect();
+    } else if order.iter().all(|label| label.parse::<i64>().is_ok()) {
+        order.sort_by_key(|label| label.parse::<i64>().unwrap_or(0));
+    }
+    let none = vec![0; classes.len()];
+    let counts: Vec<&Vec<u64>> = order.iter().map(|l| rows.get(l).unwrap_or(&none)).collect();
+    let right: Option<u64> = same.then(|| (0..order.len()).map(|i| counts[i][i]).sum());
+    Some(json!({
+        "labels": order,
+        "counts": counts,
+        "right": right,
+        "total": labels.len(),
+    }))
+}
+
+fn rounded(x: f64) -> f64 {
+    format!("{x:.4e}").parse().unwrap_or(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_right_lies_on_the_diagonal() {
+        let text = |words: &[&str]| words.iter().map(|w| w.to_string()).collect::<Vec<_>>();
+        let table =
+            confusion(&text(&["b", "a", "b"]), &[1, 1, 1], &text(&["a", "b", "c"])).unwrap();
+        assert_eq!(table["labels"], json!(["a", "b", "c"]));
+        assert_eq!(table["counts"], json!([[0, 1, 0], [0, 2, 0], [0, 0, 0]]));
+        assert_eq!(table["right"], json!(2));
+        // Clusters have other names than labels: nothing is right or wrong.
+        let table = confusion(&text(&["10", "9", "x"]), &[0, 1, 1], &text(&["0", "1"])).unwrap();
+        assert_eq!(table["labels"], json!(["10", "9", "x"]));
+        assert_eq!(table["right"], json!(null));
+        let table = confusion(&text(&["10", "9"]), &[0, 1], &text(&["a", "b"])).unwrap();
+        assert_eq!(table["labels"], json!(["9", "10"]));
+        let many: Vec<String> = (0..101).map(|i| i.to_string()).collect();
+        assert!(confusion(&many, &[0; 101], &text(&["a"])).is_none());
+    }
+}

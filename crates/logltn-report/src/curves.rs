@@ -1,0 +1,71 @@
+//! The curves of a run, as the page is told them: all, or what is new.
+
+use serde_json::{Value, json};
+
+use super::summary::Report;
+use super::thinning::{Bucket, Thinned};
+
+/// The most axioms that have a curve on the page: the least satisfied.
+const MOST_AXIOMS: usize = 60;
+
+impl Report {
+    /// The curves. With `after`, of each curve only what is later than that step: `from` says how many of its points stay as
+    /// they are.
+    pub fn curves(&self, after: Option<u64>) -> Value {
+        let mut series = vec![
+            one("loss", &self.loss, after),
+            one("sat", &self.sat, after),
+            one("gradient norm", &self.gradient_norm, after),
+            one("step time", &self.step_time, after),
+        ];
+        for axiom in self.worst_axioms().into_iter().take(MOST_AXIOMS) {
+            series.push(one(&format!("axiom:{}", axiom.name), &axiom.truth, after));
+        }
+        for (name, curve) in &self.metrics {
+            series.push(one(&format!("metric:{name}"), curve, after));
+        }
+        if let Some(schedule) = &self.schedule {
+            let steps = self.loss.from(after);
+            let new = &self.loss.buckets()[steps..];
+            for (name, at) in schedule.curves() {
+                let values: Vec<f64> = new.iter().map(|b| rounded(at(b.last_step()))).collect();
+                series.push(json!({
+                    "key": name, "from": steps, "y": values,
+                    "x": new.iter().map(Bucket::last_step).collect::<Vec<_>>(),
+                }));
+            }
+        }
+        json!({
+            "step": self.last_step,
+            "records": self.records,
+            "axioms": self.axioms.len(),
+            "logs": self.logs(),
+            "series": series,
+            "last": (self.axioms.iter().enumerate())
+                .map(|(at, axiom)| (&axiom.name, self.end(at)))
+                .collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn one(key: &str, curve: &Thinned, after: Option<u64>) -> Value {
+    let from = curve.from(after);
+    let new = &curve.buckets()[from..];
+    let of = |part: fn(&Bucket) -> f64| new.iter().map(|b| rounded(part(b))).collect::<Vec<_>>();
+    let mut series = json!({
+        "key": key,
+        "from": from,
+        "x": new.iter().map(Bucket::step).collect::<Vec<_>>(),
+        "y": of(Bucket::mean),
+    });
+    if curve.is_thinned() {
+        series["low"] = json!(of(|b| b.low));
+        series["high"] = json!(of(|b| b.high));
+    }
+    series
+}
+
+/// Six digits are more than a chart shows, and half as long.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}

@@ -1,0 +1,77 @@
+// The axioms of a run: as written, in normal form, how true over time; and why not truer.
+import { element, mistakes, setText, spark, truthBar } from "./elements.js";
+import { explanation } from "./explanation.js";
+import { counted, degree, shown } from "./numbers.js";
+import { curvesOf } from "./curves.js";
+import { state } from "./state.js";
+
+/** More axioms than these are shown when somebody asks. */
+const FEW = 100;
+
+async function toggle(id, axiom, button, place) {
+  const open = button.getAttribute("aria-expanded") === "true";
+  button.setAttribute("aria-expanded", String(!open));
+  place.hidden = open;
+  if (open) return;
+  place.replaceChildren(element("p", { class: "note", role: "status" }, "Asking …"));
+  try {
+    const told = await state.source.explain(id, axiom.name);
+    place.replaceChildren(explanation(told));
+  } catch (error) {
+    place.replaceChildren(mistakes(error.errors ?? error.message));
+  }
+}
+
+function axiomItem(id, axiom, formulas) {
+  const forms = formulas[axiom.family] ?? null;
+  const place = element("div", { class: "why", hidden: true });
+  const button = element("button", { type: "button", class: "axiom", "aria-expanded": "false", "data-axiom": axiom.name,
+    onclick: () => toggle(id, axiom, button, place) }, axiom.name);
+  const truth = element("span", {});
+  const line = element("span", {});
+  const facts = [`weight ${shown(axiom.weight)}`];
+  if (axiom.groundings !== null) facts.push(`${counted(axiom.groundings)} groundings`);
+  const node = element("li", {},
+    element("div", { class: "axiom-head" }, button, truth, line, element("span", { class: "note" }, facts.join(", "))),
+    forms ? element("pre", { class: "formula" }, forms.written) : null,
+    forms?.normal && forms.normal !== forms.shown
+      ? element("p", { class: "note" }, "in normal form ", element("span", { class: "formula" }, forms.normal)) : null,
+    place);
+  return { name: axiom.name, node, truth, line };
+}
+
+/** The panel. Gives what brings it up to date. */
+export function axiomPanel(id, details, panel) {
+  const items = details.axioms.map((axiom) => axiomItem(id, axiom, details.formulas));
+  const list = element("ol", { class: "axioms" });
+  const order = () => {
+    const known = curvesOf(id);
+    const value = (item) => known?.last.get(item.name) ?? Infinity;
+    return [...items].sort((a, b) => value(a) - value(b));
+  };
+  let all = items.length <= FEW;
+  const more = element("button", { type: "button", onclick: () => { all = true; more.remove(); place(); } }, `Show all ${items.length} axioms`);
+  const place = () => list.replaceChildren(...order().slice(0, all ? undefined : FEW).map((item) => item.node));
+  const update = () => {
+    const known = curvesOf(id);
+    if (!known) return;
+    for (const item of items) {
+      if (!item.node.isConnected) continue;
+      const truth = degree(known.last.get(item.name), known.logs);
+      const text = shown(truth) + (known.logs ? ` (log ${shown(known.last.get(item.name))})` : "");
+      if (item.shown !== text) {
+        item.shown = text;
+        item.truth.replaceChildren(truthBar(truth, text));
+        const curve = known.series.get(`axiom:${item.name}`);
+        if (curve) item.line.replaceChildren(spark(curve.y.map((y) => degree(y, known.logs))));
+      }
+    }
+    const whence = details.whole ? `Truths of the whole theory with the last weights, at ${details.whole}; curves are of the steps. ` : "Truths of the last step and its batch. ";
+    setText(hint, known.axioms ? whence + "The least satisfied first. A click on a name shows what breaks the axiom." : "");
+  };
+  const hint = element("p", { class: "note" });
+  panel.replaceChildren(hint, list, ...(all ? [] : [more]));
+  place();
+  update();
+  return update;
+}

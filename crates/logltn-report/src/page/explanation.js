@@ -1,0 +1,31 @@
+// What breaks an axiom: the worst groundings, what is to blame, witnesses, pictures.
+import { element, truthBar } from "./elements.js";
+import { counted, shown } from "./numbers.js";
+
+function seen(picture) {
+  return element("figure", { class: "seen" },
+    element("img", { src: picture.source, alt: picture.title }), element("figcaption", {}, picture.title));
+}
+
+function grounding(worst) {
+  const literals = worst.literals.map(([text, truth, blame]) => element("tr", {},
+    element("td", { class: "formula" }, text),
+    element("td", {}, truthBar(truth, shown(truth))),
+    element("td", { class: "number" }, shown(blame))));
+  return element("li", { class: "grounding" },
+    element("p", {}, truthBar(worst.truth, shown(worst.truth)), " ", element("span", { class: "formula" }, worst.binding || "the axiom itself")),
+    worst.pictures.length ? element("div", { class: "pictures" }, worst.pictures.map(seen)) : null,
+    literals.length ? element("table", {},
+      element("thead", {}, element("tr", {}, ["Literal", "Truth", "Blame"].map((title) => element("th", { scope: "col" }, title)))),
+      element("tbody", {}, literals)) : null,
+    worst.witnesses.map((text) => element("p", { class: "note formula" }, text)));
+}
+
+/** An explanation as the server gives it. */
+export function explanation(told) {
+  if (!told.worst.length) return element("p", { class: "note" }, "There is nothing that it could be false of.");
+  const count = told.worst.length < told.groundings ? `The ${told.worst.length} least true of ${counted(told.groundings)} groundings` : `All ${counted(told.groundings)} groundings`;
+  return element("div", { class: "explanation" },
+    element("p", {}, `Truth ${shown(told.truth)}, with the newest weights. ${count}, the least true first; blame is how much their truth changes with that of the literal.`),
+    element("ol", {}, told.worst.map(grounding)));
+}

@@ -1,0 +1,127 @@
+// The page: what the source tells goes to the list, the curves and the run that is looked at.
+import { element, found, mistakes, setText } from "./elements.js";
+import { makeSource } from "./source.js";
+import { isDark, keep, nameOf, state } from "./state.js";
+import { drawSoon, refresh, startCurves } from "./curves.js";
+import { showRuns, startRuns } from "./runs.js";
+import { axiomPanel } from "./axioms.js";
+import { queryPanel } from "./query.js";
+import { networkPanel } from "./networks.js";
+import { toldPanel } from "./told.js";
+
+const TABS = [
+  ["axioms", "Axioms", axiomPanel],
+  ["query", "Ask", queryPanel],
+  ["networks", "Networks and data", networkPanel],
+  ["told", "Manifest", toldPanel],
+];
+/** So many runs are chosen where nobody has. */
+const FIRST = 3;
+
+let updatePanel = () => {};
+let shownRun = null;
+
+function refreshChosen() {
+  for (const id of state.chosen) refresh(id).then(() => { if (id === state.focus) updatePanel(); });
+  if (state.focus && !state.chosen.has(state.focus)) refresh(state.focus).then(() => updatePanel());
+  drawSoon();
+}
+
+function showTabs() {
+  found("tabs").replaceChildren(...TABS.map(([key, title]) => element("button", {
+    type: "button", role: "tab", id: `tab-${key}`, "aria-selected": String(state.tab === key), "aria-controls": "panel",
+    tabindex: state.tab === key ? 0 : -1,
+    onclick: () => {
+      if (state.tab === key) return;
+      state.tab = key;
+      keep();
+      showRun();
+      found(`tab-${key}`).focus();
+    },
+    onkeydown: (event) => {
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!by) return;
+      const next = TABS[(TABS.findIndex(([one]) => one === key) + by + TABS.length) % TABS.length][0];
+      found(`tab-${next}`).click();
+    },
+  }, title)));
+  found("panel").setAttribute("aria-labelledby", `tab-${state.tab}`);
+}
+
+async function showRun() {
+  const run = state.runs.get(state.focus);
+  found("run").hidden = !run;
+  if (!run) return;
+  setText(found("run-title"), nameOf(run));
+  const line = [run.title, run.reason ? `${run.state}: ${run.reason}` : run.state, run.semantics, run.seed && `seed ${run.seed}`];
+  setText(found("run-facts"), line.filter(Boolean).join(" · "));
+  if (shownRun === `${run.id} ${state.tab}`) return;
+  shownRun = `${run.id} ${state.tab}`;
+  const wanted = shownRun;
+  showTabs();
+  updatePanel = () => {};
+  found("panel").replaceChildren();
+  try {
+    const details = await state.source.details(run.id);
+    if (wanted !== shownRun) return;
+    const [, , panel] = TABS.find(([key]) => key === state.tab) ?? TABS[0];
+    updatePanel = panel(run.id, details, found("panel"));
+  } catch (error) {
+    found("panel").replaceChildren(mistakes(error.errors ?? error.message));
+  }
+}
+
+/** Looks at a run. */
+function look(id) {
+  state.focus = id;
+  state.chosen.add(id);
+  keep();
+  showRuns();
+  refreshChosen();
+  showRun();
+}
+
+/** Where nobody has chosen: those that run, and the newest. */
+function chooseSome() {
+  const there = [...state.chosen].some((id) => state.runs.has(id));
+  if (!there && state.runs.size) {
+    const newest = [...state.runs.values()].sort((a, b) =>
+      (b.state === "running") - (a.state === "running") || (b.started > a.started ? 1 : b.started < a.started ? -1 : 0));
+    for (const run of newest.slice(0, FIRST)) state.chosen.add(run.id);
+  }
+  if (!state.runs.has(state.focus)) state.focus = [...state.chosen].find((id) => state.runs.has(id)) ?? null;
+}
+
+let begun = false;
+
+function told(news) {
+  if (news.all) {
+    state.runs = new Map(news.all.map((run) => [run.id, run]));
+  } else {
+    for (const run of news.changed) state.runs.set(run.id, run);
+    for (const id of news.gone) state.runs.delete(id);
+  }
+  if (!begun || !state.runs.has(state.focus)) chooseSome();
+  begun = begun || state.runs.size > 0;
+  showRuns();
+  refreshChosen();
+  showRun();
+}
+
+function applyTheme() {
+  document.documentElement.dataset.theme = isDark() ? "dark" : "light";
+}
+
+state.source = makeSource();
+applyTheme();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { applyTheme(); showRuns(); drawSoon(); });
+found("theme").addEventListener("click", () => {
+  state.theme = isDark() ? "light" : "dark";
+  keep(); applyTheme(); showRuns(); drawSoon();
+});
+startCurves();
+startRuns(() => { refreshChosen(); showRun(); }, look);
+state.source.listen(told, (connected) => {
+  setText(found("link"), connected ? "" : "The server does not answer; trying again.");
+  document.documentElement.dataset.connected = String(connected);
+});

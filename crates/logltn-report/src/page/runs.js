@@ -1,0 +1,158 @@
+// The list of runs: state, progress, where they stand; sorted, filtered, pinned, chosen.
+import { element, found, setText } from "./elements.js";
+import { degree, duration, shown } from "./numbers.js";
+import { colourIndex, keep, nameOf, paletteColour, state } from "./state.js";
+
+/** How many metrics have a column. */
+const MOST_COLUMNS = 6;
+
+const rows = new Map();
+const changed = { chosen: () => {}, focus: () => {} };
+let heads = "";
+
+function columns() {
+  const names = new Set();
+  for (const run of state.runs.values()) for (const [name] of run.metrics) names.add(name);
+  const metrics = [...names].slice(0, MOST_COLUMNS).map((name) => ({
+    key: `metric:${name}`, title: name, number: true,
+    value: (run) => run.metrics.find(([known]) => known === name)?.[1],
+  }));
+  return [
+    { key: "name", title: "Run", value: nameOf },
+    { key: "state", title: "State", value: (run) => run.state },
+    { key: "progress", title: "Progress", value: (run) => (run.total ? run.step / run.total : -1) },
+    { key: "left", title: "Time left", number: true, value: (run) => run.left ?? undefined, text: (run) => duration(run.left) },
+    { key: "loss", title: "Loss", number: true, value: (run) => run.loss },
+    { key: "sat", title: "Satisfaction", number: true, value: (run) => degree(run.sat, run.logs) },
+    ...metrics,
+    { key: "seed", title: "Seed", number: true, value: (run) => (run.seed === "" ? undefined : Number(run.seed)), text: (run) => run.seed },
+    { key: "started", title: "Started", value: (run) => run.started, text: (run) => run.started.replace("T", " ").replace("Z", "") },
+  ];
+}
+
+/** Every word must be there: in the name, the title or the state, or as `seed=3`. */
+function passes(run) {
+  const text = [nameOf(run), run.title, run.state, run.semantics, `seed=${run.seed}`].join(" ").toLowerCase();
+  return state.filter.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+}
+
+function sorted(list, all) {
+  const column = all.find((one) => one.key === state.sort.key) ?? all[all.length - 1];
+  const sign = state.sort.down ? -1 : 1;
+  const missing = (value) => value === undefined || value === null || Number.isNaN(value);
+  return list.sort((a, b) => {
+    const pins = Number(state.pinned.has(b.id)) - Number(state.pinned.has(a.id));
+    if (pins) return pins;
+    const [x, y] = [column.value(a), column.value(b)];
+    if (missing(x) || missing(y)) return Number(missing(x)) - Number(missing(y));
+    if (x < y) return -sign;
+    if (x > y) return sign;
+    return nameOf(a).localeCompare(nameOf(b), "en", { numeric: true });
+  });
+}
+
+function head(all) {
+  const shape = JSON.stringify([all.map((one) => one.key), state.sort]);
+  if (shape === heads) return;
+  heads = shape;
+  for (const [, row] of rows) row.node.remove();
+  rows.clear();
+  const cells = all.map(({ key, title, number }) => {
+    const here = state.sort.key === key;
+    const sort = here ? (state.sort.down ? "descending" : "ascending") : "none";
+    const press = () => {
+      state.sort = { key, down: here ? !state.sort.down : !!number };
+      keep();
+      showRuns();
+      document.querySelector(`#run-table [data-sort="${CSS.escape(key)}"]`)?.focus();
+    };
+    return element("th", { scope: "col", "aria-sort": sort, class: number ? "number" : null },
+      element("button", { type: "button", "data-sort": key, title: `Sort by ${title}`, onclick: press }, title,
+        element("span", { "aria-hidden": "true" }, here ? (state.sort.down ? " ↓" : " ↑") : "")));
+  });
+  found("run-table").tHead.replaceChildren(element("tr", {},
+    element("th", { scope: "col" }, element("span", { class: "visually-hidden" }, "Chosen, pinned")), cells));
+}
+
+function makeRow(run, all) {
+  const name = nameOf(run);
+  const choose = element("input", { type: "checkbox", "aria-label": `Show the curves of ${name}`, onchange: () => {
+    if (choose.checked) state.chosen.add(run.id); else state.chosen.delete(run.id);
+    keep();
+    changed.chosen();
+  } });
+  const pin = element("button", { type: "button", class: "pin", "aria-label": `Pin ${name}`, title: "Pin to the top", onclick: () => {
+    if (!state.pinned.delete(run.id)) state.pinned.add(run.id);
+    keep();
+    showRuns();
+    pin.focus();
+  } }, "★");
+  const swatch = element("i", { class: "swatch", "aria-hidden": "true" });
+  const open = element("button", { type: "button", class: "open", onclick: () => changed.focus(run.id) }, name);
+  const meter = element("progress", { "aria-label": `Progress of ${name}` });
+  const share = element("span", {});
+  const cells = all.map((column) => {
+    const cell = element("td", { class: column.number ? "number" : column.key });
+    if (column.key === "name") cell.append(swatch, open);
+    if (column.key === "progress") cell.append(meter, share);
+    return cell;
+  });
+  const node = element("tr", { "data-run": run.id }, element("td", { class: "choice" }, choose, pin), cells);
+  return { node, choose, pin, swatch, meter, share, cells };
+}
+
+function updateRow(row, run, all) {
+  row.choose.checked = state.chosen.has(run.id);
+  row.pin.setAttribute("aria-pressed", String(state.pinned.has(run.id)));
+  row.swatch.style.background = paletteColour(colourIndex(run.id));
+  row.node.classList.toggle("focused", state.focus === run.id);
+  all.forEach((column, i) => {
+    const cell = row.cells[i];
+    if (column.key === "name") {
+      cell.title = run.title;
+    } else if (column.key === "state") {
+      setText(cell, run.reason ? `${run.state}: ${run.reason}` : run.state);
+      cell.dataset.state = run.state;
+      cell.title = run.reason;
+    } else if (column.key === "progress") {
+      row.meter.hidden = !run.total;
+      row.meter.max = run.total || 1;
+      row.meter.value = Math.min(run.step, run.total || 1);
+      setText(row.share, run.total ? `${run.step} of ${run.total}` : `step ${run.step}`);
+    } else {
+      setText(cell, column.text ? column.text(run) : shown(column.value(run)));
+      if (["loss", "sat"].includes(column.key)) cell.title = run.whole ? "of the whole theory with the last weights" : "of the last step and its batch";
+    }
+  });
+}
+
+/** Brings the table up to date. What has not changed stays as it is, and with it the focus. */
+export function showRuns() {
+  const all = columns();
+  head(all);
+  const list = sorted([...state.runs.values()].filter(passes), all);
+  const body = found("run-table").tBodies[0];
+  const ids = new Set(list.map((run) => run.id));
+  for (const [id, row] of rows) if (!ids.has(id)) { row.node.remove(); rows.delete(id); }
+  list.forEach((run, i) => {
+    let row = rows.get(run.id);
+    if (!row) rows.set(run.id, (row = makeRow(run, all)));
+    updateRow(row, run, all);
+    if (body.children[i] !== row.node) body.insertBefore(row.node, body.children[i] ?? null);
+  });
+  const running = [...state.runs.values()].filter((run) => run.state === "running").length;
+  const total = state.runs.size;
+  setText(found("run-count"), `${list.length === total ? total : `${list.length} of ${total}`} runs, ${running} running`);
+}
+
+/** Begins: what the controls do, and whom to tell. */
+export function startRuns(onChosen, onFocus) {
+  changed.chosen = onChosen;
+  changed.focus = onFocus;
+  found("filter").addEventListener("input", (event) => { state.filter = event.target.value; showRuns(); });
+  found("choose-all").addEventListener("click", () => {
+    for (const run of state.runs.values()) if (passes(run)) state.chosen.add(run.id);
+    keep(); showRuns(); onChosen();
+  });
+  found("choose-none").addEventListener("click", () => { state.chosen.clear(); keep(); showRuns(); onChosen(); });
+}
