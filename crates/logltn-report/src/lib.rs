@@ -1,7 +1,7 @@
 //! A run to look at: `report.html`, and the same plots as PNG.
 //!
 //! [`from_run_directory`] reads what training left, [`Report::write`] writes the page and the plots. The page needs
-//! nothing but itself: no network, no fonts, no scripts from elsewhere. It is the [page](page) that the dashboard serves, with
+//! nothing but itself: no network, no fonts, no scripts from elsewhere. It is the [page] that the dashboard serves, with
 //! the data of one run inside. Long runs are thinned as they are read, so a run of any length makes a page of about the
 //! same size.
 //!

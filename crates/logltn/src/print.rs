@@ -420,9 +420,7 @@ impl<'a> Printer<'a> {
                 self.push(&name);
             }
             TermKind::Constant(id) => self.push(&self.theory[*id].name.clone()),
-            TermKind::Number(x) => {
-                let _ = write!(self.out, "{}", x.0);
-            }
+            TermKind::Number(x) => self.push(&number(x.0)),
             TermKind::Apply(id, arguments) => {
                 self.push(&self.theory[*id].name.clone());
                 self.push("(");

@@ -270,6 +270,8 @@ fn finish(
     last: Option<&StepRecord>,
     metrics: &[(String, f64)],
 ) -> Result<String, Diagnostics> {
+    // Who stopped a training after its last step has all of it: pictures take a moment, and nobody would make them later.
+    trainer.set_stop(Arc::default());
     let pictures = draw(trainer, directory)?;
     let page = report(trainer, directory)?;
     let mut text = String::new();

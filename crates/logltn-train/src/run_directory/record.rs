@@ -55,7 +55,10 @@ impl PartialEq for StepRecord {
 
 /// A line of `metrics.jsonl`. Axioms go by name there, so that a line can be understood by itself. `N` is what holds
 /// names and numbers: borrowed when written, since there may be thousands at every step, owned when read.
+///
+/// Nothing else may stand in it: a letter that changed in the name of the checksum must not leave a line without one.
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Line<N> {
     step: u64,
     loss: Option<f64>,
@@ -66,6 +69,10 @@ struct Line<N> {
     metrics: N,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     left_out: BTreeMap<String, u64>,
+    /// Compared before the line is read, and put there after it was written.
+    #[serde(default, skip_serializing)]
+    #[allow(dead_code)]
+    check: Option<String>,
 }
 
 /// A JSON object that keeps its order. JSON has no NaN and no infinity: both are `null`.
@@ -127,6 +134,7 @@ impl StepRecord {
                     .collect(),
             ),
             left_out: self.left_out.iter().cloned().collect(),
+            check: None,
         };
         // Objects of text and numbers can always be written.
         let mut text = serde_json::to_string(&line).unwrap_or_default();
