@@ -547,3 +547,35 @@ fn a_learnt_function_may_be_of_a_given_one() {
     assert!(matches!(&request.shape[..], [ArgumentShape::Apply(..)]));
     assert_eq!(request.individuals(), [0, 2]);
 }
+
+/// A point near one that a function says of it: not to be looked for near a point that is not known yet.
+#[test]
+fn near_what_a_function_says_of_it() {
+    let features = [0.0, 0.5, 1.0, 2.0, 4.0_f64];
+    let boss = |x: usize| BOSSES[x] as usize;
+    let meet = |x: usize, y: usize| (x * y + 1) % 5;
+    let near = |a: usize, b: usize| (features[a] - features[b]).abs() < 1.2;
+    let own = (0..5).filter(|&x| near(x, boss(x))).count();
+    let other = (0..5)
+        .filter(|&x| (0..5).any(|y| near(y, meet(x, y))))
+        .count();
+    let pairs = (0..25).filter(|i| near(meet(i / 5, i % 5), i % 5)).count();
+    assert_eq!((own, other, pairs), (2, 5, 15));
+    for (axiom, expected) in [
+        ("forall x: A where dist(x, boss(x)) < 1.2. q(x)", own),
+        ("forall x: A where dist(boss(x), x) < 1.2. q(x)", own),
+        (
+            "forall x: A where exists y: A. dist(y, meet(x, y)) < 1.2. q(x)",
+            other,
+        ),
+        (
+            "forall x, y: A where dist(meet(x, y), y) < 1.2. r(x, y)",
+            pairs,
+        ),
+    ] {
+        let data = data(&format!("axiom a: {axiom}")).unwrap();
+        let outputs = vec![Output::sigmoid(); data.theory().predicates.len()];
+        let plan = Plan::new(&data, &outputs, &Semantics::default()).unwrap();
+        assert_eq!(plan.axioms()[0].groundings, expected as u128, "{axiom}");
+    }
+}

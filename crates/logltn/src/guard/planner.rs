@@ -317,7 +317,10 @@ impl<'a> Planner<'a> {
                 continue;
             }
             for (from, to) in [(a, b), (b, a)] {
-                let wanted = to.kind == TermKind::Variable(missing[0]) && from.kind != to.kind;
+                // From where must be known: not the point itself, nor what a function says of it.
+                let mut depends = false;
+                from.visit(&mut |part| depends |= part.variable() == Some(missing[0]));
+                let wanted = to.kind == TermKind::Variable(missing[0]) && !depends;
                 let sort = self.scope.sort_of(to).filter(|_| wanted);
                 let index = sort.and_then(|s| self.scope.indexes.neighbours(self.scope.data, s));
                 if let Some(index) = index {
