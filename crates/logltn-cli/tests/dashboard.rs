@@ -280,10 +280,12 @@ fn runs_that_are_cut_back_begin_anew() {
         (&first["generation"], &json!(150), &json!(100))
     );
     // As after a resume: shorter, and then longer with other numbers.
-    let other = lines[..160]
-        .concat()
-        .replace("\"step_time\":", "\"step_time\":1")
-        .replace(",\"check\"", ",\"old\"");
+    let unsealed = |line: &&str| match line.split_once(",\"check\"") {
+        Some((body, _)) => format!("{body}}}\n"),
+        None => line.to_string(),
+    };
+    let other: String = lines[..160].iter().map(unsealed).collect();
+    let other = other.replace("\"step_time\":", "\"step_time\":1");
     fs::write(&records, other).unwrap();
     let third = more(&first["generation"], 150);
     assert_ne!(third["generation"], first["generation"]);
