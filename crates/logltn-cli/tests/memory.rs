@@ -188,7 +188,7 @@ fn too_much_is_refused_before_it_is_taken() {
         (
             "a table",
             project("axiom a: forall x: S. P(x)", 20_000, 40, "4"),
-            "20MB",
+            "10MB",
             "points.csv",
         ),
     ];

@@ -89,7 +89,11 @@ phases = [ {phases} ]
 /// Name and text of each table's file.
 pub(super) fn tables(train: &[SceneBox], split: &Split) -> Vec<(String, String)> {
     let file = |name: &str, header: &str, rows: &mut dyn Iterator<Item = String>| {
-        let mut text = format!("{header}\n");
+        // Files of individuals have none.
+        let mut text = match header {
+            "" => String::new(),
+            header => format!("{header}\n"),
+        };
         rows.for_each(|row| {
             let _ = writeln!(text, "{row}");
         });
@@ -99,7 +103,7 @@ pub(super) fn tables(train: &[SceneBox], split: &Split) -> Vec<(String, String)>
     let typed = |&x: &u32| format!("{x},{}", TYPES[train[x as usize].type_id]);
     let whole = |(whole, part): (usize, usize)| format!("{},{}", TYPES[whole], TYPES[part]);
     vec![
-        file("classes", "label", &mut TYPES.iter().map(|t| t.to_string())),
+        file("classes", "", &mut TYPES.iter().map(|t| t.to_string())),
         file("ontology", "whole,part", &mut pairs().map(whole)),
         file("labelled", "x,t", &mut split.labelled.iter().map(typed)),
         file("parts", "x,y", &mut split.parts.iter().map(pair)),
