@@ -260,8 +260,35 @@ fn done(code: Code) -> Diagnostics {
             let found = evaluate_run(&folder.project(), &path, &semantics, &parameters, false);
             found.unwrap_or_else(|errors| panic!("{errors}")).0.warnings
         }
+        Code::NotShardable => errors(in_parts("forall c: C. exists (x) in rows. p(x, c)")),
+        Code::RanksDisagree => {
+            let plan = in_parts("forall (x) in rows. p(x, a)").expect("a plan");
+            let mut engine = Engine::<f64>::new(plan);
+            // The others send more, as of another theory.
+            let mut exchange =
+                |own: &[f64]| -> Result<_, Diagnostics> { Ok((0, vec![0.0; 2 * own.len() + 1])) };
+            let parameters = Parameters::default();
+            let found = engine.evaluate_together(&parameters, None, &mut [], &mut exchange);
+            found.err().unwrap_or_default()
+        }
         _ => panic!("no test makes `{code}`: do here what its example says"),
     }
+}
+
+/// A plan for several processes, each with rows of its own.
+fn in_parts(axiom: &str) -> Result<Plan, Diagnostics> {
+    let text = format!(
+        "sort P  sort C = {{a, b}}  table rows(x: P)  predicate p(P, C)  axiom it: {axiom}"
+    );
+    let mut data = Data::new(&Theory::parse(Source::new("t", text))?);
+    data.set_size("P", 3)?;
+    data.set_streamed("rows")?;
+    let options = PlanOptions {
+        sharded: true,
+        ..PlanOptions::default()
+    };
+    let semantics = Semantics::default();
+    Plan::new_with(&data, &[Output::sigmoid()], &semantics, &options)
 }
 
 #[test]

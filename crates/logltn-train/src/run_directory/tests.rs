@@ -423,16 +423,11 @@ fn damaged_metrics_are_refused_or_made_again() {
         let mut damaged = records.clone();
         damaged[at] ^= 1;
         fs::write(&jsonl, damaged).unwrap();
-        // In the checksum's own key there is nothing to lose.
-        let Err(wrong) = run.metrics_log(&axioms, &metrics, Some(8)) else {
-            let kept: Vec<_> = run.records().unwrap().map(Result::unwrap).collect();
-            assert_eq!(kept, (1..9).map(record).collect::<Vec<_>>(), "byte {at}");
-            continue;
-        };
-        assert!(
-            wrong.to_string().contains("is missing or damaged"),
-            "{wrong}"
-        );
+        let wrong = run.metrics_log(&axioms, &metrics, Some(8));
+        let wrong = wrong.err().expect("a damage").to_string();
+        // In the checksum's own key a line that has none is left, with another.
+        let said = ["is missing or damaged", "unknown field"];
+        assert!(said.iter().any(|said| wrong.contains(said)), "{wrong}");
         // And nothing was cut.
         assert_eq!(fs::read(&jsonl).unwrap().len(), records.len());
     }
