@@ -443,14 +443,9 @@ impl<'m> Check<'m> {
             self.problems
                 .push(manifest.theory.span, "in this theory", diagnostic);
         };
-        // `[predicates.q]` may be there and say nothing.
-        let stands_behind = |name: &str| match manifest.predicates.get(name) {
-            Some(given) if manifest.train.is_some() && theory.used.contains(name) => {
-                !matches!(given.grounding, Grounding::Host { .. })
-            }
-            given => given.is_some(),
-        };
-        // Nothing can be trained without it: there is no host code beside a manifest that says how.
+        // Behind `[predicates.q]` with an output and nothing else stands host code.
+        let stands_behind = |name: &str| manifest.predicates.contains_key(name);
+        // Nothing can be trained without it, and nobody has said that host code will give it.
         let trains = manifest.train.is_some();
         let not_grounded = |kind: &str, name: &str, what: &str| match trains
             && theory.used.contains(name)
