@@ -7,8 +7,7 @@ use logltn_learn::metrics::Subject;
 
 use super::reader::{Problems, quoted_list};
 use super::{
-    Grounding, Individuals, InputExpr, Manifest, MetricTruth, NetworkRef, Output, Param, Section,
-    Spanned,
+    Individuals, InputExpr, Manifest, MetricTruth, NetworkRef, Output, Param, Section, Spanned,
 };
 
 /// What a theory declares, by name: all that is needed to check a manifest against it.
