@@ -424,7 +424,7 @@ fn damaged_metrics_are_refused_or_made_again() {
         damaged[at] ^= 1;
         fs::write(&jsonl, damaged).unwrap();
         let wrong = run.metrics_log(&axioms, &metrics, Some(8));
-        let wrong = wrong.err().expect("a damage").to_string();
+        let wrong = wrong.map(drop).expect_err("a damage").to_string();
         // In the checksum's own key a line that has none is left, with another.
         let said = ["is missing or damaged", "unknown field"];
         assert!(said.iter().any(|said| wrong.contains(said)), "{wrong}");
