@@ -35,18 +35,16 @@ impl<T: Precision> Engine<T> {
                 continue;
             };
             *known_empty += empty;
-            let mut count = 0;
-            for ((part, more), total) in parts.zip(&mut *known) {
-                count += 1;
-                match (total, more) {
-                    (Partial::State(total), Partial::State(more)) => {
-                        let aggregation = shared.aggregation(root_is_forall(&shared, part));
-                        aggregation.merge(&shared.settings[axiom], total, more);
-                    }
-                    _ => count = usize::MAX - 1,
+            let mut merged = 0;
+            for ((part, more), total) in parts.clone().zip(&mut *known) {
+                if let (Partial::State(total), Partial::State(more)) = (total, more) {
+                    let aggregation = shared.aggregation(root_is_forall(&shared, part));
+                    aggregation.merge(&shared.settings[axiom], total, more);
+                    merged += 1;
                 }
             }
-            if count != known.len() {
+            // Nothing may be left out, on either side.
+            if merged != known.len() || merged != parts.count() {
                 let name = &self.ground.plan.axioms[axiom].name;
                 let what = format!("axiom `{name}` cannot be evaluated part by part");
                 return Err(Diagnostic::error(Code::TooMuchMemory, what).into());
