@@ -19,7 +19,7 @@ from ._device._backend import Backend
 from ._networks import Fields, Parts, Run, meaning, tensor
 
 _HALF = (torch.float16, torch.bfloat16)
-_native.know_torch(torch.Tensor, torch.int64, torch.strided)
+_STRIDED = torch.strided
 
 
 class KnowledgeBase(torch.nn.Module):
@@ -141,6 +141,7 @@ class KnowledgeBase(torch.nn.Module):
         self._backend = Backend(backend, double, None, shared)
         self._last: Any = None
         self._elsewhere = False  # whether networks have answered on a device
+        self._settled = knowledge._native.settled
         self._names = theory.predicates
         kinds = {name: (kind, ends) for name, kind, ends in theory._native.sorts}
         self._low = {name: int(ends[0]) for name, (kind, ends) in kinds.items() if kind == "range"}
@@ -191,8 +192,9 @@ class KnowledgeBase(torch.nn.Module):
         tensors, call, dtype, device = self._call(values, named, alpha, p, p_forall, batch, sorts, tables)
         native, which, alpha, p, p_forall, coming = call
         given = {place for place, _ in which}
-        # Rows in a certain order, and plans for a device, are those of this call alone.
-        by_rows = self._elsewhere or any(kind for _, kind in which)
+        # Rows whose order depends on the plan, and plans for a device, are those of this call alone.
+        settled = self._settled
+        by_rows = self._elsewhere or any(kind and not settled[place] for place, kind in which)
         asked, requests, numbers = native.requests(coming, by_rows)
         places, outs = self._run(requests, numbers, sorts, given)
         there = self._backend.device([*tensors, *outs])
@@ -335,13 +337,15 @@ class KnowledgeBase(torch.nn.Module):
                 message = f"the values of predicate `{name}` are {value.dtype}, not float32 or float64"
                 problems.append(("unsupported-elements", message, help))
                 continue
-            if value.layout is not torch.strided or value.is_nested or value.is_meta:
+            here = value.is_cpu
+            if value.layout is not _STRIDED or value.is_nested or not here and value.is_meta:
                 message = f"the values of predicate `{name}` are a tensor without numbers in rows and columns"
                 problems.append(("wrong-type", message, "make a dense one, for example with `.to_dense()`"))
                 continue
-            if not value.is_cpu:
+            if not here:
                 device = value.device
-            dtype = value.dtype if dtype is None or dtype is value.dtype else torch.float64
+            if dtype is not kept:
+                dtype = value.dtype if dtype is None or dtype is value.dtype else torch.float64
             tensors.append(value)
             which.append((places[name], kind))
         if problems:
