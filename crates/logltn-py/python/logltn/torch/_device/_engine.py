@@ -116,7 +116,8 @@ class Engine:
                 if rows is not None:
                     width = self.requests[request]["width"]
                     zeros = torch.zeros(tensor.numel() // max(1, width), width, device=self.device, dtype=self.dtype)
-                    own = zeros.index_copy_(0, rows, own)
+                    # A plan for many calls may ask about the same individual twice.
+                    own = zeros.index_add_(0, rows, own)
                 total = own if total is None else total + own.reshape(total.shape)
             if total is None:
                 total = torch.zeros(tensor.shape, device=self.device, dtype=self.dtype)
