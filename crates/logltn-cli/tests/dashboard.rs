@@ -577,6 +577,26 @@ fn requests_are_bounded_in_size_and_number() {
         began.elapsed()
     );
     drop(idle);
+    // And some that ask for much and never read it.
+    let request = format!("GET /page.js HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n").repeat(200);
+    let deaf: Vec<_> = (0..70)
+        .map(|_| {
+            let mut stream = served.connect();
+            stream
+                .set_write_timeout(Some(Duration::from_secs(1)))
+                .unwrap();
+            let _ = stream.write_all(request.as_bytes());
+            stream
+        })
+        .collect();
+    let began = Instant::now();
+    assert_eq!(served.get("/").status, 200);
+    assert!(
+        began.elapsed() < Duration::from_secs(50),
+        "{:?}",
+        began.elapsed()
+    );
+    drop(deaf);
 }
 
 #[test]

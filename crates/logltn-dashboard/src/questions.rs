@@ -11,7 +11,7 @@ use logltn_train::run_directory::{RunDirectory, RunInfo};
 use logltn_train::train::{Questions, RunWeights, check_noted};
 use serde_json::{Value, json};
 
-use crate::violated::{binding_text, violated};
+use crate::violated::{binding_text, log, violated};
 
 /// More groundings than these take longer than anybody waits for a page.
 const MOST_GROUNDINGS: u64 = 50_000_000;
@@ -115,13 +115,14 @@ impl Run<'_> {
         let warnings = messages(&found.warnings);
         Ok(match found.answers {
             Answers::Closed(truth) => json!({
-                "truth": semantics.degree(truth), "value": truth, "warnings": warnings,
+                "truth": semantics.degree(truth), "log": log(semantics, truth), "warnings": warnings,
             }),
             Answers::Open { total, answers } => {
                 let answers = answers.iter().map(|answer| {
                     json!({
                         "binding": binding_text(&answer.binding),
                         "truth": semantics.degree(answer.truth),
+                        "log": log(semantics, answer.truth),
                     })
                 });
                 json!({

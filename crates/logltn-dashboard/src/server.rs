@@ -32,6 +32,7 @@ use crate::gate::Gate;
 use crate::networks;
 use crate::place::Place;
 use crate::questions::{Run, messages};
+use crate::stream::Stream;
 
 /// How many connections may be open at once; others wait.
 const MOST_CONNECTIONS: usize = 64;
@@ -97,7 +98,7 @@ pub async fn serve(listener: TcpListener, served: Arc<Served>) {
                 .timer(TokioTimer::new())
                 .header_read_timeout(ARRIVAL)
                 .max_buf_size(LONGEST_HEAD)
-                .serve_connection(TokioIo::new(stream), service)
+                .serve_connection(TokioIo::new(Stream::new(stream)), service)
                 .await;
             drop(permit);
         });
