@@ -183,6 +183,15 @@ fn runs_are_shown_explained_and_asked() {
         truths.len() == 20 && truths.is_sorted_by(|a, b| a >= b),
         "{truths:?}"
     );
+    let wide = "find a: Image, b: Image, c: Image, d: Image, e: Image, f: Image, g: Image, h: Image, i: Image. kind(a, row)";
+    let wide = served.post(
+        "/api/query",
+        &json!({ "run": "deep/a", "formula": wide }).to_string(),
+    );
+    assert!(
+        wide.status == 422 && wide.body.contains("groundings, too many to wait for"),
+        "{wide:?}"
+    );
     let wrong = served.post(
         "/api/query",
         r#"{"run": "deep/a", "formula": "forall x: Image.\n knd(x, row)"}"#,

@@ -166,7 +166,7 @@ impl StepRecord {
 }
 
 /// A line that is longer than this is none: a file of nothing but zeros may have any length.
-const LONGEST: u64 = 256 << 20;
+const LONGEST: u64 = 64 << 20;
 
 /// Reads `metrics.jsonl` record by record, since a long run may not fit into memory.
 ///
