@@ -14,7 +14,7 @@ use logltn::{
 use logltn_learn::{AxiomSettings, set_axioms};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList};
 use rayon::ThreadPool;
 
 use crate::array::Array;
@@ -23,7 +23,7 @@ use crate::check;
 use crate::coming::{Coming, Named, Setting, in_a_hurry, setting};
 use crate::ctrl_c::Ear;
 use crate::error::{Failure, Problem, guarded, panicked, take_problems, warn};
-use crate::export::{self, ExportedPlan};
+use crate::export::{self, Chosen, ExportedBytes, ExportedPlan, KeptPlan};
 use crate::given::{Column, Given};
 use crate::pool::pool;
 use crate::prepared::Prepared;
@@ -108,15 +108,15 @@ pub enum Precision {
 /// What networks were asked.
 #[pyclass(frozen, module = "logltn._native")]
 pub struct Asked {
-    question: Question,
+    pub question: Question,
 }
 
 #[pymethods]
 impl Asked {
-    /// Whether the rows are those of a plan for more calls than this one.
+    /// The plan, if it is one for more calls than this one.
     #[getter]
-    fn prepared(&self) -> bool {
-        self.question.is_prepared()
+    fn plan(&self) -> Option<KeptPlan> {
+        self.question.plan().map(KeptPlan::of)
     }
 }
 
@@ -281,7 +281,7 @@ impl KnowledgeBase {
         py: Python<'py>,
         predicate: usize,
         coming: Option<Bound<'py, Coming>>,
-    ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
+    ) -> PyResult<(Bound<'py, PyByteArray>, usize)> {
         guarded(py, || {
             let setting = setting(py, self, coming.as_ref())?;
             let id = PredicateId(predicate as u32);
@@ -290,7 +290,8 @@ impl KnowledgeBase {
                 Precision::Single(s) => s.set(&setting, by_rows).and_then(|()| s.rows(id)),
                 Precision::Double(s) => s.set(&setting, by_rows).and_then(|()| s.rows(id)),
             })?;
-            Ok((bytes(py, &rows), arity))
+            let rows: Vec<u8> = rows.iter().flat_map(|n| n.to_ne_bytes()).collect();
+            Ok((PyByteArray::new(py, &rows), arity))
         })
     }
 
@@ -333,15 +334,35 @@ impl KnowledgeBase {
         guarded(py, || export::plan(self, py, coming.as_ref(), by_rows))
     }
 
+    /// What a call chooses of a plan for more calls than one: the plan, the components whose rows it chooses, the codes of rows of
+    /// requests, and where these stand in arrays. None if there is no such plan.
+    fn choose<'py>(
+        &self,
+        py: Python<'py>,
+        about: Option<About<'py>>,
+        by_rows: bool,
+    ) -> PyResult<Option<Chosen<'py>>> {
+        guarded(py, || export::choose(self, py, about.as_ref(), by_rows))
+    }
+
+    /// A plan for more calls than one, with all its rows.
+    fn export_kept<'py>(
+        &self,
+        py: Python<'py>,
+        plan: &KeptPlan,
+    ) -> PyResult<(String, Vec<ExportedBytes<'py>>)> {
+        guarded(py, || export::kept(self, py, plan))
+    }
+
     /// Raises what is wrong with values of these shapes: predicate (or request), kind, shape.
     fn check_shapes(
         &self,
         py: Python<'_>,
         values: Vec<(usize, u8, Vec<usize>)>,
-        coming: Option<Bound<'_, Coming>>,
+        about: Option<About<'_>>,
     ) -> PyResult<()> {
         guarded(py, || {
-            export::check_shapes(self, py, values, coming.as_ref())
+            export::check_shapes(self, py, values, about.as_ref())
         })
     }
 
@@ -377,10 +398,7 @@ impl KnowledgeBase {
         guarded(py, || {
             let parameters = Parameters { alpha, p, p_forall };
             let given = given_values(&values);
-            let mut by_rows = values
-                .iter()
-                .map(|(which, kind, ..)| self.by_rows(*which, *kind));
-            let by_rows = by_rows.any(|by_rows| by_rows);
+            let by_rows = (values.iter()).any(|(which, kind, ..)| self.by_rows(*which, *kind));
             let gradient = match derivatives {
                 Some(by_axiom) => Gradient::Of(by_axiom),
                 None if gradients => Gradient::OfLoss,
@@ -497,7 +515,7 @@ fn bytes<'py>(py: Python<'py>, numbers: &[u32]) -> Bound<'py, PyBytes> {
 }
 
 impl Recipe {
-    fn engine<T: Real>(
+    pub fn engine<T: Real>(
         &self,
         plan: Arc<Plan>,
         pool: &Arc<ThreadPool>,
@@ -672,7 +690,7 @@ impl KnowledgeBase {
     }
 
     /// Whether an array of this kind must have the rows of a plan of its call alone.
-    fn by_rows(&self, which: usize, kind: u8) -> bool {
+    pub fn by_rows(&self, which: usize, kind: u8) -> bool {
         match kind & 3 {
             0 => false,
             1 => !self.settled.get(which).copied().unwrap_or(false),

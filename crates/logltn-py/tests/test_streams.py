@@ -162,6 +162,7 @@ def test_at_rows(more):
 
     def asked(kb, name, **coming):
         rows = kb.rows(name, **coming)
+        assert rows.flags.writeable  # PyTorch would warn of others
         cells = rows.astype(float)
         if name == "old":
             cells[:, 1] = kb.numbers[rows[:, 1]]
