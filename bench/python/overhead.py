@@ -74,8 +74,7 @@ def pascal_part():
         with open(FOLDER / "pascal_part" / f"{name}.csv", newline="") as file:
             rows = list(csv.DictReader(file))
         tables[name] = {c: [int(r[c]) if r[c].isdigit() else r[c] for r in rows] for c in rows[0]}
-    with open(FOLDER / "pascal_part" / "classes.csv", newline="") as file:
-        classes = [r["label"] for r in csv.DictReader(file)]
+    classes = (FOLDER / "pascal_part" / "classes.csv").read_text().split("\n")[:-1]
     boxes = 1 + max(i for t in tables.values() for column in t.values() for i in column if isinstance(i, int))
     kb = logltn.torch.KnowledgeBase(
         logltn.Theory.read(FOLDER / "pascal_part.ltn"), sorts={"Box": boxes, "Type": classes}, tables=tables,
