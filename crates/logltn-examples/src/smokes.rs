@@ -112,7 +112,8 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     let people = of("", columns, both.collect(), known.collect());
     let path = learnt.picture("people.png")?;
     let title = "Who is whose friend, who smokes, who has cancer";
-    let note = "The truer, the darker. Outlined: a fact that was given. Nobody said which of a to h and of i to n are friends, nor who of i to n has cancer.";
+    let note = "The truer, the darker. Outlined: a fact that was given.\n\
+                Nobody said who of a to h knows whom of i to n, nor who of i to n has cancer.";
     shades_png(&[friends, people], title, note, &path)?;
     shown.pictures.push(path);
     Ok(())

@@ -33,7 +33,7 @@ const DIGITS: f64 = 10.0;
 const TITLE: f64 = 17.0;
 const TABLE_TITLE: f64 = 14.0;
 
-/// Writes tables of shades beside each other, under a common title and above a line that says what is outlined. The truer, the
+/// Writes tables of shades beside each other, under a common title and above lines that say what is outlined. The truer, the
 /// darker; what is neither nearly true nor nearly false has its degree in digits.
 ///
 /// ```
@@ -97,23 +97,21 @@ fn draw(tables: &[Shades], title: &str, note: &str) -> Result<Drawing, Diagnosti
     tables.iter().try_for_each(Shades::check)?;
     let between = 2.0 * MARGIN;
     let widths = tables.iter().map(|table| table.width() + between);
-    let texts = font::width(title, TITLE, true).max(font::width(note, NAME, false));
+    let notes = note.lines().map(|line| font::width(line, NAME, false));
+    let texts = notes.fold(font::width(title, TITLE, true), f64::max);
     let width = (widths.sum::<f64>()).max(texts + between);
     // Tables begin at the same height, below the longest name of a column.
     let above = (tables.iter().map(|table| table.names().1)).fold(0.0, f64::max);
     let rows = tables.iter().map(|table| table.rows.len()).max();
     let top = HEAD + 24.0 + above;
     let bottom = top + CELL * rows.unwrap_or(0) as f64 + MARGIN;
-    let below = if note.is_empty() { 0.0 } else { 24.0 };
+    let below = 20.0 * note.lines().count() as f64;
     let mut drawing = Drawing::new(width, bottom + below);
     drawing.title((MARGIN, 28.0), title, TITLE, INK);
-    drawing.text(
-        (MARGIN, bottom + 10.0),
-        note,
-        NAME,
-        Anchor::Start,
-        FAINT_INK,
-    );
+    for (i, line) in note.lines().enumerate() {
+        let at = (MARGIN, bottom + 10.0 + 20.0 * i as f64);
+        drawing.text(at, line, NAME, Anchor::Start, FAINT_INK);
+    }
     let mut left = MARGIN;
     for table in tables {
         drawing.title((left, HEAD + 14.0), &table.title, TABLE_TITLE, INK);
@@ -186,7 +184,7 @@ mod tests {
     #[test]
     fn every_degree_is_a_shade_and_doubtful_ones_have_digits() {
         let long = "a title that is much longer than the two tables are wide, and is seen whole";
-        let drawing = draw(&[table(), table()], long, "note").unwrap();
+        let drawing = draw(&[table(), table()], long, "one\nnote").unwrap();
         let shades = drawing.shapes.iter().filter_map(|shape| match shape {
             Shape::Area {
                 colour, opacity, ..
