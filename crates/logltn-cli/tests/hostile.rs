@@ -59,11 +59,13 @@ fn pipes_and_devices_are_refused_at_once() {
 #[test]
 fn pipes_in_a_run_are_refused_at_once() {
     let folder = project();
-    assert_eq!(folder.run(&["train", "m.toml", "--out", "run"]).status, 0);
+    for run in ["run", "other"] {
+        assert_eq!(folder.run(&["train", "m.toml", "--out", run]).status, 0);
+    }
     let cases: [(&str, &[&str]); 6] = [
-        ("manifest.toml", &["compare", "run"]),
-        ("metrics.jsonl", &["compare", "run"]),
-        ("theory.ltn", &["compare", "run"]),
+        ("manifest.toml", &["compare", "run", "other", "--json"]),
+        ("metrics.jsonl", &["compare", "run", "other", "--json"]),
+        ("theory.ltn", &["compare", "run", "other", "--json"]),
         ("weights.safetensors", &["eval", "m.toml", "--run", "run"]),
         ("run.lock", &["train", "m.toml", "--out", "run", "--resume"]),
         (
@@ -241,12 +243,30 @@ fn names_are_shown_and_not_obeyed() {
         &["eval", "m.toml"][..],
         &["check", "m.toml"],
         &["eval", "m.toml", "--json"],
+        &["predict", "m.toml", "good", "--json"],
     ] {
         let run = folder.run(arguments);
         let said = run.stdout + &run.stderr;
         let raw = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
         assert!(!said.contains(raw), "{arguments:?}: {said:?}");
     }
+}
+
+/// A run's manifest names the one that it was given in a comment, which ends with the line.
+#[test]
+fn a_path_does_not_write_a_manifest() {
+    let folder = project();
+    let odd = "m\n[train]\u{1b}.toml";
+    folder.write(odd, MANIFEST.as_bytes());
+    let run = folder.run(&["train", odd, "--out", "run"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let again = folder.run(&["train", odd, "--out", "run", "--resume"]);
+    assert_eq!(again.status, 0, "{}", again.stderr);
+    assert_eq!(folder.run(&["train", "m.toml", "--out", "other"]).status, 0);
+    let both = folder.run(&["compare", "run", "other", "--json"]);
+    assert_eq!(both.status, 0, "{}", both.stderr);
+    let page = fs::read_to_string(folder.path().join("run/report.html")).expect("a report");
+    assert!(!page.contains('\u{1b}'));
 }
 
 /// As schedulers stop a job.
