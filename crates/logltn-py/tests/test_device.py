@@ -69,6 +69,20 @@ def test_axioms_truths_and_parameters_as_tensors():
     np.testing.assert_allclose(x.grad.numpy(), expected.gradients["digit"], rtol=1e-9, atol=1e-12)
 
 
+def test_individuals_in_several_rows_that_come_with_calls():
+    """Plans for more than one call ask about each row's individuals, whoever they are: all of it is in the gradient."""
+    rng = np.random.default_rng(3)
+    kb = on_device(dict(theory=ADDITION, outputs={"digit": "softmax"}, streamed=["sums"], dtype="float64"), CPU, OPERATIONS)
+    for _ in range(12):
+        tables = {"sums": {"x": rng.integers(0, 4, 5), "y": rng.integers(0, 4, 5), "n": rng.integers(0, 19, 5)}}
+        coming = dict(sorts={"Image": 4}, tables=tables)
+        x = torch.tensor(LOGITS, requires_grad=True)
+        kb.loss(digit=x, alpha=2.0, **coming).backward()
+        known = logltn.KnowledgeBase(ADDITION, outputs={"digit": "softmax"}, dtype="float64", **coming)
+        expected = known.evaluate({"digit": LOGITS}, alpha=2.0, gradients=True).gradients["digit"]
+        np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-9, atol=1e-12)
+
+
 def test_rows_batches_and_streams():
     kb = addition(batched=["sums"])
     for batch in ([1], [0, 1], [0, 0, 1]):

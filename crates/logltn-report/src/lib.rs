@@ -45,6 +45,7 @@ mod pca;
 mod plots;
 mod scatter;
 mod schedule;
+mod sha256;
 mod summary;
 mod thinning;
 mod tiles;

@@ -78,7 +78,9 @@ class KnowledgeBase(torch.nn.Module):
 
     def __new__(cls, *_: Any, process_group: Any = None, **__: Any) -> KnowledgeBase:
         if process_group is not None and cls is KnowledgeBase:
-            from ._together import SharedKnowledgeBase as cls  # type: ignore[assignment]
+            from ._together import SharedKnowledgeBase
+
+            return SharedKnowledgeBase.__new__(SharedKnowledgeBase)
         return super().__new__(cls)
 
     def __init__(

@@ -233,7 +233,8 @@ class Blocks:
             at = torch.searchsorted(known, codes).clamp(max=len(known) - 1)
             return torch.where(known[at] == codes, keys[at], 0)
         if "applied" in lookup:
-            codes = sum(self._applied(tree, codes) * stride for tree, stride in lookup["applied"])
+            applied: Any = sum(self._applied(tree, codes) * stride for tree, stride in lookup["applied"])
+            codes = applied
         if "request" not in lookup:
             return codes
         request = self.header["requests"][lookup["request"]]
