@@ -109,7 +109,7 @@ class Engine:
         self._rows: list[Tensor | None] = []
         for request, own in zip(self.requests, codes):
             whole = own is None or len(own) == request["rows"]
-            self._rows.append(None if whole else torch.searchsorted(self.blocks.array(request["codes"]), to_device(own)))
+            self._rows.append(None if whole else torch.searchsorted(self.blocks.array(request["codes"]), upload(own, self.device)))
         # Shapes of values that were found to be right.
         self.fitting: set[Any] = set()
 
