@@ -556,7 +556,7 @@ codes! {
         "Rows or a size come with a call, but the plan was not made for that.",
         Error, deed("In a program: `Engine::stream` names a table that `Data::set_streamed` did not.");
     NotShardable = "not-shardable":
-        "An axiom would have to see rows that other processes have.",
+        "An axiom would have to see rows that other processes have, or other parts of a large table.",
         Error, deed("In Python: `KnowledgeBase(…, process_group=…, streamed=[\"rows\"])` for `forall c: Class. exists (x) in rows. P(x, c)`.");
     RanksDisagree = "ranks-disagree":
         "Processes that compute a loss together were given different things, or one of them failed.",

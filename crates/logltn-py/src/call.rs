@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use logltn::Precision as Real;
 use logltn::theory::{ArgumentSort, PredicateId, SortId, TableId};
 use logltn::{
-    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Evaluation, Exchange, InPlace,
-    OutputKind, Parameters, Plan, Request, Wanted,
+    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Evaluation, Exchange, ExportedBatch,
+    InPlace, OutputKind, Parameters, Plan, Request, Wanted,
 };
 
 use crate::array::{Rows, View};
@@ -73,9 +73,9 @@ pub struct Question {
 }
 
 impl Question {
-    /// Whether it was planned for more than this call.
-    pub fn is_prepared(&self) -> bool {
-        self.chosen.is_some()
+    /// The plan, if it was made for more than this call.
+    pub fn plan(&self) -> Option<&Arc<Plan>> {
+        self.chosen.as_ref().map(|(plan, ..)| plan)
     }
 }
 
@@ -139,7 +139,15 @@ struct Asked {
 }
 
 /// A request's predicate, and where its rows stand in arrays.
-pub type Places = (usize, Option<Vec<usize>>, Option<Vec<usize>>);
+pub type Places = (
+    usize,
+    Option<Vec<usize>>,
+    Option<Vec<usize>>,
+    Option<Vec<usize>>,
+);
+
+/// A plan for more calls than one, what a call has chosen of it, and where the rows of its requests stand in arrays.
+pub type Choice = (Arc<Plan>, ExportedBatch, Vec<Places>);
 
 /// Truths a little beyond their range are rounding, and are taken as the end of it.
 const ROUNDING: f64 = 1e-6;
@@ -194,7 +202,7 @@ impl<T: Real> State<T> {
             return self.set_batches(&setting.batch, Vec::new());
         }
         if let Some((last, last_by_rows)) = &self.last
-            && *last_by_rows == by_rows
+            && (*last_by_rows == by_rows || (by_rows && !self.is_lent()))
             && (Arc::ptr_eq(last, setting) || last == setting)
         {
             return Ok(());
@@ -253,11 +261,48 @@ impl<T: Real> State<T> {
         done.and_then(|()| self.set_batches(&setting.batch, Vec::new()))
     }
 
+    /// Whether the engine is that of a plan for more calls than this one.
+    fn is_lent(&self) -> bool {
+        self.prepared.as_ref().is_some_and(Prepared::is_lent)
+    }
+
+    /// The plan of which a call chooses rows, and what it chooses: after [`State::set`]. None if the plan is that of the call alone, or if
+    /// the call is about all of it.
+    pub fn choice(&self, setting: &Setting) -> Option<Choice> {
+        let chooses = !self.batch.is_empty() && (!setting.streams || self.is_lent());
+        chooses.then(|| self.choice_of_this())
+    }
+
+    fn choice_of_this(&self) -> Choice {
+        let batch = self.engine.export_batch();
+        (self.engine.shared_plan(), batch, self.places())
+    }
+
+    /// Does something with what a question was about, whatever else was asked meanwhile, and with what it has chosen of a plan for
+    /// more calls than that one.
+    pub fn asked<R>(
+        &mut self,
+        question: &Question,
+        engine: impl FnOnce(&Arc<Plan>) -> Result<Engine<T>, Diagnostics>,
+        run: impl FnOnce(&State<T>, Option<Choice>) -> Result<R, Diagnostics>,
+    ) -> Result<R, Diagnostics> {
+        if self.version == question.version {
+            let prepared = question.plan().is_some();
+            return run(self, prepared.then(|| self.choice_of_this()));
+        }
+        match State::of_question(engine, question)? {
+            Some(own) => run(&own, Some(own.choice_of_this())),
+            None => {
+                self.set(&question.setting, true)?;
+                run(self, None)
+            }
+        }
+    }
+
     /// What networks have to be asked now.
     pub fn ask(&mut self, setting: &Arc<Setting>) -> (Question, Vec<AskedRows>) {
         self.find_different();
-        let lent = self.prepared.as_ref().is_some_and(Prepared::is_lent);
-        let chosen = lent.then(|| {
+        let chosen = self.is_lent().then(|| {
             (
                 self.engine.shared_plan(),
                 self.batch.clone(),
@@ -370,8 +415,8 @@ impl<T: Real> State<T> {
         self.version = VERSIONS.fetch_add(1, Ordering::Relaxed) + 1;
     }
 
-    /// By request: its predicate, and where its rows stand in an array with an axis for each argument and in one of the
-    /// rows that are asked for; none if they are just its rows.
+    /// By request: its predicate, and where its rows stand in an array with an axis for each argument, in one of the
+    /// rows that are asked for, and among those that networks are asked about; none if they are just its rows.
     pub fn places(&self) -> Vec<Places> {
         let requests = self.engine.requests().iter().enumerate();
         let places = requests.map(|(i, request)| {
@@ -383,7 +428,9 @@ impl<T: Real> State<T> {
                 .zip(at)
                 .map(|(all, at)| all[at].clone());
             let predicate = request.predicate.index();
-            (predicate, self.layout.places[i].clone(), among)
+            let different = self.layout.different.get(i).and_then(Option::as_ref);
+            let different = different.map(|(places, _)| places.clone());
+            (predicate, self.layout.places[i].clone(), among, different)
         });
         places.collect()
     }

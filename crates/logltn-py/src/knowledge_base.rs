@@ -21,7 +21,7 @@ use crate::call::{AskedRows, Gradient, Question, State, Target, Value};
 use crate::check;
 use crate::coming::{Coming, Named, Setting, in_a_hurry, setting};
 use crate::error::{Failure, Problem, guarded, panicked, take_problems, warn};
-use crate::export::{self, ExportedPlan};
+use crate::export::{self, Chosen, ExportedBytes, ExportedPlan, KeptPlan};
 use crate::given::{Column, Given};
 use crate::pool::pool;
 use crate::prepared::Prepared;
@@ -99,15 +99,15 @@ pub enum Precision {
 /// What networks were asked.
 #[pyclass(frozen, module = "logltn._native")]
 pub struct Asked {
-    question: Question,
+    pub question: Question,
 }
 
 #[pymethods]
 impl Asked {
-    /// Whether the rows are those of a plan for more calls than this one.
+    /// The plan, if it is one for more calls than this one.
     #[getter]
-    fn prepared(&self) -> bool {
-        self.question.is_prepared()
+    fn plan(&self) -> Option<KeptPlan> {
+        self.question.plan().map(KeptPlan::of)
     }
 }
 
@@ -304,15 +304,35 @@ impl KnowledgeBase {
         guarded(py, || export::plan(self, py, coming.as_ref(), by_rows))
     }
 
+    /// What a call chooses of a plan for more calls than one: the plan, the components whose rows it chooses, the codes of rows of
+    /// requests, and where these stand in arrays. None if there is no such plan.
+    fn choose<'py>(
+        &self,
+        py: Python<'py>,
+        about: Option<About<'py>>,
+        by_rows: bool,
+    ) -> PyResult<Option<Chosen<'py>>> {
+        guarded(py, || export::choose(self, py, about.as_ref(), by_rows))
+    }
+
+    /// A plan for more calls than one, with all its rows.
+    fn export_kept<'py>(
+        &self,
+        py: Python<'py>,
+        plan: &KeptPlan,
+    ) -> PyResult<(String, Vec<ExportedBytes<'py>>)> {
+        guarded(py, || export::kept(self, py, plan))
+    }
+
     /// Raises what is wrong with values of these shapes: predicate (or request), kind, shape.
     fn check_shapes(
         &self,
         py: Python<'_>,
         values: Vec<(usize, u8, Vec<usize>)>,
-        coming: Option<Bound<'_, Coming>>,
+        about: Option<About<'_>>,
     ) -> PyResult<()> {
         guarded(py, || {
-            export::check_shapes(self, py, values, coming.as_ref())
+            export::check_shapes(self, py, values, about.as_ref())
         })
     }
 
@@ -464,7 +484,7 @@ fn bytes<'py>(py: Python<'py>, numbers: &[u32]) -> Bound<'py, PyBytes> {
 }
 
 impl Recipe {
-    fn engine<T: Real>(
+    pub fn engine<T: Real>(
         &self,
         plan: Arc<Plan>,
         pool: &Arc<ThreadPool>,

@@ -33,6 +33,8 @@ mod _native {
     #[pymodule_export]
     use super::error::{did_you_mean, raise_problems};
     #[pymodule_export]
+    use super::export::KeptPlan;
+    #[pymodule_export]
     use super::knowledge_base::{Asked, Evaluated, KnowledgeBase};
     #[pymodule_export]
     use super::run::load_run;

@@ -101,7 +101,7 @@ pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 pub use engine::Fusing;
 pub use engine::{
     Answer, Answers, AxiomValue, BlamedLiteral, Bound, EXPORT_VERSION, Engine, Evaluation,
-    Exchange, Explanation, Exported, ExportedArray, Gathered, InPlace, Individual,
+    Exchange, Explanation, Exported, ExportedArray, ExportedBatch, Gathered, InPlace, Individual,
     NUMBERS_PER_PART, Precision, Request, Violation, Wanted, Witness,
 };
 pub use function::FunctionData;

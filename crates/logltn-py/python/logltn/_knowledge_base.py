@@ -57,6 +57,7 @@ class KnowledgeBase:
     """
 
     theory: Theory
+    _arguments: dict[str, Any]
     _defaults: tuple[float, float, float] = (1.0, 2.0, 2.0)
 
     def __init__(
