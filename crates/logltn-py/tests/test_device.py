@@ -83,6 +83,24 @@ def test_individuals_in_several_rows_that_come_with_calls():
         np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-9, atol=1e-12)
 
 
+def test_values_at_rows_that_come_with_calls():
+    """No plan for each call on a device either."""
+    rng = np.random.default_rng(4)
+    kb = on_device(dict(theory=ADDITION, outputs={"digit": "softmax"}, streamed=["sums"], dtype="float64"), CPU, OPERATIONS)
+    for call in range(30):
+        tables = {"sums": {"x": rng.integers(0, 4, 5), "y": rng.integers(0, 4, 5), "n": rng.integers(0, 19, 5)}}
+        coming = dict(sorts={"Image": 4}, tables=tables)
+        rows = kb.rows("digit", **coming)[:, 0]
+        x = torch.tensor(LOGITS[rows], requires_grad=True)
+        kb.loss(digit=logltn.AtRows(x), alpha=2.0, **coming).backward()
+        known = logltn.KnowledgeBase(ADDITION, outputs={"digit": "softmax"}, dtype="float64", **coming)
+        expected = known.evaluate({"digit": LOGITS}, alpha=2.0, gradients=True).gradients["digit"]
+        np.testing.assert_allclose(x.grad.numpy(), expected[rows], rtol=1e-9, atol=1e-12)
+        if call == 15:
+            before = kb._knowledge._native.plans
+    assert kb._knowledge._native.plans == before
+
+
 def test_rows_batches_and_streams():
     kb = addition(batched=["sums"])
     for batch in ([1], [0, 1], [0, 0, 1]):

@@ -7,7 +7,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import logltn.torch  # noqa: E402
-from logltn import _given  # noqa: E402
 from test_streams import ANYBODY, THEORY, rows  # noqa: E402
 
 # Individuals of the rows are arguments of functions, too.
@@ -245,15 +244,46 @@ def test_no_plan_for_each_call():
     rng = np.random.default_rng(0)
     features = torch.randn(512, 10)
 
-    def drawn():
+    def call():
         who = rng.permutation(512)
-        return {"sums": {**{d: who[i::4] for i, d in enumerate(digits)}, "n": rng.integers(0, 100, (128, 2)).sum(1)}}
+        table = {**{d: who[i::4] for i, d in enumerate(digits)}, "n": rng.integers(0, 100, (128, 2)).sum(1)}
+        kb(sorts={"Image": features}, tables={"sums": table})
 
-    for _ in range(30):
-        kb(sorts={"Image": features}, tables=drawn())
     for _ in range(40):
-        coming = _given.coming(kb._knowledge, None, {"Image": 512}, drawn())
-        assert kb._knowledge._native.requests(coming, False)[0].plan is not None
+        call()
+    before = kb._knowledge._native.plans
+    for _ in range(30):
+        call()
+    assert kb._knowledge._native.plans == before < 30
+
+
+def test_networks_beside_values_at_rows():
+    """A predicate at rows, and a network behind another one: no plan either."""
+    theory = """
+        sort P  table rows(x: P, y: P, n: Int)  predicate near(P, P)  predicate old(P)
+        axiom a: forall (x, y, n) in rows where n > 1. near(x, y) -> old(y)
+    """
+    rng = np.random.default_rng(1)
+    weights = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    network = {"old": lambda x: x @ weights}
+    kb = logltn.torch.KnowledgeBase(theory, predicates=network, streamed=["rows"], dtype="float64")
+    before = None
+    for call in range(40):
+        features = torch.tensor(rng.normal(size=(6, 3)))
+        tables = {"rows": {"x": rng.integers(0, 6, 8), "y": rng.integers(0, 6, 8), "n": rng.integers(0, 4, 8)}}
+        rows = kb.rows("near", sorts={"P": 6}, tables=tables)
+        near = torch.tensor(rng.normal(size=len(rows)), requires_grad=True)
+        loss = kb(near=logltn.AtRows(near), alpha=2.0, sorts={"P": features}, tables=tables)
+        found = torch.autograd.grad(loss, [near, weights])
+        known = logltn.torch.KnowledgeBase(theory, sorts={"P": features}, tables=tables, predicates=network, dtype="float64")
+        np.testing.assert_array_equal(rows, known.rows("near"))
+        expected = known(near=logltn.AtRows(near), alpha=2.0)
+        torch.testing.assert_close(loss, expected, rtol=1e-12, atol=1e-12)
+        for one, other in zip(found, torch.autograd.grad(expected, [near, weights])):
+            torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
+        if call == 20:
+            before = kb._knowledge._native.plans
+    assert kb._knowledge._native.plans == before
 
 
 def test_memory_is_bounded():

@@ -93,7 +93,7 @@ class Backend:
     def find(self, call: Any, device: torch.device, numbers: int, stays: bool = False) -> Engine | None:
         """The plan of a call on a device; none if the call is better left to the CPU engine, unless it is to stay."""
         native, which, *_, about = call
-        by_rows = any(kind != 0 for _, kind in which)
+        by_rows = any(kind == 2 or kind == 1 and not native.settled[place] for place, kind in which)
         key = (str(device), by_rows, about)
         engine = self._plans.get(key)
         if engine is not None:
