@@ -255,7 +255,7 @@ fn truths_say_what_they_are() {
     std::fs::create_dir(&still).unwrap();
     let records: String = (1..=50)
         .map(|step| {
-            let loss = 0.693147 + 1e-6 * f64::from(step % 5);
+            let loss = 0.613147 + 1e-6 * f64::from(step % 5);
             format!("{{\"step\":{step},\"loss\":{loss},\"sat\":{},\"gradient_norm\":null,\"step_time\":0.1,\"axioms\":{{}},\"metrics\":{{}}}}\n", -loss)
         })
         .collect();
