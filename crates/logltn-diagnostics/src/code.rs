@@ -993,7 +993,7 @@ codes! {
             good = { truth = "good.csv" }
             "#, "good.csv": b"good\n1\n0.5\n1\n");
     LinkInRun = "link-in-run":
-        "A link in the folder of a run leads elsewhere, where nothing is read or written.",
+        "A link, a pipe or a device is in the folder of a run, which holds files: nothing is read or written through it.",
         Error, deed("The `metrics.csv` of a run is replaced by a link to another file, and the run is resumed.");
     CannotListen = "cannot-listen":
         "The dashboard cannot be served at the address: it is taken, or not this machine's.",

@@ -315,9 +315,11 @@ def test_auto_leaves_the_device_by_the_rule(monkeypatch):
     asked.clear()
     assert call(batch={"sums": [0]})[1] and not asked
     assert not call(batch={"sums": [1]})[1] and asked[-1][3] and asked[-1][1] < kb._backend._plans[("cpu", False, None)].bindings
-    # Nothing leaves a device of which a graph is made, and NaN is as there.
+    # Nothing leaves a device of which a graph is made, where nothing new can come either; and NaN is as there.
     capturing.append(True)
-    assert call(batch={"sums": [1, 0]})[1]
+    assert call(batch={"sums": [0]})[1]
+    with pytest.raises(RuntimeError, match="the same call has been on the device"):
+        call(batch={"sums": [1, 0]})
     capturing.clear()
     bad = LOGITS.copy()
     bad[1, 1] = np.nan
@@ -328,6 +330,19 @@ def test_auto_leaves_the_device_by_the_rule(monkeypatch):
     for name in ("cuda", "torch"):
         kb._backend.name = name
         assert call()[1]
+    # Of plans of single calls, which are all new, the first one is on the device.
+    kb = addition(sorts={}, tables={}, streamed=["sums"])
+    kb._backend.name = "auto"
+    there = []
+    for n in ([1, 2], [17, 4]):
+        x = torch.tensor(LOGITS, requires_grad=True)
+        coming = dict(sorts={"Image": 4}, tables={"sums": {"x": [0, 1], "y": [2, 3], "n": n}})
+        ran.clear()
+        kb._loss([x], kb._call(None, {"digit": x}, 2.0, None, None, None, *coming.values())[1], torch.float64, CPU, False).backward()
+        there.append(bool(ran))
+        expected = kb.evaluate({"digit": LOGITS}, alpha=2.0, gradients=True, **coming)
+        np.testing.assert_allclose(x.grad.numpy(), expected.gradients["digit"], rtol=1e-9, atol=1e-12)
+    assert there == [True, False]
 
 
 def test_where_calls_ran():

@@ -83,7 +83,7 @@ pub fn with_data(title: &str, data: &Value) -> String {
 }
 
 fn page(title: &str, head: &str, end: &str) -> String {
-    let title = escaped(title);
+    let title = escaped(&logltn::harmless(title));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\

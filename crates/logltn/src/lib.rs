@@ -107,7 +107,7 @@ pub use engine::{
 pub use function::FunctionData;
 pub use guard::Neighbours;
 pub use logltn_diagnostics::{
-    Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, nearest,
+    Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, harmless, nearest,
 };
 pub use logltn_diagnostics::{early, memory};
 pub use nnf::MAX_NNF_NODES;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use logltn::theory::{ArgumentSort, Sort, SortKind};
-use logltn::{Code, Diagnostic, Diagnostics, Semantics};
+use logltn::{Code, Diagnostic, Diagnostics, Semantics, harmless};
 use logltn_learn::{Answers, Foretold, Predictions};
 use logltn_train::project::AskedRows;
 use logltn_train::train::Predictor;
@@ -183,6 +183,12 @@ fn write_to<W: Write>(
 ) -> Result<W, Diagnostics> {
     let numbers = rows.map_or(&[][..], |rows| &rows.numbers);
     let page = Page::new(predictor, numbers, arguments.classes);
+    // A file has the names as they are; a terminal would obey them.
+    let at_terminal = arguments.out.is_none() && io::stdout().is_terminal();
+    let shown = |text: &str| match at_terminal {
+        true => harmless(text).into_owned(),
+        false => text.to_string(),
+    };
     let mut failed = None;
     let mut text = match arguments.json {
         true => page.json_head(),
@@ -202,7 +208,7 @@ fn write_to<W: Write>(
             }
             first = false;
         }
-        if let Err(error) = out.write_all(text.as_bytes()) {
+        if let Err(error) = out.write_all(shown(&text).as_bytes()) {
             failed = Some(error);
             return ControlFlow::Break(());
         }
@@ -215,7 +221,9 @@ fn write_to<W: Write>(
     }
     let result = match failed {
         Some(error) => Err(error),
-        None => out.write_all(text.as_bytes()).and_then(|()| out.flush()),
+        None => out
+            .write_all(shown(&text).as_bytes())
+            .and_then(|()| out.flush()),
     };
     match result {
         // A reader that has seen enough (`| head`) is no failure.
@@ -432,5 +440,5 @@ fn quoted(cell: &str) -> String {
 }
 
 fn string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    console::json_escapes(&serde_json::Value::from(text).to_string())
 }

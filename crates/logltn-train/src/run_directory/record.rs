@@ -184,7 +184,8 @@ pub struct RecordReader {
 
 impl RecordReader {
     pub(super) fn open(path: &Path) -> Result<RecordReader, Diagnostics> {
-        let file = File::open(path).map_err(|error| explain(path, "cannot be read", &error))?;
+        let file = logltn_data::open_file(path)
+            .map_err(|error| explain(path, "cannot be read", &error))?;
         Ok(RecordReader::new(file, path.display().to_string()))
     }
 

@@ -275,6 +275,7 @@ class KnowledgeBase(torch.nn.Module):
                     raise
             # On a device numbers are not looked at.
             engine = backend.find(call, there, numbers, stays=True)
+        assert engine is not None
         out = backend.run(elsewhere, self, engine, call, dtype, tensors, check)
         self.__dict__["_ran_on"] = there
         return out.cpu() if device is None and out.device.type != "cpu" else out
