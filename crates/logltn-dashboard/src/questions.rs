@@ -44,10 +44,7 @@ impl Run<'_> {
         check_noted(&manifest, &info, inside)?;
         let mut found = Diagnostics::new();
         let project = Project::of(manifest, &mut found).ok_or(found)?;
-        Ok(Run {
-            folder,
-            project,
-        })
+        Ok(Run { folder, project })
     }
 
     /// The project.

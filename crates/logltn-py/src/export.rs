@@ -133,7 +133,7 @@ pub fn check_shapes(
     values: Vec<(usize, u8, Vec<usize>)>,
     about: Option<&About<'_>>,
 ) -> Result<(), Failure> {
-    let by_rows = values.iter().any(|(_, kind, _)| kind & 3 != 0);
+    let by_rows = (values.iter()).any(|(which, kind, _)| knowledge.by_rows(*which, *kind));
     on(knowledge, py, about, by_rows, &Checking(values))
 }
 

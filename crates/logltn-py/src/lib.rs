@@ -9,6 +9,8 @@ mod ask;
 mod call;
 mod check;
 mod coming;
+mod ctrl_c;
+mod dlpack;
 mod error;
 mod export;
 mod given;

@@ -83,6 +83,24 @@ def test_individuals_in_several_rows_that_come_with_calls():
         np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-9, atol=1e-12)
 
 
+def test_values_at_rows_that_come_with_calls():
+    """No plan for each call on a device either."""
+    rng = np.random.default_rng(4)
+    kb = on_device(dict(theory=ADDITION, outputs={"digit": "softmax"}, streamed=["sums"], dtype="float64"), CPU, OPERATIONS)
+    for call in range(30):
+        tables = {"sums": {"x": rng.integers(0, 4, 5), "y": rng.integers(0, 4, 5), "n": rng.integers(0, 19, 5)}}
+        coming = dict(sorts={"Image": 4}, tables=tables)
+        rows = kb.rows("digit", **coming)[:, 0]
+        x = torch.tensor(LOGITS[rows], requires_grad=True)
+        kb.loss(digit=logltn.AtRows(x), alpha=2.0, **coming).backward()
+        known = logltn.KnowledgeBase(ADDITION, outputs={"digit": "softmax"}, dtype="float64", **coming)
+        expected = known.evaluate({"digit": LOGITS}, alpha=2.0, gradients=True).gradients["digit"]
+        np.testing.assert_allclose(x.grad.numpy(), expected[rows], rtol=1e-9, atol=1e-12)
+        if call == 15:
+            before = kb._knowledge._native.plans
+    assert kb._knowledge._native.plans == before
+
+
 def test_rows_batches_and_streams():
     kb = addition(batched=["sums"])
     for batch in ([1], [0, 1], [0, 0, 1]):
@@ -297,9 +315,11 @@ def test_auto_leaves_the_device_by_the_rule(monkeypatch):
     asked.clear()
     assert call(batch={"sums": [0]})[1] and not asked
     assert not call(batch={"sums": [1]})[1] and asked[-1][3] and asked[-1][1] < kb._backend._plans[("cpu", False, None)].bindings
-    # Nothing leaves a device of which a graph is made, and NaN is as there.
+    # Nothing leaves a device of which a graph is made, where nothing new can come either; and NaN is as there.
     capturing.append(True)
-    assert call(batch={"sums": [1, 0]})[1]
+    assert call(batch={"sums": [0]})[1]
+    with pytest.raises(RuntimeError, match="the same call has been on the device"):
+        call(batch={"sums": [1, 0]})
     capturing.clear()
     bad = LOGITS.copy()
     bad[1, 1] = np.nan
@@ -310,6 +330,19 @@ def test_auto_leaves_the_device_by_the_rule(monkeypatch):
     for name in ("cuda", "torch"):
         kb._backend.name = name
         assert call()[1]
+    # Of plans of single calls, which are all new, the first one is on the device.
+    kb = addition(sorts={}, tables={}, streamed=["sums"])
+    kb._backend.name = "auto"
+    there = []
+    for n in ([1, 2], [17, 4]):
+        x = torch.tensor(LOGITS, requires_grad=True)
+        coming = dict(sorts={"Image": 4}, tables={"sums": {"x": [0, 1], "y": [2, 3], "n": n}})
+        ran.clear()
+        kb._loss([x], kb._call(None, {"digit": x}, 2.0, None, None, None, *coming.values())[1], torch.float64, CPU, False).backward()
+        there.append(bool(ran))
+        expected = kb.evaluate({"digit": LOGITS}, alpha=2.0, gradients=True, **coming)
+        np.testing.assert_allclose(x.grad.numpy(), expected.gradients["digit"], rtol=1e-9, atol=1e-12)
+    assert there == [True, False]
 
 
 def test_where_calls_ran():

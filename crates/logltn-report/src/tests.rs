@@ -276,7 +276,7 @@ fn violations_come_with_their_pictures() {
     report.set_violated(vec![crate::Violated {
         axiom: "sums".into(),
         truth: 0.5,
-        log: Some(-0.6931),
+        log: Some(-0.7),
         groundings: 12,
         worst: vec![crate::Culprits {
             binding: "x = <7>".into(),

@@ -52,11 +52,15 @@ export function axiomPanel(id, details, panel) {
     return [...items].sort((a, b) => value(a) - value(b));
   };
   let all = items.length <= FEW;
+  let ordered = false;
   const more = element("button", { type: "button", onclick: () => { all = true; more.remove(); place(); } }, `Show all ${items.length} axioms`);
   const place = () => list.replaceChildren(...order().slice(0, all ? undefined : FEW).map((item) => item.node));
   const update = () => {
     const known = curvesOf(id);
     if (!known) return;
+    // Once: they should not move under the pointer while the run goes on.
+    if (!ordered) place();
+    ordered = true;
     for (const item of items) {
       if (!item.node.isConnected) continue;
       const last = known.last.get(item.name);

@@ -97,6 +97,7 @@ export class Chart {
       legend: { markers: { fill: (_, at) => series[at].stroke } },
       hooks: { setSelect: [(plot) => this.selected(plot)], setLegend: [(plot) => this.readLast(plot)] },
     }, data, this.host);
+    this.host.querySelector(".u-legend").setAttribute("aria-label", `Values of ${this.title}`);
   }
 
   /** Tests read what stands on the canvas. */

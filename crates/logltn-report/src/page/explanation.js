@@ -19,7 +19,7 @@ function grounding(worst) {
     element("td", { class: "number" }, shown(blame))));
   return element("li", { class: "grounding" },
     element("p", {}, truthBar(worst.truth, howTrue(worst)), " ", element("span", { class: "formula" }, worst.binding || "the axiom itself")),
-    element("div", { class: "pictures" }, worst.pictures.map(seen), literals.length ? element("table", {},
+    element("div", { class: "pictures" }, worst.pictures.map(seen), literals.length ? element("table", { "aria-label": "Literals and their blame" },
       element("thead", {}, element("tr", {}, ["Literal", "Truth", "Blame"].map((title) => element("th", { scope: "col" }, title)))),
       element("tbody", {}, literals)) : null),
     worst.witnesses.map((text) => element("p", { class: "note formula" }, text)));

@@ -38,7 +38,7 @@ function answered(told) {
     element("td", {}, truthBar(answer.truth, howTrue(answer)))));
   return [
     element("p", {}, `The ${rows.length} truest of ${counted(told.total)} bindings.`),
-    element("table", { class: "answers" },
+    element("table", { class: "answers", "aria-label": "Answers, the truest first" },
       element("thead", {}, element("tr", {}, ["", "Binding", "Truth"].map((title) => element("th", { scope: "col" }, title)))),
       element("tbody", {}, rows)),
     warnings,

@@ -28,8 +28,14 @@ function columns() {
       parts: (run) => (run.logs && run.sat !== null ? [isCapped(run.sat, true) ? "1 (capped)" : shown(degree(run.sat, true)), `log ${shown(run.sat)}`] : [shown(run.sat), ""]) },
     ...metrics,
     { key: "seed", title: "Seed", number: true, value: (run) => (run.seed === "" ? undefined : Number(run.seed)), text: (run) => run.seed },
-    { key: "started", title: "Started", value: (run) => run.started, text: (run) => run.started.replace("T", " ").replace(/(:\d\d)?Z$/, "") },
+    { key: "started", title: "Started", value: (run) => run.started, text: (run) => day(run.started) },
   ];
+}
+
+/** The hour of today, or the day: a table has little room. */
+function day(time) {
+  const [date, hour] = time.split("T");
+  return hour && date === new Date().toISOString().slice(0, 10) ? hour.slice(0, 5) : date;
 }
 
 /** Every word must be there: in the name, the title or the state, or as `seed=3`. */
@@ -97,7 +103,7 @@ function makeRow(run, all) {
     const cell = element("td", { class: column.number ? "number" : column.key });
     if (column.key === "name") cell.append(swatch, open);
     if (column.key === "progress") cell.append(meter, share);
-    if (column.parts) cell.append(element("span", {}), element("span", { class: "beside" }));
+    if (column.parts) cell.append(element("span", {}), " ", element("span", { class: "beside" }));
     return cell;
   });
   const node = element("tr", { "data-run": run.id }, element("td", { class: "choice" }, choose, pin), cells);
@@ -125,6 +131,7 @@ function updateRow(row, run, all) {
     } else {
       if (column.parts) column.parts(run).forEach((text, part) => setText(cell.children[part], text));
       else setText(cell, column.text ? column.text(run) : shown(column.value(run)));
+      if (column.key === "started") cell.title = run.started;
       if (["loss", "sat"].includes(column.key)) cell.title = run.whole ? "of the whole theory with the last weights" : "of the last step and its batch";
     }
   });

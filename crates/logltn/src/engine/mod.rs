@@ -103,6 +103,8 @@ pub struct Engine<T: Real> {
     /// Where several lanes run, if not in rayon's own threads.
     pool: Option<Arc<rayon::ThreadPool>>,
     stop: Stop,
+    /// How much there is to do in the current batch.
+    work: u64,
 }
 
 /// Which gradient is wanted.
@@ -243,6 +245,7 @@ impl<T: Precision> Engine<T> {
                 ..Evaluation::default()
             },
             stop: Stop::default(),
+            work: 0,
         };
         engine.take_over_plan(0);
         engine

@@ -21,7 +21,7 @@ from ._device._backend import Answered, Backend
 from ._networks import Fields, Parts, Run, meaning, tensor
 
 _HALF = (torch.float16, torch.bfloat16)
-_native.know_torch(torch.Tensor, torch.int64, torch.strided)
+_STRIDED = torch.strided
 
 
 class KnowledgeBase(torch.nn.Module):
@@ -142,6 +142,7 @@ class KnowledgeBase(torch.nn.Module):
         double, shared = _double(knowledge._arguments["dtype"], []), knowledge._arguments.get("_sharded", False)
         self._backend = Backend(backend, double, None, shared)
         self._last: Any = None
+        self._settled = knowledge._native.settled
         self._names = theory.predicates
         kinds = {name: (kind, ends) for name, kind, ends in theory._native.sorts}
         self._low = {name: int(ends[0]) for name, (kind, ends) in kinds.items() if kind == "range"}
@@ -192,8 +193,9 @@ class KnowledgeBase(torch.nn.Module):
         tensors, call, dtype, device = self._call(values, named, alpha, p, p_forall, batch, sorts, tables)
         native, which, alpha, p, p_forall, coming = call
         given = {place for place, _ in which}
-        # Rows in a certain order are those of this call alone.
-        asked, requests, numbers = native.requests(coming, any(kind for _, kind in which))
+        # Rows whose order depends on the plan are those of this call alone.
+        by_rows = any(kind and not self._settled[place] for place, kind in which)
+        asked, requests, numbers = native.requests(coming, by_rows)
         places, outs = self._run(requests, numbers, sorts, given)
         for place, out in zip(places, outs):
             if out.dtype in _HALF:
@@ -262,7 +264,7 @@ class KnowledgeBase(torch.nn.Module):
         backend = self._backend
         there = backend.device(tensors)
         numbers = sum(t.numel() for t in tensors)
-        engine = None if there is None else backend.find(call, there, numbers)
+        engine: Any = None if there is None else backend.find(call, there, numbers)
         if engine is None:
             try:
                 out = here.apply(self, _plain(call, self._knowledge), dtype, *(t.cpu() for t in tensors))
@@ -273,6 +275,7 @@ class KnowledgeBase(torch.nn.Module):
                     raise
             # On a device numbers are not looked at.
             engine = backend.find(call, there, numbers, stays=True)
+        assert engine is not None
         out = backend.run(elsewhere, self, engine, call, dtype, tensors, check)
         self.__dict__["_ran_on"] = there
         return out.cpu() if device is None and out.device.type != "cpu" else out
@@ -343,13 +346,15 @@ class KnowledgeBase(torch.nn.Module):
                 message = f"the values of predicate `{name}` are {value.dtype}, not float32 or float64"
                 problems.append(("unsupported-elements", message, help))
                 continue
-            if value.layout is not torch.strided or value.is_nested or value.is_meta:
+            here = value.is_cpu
+            if value.layout is not _STRIDED or value.is_nested or not here and value.is_meta:
                 message = f"the values of predicate `{name}` are a tensor without numbers in rows and columns"
                 problems.append(("wrong-type", message, "make a dense one, for example with `.to_dense()`"))
                 continue
-            if not value.is_cpu:
+            if not here:
                 device = value.device
-            dtype = value.dtype if dtype is None or dtype is value.dtype else torch.float64
+            if dtype is not kept:
+                dtype = value.dtype if dtype is None or dtype is value.dtype else torch.float64
             tensors.append(value)
             which.append((places[name], kind))
         if problems:

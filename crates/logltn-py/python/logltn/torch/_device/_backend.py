@@ -11,7 +11,7 @@ from ... import _native
 from ..._given import Problems
 from ... import _plan as plans
 from ._engine import Engine
-from ._rule import cpu_is_quicker
+from ._rule import History, cpu_is_quicker
 
 # "torch": by torch operations wherever the values are, for tests.
 BACKENDS = ("auto", "cpu", "cuda", "torch")
@@ -59,6 +59,8 @@ class Backend:
         self.name, self._dtype, self.shared = name, torch.float64 if double else torch.float32, shared
         self._plans: OrderedDict[Any, Engine] = OrderedDict()
         self._wholes: OrderedDict[Any, Engine] = OrderedDict()
+        # By device: what is known of plans of single calls, which resemble each other.
+        self._alone: dict[str, History] = {}
         self.options = options or {}
 
     @staticmethod
@@ -91,20 +93,30 @@ class Backend:
     def find(self, call: Any, device: torch.device, numbers: int, stays: bool = False) -> Engine | None:
         """The plan of a call on a device; none if the call is better left to the CPU engine, unless it is to stay."""
         native, which, *_, about = call
-        by_rows = any(kind != 0 for _, kind in which)
+        by_rows = any(kind == 2 or kind == 1 and not native.settled[place] for place, kind in which)
         key = (str(device), by_rows, about)
         engine = self._plans.get(key)
         if engine is not None:
             self._plans.move_to_end(key)
-            return None if not stays and self._leaves(engine, engine.bindings, numbers, device, False) else engine
+            return None if not stays and self._leaves(engine.history, engine.bindings, numbers, device, False) else engine
+        if is_capturing(device):
+            raise RuntimeError(
+                "a CUDA graph can capture a call of logltn after the same call has been on the device once: "
+                'make it before, of a knowledge base with `backend="cuda"`'
+            )
         chosen = plans.chosen(native, native_about(about), by_rows)
         if chosen is None:
+            alone = self._alone.get(str(device)) if about is not None else None
+            if alone is not None and not stays and self._leaves(alone, alone.bindings, numbers, device, True):
+                return None
             engine = self._engine()(plans.exported(native, native_about(about), by_rows), device, self._dtype, **self.options)
+            if about is not None:
+                self._alone[str(device)] = engine.follow(alone)
         else:
             plan, rows = chosen
             whole = self._whole(native, plan, device)
             bindings = whole.blocks.about(rows.components)
-            if not stays and self._leaves(whole, bindings, numbers, device, True):
+            if not stays and self._leaves(whole.history, bindings, numbers, device, True):
                 return None
             engine = whole.choosing(rows)
             engine.bindings = bindings
@@ -121,12 +133,12 @@ class Backend:
         self._wholes.move_to_end(key)
         return whole
 
-    def _leaves(self, engine: Engine, bindings: float, numbers: int, device: torch.device, new: bool) -> bool:
+    def _leaves(self, history: History, bindings: float, numbers: int, device: torch.device, new: bool) -> bool:
         """Whether the device is left to others. Never where somebody captures a CUDA graph, nor in the first call of a plan, so that one
         can be captured after that; nor with other processes, which would have to do the same."""
-        if self.name != "auto" or self.shared or engine.history.calls == 0 or is_capturing(device):
+        if self.name != "auto" or self.shared or history.calls == 0 or is_capturing(device):
             return False
-        return cpu_is_quicker(engine.history, bindings, numbers, new)
+        return cpu_is_quicker(history, bindings, numbers, new)
 
     def _engine(self) -> type[Engine]:
         if not self.shared:

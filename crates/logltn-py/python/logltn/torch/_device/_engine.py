@@ -68,8 +68,8 @@ class Engine:
         self.blocks = Blocks(plan, device, bindings, kept)
         self._weigh()
         self._uses_kernels, self._uses_graphs = kernels is not False, graphs and device.type == "cuda"
-        self.history = History()
         self.bindings = sum(float(costs[0]) for costs in self.blocks._costs)
+        self.history = History(bindings=self.bindings)
         self._known: dict[Any, Any] = {}
         if not chooses:
             self._stand([(*places, None) for places in plan.places], [None] * len(self.requests))
@@ -87,6 +87,13 @@ class Engine:
         own._lay_out()
         return own
 
+    def follow(self, earlier: History | None) -> History:
+        """Takes this as a plan such as those that have been there before, and gives what is known of them all."""
+        if earlier is not None:
+            earlier.nodes, earlier.bindings = self.history.nodes, self.bindings
+            self.history = earlier
+        return self.history
+
     def known(self, key: Any, make: Callable[[], Any]) -> Any:
         """What is the same for all calls that choose as many rows."""
         if key not in self._known:
@@ -102,7 +109,7 @@ class Engine:
         self._rows: list[Tensor | None] = []
         for request, own in zip(self.requests, codes):
             whole = own is None or len(own) == request["rows"]
-            self._rows.append(None if whole else torch.searchsorted(self.blocks.array(request["codes"]), to_device(own)))
+            self._rows.append(None if whole else torch.searchsorted(self.blocks.array(request["codes"]), upload(own, self.device)))
         # Shapes of values that were found to be right.
         self.fitting: set[Any] = set()
 

@@ -31,6 +31,8 @@ class History:
     calls: int = 0
     # How many formulas are left to torch operations.
     nodes: int = 0
+    # About how many bindings there are in all.
+    bindings: float = 0.0
 
 
 def cpu_is_quicker(history: History, bindings: float, numbers: int, new: bool) -> bool:
