@@ -295,7 +295,8 @@ fn gradients_of_weights_are_those_of_finite_differences() {
         weights(Some((at, 0.01)));
         expected.push((up - down) / 0.02);
     }
-    assert!(expected.iter().all(|by| by.abs() > 1e-3), "{expected:?}");
+    let some = expected.iter().filter(|by| by.abs() > 0.01).count();
+    assert!(some > 3, "{expected:?}");
     let before = weights(None);
     session(7, derived.clone(), &both).step().expect("a step");
     for ((a, b), by) in before.iter().zip(weights(None)).zip(expected) {
