@@ -5,7 +5,7 @@
 In turns: (1) `kb.loss` and `backward`, less what choosing the rows and evaluating them took in that call, which it says; (2) an
 `autograd.Function` on the same values that does nothing, and `backward`, after the engine has run once more, on a call like that of (1), so
 that it finds the processor's caches as (1) does. The median of (1) is to be at most 30 µs more than that of (2); exit status 1 if it is more. Build the
-package with optimisation (`pip install .` does), and use a quiet machine: on a busy one others empty the caches meanwhile, which the last
+package with optimisation (`pip install .` does; or LOGLTN_NATIVE names a library, see _package.py), and use a quiet machine: on a busy one others empty the caches meanwhile, which the last
 column, the same of the lower quartiles, shows less of.
 """
 
@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+import _package  # noqa: F401
 import logltn.torch
 from logltn.torch import _autograd
 
@@ -75,7 +76,7 @@ def pascal_part():
             rows = list(csv.DictReader(file))
         tables[name] = {c: [int(r[c]) if r[c].isdigit() else r[c] for r in rows] for c in rows[0]}
     with open(FOLDER / "pascal_part" / "classes.csv", newline="") as file:
-        classes = [r["label"] for r in csv.DictReader(file)]
+        classes = [r[0] for r in csv.reader(file)]
     boxes = 1 + max(i for t in tables.values() for column in t.values() for i in column if isinstance(i, int))
     kb = logltn.torch.KnowledgeBase(
         logltn.Theory.read(FOLDER / "pascal_part.ltn"), sorts={"Box": boxes, "Type": classes}, tables=tables,

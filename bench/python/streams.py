@@ -15,6 +15,7 @@ import time
 
 import torch
 
+import _package  # noqa: F401
 import logltn.torch
 
 

@@ -72,7 +72,7 @@ def pascal_part(folder, case, semantics):
     if "ontology" in (folder / "theory.ltn").read_text():
         pairs = [(w, p) for w, reverse, parts in case["rules"] if reverse for p in parts]
         tables["ontology"] = np.array(pairs)
-    classes = (folder / "classes.csv").read_text().split("\n")[1:-1]
+    classes = (folder / "classes.csv").read_text().split("\n")[:-1]
     tables = {n: named(t, n, classes) for n, t in tables.items()}
     kb = knowledge_base(
         folder, semantics, sorts={"Box": len(features), "Type": classes}, tables=tables, outputs={"type": "softmax"},

@@ -44,7 +44,7 @@ pub fn print_json(document: &impl Serialize) -> Outcome {
 }
 
 /// The characters that [`harmless`] would change, as escapes of JSON. They stand in strings only.
-fn json_escapes(text: &str) -> String {
+pub fn json_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match is_obeyed(c) {

@@ -32,6 +32,7 @@ struct Arguments {
 pub fn main_with<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>) -> u8 {
     match Arguments::try_parse_from(arguments) {
         Ok(arguments) => {
+            logltn_data::say_what_was_cut();
             early::listen(|warning| console::report(&warning.clone().into()));
             match arguments.memory {
                 Some(bytes) => memory::set_limit(bytes),

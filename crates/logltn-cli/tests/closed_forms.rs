@@ -408,3 +408,53 @@ fn mistakes_are_shown_in_place() {
         run.stderr
     );
 }
+
+#[test]
+fn mistakes_in_several_closed_forms_and_elsewhere_are_told_at_once() {
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort A\nsort B\ntable t(x: A)\npredicate p(A)\npredicate q(A)\npredicate r(A)\npredicate s(B)
+predicate u(A)\naxiom a: forall (x) in t. p(x) and q(x) and r(x) and u(x)\naxiom b: forall y: B. s(y)\n",
+        ),
+        ("a.csv", b"h,w\n1,2\n3,4\n"),
+        ("t.csv", b"x\n0\n7\n"),
+        (
+            "m.toml",
+            b"theory = 't.ltn'
+[sorts]
+A = { features = 'a.csv' }
+B = { features = 'nowhere.csv' }
+[tables]
+t = { rows = 't.csv' }
+[predicates]
+p = { args = ['x'], closed_form = { logit = 'x + y' } }
+q = { args = ['x'], closed_form = { logit = 'min(x, foo) +' } }
+r = { args = ['x'], closed_form = { log_truth = '-x' } }
+s = { args = ['y'], closed_form = { log_truth = '-norm(y)' } }
+u = { args = ['x', 'z'], closed_form = { log_truth = '-norm(x)' } }
+",
+        ),
+    ]);
+    let run = folder.run(&["check", "m.toml", "--json"]);
+    assert_eq!(run.status, 2, "{}", run.stderr);
+    let found: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    for (place, words) in [
+        ("m.toml:8:", "`y` is neither"),
+        ("m.toml:9:", "found"),
+        ("m.toml:10:", "a vector of 2"),
+        ("nowhere.csv", "no such file"),
+        ("t.csv, row 2 (line 3)", "no individual 7"),
+        ("m.toml:12:", "1 argument"),
+    ] {
+        assert!(run.stderr.contains(place), "{place}: {}", run.stderr);
+        assert!(run.stderr.contains(words), "{words}: {}", run.stderr);
+    }
+    // What could not be read is not the fault of the closed form that reads it, and nothing is said twice.
+    assert_eq!(
+        found["errors"].as_array().expect("errors").len(),
+        6,
+        "{}",
+        run.stderr
+    );
+}

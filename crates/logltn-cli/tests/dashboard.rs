@@ -183,6 +183,15 @@ fn runs_are_shown_explained_and_asked() {
         truths.len() == 20 && truths.is_sorted_by(|a, b| a >= b),
         "{truths:?}"
     );
+    let wide = "find a: Image, b: Image, c: Image, d: Image, e: Image, f: Image, g: Image, h: Image, i: Image. kind(a, row)";
+    let wide = served.post(
+        "/api/query",
+        &json!({ "run": "deep/a", "formula": wide }).to_string(),
+    );
+    assert!(
+        wide.status == 422 && wide.body.contains("groundings, too many to wait for"),
+        "{wide:?}"
+    );
     let wrong = served.post(
         "/api/query",
         r#"{"run": "deep/a", "formula": "forall x: Image.\n knd(x, row)"}"#,
@@ -577,6 +586,26 @@ fn requests_are_bounded_in_size_and_number() {
         began.elapsed()
     );
     drop(idle);
+    // And some that ask for much and never read it.
+    let request = format!("GET /page.js HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n").repeat(200);
+    let deaf: Vec<_> = (0..70)
+        .map(|_| {
+            let mut stream = served.connect();
+            stream
+                .set_write_timeout(Some(Duration::from_secs(1)))
+                .unwrap();
+            let _ = stream.write_all(request.as_bytes());
+            stream
+        })
+        .collect();
+    let began = Instant::now();
+    assert_eq!(served.get("/").status, 200);
+    assert!(
+        began.elapsed() < Duration::from_secs(50),
+        "{:?}",
+        began.elapsed()
+    );
+    drop(deaf);
 }
 
 #[test]

@@ -87,11 +87,11 @@ fn people_follow_a_training() {
     browser.wait("document.getElementById('run-title').innerText === 'live'");
     browser.press("#choose-none");
     browser.press("tr[data-run=\"live\"] input[type=checkbox]");
-    browser
-        .wait("document.querySelectorAll('[data-chart=\"loss\"] .u-legend .u-series').length >= 2");
+    // Not yet while the other runs are still drawn.
+    browser.wait("document.querySelector('[data-chart=\"loss\"]')?.getAttribute('aria-label')?.startsWith('Loss: live ends')");
     let before = last_step(&mut browser, "loss");
     let moved = format!(
-        "Number(document.querySelector('[data-chart=\"loss\"] .plot').dataset.last) > {before}"
+        "Number(document.querySelector('[data-chart=\"loss\"] .plot')?.dataset.last ?? 0) > {before}"
     );
     let took = browser.wait(&moved);
     eprintln!("a curve moved after {took:?}");
@@ -112,7 +112,7 @@ fn people_follow_a_training() {
     );
     browser.press("#whole");
     browser.wait(&format!(
-        "Number(document.querySelector('[data-chart=\"sat\"] .plot').dataset.last) > {before}"
+        "Number(document.querySelector('[data-chart=\"sat\"] .plot')?.dataset.last ?? 0) > {before}"
     ));
 
     // Keys read values out.
@@ -206,6 +206,128 @@ fn people_follow_a_training() {
     browser.wait("document.querySelectorAll('#run-table tbody tr').length === 3");
     assert_eq!(browser.get(order), json!(["second", "first", "live"]));
     assert_eq!(browser.get(colour), before);
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+/// People are shown truth degrees beside their logs, are told where a log is above 0 and what samples left out, and can read
+/// the axis of a number that hardly changes.
+#[test]
+fn truths_say_what_they_are() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = pictures_project();
+    trained(
+        &folder,
+        "lse",
+        &["--semantics", "logltn-lse", "--steps", "40"],
+    );
+    trained(
+        &folder,
+        "stable",
+        &["--semantics", "stable", "--steps", "40"],
+    );
+    // Samples that often have nobody for an `exists`: a circle of twelve.
+    let (names, links): (String, String) = (0..12)
+        .map(|i| (format!("e{i}\n"), format!("e{i},e{}\n", (i + 1) % 12)))
+        .unzip();
+    for (name, text) in [
+        ("e.txt", &names[..]),
+        ("tr.csv", &format!("h,t\n{links}")),
+        (
+            "t.ltn",
+            "sort E\ntable tr(h: E, t: E)\npredicate link(E, E)\n\
+             axiom has: forall h: E. exists t: E where tr(h, t). link(h, t)\n",
+        ),
+        (
+            "m.toml",
+            "theory = \"t.ltn\"\n[sorts.E]\nindividuals = \"e.txt\"\nlearnable = 4\nsample = 3\n\
+             [tables]\ntr = { rows = \"tr.csv\" }\n\
+             [predicates.link]\nclosed_form = { logit = \"2 - dist(a1, a2)\" }\n[train]\nsteps = 20\n",
+        ),
+    ] {
+        folder.write(&format!("circle/{name}"), text.as_bytes());
+    }
+    let sampled = folder.run(&["train", "circle/m.toml", "--out", "runs/sampled"]);
+    assert_eq!(sampled.status, 0, "{}", sampled.stderr);
+    // One whose loss hardly changes.
+    let still = folder.path().join("runs/still");
+    std::fs::create_dir(&still).unwrap();
+    let records: String = (1..=50)
+        .map(|step| {
+            let loss = 0.613147 + 1e-6 * f64::from(step % 5);
+            format!("{{\"step\":{step},\"loss\":{loss},\"sat\":{},\"gradient_norm\":null,\"step_time\":0.1,\"axioms\":{{}},\"metrics\":{{}}}}\n", -loss)
+        })
+        .collect();
+    std::fs::write(still.join("metrics.jsonl"), records).unwrap();
+
+    let served = Served::start(&folder.path().join("runs"), &[]);
+    let report = format!("file://{}/runs/lse/report.html", folder.path().display());
+    for url in [&report, &served.url] {
+        browser.open(url);
+        browser.press("tr[data-run=\"lse\"] .open");
+        browser.wait("document.getElementById('run-title').innerText === 'lse'");
+        browser.press("#tab-axioms");
+        browser.wait("document.querySelector('.axioms .truth-value')");
+        let axioms = browser.text(".axioms");
+        assert!(
+            axioms.contains("1 (capped, log 0") || axioms.contains("1 (capped, log 1"),
+            "{axioms}"
+        );
+        assert!(axioms.contains("(log −"), "{axioms}");
+        assert!(
+            browser
+                .text("#panel")
+                .contains("Truths of the whole theory with the last weights")
+        );
+        assert!(
+            browser.text("tr[data-run=\"lse\"]").contains("log "),
+            "{}",
+            browser.text("tr[data-run=\"lse\"]")
+        );
+        browser.wait("document.querySelector('[data-chart=\"axiom:some\"] figcaption')?.innerText.includes('logs above 0 capped')");
+        // Degrees end at 1, whatever the logs are.
+        let above = "[...document.querySelectorAll('[data-chart=\"axiom:some\"] .u-value')].map((v) => v.textContent).join()";
+        let shown = browser.get(above);
+        assert!(shown.as_str().unwrap().contains("1 (capped)"), "{shown}");
+        browser.press("[data-axiom=\"some\"]");
+        browser.wait("document.querySelector('.explanation')");
+        let told = browser.text(".explanation");
+        assert!(
+            told.contains("(capped, log ") && told.contains("Truth 1 (capped"),
+            "{told}"
+        );
+    }
+    // Where truths are no logs, none is spoken of.
+    browser.press("tr[data-run=\"stable\"] .open");
+    browser.wait("document.getElementById('run-title').innerText === 'stable'");
+    browser.wait("document.querySelector('.axioms .truth-value')");
+    let axioms = browser.text(".axioms");
+    assert!(
+        !axioms.contains("log") && !axioms.contains("capped"),
+        "{axioms}"
+    );
+    let order = "[...document.querySelectorAll('.axioms .truth-value')].map((v) => parseFloat(v.innerText))";
+    let truths: Vec<f64> = serde_json::from_value(browser.get(order)).unwrap();
+    assert!(
+        truths.len() == 3 && truths.is_sorted(),
+        "the least satisfied is not the first: {truths:?}"
+    );
+    // What the samples left out stands beside the axiom.
+    browser.press("tr[data-run=\"sampled\"] .open");
+    browser.wait("document.getElementById('run-title').innerText === 'sampled'");
+    browser.wait("[...document.querySelectorAll('.axioms li')].some((li) => li.innerText.includes('has') && /[1-9]\\d* exists left out in all steps/.test(li.innerText))");
+    // Marks that differ are written so that they differ.
+    browser.press("#choose-none");
+    browser.press("tr[data-run=\"still\"] input[type=checkbox]");
+    browser.wait("document.querySelector('[data-chart=\"loss\"]')?.getAttribute('aria-label')?.includes('still')");
+    let marks = browser.get("document.querySelector('[data-chart=\"loss\"] .plot').dataset.marks");
+    let marks: Vec<&str> = marks.as_str().expect("marks").split(' ').collect();
+    let different: std::collections::BTreeSet<&&str> = marks.iter().collect();
+    assert!(
+        marks.len() > 2 && different.len() == marks.len(),
+        "{marks:?}"
+    );
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 

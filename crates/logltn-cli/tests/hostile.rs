@@ -55,6 +55,92 @@ fn pipes_and_devices_are_refused_at_once() {
     assert_eq!(folder.run(&["check", "m.toml"]).status, 2);
 }
 
+/// Those of a run, too: whoever reads or writes it would wait for ever.
+#[test]
+fn pipes_in_a_run_are_refused_at_once() {
+    let folder = project();
+    for run in ["run", "other"] {
+        assert_eq!(folder.run(&["train", "m.toml", "--out", run]).status, 0);
+    }
+    let cases: [(&str, &[&str]); 6] = [
+        ("manifest.toml", &["compare", "run", "other", "--json"]),
+        ("metrics.jsonl", &["compare", "run", "other", "--json"]),
+        ("theory.ltn", &["compare", "run", "other", "--json"]),
+        ("weights.safetensors", &["eval", "m.toml", "--run", "run"]),
+        ("run.lock", &["train", "m.toml", "--out", "run", "--resume"]),
+        (
+            "metrics.csv",
+            &["train", "m.toml", "--out", "run", "--resume"],
+        ),
+    ];
+    for (name, arguments) in cases {
+        let path = folder.path().join("run").join(name);
+        let whole = fs::read(&path).expect("it is there");
+        fs::remove_file(&path).expect("it is there");
+        let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+        assert!(made.success());
+        let begun = Instant::now();
+        let run = folder.run(arguments);
+        let words = format!("{name}, {arguments:?}: {}", run.stderr);
+        assert_eq!(run.status, 2, "{words}");
+        assert!(run.stderr.contains("a pipe or device"), "{words}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{words}");
+        fs::remove_file(&path).expect("it is there");
+        fs::write(&path, whole).expect("written");
+    }
+}
+
+/// One that is so large that it is read where it is: the system has a signal for that, which says nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_is_cut_while_it_is_learnt_from_is_named() {
+    const ROWS: usize = 1 << 21;
+    let folder = project();
+    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({ROWS}, 40), }}");
+    header.extend(std::iter::repeat_n(' ', 117 - header.len()));
+    let start = [&b"\x93NUMPY\x01\x00\x76\x00"[..], header.as_bytes(), b"\n"].concat();
+    folder.write("points.npy", &start);
+    let points = folder.path().join("points.npy");
+    let file = fs::OpenOptions::new().write(true).open(&points);
+    let file = file.expect("it is there");
+    // A hole: it takes no room.
+    file.set_len((start.len() + 4 * 40 * ROWS) as u64)
+        .expect("a longer file");
+    folder.write(
+        "t.ltn",
+        b"sort Point\ntable some(x: Point)\npredicate good(Point)\naxiom a: forall (x) in some. good(x)\n",
+    );
+    let rows: String = (0..100_000)
+        .map(|i| format!("{}\n", i * 997 % ROWS))
+        .collect();
+    folder.write("some.csv", format!("x\n{rows}").as_bytes());
+    let manifest = MANIFEST
+        .replace("points.csv", "points.npy")
+        .replace("steps = 6", "steps = 100000000");
+    let tables = "[tables]\nsome = { rows = 'some.csv', batch = 64 }\n";
+    folder.write("m.toml", format!("{manifest}{tables}").as_bytes());
+    let child = Command::new(env!("CARGO_BIN_EXE_logltn"))
+        .args(["train", "m.toml", "--out", "run"])
+        .current_dir(folder.path())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let begun = Instant::now();
+    while !folder.path().join("run/checkpoint.safetensors").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "no checkpoint");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    file.set_len(10_000).expect("a shorter file");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("points.npy: the file was cut short"),
+        "{said}"
+    );
+}
+
 #[test]
 fn ones_own_files_are_not_a_run() {
     let folder = project();
@@ -157,12 +243,30 @@ fn names_are_shown_and_not_obeyed() {
         &["eval", "m.toml"][..],
         &["check", "m.toml"],
         &["eval", "m.toml", "--json"],
+        &["predict", "m.toml", "good", "--json"],
     ] {
         let run = folder.run(arguments);
         let said = run.stdout + &run.stderr;
         let raw = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
         assert!(!said.contains(raw), "{arguments:?}: {said:?}");
     }
+}
+
+/// A run's manifest names the one that it was given in a comment, which ends with the line.
+#[test]
+fn a_path_does_not_write_a_manifest() {
+    let folder = project();
+    let odd = "m\n[train]\u{1b}.toml";
+    folder.write(odd, MANIFEST.as_bytes());
+    let run = folder.run(&["train", odd, "--out", "run"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let again = folder.run(&["train", odd, "--out", "run", "--resume"]);
+    assert_eq!(again.status, 0, "{}", again.stderr);
+    assert_eq!(folder.run(&["train", "m.toml", "--out", "other"]).status, 0);
+    let both = folder.run(&["compare", "run", "other", "--json"]);
+    assert_eq!(both.status, 0, "{}", both.stderr);
+    let page = fs::read_to_string(folder.path().join("run/report.html")).expect("a report");
+    assert!(!page.contains('\u{1b}'));
 }
 
 /// As schedulers stop a job.

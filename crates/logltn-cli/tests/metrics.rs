@@ -467,3 +467,20 @@ fn metrics_of_networks_need_a_run() {
     let with = values(&folder.run(&["eval", "m.toml", "--run", "run", "--json"]));
     assert_eq!(with.len(), 1);
 }
+
+#[test]
+fn where_one_column_is_right_the_other_is_to_be_renamed() {
+    let manifest = "theory = 't.ltn'\npredicates.q.learnable = true\n[evaluate]\n\
+        metrics = [{ metric = 'roc_auc', predicate = 'q', rows = 'r.csv' }]\n";
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            b"sort N = 0..1\npredicate q(N, N)\naxiom a: forall x, y: N. q(x, y)\n",
+        ),
+        ("m.toml", manifest.as_bytes()),
+        ("r.csv", b"a2,x,truth\n0,1,1\n1,1,0\n"),
+    ]);
+    let run = folder.run(&["check", "m.toml"]);
+    assert_eq!(run.status, 2, "{}", run.stderr);
+    assert!(run.stderr.contains("rename `x` to `a1`"), "{}", run.stderr);
+}

@@ -240,7 +240,13 @@ fn what_is_learnt_needs_a_run_that_fits() {
         "file-not-found",
         &[],
     );
-    refused(&folder, &["same", "--run", "run"], "vector-argument", &[]);
+    let same = ["same", "--run", "run"];
+    refused(
+        &folder,
+        &same,
+        "vector-argument",
+        &["number", "--rows FILE"],
+    );
     let manifest = std::fs::read_to_string(folder.path().join("m.toml")).expect("it is there");
     folder.write(
         "m.toml",
@@ -519,5 +525,161 @@ closed_form = { log_truth = \"-dist(x, y)\" }\n",
         &narrow,
         "wrong-shape",
         &["narrow.csv", "[1]", "[2]"],
+    );
+}
+
+/// Networks and closed forms of numbers, and a function of them, each told its values by a table.
+fn numbers() -> Folder {
+    Folder::new(&[
+        (
+            "t.ltn",
+            b"sort Person = {ann, bob}
+sort Size = {small, big}
+table seen(who: Person, h: Real, n: Int, s: Size)
+function twice(Real): Real
+predicate eq(Real, Real)
+predicate size(Real, Size)
+predicate older(Person, Real)
+axiom sizes: forall (who, h, n, s) in seen. size(h, s) and older(who, n)
+axiom twice: forall (_who, h, n, _s) in seen. eq(twice(h), n)
+",
+        ),
+        (
+            "m.toml",
+            b"theory = \"t.ltn\"
+[sorts.Person]
+learnable = 2
+[tables]
+seen = { rows = \"seen.csv\" }
+[functions.twice]
+args = [\"h\"]
+network = { mlp = [3] }
+[predicates.eq]
+args = [\"u\", \"v\"]
+closed_form = { log_truth = \"-0.5 * dist(u, v)\" }
+[predicates.size]
+args = [\"h\", \"s\"]
+network = { mlp = [3] }
+output = \"softmax\"
+[predicates.older]
+args = [\"who\", \"n\"]
+network = { mlp = [3] }
+output = \"sigmoid\"
+[train]
+steps = 20
+[evaluate]
+metrics = [ { metric = \"accuracy\", predicate = \"eq\", rows = \"eq.csv\" } ]
+",
+        ),
+        (
+            "seen.csv",
+            b"who,h,n,s\nann,0.5,1,small\nbob,2.25,4,big\nann,-1,-2,small\n",
+        ),
+        ("eq.csv", b"u,v,truth\n1,1.25,1\n1,3,0\n-2,2,1\n"),
+    ])
+}
+
+#[test]
+fn rows_of_numbers() {
+    let folder = numbers();
+    // A closed form of numbers is asked without a run, in any order of the columns, and answers in double precision.
+    folder.write("rows.csv", b"v,u\n1.25,1\n0.1,1e-3\n-2,2\n");
+    let said = ok(folder.run(&["predict", "m.toml", "eq", "--rows", "rows.csv"]));
+    let truths = [0.25_f64, 0.1 - 1e-3, 4.0].map(|d| (-0.5 * d).exp());
+    assert_eq!(column(&said, "truth"), truths, "{said}");
+    assert!(said.starts_with("u,v,truth\n1,1.25,0.88"), "{said}");
+    let said = folder.run(&["predict", "m.toml", "eq", "--rows", "rows.csv", "--json"]);
+    let said: Value = serde_json::from_str(&ok(said)).expect("JSON");
+    let first = serde_json::json!({"arguments": {"u": 1, "v": 1.25}, "truth": truths[0]});
+    assert_eq!(said["rows"][0], first);
+    // Two of the three rows of the metric come out right.
+    let run = folder.run(&["train", "m.toml", "--out", "run"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let evaluated = folder.run(&["eval", "m.toml", "--run", "run", "--json"]);
+    let evaluated: Value = serde_json::from_str(&ok(evaluated)).expect("JSON");
+    assert_eq!(evaluated["metrics"][0]["value"], 2.0 / 3.0);
+
+    // Networks of numbers, and of individuals and numbers, say the same as to a query.
+    let queried = |formula: &str| -> Vec<f64> {
+        let formula = format!("find (who, h, n, s) in seen. {formula}");
+        let run = folder.run(&["query", "m.toml", "--run", "run", &formula, "--json"]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let found: Value = serde_json::from_str(&run.stdout).expect("JSON");
+        let answers = found["answers"].as_array().expect("answers");
+        let at = |h: f64| {
+            answers
+                .iter()
+                .find(|a| a["binding"]["h"].as_f64() == Some(h))
+        };
+        let truth = |h: f64| at(h).and_then(|a| a["truth"].as_f64()).expect("an answer");
+        [0.5, 2.25, -1.0].map(|h| truth(h).exp()).to_vec()
+    };
+    let asked = |symbol: &str, rows: &[u8]| {
+        folder.write("rows.csv", rows);
+        ok(folder.run(&[
+            "predict", "m.toml", symbol, "--run", "run", "--rows", "rows.csv",
+        ]))
+    };
+    let near = |found: Vec<f64>, right: Vec<f64>| {
+        assert_eq!(found.len(), right.len());
+        let off = found.iter().zip(&right).map(|(a, b)| (a - b).abs());
+        assert!(off.fold(0.0, f64::max) < 1e-6, "{found:?} {right:?}");
+    };
+    let older = asked("older", b"n,who\n1,ann\n4,bob\n-2,ann\n");
+    assert!(older.starts_with("who,n,truth\nann,1,"), "{older}");
+    near(column(&older, "truth"), queried("older(who, n)"));
+    // The class may stand there or not.
+    let size = asked("size", b"h\n0.5\n2.25\n-1\n");
+    assert!(size.starts_with("h,prediction,truth\n0.5,"), "{size}");
+    let with = asked("size", b"h,s\n0.5,small\n2.25,big\n-1,small\n");
+    assert_eq!(size, with);
+    folder.write("rows.csv", b"h\n0.5\n2.25\n-1\n");
+    let classes = [
+        "predict",
+        "m.toml",
+        "size",
+        "--run",
+        "run",
+        "--rows",
+        "rows.csv",
+        "--classes",
+    ];
+    let classes = ok(folder.run(&classes));
+    near(column(&classes, "big"), queried("size(h, big)"));
+    // A function of a number: `eq` of its value and 0 tells how large it is.
+    let twice = asked("twice", b"h\n0.5\n2.25\n-1\n");
+    assert!(twice.starts_with("h,value\n0.5,"), "{twice}");
+    let truth = column(&twice, "value")
+        .iter()
+        .map(|x| (-0.5 * x.abs()).exp())
+        .collect();
+    near(truth, queried("eq(twice(h), 0)"));
+}
+
+#[test]
+fn rows_of_numbers_that_are_none() {
+    let folder = numbers();
+    folder.write("rows.csv", b"u,v\n1,one\n,2\nnan,1\n");
+    let rows = ["eq", "--rows", "rows.csv"];
+    refused(
+        &folder,
+        &rows,
+        "malformed-number",
+        &["rows.csv", "`one`", "line 2"],
+    );
+    folder.write("rows.csv", b"u,v\n1,1e13\n");
+    refused(&folder, &rows, "value-out-of-range", &["rows.csv", "1e13"]);
+    folder.write("rows.csv", b"u,w\n1,1\n");
+    refused(&folder, &rows, "missing-column", &["rename", "`v`"]);
+    folder.write("rows.csv", b"u,v\n");
+    assert_eq!(
+        ok(folder.run(&[&["predict", "m.toml"], &rows[..]].concat())),
+        "u,v,truth\n"
+    );
+    refused(
+        &folder,
+        &["eq"],
+        "vector-argument",
+        &["is a number", "--rows FILE"],
     );
 }

@@ -40,6 +40,9 @@ fn a_step_sees_samples_and_eval_sees_everyone() {
     let check = folder.run(&["check", "m.toml"]);
     assert_eq!(check.status, 0, "{}", check.stderr);
     assert!(check.stdout.contains("; 6 a step"), "{}", check.stdout);
+    let sampled =
+        "of sort `Person` a step sees 6 at a time: the groundings are those of one sample";
+    assert!(check.stdout.contains(sampled), "{}", check.stdout);
     // 5 facts, up to 5 negatives of each, 7 of the rule's bindings.
     let step = check
         .stdout

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// A run that was written to within this time is taken for running.
 const RECENT: Duration = Duration::from_secs(30);
 
-/// The files that are locked on this machine, by their numbers on the disk.
+/// The files that are locked on this machine: disk and number on it.
 ///
 /// Trying a run's lock would be sure, but a training that starts in that moment would find it taken.
-pub struct Locks(BTreeSet<u64>);
+pub struct Locks(BTreeSet<(u64, u64, u64)>);
 
 impl Locks {
     /// Those of now. Where the system does not say, none.
@@ -22,7 +22,10 @@ impl Locks {
             let place = line
                 .split_whitespace()
                 .find(|word| word.matches(':').count() == 2)?;
-            place.rsplit(':').next()?.parse().ok()
+            let mut parts = place.split(':');
+            let mut disk = || u64::from_str_radix(parts.next()?, 16).ok();
+            let (major, minor) = (disk()?, disk()?);
+            Some((major, minor, parts.next()?.parse().ok()?))
         });
         Locks(numbers.collect())
     }
@@ -32,8 +35,16 @@ impl Locks {
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
-            let lock = fs::symlink_metadata(folder.join("run.lock"));
-            lock.is_ok_and(|lock| self.0.contains(&lock.ino()))
+            let Ok(lock) = fs::symlink_metadata(folder.join("run.lock")) else {
+                return false;
+            };
+            // As glibc takes numbers of disks apart.
+            let disk = lock.dev();
+            let major = (disk >> 8 & 0xfff) | (disk >> 32 & !0xfff);
+            let minor = (disk & 0xff) | (disk >> 12 & !0xff);
+            // Disks that are none (btrfs, overlays) have several numbers, all with 0.
+            (self.0.iter())
+                .any(|&(a, b, file)| file == lock.ino() && a == major && (b == minor || major == 0))
         }
         #[cfg(not(unix))]
         {
@@ -42,22 +53,20 @@ impl Locks {
         }
     }
 
-    /// What to think of a run that says it is running: `None` if it is, else for how long it has been silent.
+    /// What to think of a run that says it is running, of which nothing was seen for a time: `None` if it is, else that time.
     ///
     /// A lock is a sure sign. A run on another machine's disk has none that can be seen from here: it should have written
     /// something lately, given the time that its steps take.
     pub fn silence(
         &self,
         folder: &Path,
-        modified: Option<SystemTime>,
+        quiet: Duration,
         step_time: Option<f64>,
     ) -> Option<Duration> {
         if self.holds(folder) {
             return None;
         }
-        // A clock that is behind the disk's says nothing.
-        let silent = modified?.elapsed().ok()?;
         let pace = Duration::try_from_secs_f64(5.0 * step_time.unwrap_or(0.0));
-        (silent > RECENT.max(pace.unwrap_or(Duration::MAX))).then_some(silent)
+        (quiet > RECENT.max(pace.unwrap_or(Duration::MAX))).then_some(quiet)
     }
 }

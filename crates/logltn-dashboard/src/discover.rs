@@ -5,36 +5,50 @@ use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use logltn_report::ListedRun;
 use logltn_train::run_directory::RunInfo;
 use logltn_train::train::told_by_key;
 
 use crate::alive::Locks;
-use crate::place::Place;
+use crate::place::{Place, patiently};
 use crate::tail::see_end;
 
 /// How deep runs may lie, and how many folders are looked at: a mistaken `logltn dashboard /` ends.
 const DEEPEST: usize = 8;
 const MOST_FOLDERS: usize = 50_000;
 const MOST_RUNS: usize = 5_000;
+/// Disks that note times in whole seconds show a file that is written twice within one as the same: until it has been so for
+/// longer, it is read again. Measured here, since the clock of the disk's machine may be another.
+const SETTLED: Duration = Duration::from_secs(3);
+/// A run that was there may be out of reach for so long, before it is said to be: a disk of another machine stumbles now and
+/// then, and one that cannot replace a file in one go has none for a moment.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The runs that are known, by their names: their folders as seen from the folder of all.
 pub struct Runs {
     place: Place,
     known: BTreeMap<String, Known>,
+    patience: Duration,
 }
 
 /// A run as it was last seen.
 struct Known {
     folder: PathBuf,
     seen: Seen,
+    /// Of the text of `run.json`.
+    info: u64,
     listed: ListedRun,
     step_time: Option<f64>,
+    /// When it was first seen like this, and whether it was seen otherwise before.
+    since: Instant,
+    moved: bool,
+    /// Since when it could not be read.
+    failing: Option<Instant>,
 }
 
-/// What tells whether a run has changed: length and time of its two files.
+/// What tells that a run has changed: length and time of its two files.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Seen {
     info: Option<(u64, SystemTime)>,
@@ -47,6 +61,7 @@ impl Runs {
         Runs {
             place,
             known: BTreeMap::new(),
+            patience: PATIENCE,
         }
     }
 
@@ -67,21 +82,96 @@ impl Runs {
     pub fn scan(&mut self) {
         let mut before = std::mem::take(&mut self.known);
         let locks = Locks::now();
-        for folder in folders(&self.place) {
+        let found = Found::under(&self.place);
+        for folder in found.runs {
             let name = match folder.strip_prefix(self.place.root()) {
                 Ok(path) if path.as_os_str().is_empty() => ".".to_string(),
                 Ok(path) => path.to_string_lossy().replace('\\', "/"),
                 Err(_) => continue,
             };
             let old = before.remove(&name);
-            let mut known = look(&self.place, &name, folder, old);
+            let mut known = self.look(&name, folder, old);
             known.judge(&locks);
             self.known.insert(name, known);
+        }
+        for (name, mut known) in before {
+            let out_of_reach = (found.unreadable.iter()).any(|f| known.folder.starts_with(f));
+            if out_of_reach && !known.is_patient(self.patience) {
+                known.fail("its folder cannot be read".into());
+            }
+            if out_of_reach || (known.folder.is_dir() && known.is_patient(self.patience)) {
+                self.known.insert(name, known);
+            }
+        }
+    }
+
+    /// What can be said of a run; if something cannot be read for a while, that.
+    fn look(&self, name: &str, folder: PathBuf, old: Option<Known>) -> Known {
+        let files = Files::open(&self.place, &folder);
+        let old = match old {
+            Some(old) if files.as_ref().is_ok_and(|files| old.still_is(files)) => return old,
+            old => old,
+        };
+        let found = files.and_then(|files| read(&self.place, name, &folder, files, old.as_ref()));
+        match (found, old) {
+            (Ok(new), Some(old)) if new.listed.version == old.listed.version => Known {
+                since: old.since,
+                moved: old.moved,
+                ..new
+            },
+            (Ok(new), old) => Known {
+                moved: old.is_some(),
+                ..new
+            },
+            (Err(reason), Some(mut old)) => {
+                if !old.is_patient(self.patience) {
+                    old.fail(reason);
+                }
+                old
+            }
+            (Err(reason), None) => {
+                let mut known = Known::new(folder, ListedRun::default());
+                known.listed.id = name.to_string();
+                known.fail(reason);
+                known
+            }
         }
     }
 }
 
 impl Known {
+    fn new(folder: PathBuf, listed: ListedRun) -> Known {
+        Known {
+            folder,
+            listed,
+            seen: Seen::default(),
+            info: 0,
+            step_time: None,
+            since: Instant::now(),
+            moved: false,
+            failing: None,
+        }
+    }
+
+    /// Whether there is nothing new in the files.
+    fn still_is(&self, files: &Files) -> bool {
+        self.seen == files.seen && self.failing.is_none() && self.since.elapsed() > SETTLED
+    }
+
+    /// Whether a run that cannot be read now is shown as it was.
+    fn is_patient(&mut self, patience: Duration) -> bool {
+        let since = *self.failing.get_or_insert_with(Instant::now);
+        self.listed.state != "unreadable" && since.elapsed() < patience
+    }
+
+    fn fail(&mut self, reason: String) {
+        self.listed.state = "unreadable".into();
+        self.listed.reason = reason;
+        self.seen = Seen::default();
+        self.info = 0;
+        self.failing.get_or_insert_with(Instant::now);
+    }
+
     /// Whether a run that should be running is, and how much longer.
     fn judge(&mut self, locks: &Locks) {
         let says_running = ["running", "silent"].contains(&&self.listed.state[..]);
@@ -91,7 +181,13 @@ impl Known {
         }
         let modified = [self.seen.info, self.seen.records].into_iter().flatten();
         let modified = modified.map(|(_, time)| time).max();
-        match locks.silence(&self.folder, modified, self.step_time) {
+        // What was seen here counts more than the times of a disk whose clock may be another.
+        let here = self.since.elapsed();
+        let quiet = match (self.moved, modified.map(|time| time.elapsed())) {
+            (false, Some(Ok(quiet))) => quiet.max(here),
+            _ => here,
+        };
+        match locks.silence(&self.folder, quiet, self.step_time) {
             None => {
                 self.listed.state = "running".into();
                 self.listed.reason.clear();
@@ -121,106 +217,152 @@ fn roughly(time: Duration) -> String {
     format!("{number} {unit}")
 }
 
-/// The folders that hold a run, from the first name to the last. Links are not followed, and nothing is looked for inside
-/// of a run.
-fn folders(place: &Place) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut open = vec![(place.root().to_path_buf(), 0)];
-    let mut seen = 0;
-    while let Some((folder, depth)) = open.pop() {
-        seen += 1;
-        if seen > MOST_FOLDERS || found.len() >= MOST_RUNS {
-            break;
-        }
-        let is_file = |name: &str| {
-            let kind = fs::symlink_metadata(folder.join(name));
-            kind.is_ok_and(|kind| kind.is_file())
-        };
-        if is_file("run.json") || is_file("metrics.jsonl") {
-            found.push(folder);
-            continue;
-        }
-        let Ok(entries) = fs::read_dir(&folder) else {
-            continue;
-        };
-        if depth == DEEPEST {
-            continue;
-        }
-        for entry in entries.flatten() {
-            let hidden = entry.file_name().to_string_lossy().starts_with('.');
-            if !hidden && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                open.push((entry.path(), depth + 1));
+/// The folders that hold a run, and those that could not be looked into.
+#[derive(Default)]
+struct Found {
+    runs: Vec<PathBuf>,
+    unreadable: Vec<PathBuf>,
+}
+
+impl Found {
+    /// Links are not followed, and nothing is looked for inside of a run.
+    fn under(place: &Place) -> Found {
+        let mut found = Found::default();
+        let mut open = vec![(place.root().to_path_buf(), 0)];
+        let mut seen = 0;
+        while let Some((folder, depth)) = open.pop() {
+            seen += 1;
+            if seen > MOST_FOLDERS || found.runs.len() >= MOST_RUNS {
+                break;
+            }
+            match names(&folder) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(_) => found.unreadable.push(folder),
+                Ok(names) if names.is_run => found.runs.push(folder),
+                Ok(names) if depth < DEEPEST => {
+                    open.extend(names.folders.into_iter().map(|path| (path, depth + 1)));
+                }
+                Ok(_) => {}
             }
         }
+        found
     }
-    found
 }
 
-/// What can be said of a run; if something cannot be read, that.
-fn look(place: &Place, name: &str, folder: PathBuf, old: Option<Known>) -> Known {
-    match look_at(place, name, &folder, old) {
-        Ok(known) => known,
-        Err(reason) => Known {
-            listed: ListedRun {
-                id: name.to_string(),
-                state: "unreadable".into(),
-                reason,
-                ..ListedRun::default()
+/// What a folder holds.
+#[derive(Default)]
+struct Names {
+    is_run: bool,
+    folders: Vec<PathBuf>,
+}
+
+/// All names are read, instead of asking for some: a network's file system looks at a folder anew when it is opened, and may
+/// else believe for half a minute that what is new is not there.
+fn names(folder: &Path) -> io::Result<Names> {
+    patiently(|| {
+        let mut names = Names::default();
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let (name, kind) = (entry.file_name(), entry.file_type()?);
+            if kind.is_file() {
+                names.is_run |= name == "run.json" || name == "metrics.jsonl";
+            } else if kind.is_dir() && !name.to_string_lossy().starts_with('.') {
+                names.folders.push(entry.path());
+            }
+        }
+        Ok(names)
+    })
+}
+
+/// The two files of a run that say where it stands.
+struct Files {
+    info: Option<File>,
+    records: Option<File>,
+    seen: Seen,
+}
+
+impl Files {
+    fn open(place: &Place, folder: &Path) -> Result<Files, String> {
+        let open = |name: &str| {
+            let opened = patiently(|| {
+                let Some(file) = place.open_walked(&folder.join(name))? else {
+                    return Ok(None);
+                };
+                let facts = file.metadata()?;
+                Ok(Some((file, (facts.len(), facts.modified()?))))
+            });
+            opened.map_err(|error| error.to_string())
+        };
+        let (info, records) = (open("run.json")?.unzip(), open("metrics.jsonl")?.unzip());
+        Ok(Files {
+            seen: Seen {
+                info: info.1,
+                records: records.1,
             },
-            folder,
-            seen: Seen::default(),
-            step_time: None,
-        },
+            info: info.0,
+            records: records.0,
+        })
     }
 }
 
-fn look_at(place: &Place, name: &str, folder: &Path, old: Option<Known>) -> Result<Known, String> {
+/// Reads what may be new: `run.json` is only taken apart if it says something else than before.
+fn read(
+    place: &Place,
+    name: &str,
+    folder: &Path,
+    files: Files,
+    old: Option<&Known>,
+) -> Result<Known, String> {
     let text = |error: io::Error| error.to_string();
-    let open = |file: &str| place.open(&folder.join(file)).map_err(text);
-    let (info, records) = (open("run.json")?, open("metrics.jsonl")?);
-    let print = |file: &Option<File>| -> Option<(u64, SystemTime)> {
-        let facts = file.as_ref()?.metadata().ok()?;
-        Some((facts.len(), facts.modified().ok()?))
-    };
-    let seen = Seen {
-        info: print(&info),
-        records: print(&records),
-    };
-    let same_info = old.as_ref().is_some_and(|old| old.seen.info == seen.info);
-    let mut known = match old {
-        Some(old) if old.seen == seen => return Ok(old),
-        Some(old) if same_info && old.listed.state != "unreadable" => old,
-        _ => {
+    if files.info.is_none() && old.is_some_and(|old| old.seen.info.is_some()) {
+        return Err("run.json is gone".to_string());
+    }
+    let json = place.text(&folder.join("run.json")).map_err(text)?;
+    let info = hash(&json);
+    let known = old.filter(|old| old.info == info && old.listed.state != "unreadable");
+    let listed = match known {
+        Some(old) => old.listed.clone(),
+        None => {
             place
                 .check(folder)
                 .map_err(|error| error.message().to_string())?;
-            let bytes = place.text(&folder.join("run.json")).map_err(text)?;
-            let info = match info {
-                Some(_) => RunInfo::parse(bytes.as_bytes(), "run.json")
+            let info = match files.info {
+                Some(_) => RunInfo::parse(json.as_bytes(), "run.json")
                     .map_err(|errors| first_message(&errors))?,
                 None => RunInfo::default(),
             };
-            Known {
-                listed: ListedRun {
-                    group: group(folder),
-                    ..ListedRun::new(name, &info)
-                },
-                folder: folder.to_path_buf(),
-                seen,
-                step_time: None,
+            ListedRun {
+                group: group(folder),
+                ..ListedRun::new(name, &info)
             }
         }
     };
-    if let (Some(file), Some((length, _))) = (records, seen.records) {
-        known.step_time = see_end(&mut known.listed, file, length).map_err(text)?;
+    let mut new = Known {
+        seen: files.seen,
+        info,
+        step_time: known.and_then(|old| old.step_time),
+        ..Known::new(folder.to_path_buf(), listed)
+    };
+    if let (Some(mut file), Some((length, _))) = (files.records, files.seen.records) {
+        let mut listed = new.listed.clone();
+        new.step_time = patiently(|| see_end(&mut listed, &mut file, length)).map_err(text)?;
+        new.listed = listed;
     }
-    known.seen = seen;
-    let (length, time) = seen.records.unwrap_or((0, SystemTime::UNIX_EPOCH));
-    let time = time
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    known.listed.version = format!("{length}.{}", time.as_nanos());
-    Ok(known)
+    let bits = |x: Option<f64>| x.map(f64::to_bits);
+    let ListedRun {
+        step, loss, sat, ..
+    } = new.listed;
+    new.listed.version = format!(
+        "{:016x}",
+        hash(&(new.seen.records, info, step, bits(loss), bits(sat)))
+    );
+    Ok(new)
+}
+
+fn hash(of: &impl Hash) -> u64 {
+    let mut hash = DefaultHasher::new();
+    of.hash(&mut hash);
+    hash.finish()
 }
 
 /// The first thing that is wrong.
@@ -235,11 +377,8 @@ fn group(folder: &Path) -> String {
         return String::new();
     };
     told.remove("train.seed");
-    let mut hash = DefaultHasher::new();
-    serde_json::to_string(&told)
-        .unwrap_or_default()
-        .hash(&mut hash);
-    format!("{:016x}", hash.finish())
+    let told = serde_json::to_string(&told).unwrap_or_default();
+    format!("{:016x}", hash(&told))
 }
 
 #[cfg(test)]
@@ -295,6 +434,7 @@ mod tests {
             file.set_modified(long_ago).unwrap();
         }
         // Its lock says that it lives, however long it is silent.
+        let mut runs = Runs::new(Place::new(folder.path()).unwrap());
         assert_eq!(only(&mut runs).state, "running");
         drop((run, log));
         let seen = only(&mut runs);
@@ -307,8 +447,14 @@ mod tests {
             .unwrap();
         file.set_modified(SystemTime::now()).unwrap();
         assert_eq!(only(&mut runs).state, "running");
+        // A file that is no whole one now may be a moment later: for a while the run is shown as it was.
+        let whole = fs::read(dir.join("run.json")).unwrap();
         fs::write(dir.join("run.json"), "{").unwrap();
+        assert_eq!(only(&mut runs).state, "running");
+        runs.patience = Duration::ZERO;
         assert_eq!(only(&mut runs).state, "unreadable");
+        fs::write(dir.join("run.json"), whole).unwrap();
+        assert_eq!(only(&mut runs).state, "running");
         fs::remove_dir_all(&dir).unwrap();
         runs.scan();
         assert!(runs.list().is_empty());

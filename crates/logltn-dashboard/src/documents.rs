@@ -1,5 +1,6 @@
 //! What is known of a run as a whole, for the page.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -10,6 +11,9 @@ use logltn_train::train::told_by_key;
 use serde_json::Value;
 
 use crate::place::Place;
+
+/// More bytes of pictures than these are not read.
+const MOST_OF_PICTURES: u64 = 32 << 20;
 
 /// Manifest by key, theory, axioms with their formulas, pictures.
 ///
@@ -26,7 +30,9 @@ pub fn of_run(place: &Place, folder: &Path) -> Result<Value, Diagnostics> {
     };
     place.check(folder)?;
     let of_pictures = folder.join("pictures");
-    let pictures = match of_pictures.is_dir() && place.check(&of_pictures).is_ok() {
+    let may_be_read =
+        || place.check(&of_pictures).is_ok() && size(&of_pictures) <= MOST_OF_PICTURES;
+    let pictures = match of_pictures.is_dir() && may_be_read() {
         true => pictures(&of_pictures)?,
         false => Vec::new(),
     };
@@ -34,4 +40,12 @@ pub fn of_run(place: &Place, folder: &Path) -> Result<Value, Diagnostics> {
     // A run that has lost its manifest still has its curves.
     let told = told_by_key(folder).unwrap_or_default();
     Ok(details(&info, &theory, &told, &pictures))
+}
+
+/// How many bytes the files in a folder have.
+fn size(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| Some(entry.metadata().ok()?.len()))
+        .fold(0, u64::saturating_add)
 }

@@ -18,8 +18,10 @@ use crate::discover::Runs;
 const MOST_PAGES: usize = 16;
 /// How many events may wait for a page that does not read them; it is let go then, and comes again.
 const MOST_WAITING: usize = 64;
-/// How often is looked. Looking may take a tenth of the time at most.
+/// How often is looked: looking should take half a hundredth of the time, so that a training beside it has the rest; but what
+/// is new is seen within two seconds, unless looking alone takes a tenth of that.
 const EVERY: Duration = Duration::from_millis(600);
+const SELDOM: Duration = Duration::from_millis(1200);
 /// How often a page hears that the server lives, so that the dead are found out.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
@@ -68,7 +70,8 @@ impl Watched {
                     beat = Instant::now();
                     watched.tell("alive", &json!({}));
                 }
-                pause = EVERY.max(10 * began.elapsed());
+                let took = began.elapsed();
+                pause = (200 * took).clamp(EVERY, SELDOM.max(10 * took));
             }
         });
         watched

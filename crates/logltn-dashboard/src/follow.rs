@@ -2,15 +2,17 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_report::{Report, RunSummary};
 use logltn_train::run_directory::{RecordReader, RunDirectory, RunInfo, StepRecord};
 use serde_json::{Value, json};
 
-use crate::place::Place;
+use crate::place::{Place, patiently};
 
 /// How many runs are followed at once; and how many axioms they may have together, since each has a curve.
 const MOST_RUNS: usize = 64;
@@ -18,7 +20,7 @@ const MOST_AXIOMS: usize = 20_000;
 /// So many bytes before the end are remembered: they hold the last record's checksum.
 const REMEMBERED: usize = 64;
 /// A place in the file is noted once in so many records, to find the steps between two others.
-const NOTED: u64 = 256;
+const NOTED: usize = 256;
 
 /// The runs that are looked at, those of late at the end.
 #[derive(Default)]
@@ -31,7 +33,10 @@ struct Following {
     folder: PathBuf,
     /// Another number whenever the curves begin anew.
     generation: u64,
+    info: RunInfo,
     report: Report,
+    /// How many records have been read.
+    lines: usize,
     /// How far the records have been read, and what stood just before.
     offset: u64,
     before: Vec<u8>,
@@ -89,15 +94,18 @@ impl Followed {
     }
 
     fn up_to_date(&mut self, place: &Place, folder: &Path) -> Result<&mut Following, Diagnostics> {
-        let known = self.runs.iter().position(|run| run.folder == folder);
-        let mut run = match known.and_then(|at| self.runs.remove(at)) {
-            Some(run) if run.goes_on(place)? => run,
+        let at = self.runs.iter().position(|run| run.folder == folder);
+        let known = at.and_then(|at| self.runs.remove(at));
+        let goes_on = known.as_ref().map(|run| run.goes_on(place));
+        let mut run = match (known, &goes_on) {
+            (Some(run), Some(Ok(true) | Err(_))) => run,
             _ => {
                 self.begun += 1;
                 Following::new(place, folder, self.begun)?
             }
         };
-        run.read_on(place)?;
+        // What was read stays, for when the rest can be.
+        let read = (goes_on.unwrap_or(Ok(true))).and_then(|_| run.catch_up(place));
         self.runs.push_back(run);
         let axioms = |runs: &VecDeque<Following>| runs.iter().map(|r| r.axioms).sum::<usize>();
         while self.runs.len() > MOST_RUNS
@@ -105,6 +113,7 @@ impl Followed {
         {
             self.runs.pop_front();
         }
+        read?;
         // It was put there just now.
         let last = self.runs.len() - 1;
         Ok(&mut self.runs[last])
@@ -118,7 +127,9 @@ impl Following {
             folder: folder.to_path_buf(),
             generation,
             axioms: report.axioms(),
+            info: report.info().clone(),
             report,
+            lines: 0,
             offset: 0,
             before: Vec::new(),
             noted: Vec::new(),
@@ -133,8 +144,33 @@ impl Following {
         };
         let mut now = vec![0; self.before.len()];
         let start = self.offset - self.before.len() as u64;
-        let read = (file.seek(SeekFrom::Start(start))).and_then(|_| file.read_exact(&mut now));
-        Ok(read.is_ok() && now == self.before)
+        let read = patiently(|| {
+            file.seek(SeekFrom::Start(start))?;
+            file.read_exact(&mut now)
+        });
+        match read {
+            Ok(()) => Ok(now == self.before),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+            Err(error) => Err(unreadable(error)),
+        }
+    }
+
+    /// Takes over what is new in `run.json` and the records.
+    fn catch_up(&mut self, place: &Place) -> Result<(), Diagnostics> {
+        // A file that is being replaced may be away for a moment.
+        let info = info(place, &self.folder)?;
+        if self.info != info && info != RunInfo::default() {
+            self.report.set_info(&info);
+            self.info = info;
+        }
+        // A line may look damaged while another machine writes it: a disk may show its room before its letters.
+        for pause in [10, 50] {
+            if self.read_on(place).is_ok() {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(pause));
+        }
+        self.read_on(place)
     }
 
     fn read_on(&mut self, place: &Place) -> Result<(), Diagnostics> {
@@ -147,37 +183,43 @@ impl Following {
             file.try_clone().map_err(unreadable)?,
             "metrics.jsonl".into(),
         );
+        records.skip_lines(self.lines);
         let start = self.offset;
-        let mut count = 0;
-        while let Some(record) = records.next() {
-            let record: StepRecord = record?;
-            if count % NOTED == 0 {
+        let read = loop {
+            let record: StepRecord = match records.next() {
+                None => break Ok(()),
+                Some(Err(errors)) => break Err(errors),
+                Some(Ok(record)) => record,
+            };
+            if self.lines.is_multiple_of(NOTED) {
                 self.noted.push((record.step, self.offset));
             }
-            count += 1;
+            self.lines += 1;
             self.report.push(&record);
             self.offset = start + records.position();
-        }
+        };
         if self.offset > start {
             let length = (self.offset as usize).min(REMEMBERED);
             self.before.resize(length, 0);
-            (file.seek(SeekFrom::Start(self.offset - length as u64)))
-                .and_then(|_| file.read_exact(&mut self.before))
-                .map_err(unreadable)?;
+            let from = SeekFrom::Start(self.offset - length as u64);
+            patiently(|| {
+                file.seek(from)?;
+                file.read_exact(&mut self.before)
+            })
+            .map_err(unreadable)?;
         }
-        Ok(())
+        read
     }
 }
 
 /// The report of a run without its records.
 fn begin(place: &Place, folder: &Path) -> Result<Report, Diagnostics> {
-    let text = place.text(&folder.join("run.json")).map_err(unreadable)?;
-    let mut summary = RunSummary::default();
-    if !text.is_empty() {
-        summary.info = RunInfo::parse(text.as_bytes(), "run.json")?;
-        let axioms = summary.info.axioms.iter();
-        summary.axiom_names = axioms.map(|axiom| axiom.name.clone()).collect();
-    }
+    let mut summary = RunSummary {
+        info: info(place, folder)?,
+        ..RunSummary::default()
+    };
+    let axioms = summary.info.axioms.iter();
+    summary.axiom_names = axioms.map(|axiom| axiom.name.clone()).collect();
     if let Some(file) = open(place, folder)? {
         let mut records = RecordReader::new(file, "metrics.jsonl".into());
         if records.next().transpose()?.is_some() {
@@ -190,10 +232,16 @@ fn begin(place: &Place, folder: &Path) -> Result<Report, Diagnostics> {
     Ok(report)
 }
 
+fn info(place: &Place, folder: &Path) -> Result<RunInfo, Diagnostics> {
+    let text = place.text(&folder.join("run.json")).map_err(unreadable)?;
+    match text.is_empty() {
+        true => Ok(RunInfo::default()),
+        false => RunInfo::parse(text.as_bytes(), "run.json"),
+    }
+}
+
 fn open(place: &Place, folder: &Path) -> Result<Option<File>, Diagnostics> {
-    place
-        .open(&folder.join("metrics.jsonl"))
-        .map_err(unreadable)
+    patiently(|| place.open(&folder.join("metrics.jsonl"))).map_err(unreadable)
 }
 
 fn unreadable(error: std::io::Error) -> Diagnostics {

@@ -86,9 +86,9 @@ impl Gate {
     fn is_ours(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
             // Not inside of an address with colons.
-            Some((name, port)) if !port.ends_with(']') => match port.parse::<u16>() {
-                Ok(port) if port == self.port => name,
-                _ => return false,
+            Some((name, port)) if !port.ends_with(']') => match port == self.port.to_string() {
+                true => name,
+                false => return false,
             },
             _ if self.port == 80 => host,
             _ => return false,

@@ -22,6 +22,7 @@ mod networks;
 mod place;
 mod questions;
 mod server;
+mod stream;
 mod tail;
 mod violated;
 

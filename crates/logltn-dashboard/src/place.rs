@@ -3,11 +3,31 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use logltn::{Code, Diagnostic};
 
 /// The largest text of a run that is read whole.
 const LARGEST_TEXT: u64 = 64 << 20;
+
+/// Tries again what a disk of another machine may refuse for a moment: a file that was replaced there while it was open here, a
+/// network that stumbled.
+pub fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    const EIO: i32 = 5;
+    let passes = |error: &io::Error| {
+        use io::ErrorKind::{Interrupted, StaleNetworkFileHandle, TimedOut};
+        [Interrupted, StaleNetworkFileHandle, TimedOut].contains(&error.kind())
+            || error.raw_os_error() == Some(EIO)
+    };
+    for pause in [1, 10, 40] {
+        match attempt() {
+            Err(error) if passes(&error) => thread::sleep(Duration::from_millis(pause)),
+            result => return result,
+        }
+    }
+    attempt()
+}
 
 /// The folder of all runs, without links on the way to it.
 #[derive(Clone, Debug)]
@@ -46,30 +66,42 @@ impl Place {
     ///
     /// It must lie in the folder without a link on the way, and be a file: not a pipe, which would never end.
     pub fn open(&self, path: &Path) -> io::Result<Option<File>> {
-        let refused = |what: &str| {
-            let what = format!("{}: {what}", path.display());
-            Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
-        };
+        match fs::canonicalize(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+            Ok(real) if real != path || !path.starts_with(&self.root) => {
+                return refused(path, "a link leads to it, which is not followed");
+            }
+            Ok(_) => {}
+        }
+        self.open_walked(path)
+    }
+
+    /// The same in a folder that was reached from the folder of all without following a link just now.
+    pub fn open_walked(&self, path: &Path) -> io::Result<Option<File>> {
         match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
-            Ok(kind) if kind.is_symlink() => return refused("it is a link, which is not followed"),
-            Ok(kind) if !kind.is_file() => return refused("it is not a file"),
+            Ok(kind) if kind.is_symlink() => {
+                return refused(path, "it is a link, which is not followed");
+            }
+            Ok(kind) if !kind.is_file() => return refused(path, "it is not a file"),
             Ok(_) => {}
-        }
-        if fs::canonicalize(path)? != path || !path.starts_with(&self.root) {
-            return refused("a link leads to it, which is not followed");
         }
         // Opening makes a network's file system look at what is there now, which asking for its length does not.
         let file = File::open(path)?;
         match file.metadata()?.is_file() {
             true => Ok(Some(file)),
-            false => refused("it is not a file"),
+            false => refused(path, "it is not a file"),
         }
     }
 
     /// The text of a file, empty if there is none.
     pub fn text(&self, path: &Path) -> io::Result<String> {
+        patiently(|| self.text_now(path))
+    }
+
+    fn text_now(&self, path: &Path) -> io::Result<String> {
         let Some(file) = self.open(path)? else {
             return Ok(String::new());
         };
@@ -86,24 +118,35 @@ impl Place {
     /// Whether a run's folder is as training leaves it: folders and files, no links. What is read of it by its path is then
     /// inside.
     pub fn check(&self, folder: &Path) -> Result<(), Diagnostic> {
-        let unreadable = |error: io::Error| {
-            let what = format!("{}: it cannot be read: {error}", folder.display());
-            Diagnostic::error(Code::FileUnreadable, what)
-        };
-        if fs::canonicalize(folder).map_err(unreadable)? != folder
-            || !folder.starts_with(&self.root)
-        {
-            return Err(link(folder));
-        }
-        for entry in fs::read_dir(folder).map_err(unreadable)? {
-            let entry = entry.map_err(unreadable)?;
-            let kind = entry.file_type().map_err(unreadable)?;
-            if !kind.is_file() && !kind.is_dir() {
-                return Err(link(&entry.path()));
+        match patiently(|| self.odd(folder)) {
+            Ok(None) => Ok(()),
+            Ok(Some(path)) => Err(link(&path)),
+            Err(error) => {
+                let what = format!("{}: it cannot be read: {error}", folder.display());
+                Err(Diagnostic::error(Code::FileUnreadable, what))
             }
         }
-        Ok(())
     }
+
+    /// The first thing that is neither a folder nor a file.
+    fn odd(&self, folder: &Path) -> io::Result<Option<PathBuf>> {
+        if fs::canonicalize(folder)? != folder || !folder.starts_with(&self.root) {
+            return Ok(Some(folder.to_path_buf()));
+        }
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if !kind.is_file() && !kind.is_dir() {
+                return Ok(Some(entry.path()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn refused<T>(path: &Path, what: &str) -> io::Result<T> {
+    let what = format!("{}: {what}", path.display());
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
 }
 
 fn link(path: &Path) -> Diagnostic {

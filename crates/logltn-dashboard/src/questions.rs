@@ -7,11 +7,11 @@ use logltn_learn::{Asked, KnowledgeBase, Model};
 use logltn_report::Violated;
 use logltn_train::manifest::Manifest;
 use logltn_train::project::Project;
-use logltn_train::run_directory::{RunDirectory, RunInfo};
+use logltn_train::run_directory::RunDirectory;
 use logltn_train::train::{Questions, RunWeights, check_noted};
 use serde_json::{Value, json};
 
-use crate::violated::{binding_text, violated};
+use crate::violated::{binding_text, log, violated};
 
 /// More groundings than these take longer than anybody waits for a page.
 const MOST_GROUNDINGS: u64 = 50_000_000;
@@ -23,7 +23,6 @@ const MOST_ANSWERS: usize = 1000;
 /// A run that can be asked.
 pub struct Run<'a> {
     folder: &'a Path,
-    info: RunInfo,
     project: Project,
 }
 
@@ -45,11 +44,7 @@ impl Run<'_> {
         check_noted(&manifest, &info, inside)?;
         let mut found = Diagnostics::new();
         let project = Project::of(manifest, &mut found).ok_or(found)?;
-        Ok(Run {
-            folder,
-            info,
-            project,
-        })
+        Ok(Run { folder, project })
     }
 
     /// The project.
@@ -79,6 +74,7 @@ impl Run<'_> {
             semantics: self.project.manifest.semantics,
             parameters: self.project.manifest.schedule.last(true),
             top,
+            most_groundings: Some(MOST_GROUNDINGS),
         }
     }
 
@@ -87,14 +83,6 @@ impl Run<'_> {
     /// # Errors
     /// If there is no such axiom, or it has too many groundings for a page.
     pub fn explain(&self, axiom: Option<&str>) -> Result<Vec<Violated>, Diagnostics> {
-        let asked = (self.info.axioms.iter()).filter(|a| axiom.is_none_or(|name| a.name == name));
-        let groundings: u64 = (asked.filter_map(|a| a.groundings)).fold(0, u64::saturating_add);
-        if groundings > MOST_GROUNDINGS {
-            let what = format!("there are {groundings} groundings, too many for a page");
-            return Err(Diagnostic::error(Code::TooManyBindings, what)
-                .help("ask with `logltn explain`, which may take its time")
-                .into());
-        }
         let questions = self.questions(SHOWN);
         let found = questions.explain(axiom)?;
         let (knowledge, mut model) = self.model()?;
@@ -115,13 +103,14 @@ impl Run<'_> {
         let warnings = messages(&found.warnings);
         Ok(match found.answers {
             Answers::Closed(truth) => json!({
-                "truth": semantics.degree(truth), "value": truth, "warnings": warnings,
+                "truth": semantics.degree(truth), "log": log(semantics, truth), "warnings": warnings,
             }),
             Answers::Open { total, answers } => {
                 let answers = answers.iter().map(|answer| {
                     json!({
                         "binding": binding_text(&answer.binding),
                         "truth": semantics.degree(answer.truth),
+                        "log": log(semantics, answer.truth),
                     })
                 });
                 json!({

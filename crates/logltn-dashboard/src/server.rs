@@ -32,6 +32,7 @@ use crate::gate::Gate;
 use crate::networks;
 use crate::place::Place;
 use crate::questions::{Run, messages};
+use crate::stream::Stream;
 
 /// How many connections may be open at once; others wait.
 const MOST_CONNECTIONS: usize = 64;
@@ -56,8 +57,8 @@ pub struct Served {
     script: Bytes,
     style: Bytes,
     page: Bytes,
-    waiting: Semaphore,
-    asking: Semaphore,
+    waiting: Arc<Semaphore>,
+    asking: Arc<Semaphore>,
 }
 
 impl Served {
@@ -71,8 +72,8 @@ impl Served {
             script: page::script().into(),
             style: page::style().into(),
             page: page::live().into(),
-            waiting: Semaphore::new(MOST_QUESTIONS),
-            asking: Semaphore::new(1),
+            waiting: Arc::new(Semaphore::new(MOST_QUESTIONS)),
+            asking: Arc::new(Semaphore::new(1)),
         }
     }
 }
@@ -97,7 +98,7 @@ pub async fn serve(listener: TcpListener, served: Arc<Served>) {
                 .timer(TokioTimer::new())
                 .header_read_timeout(ARRIVAL)
                 .max_buf_size(LONGEST_HEAD)
-                .serve_connection(TokioIo::new(stream), service)
+                .serve_connection(TokioIo::new(Stream::new(stream)), service)
                 .await;
             drop(permit);
         });
@@ -308,13 +309,15 @@ async fn ask(
     name: &str,
     question: impl FnOnce(&Run<'_>) -> Result<Value, Diagnostics> + Send + 'static,
 ) -> Result<Response<Answer>, Refused> {
-    let Ok(_waiting) = served.waiting.try_acquire() else {
+    let Ok(waiting) = Arc::clone(&served.waiting).try_acquire_owned() else {
         let why = "too many questions are waiting for an answer";
         return Err(refused(StatusCode::TOO_MANY_REQUESTS, why));
     };
-    let _turn = served.asking.acquire().await;
+    let turn = Arc::clone(&served.asking).acquire_owned().await;
     let (served, name) = (Arc::clone(served), name.to_string());
     let found = blocking(move || {
+        // Until it is answered, also to somebody who has gone.
+        let _turn = (waiting, turn);
         let folder = folder(&served, &name)?;
         let run = Run::load(&folder, served.place.root()).map_err(wrong)?;
         question(&run).map_err(wrong)

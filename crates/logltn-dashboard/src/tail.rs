@@ -15,11 +15,11 @@ const METRICS_WITHIN: u64 = 4 << 20;
 /// Takes over what the last records say, and gives the mean time of a step in seconds.
 ///
 /// A record that is damaged, or not yet written to its end, is left out: the list shows what is known.
-pub fn see_end(run: &mut ListedRun, mut file: File, length: u64) -> io::Result<Option<f64>> {
+pub fn see_end(run: &mut ListedRun, file: &mut File, length: u64) -> io::Result<Option<f64>> {
     let mut window = WINDOW;
     let start = loop {
         let from = length.saturating_sub(window);
-        match first_line(&mut file, from, length)? {
+        match first_line(file, from, length)? {
             Some(start) => break start,
             None if from == 0 || window >= LARGEST => return Ok(None),
             None => window *= 16,
@@ -54,19 +54,19 @@ fn first_line(file: &mut File, from: u64, end: u64) -> io::Result<Option<u64>> {
 }
 
 /// The newest metrics before `end`.
-fn see_metrics(run: &mut ListedRun, mut file: File, end: u64) -> io::Result<()> {
+fn see_metrics(run: &mut ListedRun, file: &mut File, end: u64) -> io::Result<()> {
     const SOME: &[u8] = b"\"metrics\":{\"";
     let from = end.saturating_sub(METRICS_WITHIN);
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
-    (&file).take(end - from).read_to_end(&mut bytes)?;
+    (&*file).take(end - from).read_to_end(&mut bytes)?;
     let Some(at) = bytes.windows(SOME.len()).rposition(|part| part == SOME) else {
         return Ok(());
     };
     let line = bytes[..at].iter().rposition(|b| *b == b'\n');
     let line = line.map_or(0, |before| before + 1);
     file.seek(SeekFrom::Start(from + line as u64))?;
-    if let Some(Ok(record)) = RecordReader::new(file, "metrics.jsonl".into()).next() {
+    if let Some(Ok(record)) = RecordReader::new(file.try_clone()?, "metrics.jsonl".into()).next() {
         run.metrics = record.metrics;
     }
     Ok(())

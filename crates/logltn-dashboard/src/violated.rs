@@ -18,11 +18,17 @@ pub fn violated(
     Violated {
         axiom: axiom.name.clone(),
         truth: semantics.degree(axiom.truth),
+        log: log(semantics, axiom.truth),
         groundings: axiom.groundings,
         worst: (axiom.worst.iter())
             .map(|violation| culprits(knowledge, semantics, violation, &mut *predict))
             .collect(),
     }
+}
+
+/// A truth that is a log; none that has no digits.
+pub fn log(semantics: &Semantics, truth: f64) -> Option<f64> {
+    (semantics.sat_is_log() && truth.is_finite()).then_some(truth)
 }
 
 /// `x = ann, y = bob`
@@ -48,6 +54,7 @@ fn culprits(
     Culprits {
         binding: binding_text(&violation.binding),
         truth: semantics.degree(violation.truth),
+        log: log(semantics, violation.truth),
         pictures: (violation.binding.iter())
             .filter_map(|bound| picture(knowledge, violation, bound, &mut *predict))
             .collect(),

@@ -1,8 +1,8 @@
 //! Opening files, and saying why it did not work.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -93,6 +93,37 @@ pub(super) fn ask(bytes: u128, what: impl Fn() -> String) -> Result<(), Diagnost
 pub fn not_regular(path: &Path) -> Option<&'static str> {
     let kind = fs::metadata(path).ok()?;
     (!kind.is_file() && !kind.is_dir()).then_some("a pipe or device")
+}
+
+/// Opens a file to read it: neither a pipe, which never ends or never begins, nor a device.
+///
+/// # Errors
+/// If it is one, or cannot be opened.
+///
+/// ```
+/// # #[cfg(unix)]
+/// assert!(logltn_data::open_file("/dev/zero".as_ref()).is_err());
+/// ```
+pub fn open_file(path: &Path) -> io::Result<File> {
+    match not_regular(path) {
+        None => File::open(path),
+        Some(other) => {
+            let what = format!("expected a file, found {other}");
+            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+    }
+}
+
+/// The text of a [file](open_file), if there may be memory for it.
+///
+/// # Errors
+/// If there may not, or it is no such text.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    let mut file = open_file(path)?;
+    let length = file.metadata()?.len();
+    memory::ask(length.into()).map_err(|error| io::Error::other(error.refuse("it").message()))?;
+    let mut text = String::new();
+    file.read_to_string(&mut text).map(|_| text)
 }
 
 fn explain(path: &Path, error: &io::Error) -> Diagnostic {

@@ -23,6 +23,7 @@
 
 mod array;
 mod csv;
+mod cut;
 mod elements;
 mod file;
 mod idx;
@@ -46,7 +47,8 @@ use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
 pub use array::{Array, Field, Values};
 pub use csv::CsvFile;
-pub use file::{not_regular, read_bytes};
+pub use cut::say_what_was_cut;
+pub use file::{not_regular, open_file, read_bytes, read_text};
 pub use idx::{parse_idx, read_idx};
 pub use index_column::index_column;
 pub use individuals::{header_among_individuals, parse_individuals, read_individuals};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 use memmap2::Mmap;
 
+use super::cut::{Watched, watch};
 use super::problems::fatal;
 
 /// From so many bytes on, a file is read where it is.
@@ -17,7 +18,7 @@ pub(super) const MAPPED_FROM: u64 = 1 << 28;
 
 /// Numbers that were read, or that are read from their file when they are looked at: a slice of them in all but name.
 ///
-/// The file of the latter must stay as it is. If it is cut off, reading ends the program.
+/// The file of the latter must stay as it is. If it is cut off, reading ends the program (`cut.rs`).
 pub struct Stored<T: Plain>(Place<T>);
 
 #[derive(Clone)]
@@ -49,7 +50,11 @@ impl Plain for f32 {}
 impl Plain for f64 {}
 
 /// A file as memory.
-pub(super) struct Mapped(Mmap);
+pub(super) struct Mapped {
+    // First, so that it ends first.
+    _watched: Watched,
+    map: Mmap,
+}
 
 impl Mapped {
     pub(super) fn open(path: &Path) -> Result<Arc<Mapped>, Diagnostics> {
@@ -59,7 +64,10 @@ impl Mapped {
             unsafe { Mmap::map(&file) }
         });
         match opened {
-            Ok(map) => Ok(Arc::new(Mapped(map))),
+            Ok(map) => Ok(Arc::new(Mapped {
+                _watched: watch(&map, path),
+                map,
+            })),
             Err(error) => {
                 let what = format!("{}: the file cannot be read: {error}", path.display());
                 fatal(Diagnostic::error(Code::FileUnreadable, what))
@@ -68,7 +76,7 @@ impl Mapped {
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.map
     }
 }
 
@@ -76,8 +84,8 @@ impl<T: Plain> Stored<T> {
     /// The numbers that stand in a file, if they can be read as they are: the machine must have the bytes of a number in the
     /// same order, and begin them at the same places.
     pub(super) fn mapped(map: &Arc<Mapped>, bytes: &[u8]) -> Option<Stored<T>> {
-        let start = bytes.as_ptr().addr().checked_sub(map.0.as_ptr().addr())?;
-        let fits = start + bytes.len() <= map.0.len();
+        let start = bytes.as_ptr().addr().checked_sub(map.map.as_ptr().addr())?;
+        let fits = start + bytes.len() <= map.map.len();
         let aligned = bytes.as_ptr().addr().is_multiple_of(align_of::<T>());
         (fits && aligned && cfg!(target_endian = "little")).then(|| {
             Stored(Place::File(InFile {
@@ -104,7 +112,7 @@ impl<T: Plain> Deref for Stored<T> {
         match &self.0 {
             Place::Memory(numbers) => numbers,
             Place::File(file) => {
-                let bytes = &file.map.0[file.start..][..file.count * size_of::<T>()];
+                let bytes = &file.map.map[file.start..][..file.count * size_of::<T>()];
                 // SAFETY: it was aligned when it was made and does not move, there are as many bytes, and any bytes are a
                 // `Plain` number.
                 unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), file.count) }

@@ -556,7 +556,7 @@ codes! {
         "Rows or a size come with a call, but the plan was not made for that.",
         Error, deed("In a program: `Engine::stream` names a table that `Data::set_streamed` did not.");
     NotShardable = "not-shardable":
-        "An axiom would have to see rows that other processes have.",
+        "An axiom would have to see rows that other processes have, or other parts of a large table.",
         Error, deed("In Python: `KnowledgeBase(…, process_group=…, streamed=[\"rows\"])` for `forall c: Class. exists (x) in rows. P(x, c)`.");
     RanksDisagree = "ranks-disagree":
         "Processes that compute a loss together were given different things, or one of them failed.",
@@ -993,7 +993,7 @@ codes! {
             good = { truth = "good.csv" }
             "#, "good.csv": b"good\n1\n0.5\n1\n");
     LinkInRun = "link-in-run":
-        "A link in the folder of a run leads elsewhere, where nothing is read or written.",
+        "A link, a pipe or a device is in the folder of a run, which holds files: nothing is read or written through it.",
         Error, deed("The `metrics.csv` of a run is replaced by a link to another file, and the run is resumed.");
     CannotListen = "cannot-listen":
         "The dashboard cannot be served at the address: it is taken, or not this machine's.",

@@ -40,10 +40,10 @@ struct Task {
     metric: &'static str,
     steps: Option<u64>,
     /// Another theory and manifest for the same data.
-    instead: Option<(&'static str, &'static str)>,
+    instead: Option<(&'static [&'static str], &'static str)>,
 }
 
-const TASKS: [Task; 6] = [
+const TASKS: [Task; 7] = [
     Task {
         title: "crabs, 1 − Hamming",
         example: "crabs",
@@ -71,7 +71,14 @@ const TASKS: [Task; 6] = [
         example: "ancestors",
         metric: "f1(ancestor)",
         steps: None,
-        instead: Some((HORN, HORN_MANIFEST)),
+        instead: Some((&[HORN], HORN_MANIFEST)),
+    },
+    Task {
+        title: "and nobody an ancestor unless told, F1",
+        example: "ancestors",
+        metric: "f1(ancestor)",
+        steps: None,
+        instead: Some((&[HORN, CLOSED], HORN_MANIFEST)),
     },
     Task {
         title: "MNIST addition, sums",
@@ -98,6 +105,9 @@ axiom further: forall x, y, z: Person where parents(x, y). ancestor(y, z) -> anc
 axiom only:    forall x, y: Person where not parents(x, y).
                    ancestor(x, y) -> (exists z: Person where parents(z, y). ancestor(x, z))
 ";
+
+/// What holds unless the rules say otherwise.
+const CLOSED: &str = "axiom closed (weight 0.3): forall x, y: Person. not ancestor(x, y)\n";
 
 const HORN_MANIFEST: &str = r#"
 theory = "horn.ltn"
@@ -128,6 +138,7 @@ fn main() -> Result<(), Diagnostics> {
         let manifest = match task.instead {
             None => written.manifest,
             Some((theory, manifest)) => {
+                let theory = theory.concat();
                 std::fs::write(own.join("horn.ltn"), theory).expect("a theory can be written");
                 let path = own.join("horn.toml");
                 std::fs::write(&path, manifest).expect("a manifest can be written");

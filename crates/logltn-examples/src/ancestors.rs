@@ -1,6 +1,7 @@
 //! Horn rules: ancestors from parents.
 
 use logltn::Diagnostics;
+use logltn_report::{Shades, shades_png};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
@@ -98,6 +99,30 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         }
     }
     shown.tables.push(table);
+    let really: Vec<bool> = (names.iter())
+        .flat_map(|x| names.iter().map(move |y| is_ancestor(x, y)))
+        .collect();
+    let wrong = truths.iter().zip(&really).map(|(t, is)| (*t > 0.5) != *is);
+    let outlined = wrong.collect();
+    let table = |title: &str, truths: Vec<f64>, outlined: Vec<bool>| Shades {
+        title: title.to_string(),
+        rows: names.clone(),
+        columns: names.clone(),
+        truths,
+        outlined,
+    };
+    let as_it_is = really.iter().map(|&is| f64::from(u8::from(is))).collect();
+    let path = learnt.picture("ancestors.png")?;
+    shades_png(
+        &[
+            table("as it was learnt", truths, outlined),
+            table("as it is", as_it_is, Vec::new()),
+        ],
+        "Who is whose ancestor, from who is whose parent",
+        "A row: of whom one is an ancestor. The truer, the darker. Outlined: wrong.",
+        &path,
+    )?;
+    shown.pictures.push(path);
     Ok(())
 }
 

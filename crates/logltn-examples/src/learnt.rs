@@ -60,19 +60,17 @@ impl Learnt {
         predicate: &str,
         rows: &[u32],
     ) -> Result<Vec<f64>, Diagnostics> {
-        let logits = self.trainer.predict(predicate, rows)?;
-        let theory = self.project().theory();
-        let output = (theory.predicate(predicate)).map(|id| &self.project().outputs[id.index()]);
-        Ok(match output.map(|output| output.kind) {
-            Some(OutputKind::Softmax) => {
-                let classes = (logits.len() / rows.len().max(1)).max(1);
-                logits.chunks_exact(classes).flat_map(softmax).collect()
-            }
-            _ => logits
-                .iter()
-                .map(|&x| 1.0 / (1.0 + f64::from(-x).exp()))
-                .collect(),
-        })
+        truths(&mut self.trainer, predicate, rows)
+    }
+
+    /// The same before training.
+    pub(crate) fn truths_at_first(
+        &self,
+        predicate: &str,
+        rows: &[u32],
+    ) -> Result<Vec<f64>, Diagnostics> {
+        let mut fresh = Trainer::new(self.project().clone(), &TrainOptions::default())?;
+        truths(&mut fresh, predicate, rows)
     }
 
     /// The truest class of each of the first `count` individuals.
@@ -156,6 +154,22 @@ impl Learnt {
         logltn_paper::places::make_folder(&folder)?;
         Ok(folder.join(name))
     }
+}
+
+fn truths(trainer: &mut Trainer, predicate: &str, rows: &[u32]) -> Result<Vec<f64>, Diagnostics> {
+    let numbers = trainer.predict(predicate, rows)?;
+    let project = trainer.project();
+    let output = (project.theory().predicate(predicate)).map(|id| project.outputs[id.index()]);
+    let each = |truth: fn(f64) -> f64| numbers.iter().map(|&x| truth(x.into())).collect();
+    Ok(match output.map(|output| output.kind) {
+        Some(OutputKind::Softmax) => {
+            let classes = (numbers.len() / rows.len().max(1)).max(1);
+            numbers.chunks_exact(classes).flat_map(softmax).collect()
+        }
+        Some(OutputKind::Truth) => each(|truth| truth),
+        Some(OutputKind::LogTruth) => each(f64::exp),
+        Some(OutputKind::Sigmoid) | None => each(|logit| 1.0 / (1.0 + (-logit).exp())),
+    })
 }
 
 fn softmax(logits: &[f32]) -> Vec<f64> {

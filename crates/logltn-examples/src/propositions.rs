@@ -1,6 +1,7 @@
 //! Propositions that are learnt.
 
 use logltn::Diagnostics;
+use logltn_report::{Shades, shades_png};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
@@ -35,11 +36,47 @@ fn data(_: &Sources) -> Result<Made, Diagnostics> {
 }
 
 fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
-    let mut table = Table::new("what was learnt", ["", "at first", "truth"]);
-    for (name, first) in [("a", 0.2), ("b", 0.5), ("c", 0.5)] {
-        let now = learnt.truths(name, &[])?;
-        table.row([name.to_string(), degree(first), degree(now[0])]);
+    let mut table = Table::new(
+        "what was learnt (d and e are given)",
+        ["", "at first", "truth"],
+    );
+    let (mut names, mut truths) = (Vec::new(), Vec::new());
+    let points: Vec<u32> = (0..learnt.names("Point").len() as u32).collect();
+    for name in ["a", "b", "c", "d", "e", "P"] {
+        let rows = if name == "P" { &points[..] } else { &[] };
+        let (first, now) = (
+            learnt.truths_at_first(name, rows)?,
+            learnt.truths(name, rows)?,
+        );
+        for (i, (first, now)) in first.into_iter().zip(now).enumerate() {
+            let name = match rows.get(i) {
+                Some(point) => format!("{name}({point})"),
+                None => name.to_string(),
+            };
+            table.row([name.clone(), degree(first), degree(now)]);
+            names.push(name);
+            truths.extend([first, now]);
+        }
     }
     shown.tables.push(table);
+    let outlined = names
+        .iter()
+        .flat_map(|name| [matches!(&**name, "d" | "e"); 2]);
+    let picture = Shades {
+        title: String::new(),
+        columns: ["at first", "learnt"].map(str::to_string).to_vec(),
+        outlined: outlined.collect(),
+        rows: names,
+        truths,
+    };
+    let path = learnt.picture("truths.png")?;
+    let note = "The truer, the darker. Outlined: given, not learnt.";
+    shades_png(
+        &[picture],
+        "Propositions before and after training",
+        note,
+        &path,
+    )?;
+    shown.pictures.push(path);
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Facts and rules that contradict each other: who smokes, who is whose friend, who has cancer.
 
 use logltn::Diagnostics;
+use logltn_report::{Shades, shades_png};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;
@@ -91,5 +92,29 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         ]);
     }
     shown.tables.push(table);
+    let of = |title: &str, columns: Vec<String>, truths: Vec<f64>, outlined: Vec<bool>| Shades {
+        title: title.to_string(),
+        rows: names.clone(),
+        columns,
+        truths,
+        outlined,
+    };
+    let pairs = names
+        .iter()
+        .flat_map(|x| names.iter().map(move |y| x.clone() + y));
+    let known = pairs.map(|pair| FRIENDS.contains(&pair.as_str()));
+    let friends = of("friends", names.clone(), friend, known.collect());
+    let columns = ["smokes", "cancer"].map(str::to_string).to_vec();
+    let both = smokes.iter().zip(&cancer).flat_map(|(x, y)| [*x, *y]);
+    let known = names
+        .iter()
+        .flat_map(|x| [SMOKERS.contains(x), ILL.contains(x)]);
+    let people = of("", columns, both.collect(), known.collect());
+    let path = learnt.picture("people.png")?;
+    let title = "Who is whose friend, who smokes, who has cancer";
+    let note = "The truer, the darker. Outlined: a fact that was given.\n\
+                Nobody said who of a to h knows whom of i to n, nor who of i to n has cancer.";
+    shades_png(&[friends, people], title, note, &path)?;
+    shown.pictures.push(path);
     Ok(())
 }

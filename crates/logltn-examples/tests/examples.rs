@@ -131,6 +131,7 @@ fn smokes() {
     assert!(figure(&shown, "truth of `only_smokers`") > 0.8);
     assert!(figure(&shown, "truth of `ill_friends`") < 0.4);
     assert_eq!(shown.tables[0].rows.len(), 14);
+    assert_eq!(shown.pictures.len(), 1);
 }
 
 #[test]
@@ -138,6 +139,7 @@ fn ancestors() {
     let (metrics, shown) = trained("ancestors", None);
     assert!(metric(&metrics, "f1(ancestor)") >= 0.9);
     assert!(figure(&shown, "satisfaction") >= 0.936);
+    assert_eq!(shown.pictures.len(), 1);
 }
 
 #[test]
@@ -148,6 +150,10 @@ fn propositions() {
         .map(|row| row[2].parse().unwrap())
         .collect();
     assert!(now[0] < 0.1 && now[1] < 0.2 && now[2] > 0.9, "{now:?}");
+    // What is given stays as it is.
+    assert_eq!(now[3..5], [0.3, 0.9]);
+    assert_eq!(shown.tables[0].rows.len(), 8);
+    assert_eq!(shown.pictures.len(), 1);
 }
 
 #[test]

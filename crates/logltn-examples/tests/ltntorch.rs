@@ -67,6 +67,14 @@ fn crabs() {
 }
 
 #[test]
+fn real_estate() {
+    agrees(
+        "real-estate",
+        include_bytes!("ltntorch/real-estate.safetensors"),
+    );
+}
+
+#[test]
 fn clustering() {
     agrees(
         "clustering",

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use logltn::theory::ArgumentSort;
 use logltn::{
     Code, Diagnostic, Diagnostics, Engine, Parameters, Plan, Precision, Semantics, Source,
 };
@@ -348,11 +349,13 @@ impl<'k> Question<'k> {
         };
         let knowledge = self.knowledge;
         for predicate in &knowledge.theory().predicates {
-            // Those of vectors, and those of the host, have no tuples to show.
+            // Those of numbers and vectors, and those of the host, have no tuples to show.
             let Ok(asked) = Asked::new(knowledge, &predicate.name) else {
                 continue;
             };
-            let tuples = asked.tuples(knowledge);
+            let Some(tuples) = asked.tuples(knowledge) else {
+                continue;
+            };
             let classes = match asked.answers() {
                 Answers::Classes(sort) => Some(sort),
                 _ => None,
@@ -362,16 +365,21 @@ impl<'k> Question<'k> {
                 continue;
             }
             let rows = asked.some_tuples(knowledge, 0, tuples as u64);
-            let said = asked.predict(knowledge, &mut model, &rows)?;
-            let arity = asked.sorts().len();
+            let said = asked.predict(knowledge, &mut model, &rows, &[])?;
+            let arity = asked.arguments().len();
             let mut all = Vec::new();
             for (row, numbers) in said.rows().enumerate() {
-                let sorts = asked.sorts().iter().zip(&rows[row * arity..]);
+                let arguments = asked.arguments().iter().zip(&rows[row * arity..]);
                 let name = |sort: logltn::theory::SortId, i: usize| {
                     let name = knowledge.theory()[sort].individual_name(i);
                     name.strip_prefix('#').map_or(name.clone(), str::to_string)
                 };
-                let tuple: Vec<String> = sorts.map(|(&sort, &i)| name(sort, i as usize)).collect();
+                let tuple: Vec<String> = arguments
+                    .map(|(argument, &i)| match argument {
+                        ArgumentSort::Sort(sort) => name(*sort, i as usize),
+                        ArgumentSort::Vector(_) => String::new(),
+                    })
+                    .collect();
                 for (class, &truth) in numbers.iter().enumerate() {
                     let class = classes.map(|sort| name(sort, class));
                     all.push((tuple.iter().cloned().chain(class).collect(), truth));

@@ -10,12 +10,12 @@ use crate::measure::largest;
 use crate::model::Model;
 use crate::session::Session;
 
-/// A predicate or a function that can be asked about any of its individuals.
+/// A predicate or a function that can be asked about any of its individuals, and about numbers.
 #[derive(Clone, Debug)]
 pub struct Asked {
     symbol: Symbol,
     name: String,
-    sorts: Vec<SortId>,
+    arguments: Vec<ArgumentSort>,
     answers: Answers,
 }
 
@@ -84,24 +84,18 @@ impl Asked {
             }
             (None, None) => return Err(Asked::unknown(theory, name).into()),
         };
-        let mut sorts = Vec::new();
-        for argument in arguments {
-            match argument {
-                ArgumentSort::Sort(sort) => sorts.push(*sort),
-                ArgumentSort::Vector(_) => {
-                    let what = format!(
-                        "`{name}` has an argument that is a number or a vector: there are no individuals to ask about"
-                    );
-                    return Err(Diagnostic::error(Code::VectorArgument, what)
-                        .help("ask a predicate or a function of individuals")
-                        .into());
-                }
-            }
+        let vector = |argument: &ArgumentSort| matches!(argument, ArgumentSort::Vector(2..));
+        if arguments.iter().any(vector) {
+            let what = format!("`{name}` has an argument that is a vector, which no row holds");
+            return Err(Diagnostic::error(Code::VectorArgument, what)
+                .help("ask a predicate or a function of individuals and numbers")
+                .into());
         }
+        let mut arguments = arguments.clone();
         let answers = match symbol {
-            Symbol::Predicate(_, output) if output.per_class => match sorts.pop() {
-                Some(classes) => Answers::Classes(classes),
-                None => Answers::Truth,
+            Symbol::Predicate(_, output) if output.per_class => match arguments.pop() {
+                Some(ArgumentSort::Sort(classes)) => Answers::Classes(classes),
+                _ => Answers::Truth,
             },
             Symbol::Predicate(..) => Answers::Truth,
             Symbol::Function(id) => match theory[id].result {
@@ -132,7 +126,7 @@ impl Asked {
         Ok(Asked {
             symbol,
             name: name.to_string(),
-            sorts,
+            arguments,
             answers,
         })
     }
@@ -160,9 +154,18 @@ impl Asked {
         matches!(self.symbol, Symbol::Function(_))
     }
 
-    /// The sorts of a row's individuals: those of its arguments, without the one that picks a class.
-    pub fn sorts(&self) -> &[SortId] {
-        &self.sorts
+    /// What a row has: its arguments, without the one that picks a class.
+    pub fn arguments(&self) -> &[ArgumentSort] {
+        &self.arguments
+    }
+
+    /// How many individuals each argument has to choose from; `None` if one is a number.
+    fn sizes(&self, knowledge: &KnowledgeBase) -> Option<Vec<usize>> {
+        let size = |argument: &ArgumentSort| match argument {
+            ArgumentSort::Sort(sort) => Some(knowledge.data.size(*sort)),
+            ArgumentSort::Vector(_) => None,
+        };
+        self.arguments.iter().map(size).collect()
     }
 
     /// What there is to know of a row.
@@ -170,23 +173,21 @@ impl Asked {
         self.answers
     }
 
-    /// How many rows there are: every tuple of individuals.
-    pub fn tuples(&self, knowledge: &KnowledgeBase) -> u128 {
-        let sizes = self.sorts.iter().map(|&sort| knowledge.data.size(sort));
-        sizes.fold(1_u128, |n, size| n.saturating_mul(size as u128))
+    /// How many rows there are: every tuple of individuals; `None` if an argument is a number.
+    pub fn tuples(&self, knowledge: &KnowledgeBase) -> Option<u128> {
+        let sizes = self.sizes(knowledge)?.into_iter();
+        Some(sizes.fold(1, |n, size| n.saturating_mul(size as u128)))
     }
 
-    /// Rows `from..to` of all tuples, the last argument changing fastest.
+    /// Rows `from..to` of all tuples of individuals, the last argument changing fastest.
     pub fn some_tuples(&self, knowledge: &KnowledgeBase, from: u64, to: u64) -> Vec<u32> {
-        let sizes: Vec<u64> = (self.sorts.iter())
-            .map(|&sort| knowledge.data.size(sort) as u64)
-            .collect();
+        let sizes = self.sizes(knowledge).unwrap_or_default();
         let mut tuples = vec![0; (to - from) as usize * sizes.len()];
         for (row, tuple) in (from..to).zip(tuples.chunks_exact_mut(sizes.len().max(1))) {
             let mut rest = row;
-            for (individual, size) in tuple.iter_mut().zip(&sizes).rev() {
-                *individual = (rest % size) as u32;
-                rest /= size;
+            for (individual, &size) in tuple.iter_mut().zip(&sizes).rev() {
+                *individual = (rest % size as u64) as u32;
+                rest /= size as u64;
             }
         }
         tuples
@@ -195,27 +196,29 @@ impl Asked {
     /// Makes sure that a model can be asked. Its parameters do not change after that.
     ///
     /// # Errors
-    /// If the network of a function cannot be built.
+    /// If the network of a function, or of a predicate of numbers, cannot be built.
     pub fn prepare(&self, knowledge: &KnowledgeBase, model: &mut Model) -> Result<(), Diagnostics> {
         match self.symbol {
-            Symbol::Predicate(..) => Ok(()),
+            Symbol::Predicate(id, _) => model.prepare_predicate(knowledge, id),
             Symbol::Function(id) if knowledge.data.function(id).is_some() => Ok(()),
             Symbol::Function(id) => model.prepare_function(knowledge, id).map(drop),
         }
     }
 
-    /// What a model says of rows of individuals. Without arguments there is one row.
+    /// What a model says of rows of individuals; an argument that is a number is its place among `known`. Without
+    /// arguments there is one row.
     ///
     /// # Errors
-    /// If there is no such individual, or a number is not finite.
+    /// If there is no such individual or number, or one that is said is not finite.
     pub fn predict(
         &self,
         knowledge: &KnowledgeBase,
         model: &mut Model,
         rows: &[u32],
+        known: &[f64],
     ) -> Result<Predictions, Diagnostics> {
-        let arity = self.sorts.len();
-        self.check(knowledge, rows)?;
+        let arity = self.arguments.len();
+        self.check(knowledge, rows, known)?;
         let count = match arity {
             0 => 1,
             _ => rows.len() / arity,
@@ -228,15 +231,16 @@ impl Asked {
                     .flat_map(|at| &table.values[at])
                     .copied()
                     .collect(),
+                Ground::ClosedForm(_) => model.of_closed_form(id, rows, known)?,
                 _ => {
-                    let numbers = model.predict(id, rows, arity)?;
+                    let numbers = model.predict_rows(knowledge, id, rows, arity, known)?;
                     numbers.into_iter().map(f64::from).collect()
                 }
             },
             Symbol::Function(id) => match knowledge.data.function(id) {
                 Some(values) => self.given(knowledge, values, rows, count),
                 None => {
-                    let values = model.values(knowledge, id, rows, arity)?;
+                    let values = model.values_of(knowledge, id, rows, arity, known)?;
                     values.into_iter().map(f64::from).collect()
                 }
             },
@@ -254,9 +258,12 @@ impl Asked {
         if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
             let row = at / width.max(1);
             let theory = knowledge.theory();
-            let tuple = self.sorts.iter().zip(&rows[row * arity..]);
+            let tuple = self.arguments.iter().zip(&rows[row * arity..]);
             let tuple: Vec<String> = tuple
-                .map(|(&sort, &i)| theory[sort].individual_name(i as usize))
+                .map(|(argument, &i)| match argument {
+                    ArgumentSort::Sort(sort) => theory[*sort].individual_name(i as usize),
+                    ArgumentSort::Vector(_) => known[i as usize].to_string(),
+                })
                 .collect();
             let said = format!("{}({})", self.name, tuple.join(", "));
             let what = format!("{said} is {}", numbers[at]);
@@ -283,12 +290,12 @@ impl Asked {
         rows: &[u32],
         count: usize,
     ) -> Vec<f64> {
-        let arity = self.sorts.len();
+        let arity = self.arguments.len();
+        // What is given by data has individuals only.
+        let sizes = self.sizes(knowledge).unwrap_or_default();
         let place = |row: usize| {
-            let tuple = self.sorts.iter().zip(&rows[row * arity..]);
-            tuple.fold(0, |place, (&sort, &i)| {
-                place * knowledge.data.size(sort) + i as usize
-            })
+            let tuple = sizes.iter().zip(&rows[row * arity..]);
+            tuple.fold(0, |place, (size, &i)| place * size + i as usize)
         };
         let places = (0..count).map(place);
         match (values, self.answers) {
@@ -305,8 +312,13 @@ impl Asked {
         }
     }
 
-    fn check(&self, knowledge: &KnowledgeBase, rows: &[u32]) -> Result<(), Diagnostics> {
-        let arity = self.sorts.len();
+    fn check(
+        &self,
+        knowledge: &KnowledgeBase,
+        rows: &[u32],
+        known: &[f64],
+    ) -> Result<(), Diagnostics> {
+        let arity = self.arguments.len();
         if arity == 0 || !rows.len().is_multiple_of(arity) {
             return match rows.is_empty() {
                 true => Ok(()),
@@ -321,14 +333,26 @@ impl Asked {
                 .into()),
             };
         }
-        let sizes: Vec<usize> = (self.sorts.iter())
-            .map(|&sort| knowledge.data.size(sort))
-            .collect();
+        let size = |argument: &ArgumentSort| match argument {
+            ArgumentSort::Sort(sort) => knowledge.data.size(*sort),
+            ArgumentSort::Vector(_) => known.len(),
+        };
+        let sizes: Vec<usize> = self.arguments.iter().map(size).collect();
         for (i, row) in rows.chunks_exact(arity).enumerate() {
             let none = (0..arity).find(|&k| row[k] as usize >= sizes[k]);
             if let Some(k) = none {
-                let sort = &knowledge.theory()[self.sorts[k]].name;
-                let what = format!("row {i}: sort `{sort}` has no individual {}", row[k]);
+                let what = match self.arguments[k] {
+                    ArgumentSort::Sort(sort) => {
+                        let sort = &knowledge.theory()[sort].name;
+                        format!("row {i}: sort `{sort}` has no individual {}", row[k])
+                    }
+                    ArgumentSort::Vector(_) => format!(
+                        "row {i}: argument {} of `{}` is a number, and there is none at place {} among those given",
+                        k + 1,
+                        self.name,
+                        row[k]
+                    ),
+                };
                 return Err(Diagnostic::error(Code::UnknownIndividual, what).into());
             }
         }
@@ -377,10 +401,35 @@ impl Session {
     /// # Errors
     /// If there is no such symbol or individual, or if it can be asked about the rows of the axioms only.
     pub fn predictions(&mut self, symbol: &str, rows: &[u32]) -> Result<Predictions, Diagnostics> {
+        self.predictions_with(symbol, rows, &[])
+    }
+
+    /// [`Session::predictions`] where arguments are `Real`: in the rows each is its place among `numbers`.
+    ///
+    /// ```
+    /// use logltn_learn::{ClosedForm, Session};
+    ///
+    /// let mut session = Session::builder("predicate eq(Real, Real)  axiom same: eq(2, 2)")
+    ///     .closed_form("eq", ClosedForm::truth("exp(-abs(u - v))").args(["u", "v"]))
+    ///     .steps(1)
+    ///     .build()?;
+    /// let said = session.predictions_with("eq", &[0, 1, 1, 1], &[1.0, 1.5])?;
+    /// assert_eq!(said.numbers, [(-0.5_f64).exp(), 1.0]);
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Session::predictions`].
+    pub fn predictions_with(
+        &mut self,
+        symbol: &str,
+        rows: &[u32],
+        numbers: &[f64],
+    ) -> Result<Predictions, Diagnostics> {
         let asked = Asked::new(&self.knowledge, symbol)?;
         // The model's rows are those of the question now.
         self.attached = None;
-        asked.predict(&self.knowledge, &mut self.model, rows)
+        asked.predict(&self.knowledge, &mut self.model, rows, numbers)
     }
 }
 

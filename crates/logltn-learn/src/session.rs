@@ -85,7 +85,7 @@ pub struct Step {
     pub loss: f64,
     /// All axioms together.
     pub sat: f64,
-    /// The truth of each axiom of the theory; NaN for those that the phase leaves out, or of which the step's sample has
+    /// The truth of each axiom of the theory; NaN for those that the phase leaves out, or of which the step's sample or batch has
     /// nothing.
     pub axioms: Vec<f64>,
     /// How many `exists` were left out because the step's samples have nobody for them, by axiom; only those of which some
@@ -455,14 +455,21 @@ impl Session {
             axioms[*place] = value.truth;
         }
         let (loss, sat) = (value.loss, value.sat);
+        // Of nothing nothing is known; that it counts as true is no truth of the axiom.
+        for (i, (place, seen)) in
+            (phase.axioms.iter().zip(phase.engine.plan().axioms())).enumerate()
+        {
+            let sampled = (self.samples.as_ref()).is_some_and(|s| s.concerns(seen.axiom));
+            let nothing = match sampled {
+                true => seen.groundings == 0 && seen.empty_exists == 0,
+                false => phase.engine.saw_nothing(i),
+            };
+            if nothing {
+                axioms[*place] = f64::NAN;
+            }
+        }
         let mut left_out: Vec<(String, u64)> = Vec::new();
         if let Some(samples) = &self.samples {
-            for (place, seen) in phase.axioms.iter().zip(phase.engine.plan().axioms()) {
-                // Of nothing nothing is known; that it counts as true is no truth of the axiom.
-                if seen.groundings == 0 && seen.empty_exists == 0 && samples.concerns(seen.axiom) {
-                    axioms[*place] = f64::NAN;
-                }
-            }
             for (name, count) in samples.left_out().filter(|(_, count)| *count > 0) {
                 let mut phase = phase.axioms.iter();
                 match left_out.iter_mut().find(|(known, _)| known == name) {

@@ -345,3 +345,43 @@ fn an_error_that_gets_no_smaller_stops_the_training() {
     }
     assert!(session.is_done());
 }
+
+/// An axiom of whose batch a guard keeps nothing has no truth in that step, though it counts as true in the loss.
+#[test]
+fn batches_of_which_a_guard_keeps_nothing() {
+    let rows = vec![
+        ColumnData::Individuals(vec![0, 1, 2, 0]),
+        ColumnData::Int(vec![0, 5, 0, 7]),
+    ];
+    let theory = "sort P  sort C = {a, b}  table t(x: P, n: Int)  predicate p(P)
+        axiom all: forall (x, n) in t. p(x)
+        axiom some: forall (x, n) in t where n > 3. p(x)
+        axiom inner: forall c: C. forall (x, n) in t where n > 3. p(x)
+        axiom beside: (forall (x, n) in t where n > 3. p(x)) and (forall y: P. p(y))
+        axiom none: forall (x, n) in t where n > 9. p(x)
+        axiom one: exists (x, n) in t where n > 3. p(x)";
+    let builder = five_points(theory).predicate("p", tanh(), Output::sigmoid());
+    let mut session = built(builder.batched("t", 1, rows).steps(8));
+    let names: Vec<String> = session.axioms().iter().map(|(n, _)| n.clone()).collect();
+    let mut seen = [0; 2];
+    while !session.is_done() {
+        let step = session.step().unwrap();
+        let truth = |name: &str| step.axioms[names.iter().position(|n| n == name).unwrap()];
+        let nothing = truth("some").is_nan();
+        seen[usize::from(nothing)] += 1;
+        assert_eq!(truth("inner").is_nan(), nothing);
+        assert_eq!(truth("one") == -1e5, nothing, "an empty `exists` is false");
+        assert!(!truth("all").is_nan() && !truth("beside").is_nan());
+        assert_eq!(truth("none"), 0.0, "of all rows together it is true");
+        let (all, beside) = (truth("all"), truth("beside"));
+        let (some, one) = (if nothing { 0.0 } else { truth("some") }, truth("one"));
+        let inner = if nothing { 0.0 } else { truth("inner") };
+        let sat = (all + some + inner + beside + one) / 6.0;
+        assert!(
+            (step.loss + sat).abs() < 1e-5 * sat.abs().max(1.0),
+            "{} {sat}",
+            step.loss
+        );
+    }
+    assert_eq!(seen, [4, 4]);
+}

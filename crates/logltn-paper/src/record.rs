@@ -1,7 +1,6 @@
 //! What is kept of a finished run: one small JSON file, from which an interrupted table goes on.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
@@ -86,7 +85,7 @@ impl Job {
         settings: &BTreeMap<String, String>,
     ) -> Result<Option<RunRecord>, Diagnostics> {
         let path = self.file(folder);
-        let text = match fs::read_to_string(&path) {
+        let text = match logltn_data::read_text(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {

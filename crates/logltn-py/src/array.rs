@@ -2,16 +2,20 @@
 
 use logltn::vector::Real;
 use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+
+use crate::coming;
+use crate::dlpack::Elements;
 
 /// An array of either precision, with any strides. The buffer keeps it where it is.
 pub enum Array {
     F32(PyBuffer<f32>),
     F64(PyBuffer<f64>),
-    /// The numbers of a tensor, one after the other, of which a buffer would have to be made first: where they begin, their shape,
-    /// and whether they are double. Whoever hands them over keeps the tensor for the time of the call.
-    Tensor(*mut u8, Vec<usize>, bool),
+    /// The numbers of a tensor, of which a buffer would have to be made first: where they begin, their shape and strides, and
+    /// whether they are double. Whoever hands them over keeps the tensor for the time of the call.
+    Tensor(*mut u8, Vec<usize>, Vec<isize>, bool),
 }
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Array {
@@ -19,7 +23,23 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Array {
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Array> {
         if let Ok(tensor) = object.cast::<PyTuple>() {
             let (start, shape, double): (usize, Vec<usize>, bool) = tensor.extract()?;
-            return Ok(Array::Tensor(start as *mut u8, shape, double));
+            let strides = strides(&shape);
+            return Ok(Array::Tensor(start as *mut u8, shape, strides, double));
+        }
+        if let Some(tensor) = coming::tensor(&object) {
+            let double = match tensor.elements {
+                Elements::Single => false,
+                Elements::Double => true,
+                Elements::Integers => {
+                    return Err(PyTypeError::new_err("integers where numbers are expected"));
+                }
+            };
+            return Ok(Array::Tensor(
+                tensor.start,
+                tensor.shape,
+                tensor.strides,
+                double,
+            ));
         }
         match PyBuffer::<f32>::get(&object) {
             Ok(buffer) => Ok(Array::F32(buffer)),
@@ -46,29 +66,38 @@ impl Array {
         match self {
             Array::F32(buffer) => of(buffer, true),
             Array::F64(buffer) => of(buffer, false),
-            Array::Tensor(start, shape, double) => {
-                let size = if *double {
-                    size_of::<f64>()
-                } else {
-                    size_of::<f32>()
+            Array::Tensor(start, shape, elements, double) => {
+                let size = match double {
+                    true => size_of::<f64>(),
+                    false => size_of::<f32>(),
                 };
-                let mut strides = vec![0; shape.len()];
-                let mut stride = size as isize;
-                for (own, axis) in strides.iter_mut().zip(shape).rev() {
-                    *own = stride;
-                    stride *= *axis as isize;
+                let (mut next, mut follow) = (1, true);
+                for (axis, stride) in shape.iter().zip(elements).rev() {
+                    follow &= *axis <= 1 || *stride == next;
+                    next *= *axis as isize;
                 }
                 View {
                     start: *start,
                     shape: shape.clone(),
-                    strides,
+                    strides: elements.iter().map(|s| s * size as isize).collect(),
                     single: !*double,
-                    dense: !start.is_null() && start.addr().is_multiple_of(size),
+                    dense: follow && !start.is_null() && start.addr().is_multiple_of(size),
                     writable: true,
                 }
             }
         }
     }
+}
+
+/// How far apart elements are that follow each other.
+fn strides(shape: &[usize]) -> Vec<isize> {
+    let mut strides = vec![0; shape.len()];
+    let mut stride = 1;
+    for (own, axis) in strides.iter_mut().zip(shape).rev() {
+        *own = stride;
+        stride *= *axis as isize;
+    }
+    strides
 }
 
 /// The numbers of an [`Array`], which must outlive it.

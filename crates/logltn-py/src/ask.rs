@@ -9,7 +9,6 @@ use logltn::theory::PredicateId;
 use logltn::{Data, Diagnostics, Engine, Parameters, PlanOptions};
 use logltn_learn::{Ask, own_parameters};
 use pyo3::prelude::*;
-use rayon::ThreadPool;
 
 use crate::call::{AskedRows, State, Target};
 use crate::coming::{Coming, Setting, setting};
@@ -54,7 +53,7 @@ pub fn ask(
                 _ => None,
             })
             .collect();
-        let pool = Arc::clone(&knowledge.process(py)?.pool);
+        let ear = Arc::clone(&knowledge.process(py)?.ear);
         let (document, warnings) = asking(
             py,
             knowledge,
@@ -62,9 +61,10 @@ pub fn ask(
             at_rows,
             coming,
             move |about, engine| {
-                engine.run_in(pool);
+                engine.run_in(Arc::clone(&ear.pool));
+                engine.set_stop(Arc::clone(&ear.stop));
                 let plan = engine.shared_plan();
-                let mut state = State::new(replace(engine, Engine::new(plan)), None);
+                let mut state = State::new(replace(engine, Engine::new(plan)), None, None);
                 let known = (about.rows.iter()).try_for_each(|(p, rows)| state.know_rows(*p, rows));
                 let taken = known.and_then(|()| state.take(&given));
                 *engine = state.into_engine();
@@ -113,7 +113,7 @@ fn asking(
     fill_in: impl FnOnce(&About, &mut Engine<f64>) -> Result<(), Diagnostics> + Send,
 ) -> Result<(String, Diagnostics), Failure> {
     let setting = setting(py, knowledge, coming.as_ref())?;
-    let pool: Arc<ThreadPool> = Arc::clone(&knowledge.process(py)?.pool);
+    let ear = Arc::clone(&knowledge.process(py)?.ear);
     let (plan, recipe) = (&knowledge.plan, &knowledge.recipe);
     let (alpha, p, p_forall) = question.parameters;
     knowledge.with(py, move |state| {
@@ -135,7 +135,7 @@ fn asking(
         };
         let fill_in = |engine: &mut Engine<f64>| fill_in(&about, engine);
         // Planning takes threads too.
-        pool.install(|| {
+        ear.hearing(|| {
             let mut warnings = knowledge.warnings.clone();
             match &question.formula {
                 Some(formula) => {

@@ -1,19 +1,20 @@
 //! One evaluation: values from Python's arrays into the requests, and gradients back.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use logltn::Precision as Real;
 use logltn::theory::{ArgumentSort, PredicateId, SortId, TableId};
 use logltn::{
-    ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Evaluation, Exchange, InPlace,
-    OutputKind, Parameters, Plan, Request, Wanted,
+    ArgumentShape, Code, ColumnData, Diagnostic, Diagnostics, Engine, Evaluation, Exchange,
+    ExportedBatch, InPlace, OutputKind, Parameters, Plan, Request, Wanted,
 };
 
 use crate::array::{Rows, View};
 use crate::coming::Setting;
+use crate::ctrl_c::{Ear, compute};
 use crate::prepared::Prepared;
 
 /// Which numbers an array has.
@@ -60,7 +61,16 @@ pub struct State<T: Real> {
     last: Option<(Arc<Setting>, bool)>,
     /// Changes with what the requests are, and is never the same again in this process.
     version: u64,
+    /// Who listens while something long is computed.
+    ear: Option<Arc<Ear>>,
+    /// How many plans were made for calls.
+    plans: u64,
 }
+
+/// From so much work on a call is long: some tens of milliseconds.
+const LONG: u64 = 1 << 24;
+/// From so many rows and individuals of a call on, planning may be.
+const MANY: usize = 256;
 
 static VERSIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -73,9 +83,9 @@ pub struct Question {
 }
 
 impl Question {
-    /// Whether it was planned for more than this call.
-    pub fn is_prepared(&self) -> bool {
-        self.chosen.is_some()
+    /// The plan, if it was made for more than this call.
+    pub fn plan(&self) -> Option<&Arc<Plan>> {
+        self.chosen.as_ref().map(|(plan, ..)| plan)
     }
 }
 
@@ -132,20 +142,38 @@ struct Asked {
     requests: Vec<usize>,
     /// The shape of an array with a number for each tuple, if there can be one.
     shape: Option<Vec<usize>>,
-    /// How many different rows all requests have together.
-    rows: usize,
-    /// By request, where its rows are among all of them; none if there is only one.
+    /// Once somebody has asked: the different rows of all requests.
+    at_rows: OnceLock<AtRows>,
+}
+
+/// The different rows that a predicate is asked about, in the order of their arguments: whatever else the plan was made for, they are
+/// the same.
+struct AtRows {
+    count: usize,
+    /// By request, where its rows are among all of them; none if there is one request, whose rows they are.
     among: Option<Vec<Vec<usize>>>,
 }
 
 /// A request's predicate, and where its rows stand in arrays.
-pub type Places = (usize, Option<Vec<usize>>, Option<Vec<usize>>);
+pub type Places = (
+    usize,
+    Option<Vec<usize>>,
+    Option<Vec<usize>>,
+    Option<Vec<usize>>,
+);
+
+/// A plan for more calls than one, what a call has chosen of it, and where the rows of its requests stand in arrays.
+pub type Choice = (Arc<Plan>, ExportedBatch, Vec<Places>);
 
 /// Truths a little beyond their range are rounding, and are taken as the end of it.
 const ROUNDING: f64 = 1e-6;
 
 impl<T: Real> State<T> {
-    pub fn new(engine: Engine<T>, prepared: Option<Prepared<T>>) -> State<T> {
+    pub fn new(
+        engine: Engine<T>,
+        prepared: Option<Prepared<T>>,
+        ear: Option<Arc<Ear>>,
+    ) -> State<T> {
         let predicates = 0..engine.plan().data().theory().predicates.len() as u32;
         let kind = |p| engine.plan().output(PredicateId(p)).kind;
         let mut state = State {
@@ -159,6 +187,8 @@ impl<T: Real> State<T> {
             calls: 0,
             last: None,
             version: 0,
+            ear,
+            plans: 0,
         };
         state.lay_out();
         state
@@ -172,7 +202,7 @@ impl<T: Real> State<T> {
         let Some((plan, batch, who)) = &question.chosen else {
             return Ok(None);
         };
-        let mut state = State::new(engine(plan)?, None);
+        let mut state = State::new(engine(plan)?, None, None);
         state.who = who.clone();
         state.set_batches(&[], batch.clone())?;
         state.find_different();
@@ -194,7 +224,7 @@ impl<T: Real> State<T> {
             return self.set_batches(&setting.batch, Vec::new());
         }
         if let Some((last, last_by_rows)) = &self.last
-            && *last_by_rows == by_rows
+            && (*last_by_rows == by_rows || (by_rows && !self.is_lent()))
             && (Arc::ptr_eq(last, setting) || last == setting)
         {
             return Ok(());
@@ -235,7 +265,9 @@ impl<T: Real> State<T> {
             None => {
                 let done = self.stream(setting);
                 if done.is_ok() && !by_rows {
-                    prepared.learn(setting);
+                    let ear = self.ear_for_planning(setting);
+                    let learnt = compute(ear.as_deref(), || prepared.learn(setting));
+                    self.plans += u64::from(learnt);
                 }
                 done
             }
@@ -244,20 +276,73 @@ impl<T: Real> State<T> {
         done
     }
 
+    /// Who listens while something that comes with a call is planned, if that may be long.
+    fn ear_for_planning(&self, setting: &Setting) -> Option<Arc<Ear>> {
+        let rows = setting.rows.iter().flat_map(|(_, columns)| columns.first());
+        let sizes = setting.sizes.iter().map(|(_, size)| *size);
+        let all = rows.map(ColumnData::len).chain(sizes).sum::<usize>();
+        self.ear.clone().filter(|_| all >= MANY)
+    }
+
+    /// How many plans were made for calls.
+    pub fn plans(&self) -> u64 {
+        self.plans
+    }
+
     /// Plans what comes with the call.
     fn stream(&mut self, setting: &Setting) -> Result<(), Diagnostics> {
-        let done = (self.engine).stream(&setting.sizes, setting.rows.clone());
+        self.plans += 1;
+        let ear = self.ear_for_planning(setting);
+        let plan = || (self.engine).stream(&setting.sizes, setting.rows.clone());
+        let done = compute(ear.as_deref(), plan);
         // All rows take part again.
         self.batch.clear();
         self.lay_out();
         done.and_then(|()| self.set_batches(&setting.batch, Vec::new()))
     }
 
+    /// Whether the engine is that of a plan for more calls than this one.
+    fn is_lent(&self) -> bool {
+        self.prepared.as_ref().is_some_and(Prepared::is_lent)
+    }
+
+    /// The plan of which a call chooses rows, and what it chooses: after [`State::set`]. None if the plan is that of the call alone, or if
+    /// the call is about all of it.
+    pub fn choice(&self, setting: &Setting) -> Option<Choice> {
+        let chooses = !self.batch.is_empty() && (!setting.streams || self.is_lent());
+        chooses.then(|| self.choice_of_this())
+    }
+
+    fn choice_of_this(&self) -> Choice {
+        let batch = self.engine.export_batch();
+        (self.engine.shared_plan(), batch, self.places())
+    }
+
+    /// Does something with what a question was about, whatever else was asked meanwhile, and with what it has chosen of a plan for
+    /// more calls than that one.
+    pub fn asked<R>(
+        &mut self,
+        question: &Question,
+        engine: impl FnOnce(&Arc<Plan>) -> Result<Engine<T>, Diagnostics>,
+        run: impl FnOnce(&State<T>, Option<Choice>) -> Result<R, Diagnostics>,
+    ) -> Result<R, Diagnostics> {
+        if self.version == question.version {
+            let prepared = question.plan().is_some();
+            return run(self, prepared.then(|| self.choice_of_this()));
+        }
+        match State::of_question(engine, question)? {
+            Some(own) => run(&own, Some(own.choice_of_this())),
+            None => {
+                self.set(&question.setting, true)?;
+                run(self, None)
+            }
+        }
+    }
+
     /// What networks have to be asked now.
     pub fn ask(&mut self, setting: &Arc<Setting>) -> (Question, Vec<AskedRows>) {
         self.find_different();
-        let lent = self.prepared.as_ref().is_some_and(Prepared::is_lent);
-        let chosen = lent.then(|| {
+        let chosen = self.is_lent().then(|| {
             (
                 self.engine.shared_plan(),
                 self.batch.clone(),
@@ -358,9 +443,6 @@ impl<T: Real> State<T> {
             places.push(shape.and_then(|s| dense_places(request, rows, s)));
             individuals.push(actual);
         }
-        for asked in &mut predicates {
-            asked.count(requests);
-        }
         self.layout = Layout {
             predicates,
             places,
@@ -370,20 +452,19 @@ impl<T: Real> State<T> {
         self.version = VERSIONS.fetch_add(1, Ordering::Relaxed) + 1;
     }
 
-    /// By request: its predicate, and where its rows stand in an array with an axis for each argument and in one of the
-    /// rows that are asked for; none if they are just its rows.
+    /// By request: its predicate, and where its rows stand in an array with an axis for each argument, in one of the
+    /// rows that are asked for, and among those that networks are asked about; none if they are just its rows.
     pub fn places(&self) -> Vec<Places> {
         let requests = self.engine.requests().iter().enumerate();
         let places = requests.map(|(i, request)| {
             let asked = &self.layout.predicates[request.predicate.index()];
             let at = asked.requests.iter().position(|r| *r == i);
-            let among = asked
-                .among
-                .as_ref()
-                .zip(at)
-                .map(|(all, at)| all[at].clone());
+            let among = self.at_rows(request.predicate).among.as_ref();
+            let among = among.zip(at).map(|(all, at)| all[at].clone());
             let predicate = request.predicate.index();
-            (predicate, self.layout.places[i].clone(), among)
+            let different = self.layout.different.get(i).and_then(Option::as_ref);
+            let different = different.map(|(places, _)| places.clone());
+            (predicate, self.layout.places[i].clone(), among, different)
         });
         places.collect()
     }
@@ -392,25 +473,69 @@ impl<T: Real> State<T> {
     pub fn rows(&self, predicate: PredicateId) -> Result<(Vec<u32>, usize), Diagnostics> {
         let asked = &self.layout.predicates[predicate.index()];
         let requests = self.engine.requests();
-        let own = asked.requests.iter().map(|&r| &requests[r]);
-        if own.clone().any(applies) {
+        if asked.requests.iter().any(|&r| applies(&requests[r])) {
             return Err(self.applied(predicate));
         }
-        let Some(first) = own.clone().next() else {
+        let Some(arity) = asked.requests.first().map(|&r| requests[r].arity) else {
             let plan = self.engine.plan();
             let arguments = plan.data().theory()[predicate].arguments.len();
             let per_class = usize::from(plan.output(predicate).per_class);
             return Ok((Vec::new(), arguments.saturating_sub(per_class)));
         };
-        let mut rows = vec![0; asked.rows * first.arity];
-        for (at, request) in own.enumerate() {
-            for row in 0..request.rows() {
-                let among = asked.among.as_ref().map_or(row, |a| a[at][row]);
-                rows[among * first.arity..(among + 1) * first.arity]
-                    .copy_from_slice(request.row(row));
+        let at_rows = self.at_rows(predicate);
+        let mut rows = vec![0; at_rows.count * arity];
+        for (at, &request) in asked.requests.iter().enumerate() {
+            let own = self.individuals(request).chunks_exact(arity.max(1));
+            for (row, individuals) in own.enumerate() {
+                let among = at_rows.among.as_ref().map_or(row, |a| a[at][row]);
+                rows[among * arity..(among + 1) * arity].copy_from_slice(individuals);
             }
         }
-        Ok((rows, first.arity))
+        Ok((rows, arity))
+    }
+
+    /// The individuals of a request's rows, as the call numbers them.
+    fn individuals(&self, request: usize) -> &[u32] {
+        let actual = self.layout.individuals[request].as_deref();
+        actual.unwrap_or(self.engine.requests()[request].individuals())
+    }
+
+    /// The different rows of all requests for a predicate.
+    fn at_rows(&self, predicate: PredicateId) -> &AtRows {
+        let asked = &self.layout.predicates[predicate.index()];
+        asked.at_rows.get_or_init(|| {
+            let requests = self.engine.requests();
+            let numbered = |r: &Request| r.shape.contains(&ArgumentShape::Number);
+            match asked.requests[..] {
+                [only] if !numbered(&requests[only]) => {
+                    let request = &requests[only];
+                    let actual = self.layout.individuals[only].as_ref();
+                    match actual.and_then(|rows| different(rows, request.arity)) {
+                        Some((places, count)) => AtRows {
+                            count,
+                            among: Some(vec![places]),
+                        },
+                        None => AtRows {
+                            count: request.rows(),
+                            among: None,
+                        },
+                    }
+                }
+                ref own => {
+                    let keys: Vec<Vec<Vec<u64>>> =
+                        own.iter().map(|&r| self.keys(r).collect()).collect();
+                    let mut all: Vec<&Vec<u64>> = keys.iter().flatten().collect();
+                    all.sort_unstable();
+                    all.dedup();
+                    let place = |key: &Vec<u64>| all.partition_point(|known| *known < key);
+                    let among = keys.iter().map(|keys| keys.iter().map(place).collect());
+                    AtRows {
+                        among: Some(among.collect()),
+                        count: all.len(),
+                    }
+                }
+            }
+        })
     }
 
     fn applied(&self, predicate: PredicateId) -> Diagnostics {
@@ -487,11 +612,15 @@ impl<T: Real> State<T> {
         };
         let begun = Instant::now();
         let engine = &mut self.engine;
+        let ear = self.ear.as_deref().filter(|_| engine.work() >= LONG);
         let done = match exchange {
-            None => engine.evaluate_in_place(parameters, wanted, &mut lent),
-            Some(exchange) => engine.evaluate_together(parameters, wanted, &mut lent, exchange),
+            None => compute(ear, || {
+                (engine.evaluate_in_place(parameters, wanted, &mut lent)).cloned()
+            }),
+            Some(exchange) => {
+                (engine.evaluate_together(parameters, wanted, &mut lent, exchange)).cloned()
+            }
         };
-        let done = done.cloned();
         self.took += begun.elapsed();
         let evaluation = match done {
             Ok(evaluation) => evaluation,
@@ -569,10 +698,11 @@ impl<T: Real> State<T> {
     /// The rows that a predicate is asked about, by what their arguments are, in the order of an array at rows.
     pub fn known_rows(&self, predicate: PredicateId) -> HashMap<Vec<u64>, usize> {
         let asked = &self.layout.predicates[predicate.index()];
+        let among = self.at_rows(predicate).among.as_ref();
         let mut known = HashMap::new();
         for (at, &request) in asked.requests.iter().enumerate() {
             for (row, key) in self.keys(request).enumerate() {
-                known.insert(key, asked.among.as_ref().map_or(row, |a| a[at][row]));
+                known.insert(key, among.map_or(row, |a| a[at][row]));
             }
         }
         known
@@ -601,22 +731,25 @@ impl<T: Real> State<T> {
                 .into());
         };
         let asked = &mut self.layout.predicates[predicate.index()];
-        asked.among = Some(among);
-        asked.rows = known.len();
+        asked.at_rows = OnceLock::from(AtRows {
+            count: known.len(),
+            among: Some(among),
+        });
         Ok(())
     }
 
-    /// What the arguments of each row of a request are. Numbers have other places in other plans, so they are themselves.
+    /// What the arguments of each row of a request are, so that they have an order. Numbers have other places in other plans, so
+    /// they are themselves.
     fn keys(&self, request: usize) -> impl Iterator<Item = Vec<u64>> {
-        let request = &self.engine.requests()[request];
+        let (individuals, request) = (self.individuals(request), &self.engine.requests()[request]);
         let numbers = self.engine.plan().data().numbers();
         (0..request.rows()).map(move |row| {
-            let shapes = request.shape.iter().zip(request.row(row));
+            let own = &individuals[row * request.arity..(row + 1) * request.arity];
             let key = |(shape, &i): (&ArgumentShape, &u32)| match shape {
-                ArgumentShape::Number => numbers[i as usize].to_bits(),
+                ArgumentShape::Number => ordered_bits(numbers[i as usize]),
                 _ => u64::from(i),
             };
-            shapes.map(key).collect()
+            request.shape.iter().zip(own).map(key).collect()
         })
     }
 
@@ -653,7 +786,7 @@ impl<T: Real> State<T> {
                         found.extend(self.applied(predicate));
                         continue;
                     }
-                    let mut shape = vec![asked.rows];
+                    let mut shape = vec![self.at_rows(predicate).count];
                     if plan.output(predicate).per_class {
                         let classes = asked.shape.as_ref().and_then(|s| s.last().copied());
                         shape.push(classes.unwrap_or(0));
@@ -791,7 +924,10 @@ impl Layout {
 
     /// Where the rows of one of them stand in the array.
     fn rows<'a>(&'a self, target: Target, at: usize, request: usize, of: &'a Request) -> Rows<'a> {
-        let among = |p: PredicateId| self.predicates[p.index()].among.as_ref();
+        let among = |p: PredicateId| {
+            let at_rows = self.predicates[p.index()].at_rows.get();
+            at_rows.and_then(|rows| rows.among.as_ref())
+        };
         let (places, indexes) = match target {
             Target::Grid(_) => {
                 let actual = self.individuals[request].as_deref();
@@ -812,27 +948,12 @@ impl Layout {
     }
 }
 
-impl Asked {
-    /// Finds the different rows of all requests.
-    fn count(&mut self, requests: &[Request]) {
-        match &self.requests[..] {
-            [] => self.rows = 0,
-            [only] => self.rows = requests[*only].rows(),
-            several => {
-                let mut known: HashMap<&[u32], usize> = HashMap::new();
-                let mut among = Vec::with_capacity(several.len());
-                for &request in several {
-                    let request = &requests[request];
-                    let rows = (0..request.rows()).map(|row| {
-                        let next = known.len();
-                        *known.entry(request.row(row)).or_insert(next)
-                    });
-                    among.push(rows.collect());
-                }
-                self.rows = known.len();
-                self.among = Some(among);
-            }
-        }
+/// Bits that are in the order of the numbers.
+fn ordered_bits(x: f64) -> u64 {
+    let bits = x.to_bits();
+    match x.is_sign_negative() {
+        true => !bits,
+        false => bits | 1 << 63,
     }
 }
 

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyString};
 
+use crate::dlpack::{Elements, Reader, Tensor};
 use crate::error::Failure;
 use crate::given::{Column, read_columns};
 use crate::knowledge_base::KnowledgeBase;
@@ -83,8 +84,11 @@ impl Coming {
 /// layout of rows and columns.
 pub struct Torch {
     tensor: Py<PyAny>,
+    parameter: Py<PyAny>,
     int64: Py<PyAny>,
     strided: Py<PyAny>,
+    /// How to look at them at once, if this PyTorch can say.
+    reader: Option<Reader>,
 }
 
 static NDARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -96,15 +100,32 @@ pub fn know_numpy(py: Python<'_>, ndarray: Py<PyAny>) {
     NDARRAY.get_or_init(py, || ndarray);
 }
 
-/// Says what tensors are, once PyTorch is there.
+/// Says what tensors are, once PyTorch is there. Tells whether values may be handed over as they are.
 #[pyfunction]
-pub fn know_torch(py: Python<'_>, tensor: Py<PyAny>, int64: Py<PyAny>, strided: Py<PyAny>) {
+pub fn know_torch(
+    py: Python<'_>,
+    tensor: Py<PyAny>,
+    parameter: Py<PyAny>,
+    int64: Py<PyAny>,
+    strided: Py<PyAny>,
+) -> bool {
+    let reader = Reader::of(tensor.bind(py));
     let known = Torch {
         tensor,
+        parameter,
         int64,
         strided,
+        reader,
     };
-    TORCH.get_or_init(py, || known);
+    TORCH.get_or_init(py, || known).reader.is_some()
+}
+
+/// A plain tensor or parameter on the CPU, if it is one and PyTorch says so at once.
+pub fn tensor(object: &Bound<'_, PyAny>) -> Option<Tensor> {
+    let torch = TORCH.get(object.py())?;
+    let class = object.get_type();
+    let is_plain = class.is(&torch.tensor) || class.is(&torch.parameter);
+    torch.reader.as_ref().filter(|_| is_plain)?.look(object)
 }
 
 /// What most calls bring, in a hurry: rows of batches, numbers of individuals, and dicts of integers. None if it is anything else, of which Python
@@ -192,6 +213,19 @@ fn is_tensor(py: Python<'_>, object: &Bound<'_, PyAny>) -> bool {
 /// A column of integers and how many there are, if it is a plain tensor of them or an array with one after the other.
 fn integers(py: Python<'_>, cells: &Bound<'_, PyAny>) -> PyResult<Option<(Column, usize)>> {
     if let Some(torch) = TORCH.get(py).filter(|_| is_tensor(py, cells)) {
+        if let Some(tensor) = torch.reader.as_ref().and_then(|reader| reader.look(cells)) {
+            let start = tensor.start.cast::<i64>().cast_const();
+            return Ok(
+                match (tensor.elements, &tensor.shape[..], &tensor.strides[..]) {
+                    (Elements::Integers, &[count], &[step])
+                        if start.is_aligned() && (!start.is_null() || count == 0) =>
+                    {
+                        Some((Column::Tensor(start, count, step), count))
+                    }
+                    _ => None,
+                },
+            );
+        }
         let is = |name: &Bound<'_, PyString>, what: &Py<PyAny>| -> PyResult<bool> {
             Ok(cells.getattr(name)?.is(what))
         };

@@ -592,6 +592,16 @@ pub fn read_columns(
                     found.push(Diagnostic::error(Code::WrongSort, what).help(help));
                     continue;
                 }
+                // Most are just numbers from 0, and all of them together small enough if no bit is set that is too high.
+                let bits = cells.iter().fold(0, |bits, cell| bits | cell);
+                if matches!(sort.kind, SortKind::Data)
+                    && sort.labels.is_empty()
+                    && u32::try_from(bits).is_ok()
+                {
+                    let places = cells.iter().map(|&cell| cell as u32);
+                    read.push(ColumnData::Individuals(places.collect()));
+                    continue;
+                }
                 let mut places = Vec::with_capacity(cells.len());
                 for (row, &cell) in cells.iter().enumerate() {
                     let Some(place) = place(sort, cell) else {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use logltn::Precision as Real;
@@ -13,15 +14,16 @@ use logltn::{
 use logltn_learn::{AxiomSettings, set_axioms};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList};
 use rayon::ThreadPool;
 
 use crate::array::Array;
 use crate::call::{AskedRows, Gradient, Question, State, Target, Value};
 use crate::check;
 use crate::coming::{Coming, Named, Setting, in_a_hurry, setting};
+use crate::ctrl_c::Ear;
 use crate::error::{Failure, Problem, guarded, panicked, take_problems, warn};
-use crate::export::{self, ExportedPlan};
+use crate::export::{self, Chosen, ExportedBytes, ExportedPlan, KeptPlan};
 use crate::given::{Column, Given};
 use crate::pool::pool;
 use crate::prepared::Prepared;
@@ -35,6 +37,8 @@ pub struct KnowledgeBase {
     /// What is probably not meant, of theory and data.
     pub warnings: Diagnostics,
     names: Arc<[String]>,
+    /// By predicate: whether a call asks it about the same rows whatever else a plan is made for.
+    settled: Vec<bool>,
     threads: Option<usize>,
     /// Touched by whoever holds the interpreter's lock, which a fork waits for: it is whole in a child.
     process: Mutex<Arc<Process>>,
@@ -65,12 +69,15 @@ pub struct Recipe {
     known: Option<Data>,
     /// Sorts whose individuals may go by any numbers.
     free: Vec<SortId>,
+    /// Ends planning and evaluating: those of one process at a time.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What belongs to one process.
 pub struct Process {
     id: u32,
     pub pool: Arc<ThreadPool>,
+    pub ear: Arc<Ear>,
     /// Held while computing, without the interpreter's lock. In a child it may be held forever by a thread that is not
     /// there, and what it guards be half done; so a child makes its own.
     state: Mutex<Precision>,
@@ -82,10 +89,12 @@ impl Process {
         plan: &Arc<Plan>,
         pool: Arc<ThreadPool>,
     ) -> Result<Process, Diagnostics> {
-        let state = precision(recipe, plan, &pool)?;
+        let ear = Arc::new(Ear::new(Arc::clone(&pool), Arc::clone(&recipe.stop)));
+        let state = precision(recipe, plan, &ear)?;
         Ok(Process {
             id: std::process::id(),
             pool,
+            ear,
             state: Mutex::new(state),
         })
     }
@@ -99,15 +108,15 @@ pub enum Precision {
 /// What networks were asked.
 #[pyclass(frozen, module = "logltn._native")]
 pub struct Asked {
-    question: Question,
+    pub question: Question,
 }
 
 #[pymethods]
 impl Asked {
-    /// Whether the rows are those of a plan for more calls than this one.
+    /// The plan, if it is one for more calls than this one.
     #[getter]
-    fn prepared(&self) -> bool {
-        self.question.is_prepared()
+    fn plan(&self) -> Option<KeptPlan> {
+        self.question.plan().map(KeptPlan::of)
     }
 }
 
@@ -186,6 +195,25 @@ impl KnowledgeBase {
         self.plan.shares()
     }
 
+    /// By predicate: whether a call asks it about the same rows, in the same order, whatever else a plan is made for.
+    #[getter]
+    fn settled(&self) -> Vec<bool> {
+        self.settled.clone()
+    }
+
+    /// How many plans have been made for calls in this process: for tests.
+    #[getter]
+    fn plans(&self, py: Python<'_>) -> PyResult<u64> {
+        guarded(py, || {
+            self.with(py, |state| {
+                Ok(match state {
+                    Precision::Single(state) => state.plans(),
+                    Precision::Double(state) => state.plans(),
+                })
+            })
+        })
+    }
+
     /// The names of the axioms, families written out.
     #[getter]
     fn axiom_names(&self) -> Vec<String> {
@@ -253,15 +281,17 @@ impl KnowledgeBase {
         py: Python<'py>,
         predicate: usize,
         coming: Option<Bound<'py, Coming>>,
-    ) -> PyResult<(Bound<'py, PyBytes>, usize)> {
+    ) -> PyResult<(Bound<'py, PyByteArray>, usize)> {
         guarded(py, || {
             let setting = setting(py, self, coming.as_ref())?;
             let id = PredicateId(predicate as u32);
+            let by_rows = self.by_rows(predicate, 1);
             let (rows, arity) = self.with(py, move |state| match state {
-                Precision::Single(s) => s.set(&setting, true).and_then(|()| s.rows(id)),
-                Precision::Double(s) => s.set(&setting, true).and_then(|()| s.rows(id)),
+                Precision::Single(s) => s.set(&setting, by_rows).and_then(|()| s.rows(id)),
+                Precision::Double(s) => s.set(&setting, by_rows).and_then(|()| s.rows(id)),
             })?;
-            Ok((bytes(py, &rows), arity))
+            let rows: Vec<u8> = rows.iter().flat_map(|n| n.to_ne_bytes()).collect();
+            Ok((PyByteArray::new(py, &rows), arity))
         })
     }
 
@@ -304,15 +334,35 @@ impl KnowledgeBase {
         guarded(py, || export::plan(self, py, coming.as_ref(), by_rows))
     }
 
+    /// What a call chooses of a plan for more calls than one: the plan, the components whose rows it chooses, the codes of rows of
+    /// requests, and where these stand in arrays. None if there is no such plan.
+    fn choose<'py>(
+        &self,
+        py: Python<'py>,
+        about: Option<About<'py>>,
+        by_rows: bool,
+    ) -> PyResult<Option<Chosen<'py>>> {
+        guarded(py, || export::choose(self, py, about.as_ref(), by_rows))
+    }
+
+    /// A plan for more calls than one, with all its rows.
+    fn export_kept<'py>(
+        &self,
+        py: Python<'py>,
+        plan: &KeptPlan,
+    ) -> PyResult<(String, Vec<ExportedBytes<'py>>)> {
+        guarded(py, || export::kept(self, py, plan))
+    }
+
     /// Raises what is wrong with values of these shapes: predicate (or request), kind, shape.
     fn check_shapes(
         &self,
         py: Python<'_>,
         values: Vec<(usize, u8, Vec<usize>)>,
-        coming: Option<Bound<'_, Coming>>,
+        about: Option<About<'_>>,
     ) -> PyResult<()> {
         guarded(py, || {
-            export::check_shapes(self, py, values, coming.as_ref())
+            export::check_shapes(self, py, values, about.as_ref())
         })
     }
 
@@ -348,7 +398,7 @@ impl KnowledgeBase {
         guarded(py, || {
             let parameters = Parameters { alpha, p, p_forall };
             let given = given_values(&values);
-            let by_rows = values.iter().any(|(_, kind, ..)| kind & 3 != 0);
+            let by_rows = (values.iter()).any(|(which, kind, ..)| self.by_rows(*which, *kind));
             let gradient = match derivatives {
                 Some(by_axiom) => Gradient::Of(by_axiom),
                 None if gradients => Gradient::OfLoss,
@@ -365,10 +415,11 @@ impl KnowledgeBase {
                 }
                 None => Of::Setting(setting(py, self, None)?, by_rows),
             };
-            let pool = &self.process(py)?.pool;
+            let process = self.process(py)?;
+            let pool = &process.pool;
             let mut failure = None;
             let failed = &mut failure;
-            let done = self.with(py, move |state| {
+            let done = self.within(py, &process, move |state| {
                 let mut with_others = exchange.map(|call| others(call, failed));
                 let exchange = with_others.as_mut().map(|call| call as &mut Exchange<'_>);
                 fn run<T: Real>(
@@ -464,13 +515,14 @@ fn bytes<'py>(py: Python<'py>, numbers: &[u32]) -> Bound<'py, PyBytes> {
 }
 
 impl Recipe {
-    fn engine<T: Real>(
+    pub fn engine<T: Real>(
         &self,
         plan: Arc<Plan>,
         pool: &Arc<ThreadPool>,
     ) -> Result<Engine<T>, Diagnostics> {
         let mut engine = Engine::new(plan);
         engine.run_in(Arc::clone(pool));
+        engine.set_stop(Arc::clone(&self.stop));
         set_axioms(&mut engine, &self.axioms)?;
         Ok(engine)
     }
@@ -478,10 +530,10 @@ impl Recipe {
     fn state<T: Real>(
         self: &Arc<Recipe>,
         plan: &Arc<Plan>,
-        pool: &Arc<ThreadPool>,
+        ear: &Arc<Ear>,
     ) -> Result<State<T>, Diagnostics> {
         let prepared = self.known.clone().map(|known| {
-            let (recipe, pool, semantics) = (self.clone(), pool.clone(), *plan.semantics());
+            let (recipe, pool, semantics) = (self.clone(), ear.pool.clone(), *plan.semantics());
             let make = move |data: &Data| {
                 let Recipe {
                     outputs, options, ..
@@ -491,7 +543,8 @@ impl Recipe {
             };
             Prepared::new(known, self.free.clone(), Arc::new(make))
         });
-        Ok(State::new(self.engine(Arc::clone(plan), pool)?, prepared))
+        let engine = self.engine(Arc::clone(plan), &ear.pool)?;
+        Ok(State::new(engine, prepared, Some(Arc::clone(ear))))
     }
 }
 
@@ -519,11 +572,11 @@ fn free_sorts(data: &Data, outputs: &[Output], streams: &[TableId]) -> Vec<SortI
 fn precision(
     recipe: &Arc<Recipe>,
     plan: &Arc<Plan>,
-    pool: &Arc<ThreadPool>,
+    ear: &Arc<Ear>,
 ) -> Result<Precision, Diagnostics> {
     match recipe.double {
-        true => recipe.state(plan, pool).map(Precision::Double),
-        false => recipe.state(plan, pool).map(Precision::Single),
+        true => recipe.state(plan, ear).map(Precision::Double),
+        false => recipe.state(plan, ear).map(Precision::Single),
     }
 }
 
@@ -531,8 +584,8 @@ impl KnowledgeBase {
     /// A knowledge base of its parts.
     pub fn of(py: Python<'_>, pool: Arc<ThreadPool>, parts: Parts) -> Result<Self, Failure> {
         let Parts {
-            data,
-            known,
+            mut data,
+            mut known,
             outputs,
             semantics,
             axioms,
@@ -541,8 +594,17 @@ impl KnowledgeBase {
             threads,
             warnings,
         } = parts;
+        let stop = Arc::new(AtomicBool::new(false));
+        for data in std::iter::once(&mut data).chain(&mut known) {
+            data.set_stop(Arc::clone(&stop));
+        }
+        let ear = Ear::new(Arc::clone(&pool), Arc::clone(&stop));
         let plan =
-            py.detach(|| pool.install(|| Plan::new_with(&data, &outputs, &semantics, &options)))?;
+            py.detach(|| ear.hearing(|| Plan::new_with(&data, &outputs, &semantics, &options)));
+        if let Some(error) = ear.raised() {
+            return Err(Failure::Python(error));
+        }
+        let plan = plan?;
         // The theory's own were said when it was read.
         warn(py, plan.warnings())?;
         let plan = Arc::new(plan);
@@ -565,7 +627,10 @@ impl KnowledgeBase {
             options,
             known: known.filter(|_| prepares),
             free,
+            stop,
         });
+        let predicates = (0..theory.predicates.len() as u32).map(PredicateId);
+        let settled = predicates.map(|p| plan.asks_first_bindings(p)).collect();
         let process = Process::new(&recipe, &plan, pool)?;
         let process = Mutex::new(Arc::new(process));
         Ok(KnowledgeBase {
@@ -573,6 +638,7 @@ impl KnowledgeBase {
             recipe,
             warnings,
             names,
+            settled,
             threads,
             process,
         })
@@ -596,19 +662,40 @@ impl KnowledgeBase {
         py: Python<'_>,
         run: impl FnOnce(&mut Precision) -> Result<R, Diagnostics> + Send,
     ) -> Result<R, Failure> {
-        let process = self.process(py)?;
+        self.within(py, &*self.process(py)?, run)
+    }
+
+    fn within<R: Send>(
+        &self,
+        py: Python<'_>,
+        process: &Process,
+        run: impl FnOnce(&mut Precision) -> Result<R, Diagnostics> + Send,
+    ) -> Result<R, Failure> {
         py.detach(|| {
             let mut state = process.state.lock().unwrap_or_else(PoisonError::into_inner);
             let done = catch_unwind(AssertUnwindSafe(|| run(&mut state)));
-            done.map_err(|payload| {
-                // Half a call is done; the next one begins anew.
-                if let Ok(fresh) = precision(&self.recipe, &self.plan, &process.pool) {
-                    *state = fresh;
-                }
-                Failure::Python(panicked(payload.as_ref()))
-            })?
-            .map_err(Failure::Input)
+            let failed = match process.ear.raised() {
+                Some(error) => error,
+                None => match done {
+                    Ok(done) => return done.map_err(Failure::Input),
+                    Err(payload) => panicked(payload.as_ref()),
+                },
+            };
+            // Half a call is done; the next one begins anew.
+            if let Ok(fresh) = precision(&self.recipe, &self.plan, &process.ear) {
+                *state = fresh;
+            }
+            Err(Failure::Python(failed))
         })
+    }
+
+    /// Whether an array of this kind must have the rows of a plan of its call alone.
+    pub fn by_rows(&self, which: usize, kind: u8) -> bool {
+        match kind & 3 {
+            0 => false,
+            1 => !self.settled.get(which).copied().unwrap_or(false),
+            _ => true,
+        }
     }
 
     fn evaluated(&self, evaluation: Evaluation, seconds: f64) -> Evaluated {

@@ -9,6 +9,8 @@ mod ask;
 mod call;
 mod check;
 mod coming;
+mod ctrl_c;
+mod dlpack;
 mod error;
 mod export;
 mod given;
@@ -32,6 +34,8 @@ mod _native {
     use super::coming::{Coming, know_numpy, know_torch};
     #[pymodule_export]
     use super::error::{did_you_mean, raise_problems};
+    #[pymodule_export]
+    use super::export::KeptPlan;
     #[pymodule_export]
     use super::knowledge_base::{Asked, Evaluated, KnowledgeBase};
     #[pymodule_export]

@@ -340,14 +340,15 @@ impl<T: Real> Prepared<T> {
         None
     }
 
-    /// Makes a plan for what has come, if enough did. Only what has been evaluated is known to be right, so this comes after.
-    pub fn learn(&mut self, setting: &Setting) {
+    /// Makes a plan for what has come, if enough did, and says if so. Only what has been evaluated is known to be right, so this
+    /// comes after.
+    pub fn learn(&mut self, setting: &Setting) -> bool {
         let sizes = self.other_sizes(setting);
         let Some(entry) = self.entries.iter_mut().find(|e| e.sizes == sizes) else {
-            return;
+            return false;
         };
         if entry.news < entry.patience {
-            return;
+            return false;
         }
         entry.news = 0;
         entry.engine = None;
@@ -367,6 +368,7 @@ impl<T: Real> Prepared<T> {
             // Not all combinations do.
             Err(_) => self.overflows = MOST_OVERFLOWS + 1,
         }
+        true
     }
 
     /// The sizes that a plan depends on.

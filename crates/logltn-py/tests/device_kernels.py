@@ -2,6 +2,7 @@
 
 import warnings
 
+import device_rows
 import numpy as np
 import torch
 from device_cases import check_conformance, check_random, on_device
@@ -68,5 +69,7 @@ for semantics in ("logltn", "logltn-sum", "logltn-lse"):
     compared += compare(addition, {"digit": (8, 10), "ok": (8,)}, semantics, {"_Elimination"}, alpha=1.5)
 for name in ("addition", "clustering", "mereology", "nested", "empty", "extreme", "random_03", "random_10"):
     compared += check_conformance(name, CPU, {})
+for semantics in ("logltn", "logltn-lse"):
+    compared += device_rows.check_streams(CPU, {}, semantics, 7) + device_rows.check_batches(CPU, {}, semantics, 6)
 compared += sum(check_random(seed, CPU, {}) for seed in range(2000, 2025))
 print(f"{compared} compared")

@@ -12,6 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 import logltn  # noqa: E402
 import logltn.torch  # noqa: E402
+import device_rows  # noqa: E402
 from device_cases import NAMES, check_conformance, check_random, on_device  # noqa: E402
 
 CPU = torch.device("cpu")
@@ -66,6 +67,38 @@ def test_axioms_truths_and_parameters_as_tensors():
     assert kb.truths["addition"] == truths["addition"].item()
     (-truths["addition"]).backward()
     np.testing.assert_allclose(x.grad.numpy(), expected.gradients["digit"], rtol=1e-9, atol=1e-12)
+
+
+def test_individuals_in_several_rows_that_come_with_calls():
+    """Plans for more than one call ask about each row's individuals, whoever they are: all of it is in the gradient."""
+    rng = np.random.default_rng(3)
+    kb = on_device(dict(theory=ADDITION, outputs={"digit": "softmax"}, streamed=["sums"], dtype="float64"), CPU, OPERATIONS)
+    for _ in range(12):
+        tables = {"sums": {"x": rng.integers(0, 4, 5), "y": rng.integers(0, 4, 5), "n": rng.integers(0, 19, 5)}}
+        coming = dict(sorts={"Image": 4}, tables=tables)
+        x = torch.tensor(LOGITS, requires_grad=True)
+        kb.loss(digit=x, alpha=2.0, **coming).backward()
+        known = logltn.KnowledgeBase(ADDITION, outputs={"digit": "softmax"}, dtype="float64", **coming)
+        expected = known.evaluate({"digit": LOGITS}, alpha=2.0, gradients=True).gradients["digit"]
+        np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_values_at_rows_that_come_with_calls():
+    """No plan for each call on a device either."""
+    rng = np.random.default_rng(4)
+    kb = on_device(dict(theory=ADDITION, outputs={"digit": "softmax"}, streamed=["sums"], dtype="float64"), CPU, OPERATIONS)
+    for call in range(30):
+        tables = {"sums": {"x": rng.integers(0, 4, 5), "y": rng.integers(0, 4, 5), "n": rng.integers(0, 19, 5)}}
+        coming = dict(sorts={"Image": 4}, tables=tables)
+        rows = kb.rows("digit", **coming)[:, 0]
+        x = torch.tensor(LOGITS[rows], requires_grad=True)
+        kb.loss(digit=logltn.AtRows(x), alpha=2.0, **coming).backward()
+        known = logltn.KnowledgeBase(ADDITION, outputs={"digit": "softmax"}, dtype="float64", **coming)
+        expected = known.evaluate({"digit": LOGITS}, alpha=2.0, gradients=True).gradients["digit"]
+        np.testing.assert_allclose(x.grad.numpy(), expected[rows], rtol=1e-9, atol=1e-12)
+        if call == 15:
+            before = kb._knowledge._native.plans
+    assert kb._knowledge._native.plans == before
 
 
 def test_rows_batches_and_streams():
@@ -214,3 +247,106 @@ def test_calls_that_come_again_are_captured(monkeypatch):
         assert kb.loss(digit=x, alpha=alpha).item() == loss.item()
     (engine,) = kb._backend._plans.values()
     assert len(engine.graphs._captured) == 1
+
+
+@pytest.mark.parametrize("options", [OPERATIONS, SMALL], ids=["whole", "blocks"])
+@pytest.mark.parametrize("semantics", device_rows.SEMANTICS, ids=str)
+def test_rows_that_never_repeat(semantics, options):
+    assert device_rows.check_streams(CPU, options, semantics) and device_rows.check_batches(CPU, options, semantics)
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_networks_on_rows_that_never_repeat(streamed):
+    assert device_rows.check_modules(CPU, OPERATIONS, streamed)
+
+
+def test_the_rule():
+    """Kernels stay on the device however little there is to do; what is left to torch operations goes by its size."""
+    from logltn.torch._device._rule import History, cpu_is_quicker
+
+    for bindings in (1, 1e3, 1e5, 1e7):
+        assert not cpu_is_quicker(History(3, 0), bindings, 100, False)
+    assert cpu_is_quicker(History(3, 20), 1e3, 100, False) and cpu_is_quicker(History(3, 200), 1e5, 100, False)
+    assert not cpu_is_quicker(History(3, 20), 1e7, 100, False) and not cpu_is_quicker(History(3, 20), 1e3, 10**7, False)
+
+
+def test_auto_leaves_the_device_by_the_rule(monkeypatch):
+    """With the CPU as a stand-in for a device."""
+    from logltn.torch._device import _backend
+
+    monkeypatch.setattr(_backend.Backend, "device", lambda self, tensors: None if self.name == "cpu" else CPU)
+    capturing = []
+    monkeypatch.setattr(_backend, "is_capturing", lambda device: bool(capturing))
+    asked, ran, quicker = [], [], [False]
+
+    def rule(history, bindings, numbers, new):
+        asked.append((history.calls, bindings, numbers, new))
+        return quicker[0]
+
+    run = _backend.Backend.run
+    monkeypatch.setattr(_backend, "cpu_is_quicker", rule)
+    monkeypatch.setattr(_backend.Backend, "run", lambda self, *arguments: ran.append(1) or run(self, *arguments))
+    kb = addition(batched=["sums"])
+    kb._backend.name = "auto"
+    assert kb.ran_on is None
+    kb.there = None
+
+    def call(values=LOGITS, **more):
+        ran.clear()
+        x = torch.tensor(values, requires_grad=True)
+        # As if it were elsewhere: what is on the CPU is not asked about.
+        loss = kb._loss([x], kb._call(None, {"digit": x}, 2.0, None, None, *(more.get(n) for n in ("batch", "sorts", "tables")))[1],
+                        torch.float64, CPU, more.get("check", False))  # fmt: skip
+        loss.backward()
+        if not np.isnan(values).any():
+            expected = kb.evaluate({"digit": values}, alpha=2.0, batch=more.get("batch"), gradients=True)
+            assert loss.item() == pytest.approx(expected.loss, rel=1e-12)
+            np.testing.assert_allclose(x.grad.numpy(), expected.gradients["digit"], rtol=1e-9, atol=1e-12)
+        return loss, bool(ran)
+
+    # The first call of a plan is on the device in any case.
+    quicker[0] = True
+    assert call()[1] and not asked
+    assert not call()[1] and asked == [(1, asked[0][1], 40, False)]
+    quicker[0] = False
+    assert call()[1]
+    # Rows of a batch are chosen of a plan with all rows, whose first call is on the device, too.
+    quicker[0] = True
+    asked.clear()
+    assert call(batch={"sums": [0]})[1] and not asked
+    assert not call(batch={"sums": [1]})[1] and asked[-1][3] and asked[-1][1] < kb._backend._plans[("cpu", False, None)].bindings
+    # Nothing leaves a device of which a graph is made, where nothing new can come either; and NaN is as there.
+    capturing.append(True)
+    assert call(batch={"sums": [0]})[1]
+    with pytest.raises(RuntimeError, match="the same call has been on the device"):
+        call(batch={"sums": [1, 0]})
+    capturing.clear()
+    bad = LOGITS.copy()
+    bad[1, 1] = np.nan
+    loss, there = call(bad)
+    assert loss.isnan() and there
+    with pytest.raises(logltn.InputError):
+        call(bad, check=True)
+    for name in ("cuda", "torch"):
+        kb._backend.name = name
+        assert call()[1]
+    # Of plans of single calls, which are all new, the first one is on the device.
+    kb = addition(sorts={}, tables={}, streamed=["sums"])
+    kb._backend.name = "auto"
+    there = []
+    for n in ([1, 2], [17, 4]):
+        x = torch.tensor(LOGITS, requires_grad=True)
+        coming = dict(sorts={"Image": 4}, tables={"sums": {"x": [0, 1], "y": [2, 3], "n": n}})
+        ran.clear()
+        kb._loss([x], kb._call(None, {"digit": x}, 2.0, None, None, None, *coming.values())[1], torch.float64, CPU, False).backward()
+        there.append(bool(ran))
+        expected = kb.evaluate({"digit": LOGITS}, alpha=2.0, gradients=True, **coming)
+        np.testing.assert_allclose(x.grad.numpy(), expected.gradients["digit"], rtol=1e-9, atol=1e-12)
+    assert there == [True, False]
+
+
+def test_where_calls_ran():
+    kb = logltn.torch.KnowledgeBase(ADDITION, outputs={"digit": "softmax"}, sorts={"Image": 4}, tables=addition()._knowledge._arguments["tables"])
+    assert kb.ran_on is None
+    kb.loss(digit=torch.tensor(LOGITS))
+    assert kb.ran_on == CPU

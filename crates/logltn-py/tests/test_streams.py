@@ -1,7 +1,6 @@
 """Rows that come with each call: the same numbers as with known rows, whatever came before."""
 
 import os
-import time
 
 import numpy as np
 import pytest
@@ -111,10 +110,11 @@ def test_mistakes_are_not_learnt():
         assert kb.evaluate({"digit": logits}, **good).loss == first
 
 
+@pytest.mark.parametrize("given", ["arrays", "rows"])
 @pytest.mark.parametrize("batch", [32, 128])
-def test_new_rows_are_not_planned_anew(batch):
-    """Calls with new rows take much less of the processor's time than calls that are planned, which those of rows are.
-    bench/python/streams.py says how much more they take than calls with known rows."""
+def test_new_rows_are_not_planned_anew(batch, given):
+    """After the first calls there are no plans, whoever is added to whom. bench/python/streams.py says how much more such calls take
+    than calls with known rows."""
     theory = """
         sort Image  sort Digit = 0..9  table sums(a: Image, b: Image, c: Image, d: Image, n: Int)  predicate digit(Image, Digit)
         axiom addition: forall (a, b, c, d, n) in sums. exists i, j, k, l: Digit where 10 * i + j + 10 * k + l = n.
@@ -124,21 +124,86 @@ def test_new_rows_are_not_planned_anew(batch):
     kb = logltn.KnowledgeBase(theory, outputs={"digit": "softmax"}, streamed=["sums"], threads=1)
     logits = rng.normal(size=(4 * batch, 10)).astype(np.float32)
 
-    def call(rows, made=lambda values: values):
-        who, n = rng.permutation(4 * rows), rng.integers(0, 100, (rows, 2)).sum(1)
+    def call(rows):
+        who, n = rng.integers(0, 4 * rows, 4 * rows), rng.integers(0, 100, (rows, 2)).sum(1)
         coming = dict(sorts={"Image": 4 * rows}, tables={"sums": {**{c: who[i::4] for i, c in enumerate("abcd")}, "n": n}})
-        values = {"digit": made(logits[: 4 * rows])}
-        start = time.thread_time()
-        kb.evaluate(values, gradients=True, alpha=2.0, **coming)
-        return time.thread_time() - start
+        values = logits[: 4 * rows]
+        if given == "rows":
+            values = logltn.AtRows(values[kb.rows("digit", **coming)[:, 0]])
+        return kb.evaluate({"digit": values}, gradients=True, alpha=2.0, **coming)
 
-    for i in range(30):
+    for i in range(60):
         call(batch - 5 * (i % 10 == 9))  # as at the end of an epoch
-    new, planned = [], []
-    for i in range(50):  # in turns
-        new.append(call(batch - 5 * (i % 10 == 9)))
-        planned.append(call(batch, logltn.AtRows))
-    assert np.median(new) < 0.7 * np.median(planned)
+    before = kb._native.plans
+    assert before < 40
+    for i in range(50):
+        call(batch - 5 * (i % 10 == 9))
+    assert kb._native.plans == before
+
+
+# Of each predicate it is clear which rows are asked about: arguments are cells, numbers among them, or everybody.
+AT_ROWS = """
+    sort P  sort L = 0..4  table rows(x: P, y: P, n: Int, w: Real)
+    predicate type(P, L)  predicate part(P, P)  predicate old(P, Real)  predicate sure()
+    axiom a: forall (x, y, n, _w) in rows where n > 0. part(x, y) -> exists k: L where k >= n. type(y, k)
+    axiom b: exists (x, y, n, w) in rows. old(x, n) and old(y, w) and not part(y, x)
+    axiom c: forall (x, y, _n, _w) in rows. sure() or part(y, x)
+"""
+
+
+@pytest.mark.filterwarnings("ignore::logltn.InputWarning")
+@pytest.mark.parametrize("more", ["", "axiom d: forall x: P. old(x, 0.25) or sure()", "axiom d: forall x: P. exists y: P. part(x, y)"])
+def test_at_rows(more):
+    """`kb.rows` and `AtRows` of rows that come with calls: as with known rows, whatever came before and in between."""
+    rng = np.random.default_rng(5)
+    arguments = dict(outputs={"type": "softmax"}, dtype="float64")
+    kb = logltn.KnowledgeBase(AT_ROWS + more, streamed=["rows"], **arguments)
+    weights = {"type": rng.normal(size=5), "part": rng.normal(size=5), "old": rng.normal(size=5)}
+
+    def asked(kb, name, **coming):
+        rows = kb.rows(name, **coming)
+        assert rows.flags.writeable  # PyTorch would warn of others
+        cells = rows.astype(float)
+        if name == "old":
+            cells[:, 1] = kb.numbers[rows[:, 1]]
+        return cells
+
+    def values(name, cells):
+        """Numbers that depend on what is asked."""
+        angles = np.cos(3 * cells @ np.array([1.0, 1.7])[: cells.shape[1]])[:, None] * weights[name]
+        return logltn.AtRows(angles if name == "type" else angles.sum(1))
+
+    def drawn():
+        size, count = int(rng.integers(2, 7)), int(rng.integers(0, 6))
+        columns = {"x": rng.integers(0, size, count), "y": rng.integers(0, size, count)}
+        columns |= {"n": rng.integers(0, 3, count), "w": rng.integers(0, 3, count) / 4}
+        return dict(sorts={"P": size}, tables={"rows": columns})
+
+    later = []
+    for call in range(80):
+        coming = drawn()
+        known = logltn.KnowledgeBase(AT_ROWS + more, **coming, **arguments)
+        cells = {}
+        for name in weights:
+            cells[name] = asked(kb, name, **coming)
+            np.testing.assert_array_equal(cells[name], asked(known, name))
+        given = {name: values(name, own) for name, own in cells.items()} | {"sure": np.array(0.3)}
+        later.append((coming, given, known.evaluate(given, gradients=True)))
+        # Those of this call, or of one before: rows may be asked for long before they are needed.
+        coming, given, expected = later.pop(int(rng.integers(len(later)))) if call % 2 else later[-1]
+        found = kb.evaluate(given, gradients=True, **coming)
+        assert found.loss == pytest.approx(expected.loss, rel=1e-12, abs=1e-12)
+        assert found.truths == pytest.approx(expected.truths, rel=1e-12, abs=1e-12)
+        for name in given:
+            np.testing.assert_allclose(found.gradients[name], expected.gradients[name], rtol=1e-9, atol=1e-12)
+    if more:
+        return  # individuals are met in another way too, and remembered along with the cells
+    before = kb._native.plans
+    for _ in range(20):
+        coming = drawn()
+        given = {name: values(name, asked(kb, name, **coming)) for name in weights} | {"sure": np.array(0.3)}
+        kb.evaluate(given, **coming)
+    assert kb._native.plans == before
 
 
 def test_memory_is_bounded():

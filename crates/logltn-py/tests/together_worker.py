@@ -52,7 +52,7 @@ def averaged(gradient, group):
     return gradient / dist.get_world_size(group)
 
 
-def check_semantics(group, rank, size):
+def check_semantics(group, rank, size, device="cpu", backends=("auto", "torch")):
     """Every aggregator at the root, in double precision, by the CPU engine and by torch operations."""
     generator = torch.Generator().manual_seed(5)
     logits = torch.randn(2 * ROWS, 10, generator=generator, dtype=torch.float64)
@@ -65,9 +65,9 @@ def check_semantics(group, rank, size):
             weights={"liked": 0.5},
         )  # fmt: skip
 
-        def run(kb, rows):
-            x = logits[2 * rows.start : 2 * rows.stop].clone().requires_grad_()
-            y = likes.clone().requires_grad_()
+        def run(kb, rows, device):
+            x = logits[2 * rows.start : 2 * rows.stop].clone().to(device).requires_grad_()
+            y = likes.clone().to(device).requires_grad_()
             loss = kb.loss(digit=x, likes=y, alpha=2.0, p=3.0, **addition(rows, n))
             loss.backward()
             return loss.item(), x.grad, y.grad, kb.truths
@@ -76,26 +76,26 @@ def check_semantics(group, rank, size):
         if semantics == "prod":  # whose `exists` is under a log
             theory = "\n".join(line for line in THEORY.split("\n") if "exists (" not in line)
             given["parameters"] = {"tied": {"p_forall": 4.0}}
-        one, of_x, of_y, truths = run(logltn.torch.KnowledgeBase(theory, **given), slice(0, ROWS))
-        for backend in ("auto", "torch"):
+        one, of_x, of_y, truths = run(logltn.torch.KnowledgeBase(theory, **given), slice(0, ROWS), "cpu")
+        for backend in backends:
             kb = logltn.torch.KnowledgeBase(theory, **given, backend=backend, process_group=group)
             if backend == "torch" and size % 2:
                 kb._backend.options = {"bindings": 3, "kept": 0}
             rows = share(rank, size)
-            loss, by_x, by_y, found = run(kb, rows)
+            loss, by_x, by_y, found = run(kb, rows, device)
             what = (semantics, backend, size, rank)
             assert abs(loss - one) <= 1e-9 * max(1.0, abs(one)), (*what, loss, one, found, truths)
             for name, truth in truths.items():
                 assert abs(found[name] - truth) <= 1e-9 * max(1.0, abs(truth)), (*what, name, found[name], truth)
-            torch.testing.assert_close(by_x / size, of_x[2 * rows.start : 2 * rows.stop], rtol=1e-8, atol=1e-10, msg=lambda m: f"{what} {m}")
-            torch.testing.assert_close(averaged(by_y, group), of_y, rtol=1e-8, atol=1e-10, msg=lambda m: f"{what} {m}")
-            same_everywhere([loss, *found.values()], group)
+            torch.testing.assert_close(by_x.cpu() / size, of_x[2 * rows.start : 2 * rows.stop], rtol=1e-8, atol=1e-10, msg=lambda m: f"{what} {m}")
+            torch.testing.assert_close(averaged(by_y, group).cpu(), of_y, rtol=1e-8, atol=1e-10, msg=lambda m: f"{what} {m}")
+            same_everywhere([loss, *found.values()], group, device)
             if backend == "torch" and semantics == "logltn" and "TRITON_INTERPRET" in os.environ and rows.start < rows.stop:
                 assert all(engine._valued for engine in kb._backend._plans.values()), "no kernel was run"
 
 
-def same_everywhere(numbers, group):
-    own = torch.tensor(numbers, dtype=torch.float64)
+def same_everywhere(numbers, group, device="cpu"):
+    own = torch.tensor(numbers, dtype=torch.float64, device=device)
     all = [torch.empty_like(own) for _ in range(dist.get_world_size(group))]
     dist.all_gather(all, own, group=group)
     assert all and all[0].isfinite().all() and len({tuple(x.tolist()) for x in all}) == 1, all
@@ -106,26 +106,26 @@ def net():
     return nn.Sequential(nn.Linear(12, 20), nn.ELU(), nn.Linear(20, 10))
 
 
-def check_training(group, rank, size):
+def check_training(group, rank, size, device="cpu"):
     """Trained weights in single precision: of as many steps with the same rows, cut in another way in each."""
     generator = torch.Generator().manual_seed(7)
     pictures = torch.randn(2 * 40, 12, generator=generator)
     n = torch.randint(0, 19, (40,), generator=generator)
     likes = torch.zeros(2)
 
-    def train(model, kb, mine):
+    def train(model, kb, mine, device):
         optimizer = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9)
         losses = []
         for step in range(30):
             rows = torch.randperm(40, generator=torch.Generator().manual_seed(step))[:16]
             own = rows[mine(step)]
-            x = pictures.view(40, 2, 12)[own].flatten(0, 1)
-            loss = kb.loss(digit=model(x), likes=likes, alpha=1.0 + step / 10, **addition(slice(None), n[own]))
+            x = pictures.view(40, 2, 12)[own].flatten(0, 1).to(device)
+            loss = kb.loss(digit=model(x), likes=likes.to(device), alpha=1.0 + step / 10, **addition(slice(None), n[own]))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
-        return losses, torch.cat([p.detach().flatten() for p in model.parameters()])
+        return losses, torch.cat([p.detach().flatten() for p in model.parameters()]).cpu()
 
     def mine(step):
         cuts = np.sort(np.random.default_rng(step).integers(0, 17, size - 1))
@@ -133,17 +133,17 @@ def check_training(group, rank, size):
         return slice(cuts[rank], cuts[rank + 1])
 
     given = dict(outputs={"digit": "softmax"}, streamed=["sums"])
-    one, weights = train(net(), logltn.torch.KnowledgeBase(THEORY, **given), lambda step: slice(None))
-    model = DistributedDataParallel(net(), process_group=group)
+    one, weights = train(net(), logltn.torch.KnowledgeBase(THEORY, **given), lambda step: slice(None), "cpu")
+    model = DistributedDataParallel(net().to(device), process_group=group)
     kb = logltn.torch.KnowledgeBase(THEORY, **given, process_group=group)
-    losses, found = train(model, kb, mine)
+    losses, found = train(model, kb, mine, device)
     np.testing.assert_allclose(losses[0], one[0], rtol=1e-6)
     np.testing.assert_allclose(losses, one, rtol=1e-4)
     torch.testing.assert_close(found, weights, rtol=1e-4, atol=1e-5)
-    same_everywhere(losses, group)
+    same_everywhere(losses, group, device)
 
 
-def check_modules(group, rank, size):
+def check_modules(group, rank, size, device="cpu"):
     """Networks that the knowledge base runs: DistributedDataParallel around it; a sort that comes with the call."""
     features = torch.randn(ROWS, 12, generator=torch.Generator().manual_seed(9))
 
@@ -152,22 +152,22 @@ def check_modules(group, rank, size):
         good = nn.Sequential(nn.Linear(12, 6), nn.ELU(), nn.Linear(6, 1))
         return logltn.torch.KnowledgeBase(EACH, predicates={"good": good}, **more)
 
-    def step(kb, model, rows):
-        loss = model(alpha=2.0, sorts={"P": features[rows]})
+    def step(kb, model, rows, device):
+        loss = model(alpha=2.0, sorts={"P": features[rows].to(device)})
         loss.backward()
-        return loss.item(), torch.cat([p.grad.flatten() for p in kb.parameters()])
+        return loss.item(), torch.cat([p.grad.flatten() for p in kb.parameters()]).cpu()
 
     kb = make()
-    one, of = step(kb, kb, slice(0, ROWS))
-    kb = make(process_group=group)
+    one, of = step(kb, kb, slice(0, ROWS), "cpu")
+    kb = make(process_group=group).to(device)
     model = DistributedDataParallel(kb, process_group=group)
     for _ in range(2):  # the second one waits for what the first one left open
         kb.zero_grad()
-        loss, by = step(kb, model, share(rank, size))
+        loss, by = step(kb, model, share(rank, size), device)
         np.testing.assert_allclose(loss, one, rtol=1e-6)
         torch.testing.assert_close(by, of, rtol=1e-5, atol=1e-7)
     # Features that all have are not sent.
-    fixed = DistributedDataParallel(make(sorts={"P": features}, process_group=group), process_group=group)
+    fixed = DistributedDataParallel(make(sorts={"P": features}, process_group=group).to(device), process_group=group)
     np.testing.assert_allclose(fixed(alpha=2.0).item(), one, rtol=1e-6)
     assert "individuals.P" in fixed.parameters_to_ignore
 

@@ -40,6 +40,9 @@ impl Report {
             "records": self.records,
             "axioms": self.axioms.len(),
             "logs": self.logs(),
+            // What the last truths are of: the whole theory at these parameters, or else the last step.
+            "whole": (self.whole()).and(self.info().whole.as_ref()).map(|whole| whole.parameters()),
+            "left_out": self.left_out,
             "series": series,
             "last": (self.axioms.iter().enumerate())
                 .map(|(at, axiom)| (&axiom.name, self.end(at)))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use logltn::theory::Axiom;
 use logltn::{Source, Theory};
-use logltn_train::run_directory::{RunInfo, RunStatus, StepRecord};
+use logltn_train::run_directory::{RunInfo, StepRecord};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -120,7 +120,6 @@ pub fn details(
         .collect();
     json!({
         "facts": facts(info),
-        "whole": (info.whole.as_ref()).filter(|whole| whole.last.is_some()).map(|whole| whole.parameters()),
         "axioms": axioms,
         "formulas": formulas,
         "theory": theory,
@@ -148,15 +147,6 @@ fn facts(info: &RunInfo) -> Vec<(String, String)> {
     };
     fact("semantics", info.semantics.clone());
     fact("seed", info.seed.to_string());
-    fact("truths", truths(info));
-    let left_out = info.axioms.iter().filter(|axiom| axiom.left_out > 0);
-    let left_out: Vec<String> = left_out
-        .map(|axiom| format!("{} {}", axiom.name, axiom.left_out))
-        .collect();
-    if !left_out.is_empty() {
-        let what = "left out because a step's sample had nobody for them, in all steps";
-        fact("exists", format!("{what}: {}.", left_out.join(", ")));
-    }
     fact("started", info.started.clone());
     fact("updated", info.updated.clone());
     fact("command", info.command.join(" "));
@@ -170,20 +160,6 @@ fn facts(info: &RunInfo) -> Vec<(String, String)> {
         fact(name, what.clone());
     }
     facts
-}
-
-/// What is to be known of the truths at the end: that they are of a batch, or that some are no truth degrees.
-fn truths(info: &RunInfo) -> String {
-    let last = info.whole.as_ref().and_then(|whole| whole.last.as_ref());
-    match last {
-        None if info.status == RunStatus::Finished => {
-            "satisfaction in the last step's batch, not that of the whole theory".to_string()
-        }
-        Some(last) if info.logs == Some(true) && last.axioms.iter().any(|log| *log > 0.0) => {
-            "logs above 0 capped at a truth of 1".to_string()
-        }
-        _ => String::new(),
-    }
 }
 
 /// A picture that needs no other file.

@@ -5,6 +5,9 @@
 
 use serde_json::Value;
 
+use super::base64::base64;
+use super::sha256::sha256;
+
 /// What draws charts; see `uplot/LICENSE`.
 const UPLOT: &str = include_str!("../uplot/uPlot.iife.min.js");
 const UPLOT_STYLE: &str = include_str!("../uplot/uPlot.min.css");
@@ -60,23 +63,27 @@ pub fn live() -> String {
 pub fn with_data(title: &str, data: &Value) -> String {
     // Nothing in the data can end the element that they are in, nor begin another.
     let data = data.to_string().replace('<', "\\u003c");
-    let policy =
-        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+    let (style, script) = (format!("\n{}", style()), format!("\n{}", script()));
+    // This script and this style sheet may be used, and no other.
+    let only = |text: &str| format!("'sha256-{}'", base64(&sha256(text.as_bytes())));
+    let policy = format!(
+        "default-src 'none'; img-src data:; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
+        only(&style),
+        only(&script)
+    );
     page(
         title,
         &format!(
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n<style>\n{}</style>",
-            style()
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n<style>{style}</style>"
         ),
         &format!(
-            "<script type=\"application/json\" id=\"data\">{data}</script>\n<script>\n{}</script>\n",
-            script()
+            "<script type=\"application/json\" id=\"data\">{data}</script>\n<script>{script}</script>\n"
         ),
     )
 }
 
 fn page(title: &str, head: &str, end: &str) -> String {
-    let title = escaped(title);
+    let title = escaped(&logltn::harmless(title));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\

@@ -180,8 +180,13 @@ fn draw_panel(
         if let Some(at) = frame.place(&x, &y, *point) {
             drawing.shapes.push(dot(at, radius, *class, 0.72));
             if let Some(name) = panel.names.get(i) {
-                let beside = (at.0 + 6.0, at.1 - 4.0);
-                drawing.text(beside, name, LEGEND_SIZE, Anchor::Start, INK);
+                // On the other side where there is no room.
+                let wide = font::width(name, LEGEND_SIZE, false) + 6.0;
+                let (beside, anchor) = match at.0 + wide > frame.right {
+                    false => (at.0 + 6.0, Anchor::Start),
+                    true => (at.0 - 6.0, Anchor::End),
+                };
+                drawing.text((beside, at.1 - 4.0), name, LEGEND_SIZE, anchor, INK);
             }
         }
     }

@@ -16,7 +16,7 @@ impl Scheduled {
     /// Those of a run that says how long it is to be.
     pub(super) fn of(run: &RunDirectory) -> Option<Scheduled> {
         let info = run.info().ok()?;
-        let text = std::fs::read_to_string(run.file("manifest.toml")).ok()?;
+        let text = logltn_data::read_text(&run.file("manifest.toml")).ok()?;
         if !info.is_noted("manifest.toml", text.as_bytes()) {
             return None;
         }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::read_bytes;
-use logltn_train::run_directory::{RunDirectory, RunInfo, StepRecord, write_atomically};
+use logltn_train::run_directory::{
+    RunDirectory, RunInfo, StepRecord, WholeTruth, write_atomically,
+};
 use logltn_train::train::told_by_key;
 use serde_json::{Value, json};
 
@@ -172,6 +174,16 @@ impl Report {
         }
     }
 
+    /// What is known of the run as a whole.
+    pub fn info(&self) -> &RunInfo {
+        &self.info
+    }
+
+    /// Takes over what is known now of the run as a whole, as when it has ended.
+    pub fn set_info(&mut self, info: &RunInfo) {
+        self.info = info.clone();
+    }
+
     /// How many axioms it has a curve of.
     pub fn axioms(&self) -> usize {
         self.axioms.len()
@@ -247,16 +259,16 @@ impl Report {
 
     /// The truth of an axiom at the end: of the whole theory, or else in its last step.
     pub(super) fn end(&self, at: usize) -> Option<f64> {
-        let whole = self
-            .info
-            .whole
-            .as_ref()
-            .and_then(|whole| whole.last.as_ref());
-        // One that speaks of other axioms is none.
-        match whole.filter(|last| last.axioms.len() == self.axioms.len()) {
+        match self.whole() {
             Some(last) => last.axioms.get(at).copied(),
             None => self.axioms[at].truth.last(),
         }
+    }
+
+    /// The whole theory at the end, if it was looked at. One that speaks of other axioms is none.
+    pub(super) fn whole(&self) -> Option<&WholeTruth> {
+        let last = self.info.whole.as_ref()?.last.as_ref()?;
+        (last.axioms.len() == self.axioms.len()).then_some(last)
     }
 
     /// The axioms from the least satisfied to the most. Those without any truth come last.

@@ -276,10 +276,12 @@ fn violations_come_with_their_pictures() {
     report.set_violated(vec![crate::Violated {
         axiom: "sums".into(),
         truth: 0.5,
+        log: Some(-0.7),
         groundings: 12,
         worst: vec![crate::Culprits {
             binding: "x = <7>".into(),
             truth: 0.25,
+            log: None,
             pictures: vec![Picture {
                 title: "x = 7: digit 3, to satisfy it 5".into(),
                 png,

@@ -27,6 +27,7 @@ const SIDE: f64 = 56.0;
 const CAPTION: f64 = 20.0;
 const MARGIN: f64 = 16.0;
 const HEAD: f64 = 42.0;
+const TITLE: f64 = 15.0;
 
 /// Writes small pictures, `columns` in a row, under a common title.
 ///
@@ -43,11 +44,11 @@ pub fn tiles_png(
 
 fn draw(tiles: &[Tile], columns: usize, title: &str) -> Drawing {
     let rows = tiles.len().div_ceil(columns);
-    let width = (2.0 * MARGIN + SIDE * columns as f64).max(360.0);
+    let wide = (SIDE * columns as f64).max(font::width(title, TITLE, true));
+    let width = 2.0 * MARGIN + wide;
     let height = HEAD + MARGIN + (SIDE + CAPTION) * rows as f64;
     let mut drawing = Drawing::new(width, height);
-    let title = font::fitted(title, 15.0, true, width - 2.0 * MARGIN);
-    drawing.title((MARGIN, 26.0), &title, 15.0, INK);
+    drawing.title((MARGIN, 26.0), title, TITLE, INK);
     for (i, tile) in tiles.iter().enumerate() {
         let left = MARGIN + SIDE * (i % columns) as f64;
         let top = HEAD + (SIDE + CAPTION) * (i / columns) as f64;
@@ -84,7 +85,9 @@ mod tests {
             caption: "7".into(),
             wrong: true,
         };
-        let drawing = draw(&[tile.clone(), tile], 1, "two");
+        let title = "two tiles under a title that is wider than they are, and is seen whole";
+        let drawing = draw(&[tile.clone(), tile], 1, title);
+        assert!(drawing.width > font::width(title, TITLE, true));
         let inked = |shape: &&Shape| matches!(shape, Shape::Area { .. });
         assert_eq!(drawing.shapes.iter().filter(inked).count(), 4);
         assert!(bitmap::png(&drawing).is_ok());

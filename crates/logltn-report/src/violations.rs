@@ -13,6 +13,8 @@ pub struct Violated {
     pub axiom: String,
     /// How true it is, between 0 and 1.
     pub truth: f64,
+    /// The log of that where truths are logs; above 0 where the truth is capped.
+    pub log: Option<f64>,
     /// How many bindings there are in all.
     pub groundings: u64,
     /// The least true first.
@@ -26,6 +28,8 @@ pub struct Culprits {
     pub binding: String,
     /// How true the axiom is of it, between 0 and 1.
     pub truth: f64,
+    /// The log of that where truths are logs.
+    pub log: Option<f64>,
     /// Of its individuals, if these are pictures.
     pub pictures: Vec<Picture>,
     /// Each with its truth, between 0 and 1, and its blame.
@@ -80,6 +84,7 @@ impl Violated {
             json!({
                 "binding": culprits.binding,
                 "truth": culprits.truth,
+                "log": culprits.log,
                 "pictures": culprits.pictures.iter().map(picture).collect::<Vec<_>>(),
                 "literals": culprits.literals,
                 "witnesses": culprits.witnesses,
@@ -88,6 +93,7 @@ impl Violated {
         json!({
             "axiom": self.axiom,
             "truth": self.truth,
+            "log": self.log,
             "groundings": self.groundings,
             "worst": worst.collect::<Vec<_>>(),
         })

@@ -365,3 +365,42 @@ fn a_run_without_a_gradient_that_was_killed_before_it_said_so_says_so() {
         "{again:?}"
     );
 }
+
+/// Stops after the last step, when there is nothing left but to look at the whole theory.
+struct StopAtTheEnd<'a>(&'a AtomicBool);
+
+impl Watch for StopAtTheEnd<'_> {
+    fn step(&mut self, record: &StepRecord, total: u64) {
+        if record.step == total {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+#[test]
+fn stopped_before_its_last_words_a_run_is_not_finished_and_says_them_when_resumed() {
+    let folder = folder("[train]\nsteps = 4\n");
+    let go = |name: &str, resume: bool, stop: &AtomicBool, watch: &mut dyn Watch| {
+        let directory = RunDirectory::resume(&folder.dir.path().join(name)).expect("a folder");
+        let options = RunOptions {
+            resume,
+            ..RunOptions::default()
+        };
+        let outcome = run(&mut folder.trainer(), &directory, &options, stop, watch);
+        let info = directory.info().expect("run.json");
+        (outcome.unwrap_or_else(|errors| panic!("{errors}")), info)
+    };
+    let (stop, never) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (cut, info) = go("cut", false, &stop, &mut StopAtTheEnd(&stop));
+    assert!(matches!(cut, Outcome::Interrupted { done: 4 }), "{cut:?}");
+    assert_eq!(info.status, RunStatus::Interrupted);
+    let (cut, info) = go("cut", true, &stop, &mut ());
+    assert!(matches!(cut, Outcome::Interrupted { done: 4 }), "{cut:?}");
+    assert_eq!(info.status, RunStatus::Interrupted);
+    let (_, resumed) = go("cut", true, &never, &mut ());
+    let (_, undisturbed) = go("whole", false, &never, &mut ());
+    assert_eq!(resumed.status, RunStatus::Finished);
+    let last = undisturbed.whole.expect("truths").last.expect("the last");
+    let made_up = resumed.whole.expect("truths").last.expect("the last");
+    assert_eq!((last.axioms, last.loss), (made_up.axioms, made_up.loss));
+}

@@ -3,6 +3,7 @@
 //! Features are here only for the distances of guards; what networks read never passes through the
 //! logic.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -131,6 +132,8 @@ pub struct Data {
     numbers: OnceLock<Arc<NumberPool>>,
     /// Those of them that are there without what comes with a call.
     fixed_numbers: Option<Arc<NumberPool>>,
+    /// Ends planning before its end.
+    pub(crate) stop: Option<Arc<AtomicBool>>,
 }
 
 impl Data {
@@ -153,8 +156,32 @@ impl Data {
             has_come: false,
             numbers: OnceLock::new(),
             fixed_numbers: None,
+            stop: None,
             theory: Arc::new(theory.clone()),
         }
+    }
+
+    /// Plans of these data, however long it takes to list what guards keep, end soon after this flag is set, with an error of the
+    /// code [`Code::Interrupted`]. [`Engine::set_stop`](crate::Engine::set_stop) does the same for evaluations.
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::AtomicBool};
+    /// use logltn::{Code, Data, Output, Plan, Semantics, Source, Theory};
+    /// let theory = Theory::parse(Source::new("t", "
+    ///     sort S = 0..999  predicate P(S)  axiom a: forall x, y: S where x * x % 7 = y * y % 5. P(x) -> P(y)"))?;
+    /// let mut data = Data::new(&theory);
+    /// data.set_stop(Arc::new(AtomicBool::new(true)));
+    /// let stopped = Plan::new(&data, &[Output::sigmoid()], &Semantics::default()).unwrap_err();
+    /// assert_eq!(stopped.iter().next().map(|e| e.code()), Some(Code::Interrupted));
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    pub fn set_stop(&mut self, flag: Arc<AtomicBool>) {
+        self.stop = Some(flag);
+    }
+
+    /// Whether the flag of [`Data::set_stop`] is set.
+    pub(crate) fn is_stopped(&self) -> bool {
+        (self.stop.as_ref()).is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
     /// The same data with one formula instead of the axioms, which [`Theory::parse_formula`] has read from `source`.

@@ -101,13 +101,13 @@ pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 pub use engine::Fusing;
 pub use engine::{
     Answer, Answers, AxiomValue, BlamedLiteral, Bound, EXPORT_VERSION, Engine, Evaluation,
-    Exchange, Explanation, Exported, ExportedArray, Gathered, InPlace, Individual,
+    Exchange, Explanation, Exported, ExportedArray, ExportedBatch, Gathered, InPlace, Individual,
     NUMBERS_PER_PART, Precision, Request, Violation, Wanted, Witness,
 };
 pub use function::FunctionData;
 pub use guard::Neighbours;
 pub use logltn_diagnostics::{
-    Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, nearest,
+    Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, harmless, nearest,
 };
 pub use logltn_diagnostics::{early, memory};
 pub use nnf::MAX_NNF_NODES;

@@ -188,6 +188,7 @@ fn compare_explanation(
         let ties = Ties {
             rule,
             tolerance: 1e-10,
+            ..Ties::default()
         };
         bindings(case, axiom, environment, None, semantics, parameters, ties)
     };

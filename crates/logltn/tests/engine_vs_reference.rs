@@ -212,6 +212,46 @@ fn batches_are_smaller_tables() {
     }
 }
 
+/// The same where a guard keeps some of the rows, and where they are listed by key: repeated, in any order, none.
+#[test]
+fn batches_of_guarded_rows_are_smaller_tables() {
+    let text = "sort U = 0..5  table t(x: U, y: U)  predicate P(U)  predicate Q(U, U)
+        axiom some: forall (x, y) in t where x < y. P(x) or Q(x, y)
+        axiom each: forall u: U. exists (x, y) in t where x = u. Q(x, y)
+        axiom all: forall (x, y) in t. Q(y, x)";
+    let theory = logltn::Theory::parse(logltn::Source::new("batches.ltn", text)).unwrap();
+    let mut rng = Rng::new(3);
+    let mut data = logltn::Data::new(&theory);
+    let mut column = |n: usize| {
+        let cells = (0..n).map(|_| rng.below(6) as u32);
+        logltn::ColumnData::Individuals(cells.collect())
+    };
+    data.set_rows("t", vec![column(20), column(20)]).unwrap();
+    data.set_batched("t").unwrap();
+    let numbers = |n: usize| (0..n).map(|i| (i as f64 * 0.7).sin()).collect();
+    let case = Case {
+        data,
+        theory,
+        params: Vec::new(),
+        outputs: vec![logltn::Output::sigmoid(); 2],
+        numbers: vec![numbers(6), numbers(36)],
+    };
+    let table = case.theory.table("t").unwrap();
+    for rows in [vec![3, 17, 3, 0, 9, 3], vec![19, 18, 2], vec![], vec![7]] {
+        let smaller = restricted(&case, "t", &rows);
+        for base in ["logltn", "logltn-max", "stable"] {
+            let (semantics, parameters) = (Semantics::named(base).unwrap(), Parameters::default());
+            let found = run_f64(&case, &semantics, &parameters, &[(table, rows.clone())]).unwrap();
+            let expected = reference::evaluate(&smaller, &semantics, &parameters).unwrap();
+            for (found, expected) in found.axioms.iter().zip(&expected.axioms) {
+                let same = near(found.truth, expected.truth, 1e-9);
+                assert!(same, "{base}, {}, {rows:?}", expected.name);
+            }
+            assert!(near(found.loss, expected.loss, 1e-9), "{base}, {rows:?}");
+        }
+    }
+}
+
 /// A minimum that thousands of bindings attain is still one minimum: its gradient adds up to 1, however the
 /// engine cuts the bindings into blocks.
 #[test]

@@ -35,6 +35,7 @@ impl Meaning {
     pub fn questions<'a>(&'a self, project: &'a Project, top: usize) -> Questions<'a> {
         let last = project.manifest.schedule.last(self.run.is_some());
         Questions {
+            most_groundings: None,
             project,
             run: self.run.as_deref(),
             semantics: self.semantics.unwrap_or(project.manifest.semantics),

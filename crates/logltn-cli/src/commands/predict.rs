@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use logltn::theory::{Sort, SortKind};
-use logltn::{Code, Diagnostic, Diagnostics, Semantics};
+use logltn::theory::{ArgumentSort, Sort, SortKind};
+use logltn::{Code, Diagnostic, Diagnostics, Semantics, harmless};
 use logltn_learn::{Answers, Foretold, Predictions};
+use logltn_train::project::AskedRows;
 use logltn_train::train::Predictor;
 
 use crate::commands::eval;
@@ -88,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         }
         let rows = arguments.rows.as_deref().map(|path| predictor.rows(path));
         let rows = rows.transpose()?;
-        let count = predictor.count(rows.as_deref())?;
+        let count = predictor.count(rows.as_ref())?;
         if let Some(out) = &arguments.out {
             predictor.project().may_write(out)?;
         }
@@ -100,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     };
     console::report(predictor.warnings());
     let bar = progress(count, arguments.out.is_none());
-    let written = write(&mut predictor, rows.as_deref(), arguments, &bar);
+    let written = write(&mut predictor, rows.as_ref(), arguments, &bar);
     bar.finish_and_clear();
     match written {
         Ok(()) => Outcome::Done,
@@ -124,7 +125,7 @@ fn progress(count: u64, to_stdout: bool) -> ProgressBar {
 
 fn write(
     predictor: &mut Predictor,
-    rows: Option<&[u32]>,
+    rows: Option<&AskedRows>,
     arguments: &Arguments,
     bar: &ProgressBar,
 ) -> Result<(), Diagnostics> {
@@ -174,13 +175,20 @@ impl<W: Write> Write for Stoppable<W> {
 
 fn write_to<W: Write>(
     predictor: &mut Predictor,
-    rows: Option<&[u32]>,
+    rows: Option<&AskedRows>,
     arguments: &Arguments,
     bar: &ProgressBar,
     mut out: W,
     name: &Path,
 ) -> Result<W, Diagnostics> {
-    let page = Page::new(predictor, arguments.classes);
+    let numbers = rows.map_or(&[][..], |rows| &rows.numbers);
+    let page = Page::new(predictor, numbers, arguments.classes);
+    // A file has the names as they are; a terminal would obey them.
+    let at_terminal = arguments.out.is_none() && io::stdout().is_terminal();
+    let shown = |text: &str| match at_terminal {
+        true => harmless(text).into_owned(),
+        false => text.to_string(),
+    };
     let mut failed = None;
     let mut text = match arguments.json {
         true => page.json_head(),
@@ -193,14 +201,14 @@ fn write_to<W: Write>(
         done += said.rows().count() as u64;
         foretold.done(done, all, || format!("there are {} rows", thousands(all)));
         for (row, numbers) in said.rows().enumerate() {
-            let individuals = &block[row * page.columns.len()..][..page.columns.len()];
+            let cells = &block[row * page.columns.len()..][..page.columns.len()];
             match arguments.json {
-                true => page.json_row(&mut text, individuals, said, numbers, first),
-                false => page.csv_row(&mut text, individuals, said, numbers),
+                true => page.json_row(&mut text, cells, said, numbers, first),
+                false => page.csv_row(&mut text, cells, said, numbers),
             }
             first = false;
         }
-        if let Err(error) = out.write_all(text.as_bytes()) {
+        if let Err(error) = out.write_all(shown(&text).as_bytes()) {
             failed = Some(error);
             return ControlFlow::Break(());
         }
@@ -213,7 +221,9 @@ fn write_to<W: Write>(
     }
     let result = match failed {
         Some(error) => Err(error),
-        None => out.write_all(text.as_bytes()).and_then(|()| out.flush()),
+        None => out
+            .write_all(shown(&text).as_bytes())
+            .and_then(|()| out.flush()),
     };
     match result {
         // A reader that has seen enough (`| head`) is no failure.
@@ -226,11 +236,14 @@ fn write_to<W: Write>(
 }
 
 /// How rows are written.
-struct Page {
+struct Page<'a> {
     symbol: String,
     is_function: bool,
     columns: Vec<String>,
-    sorts: Vec<Sort>,
+    /// The sort of each argument; none if it is a number.
+    sorts: Vec<Option<Sort>>,
+    /// The arguments that are numbers.
+    numbers: &'a [f64],
     /// The names of the classes, if there are classes.
     class_names: Option<Vec<String>>,
     class_sort: Option<Sort>,
@@ -240,8 +253,8 @@ struct Page {
     value_sort: Option<Sort>,
 }
 
-impl Page {
-    fn new(predictor: &Predictor, all_classes: bool) -> Page {
+impl<'a> Page<'a> {
+    fn new(predictor: &Predictor, numbers: &'a [f64], all_classes: bool) -> Page<'a> {
         let (asked, project) = (predictor.asked(), predictor.project());
         let theory = project.theory();
         let class_sort = match asked.answers() {
@@ -252,7 +265,13 @@ impl Page {
             symbol: asked.name().to_string(),
             is_function: asked.is_function(),
             columns: predictor.columns(),
-            sorts: (asked.sorts().iter().map(|&sort| theory[sort].clone())).collect(),
+            sorts: (asked.arguments().iter())
+                .map(|argument| match argument {
+                    ArgumentSort::Sort(sort) => Some(theory[*sort].clone()),
+                    ArgumentSort::Vector(_) => None,
+                })
+                .collect(),
+            numbers,
             class_names: class_sort.map(|sort| {
                 let size = project.data.size(sort);
                 (0..size).map(|i| individual(&theory[sort], i)).collect()
@@ -289,7 +308,10 @@ impl Page {
 
     fn csv_row(&self, text: &mut String, row: &[u32], said: &Predictions, numbers: &[f64]) {
         for (sort, &i) in self.sorts.iter().zip(row) {
-            *text += &quoted(&individual(sort, i as usize));
+            *text += &match sort {
+                Some(sort) => quoted(&individual(sort, i as usize)),
+                None => exact(self.numbers[i as usize]),
+            };
             text.push(',');
         }
         match (said.answers, &self.class_names) {
@@ -340,12 +362,11 @@ impl Page {
         *text += "{\"arguments\": {";
         for (k, ((name, sort), &i)) in self.columns.iter().zip(&self.sorts).zip(row).enumerate() {
             *text += if k == 0 { "" } else { ", " };
-            let _ = write!(
-                text,
-                "{}: {}",
-                string(name),
-                json_individual(sort, i as usize)
-            );
+            let argument = match sort {
+                Some(sort) => json_individual(sort, i as usize),
+                None => exact(self.numbers[i as usize]),
+            };
+            let _ = write!(text, "{}: {argument}", string(name));
         }
         text.push_str("}, ");
         match (said.answers, &self.class_names, &self.class_sort) {
@@ -419,5 +440,5 @@ fn quoted(cell: &str) -> String {
 }
 
 fn string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    console::json_escapes(&serde_json::Value::from(text).to_string())
 }

@@ -226,6 +226,7 @@ fn make_up_report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<(),
         return Ok(());
     }
     if let Some(weights) = directory.weights()? {
+        all_of_it(trainer);
         trainer.restore_weights(&weights)?;
         draw(trainer, directory)?;
         report(trainer, directory)?;
@@ -263,6 +264,12 @@ fn draw(trainer: &mut Trainer, directory: &RunDirectory) -> Result<Vec<PathBuf>,
     Ok(drawn)
 }
 
+/// From now on nothing is left half done: a picture that somebody interrupted would be missing in the report for good. They
+/// take a moment; and Ctrl-C ends the program before there is a report, which resuming makes up for.
+fn all_of_it(trainer: &mut Trainer) {
+    trainer.set_stop(Arc::default());
+}
+
 /// Pictures, plots, the report; what is printed at the end.
 fn finish(
     trainer: &mut Trainer,
@@ -270,8 +277,7 @@ fn finish(
     last: Option<&StepRecord>,
     metrics: &[(String, f64)],
 ) -> Result<String, Diagnostics> {
-    // Who stopped a training after its last step has all of it: pictures take a moment, and nobody would make them later.
-    trainer.set_stop(Arc::default());
+    all_of_it(trainer);
     let pictures = draw(trainer, directory)?;
     let page = report(trainer, directory)?;
     let mut text = String::new();

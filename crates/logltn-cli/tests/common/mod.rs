@@ -3,6 +3,8 @@
 
 #[cfg(unix)]
 pub mod browser;
+#[cfg(target_os = "linux")]
+pub mod mounted;
 pub mod served;
 
 use std::path::Path;

@@ -114,6 +114,17 @@ def crabs():
     return axioms, total
 
 
+def real_estate():
+    found, houses = weights("real-estate"), features("real-estate", "houses.csv", 6)
+    f = ltn.Function(func=mlp(found, "f"))
+    eq = ltn.Predicate(func=lambda u, v: torch.exp(-0.05 * torch.sqrt(torch.sum(torch.square(u - v), dim=1))))
+    paid = rows("real-estate", "prices.csv")
+    x = ltn.Variable("x", houses[[int(row[0]) for row in paid]])
+    y = ltn.Variable("y", torch.tensor([[float(row[1])] for row in paid]))
+    axioms = {"prices": Forall(ltn.diag(x, y), eq(f(x), y))}
+    return axioms, sat(axioms.values())
+
+
 def clustering():
     found, points = weights("clustering"), features("clustering", "points.csv", 2)
     C = per_class(found, "C", lambda x: torch.softmax(x, dim=1))
@@ -183,9 +194,9 @@ def ancestors():
 
 if __name__ == "__main__":
     lines = ["example,axiom,truth"]
-    for example in (binary, iris, crabs, clustering, smokes, ancestors):
+    for example in (binary, iris, crabs, real_estate, clustering, smokes, ancestors):
         axioms, total = example()
-        name = example.__name__
+        name = example.__name__.replace("_", "-")
         lines += [f"{name},{axiom},{value.value.item():.8g}" for axiom, value in axioms.items()]
         lines.append(f"{name},,{total.item():.8g}")
         shutil.copy(Path(name) / "short/weights.safetensors", HERE / f"{name}.safetensors")

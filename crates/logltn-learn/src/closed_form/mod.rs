@@ -285,13 +285,15 @@ impl<const N: usize> From<[f64; N]> for Learnt {
 }
 
 impl KnowledgeBase {
-    /// Whether the closed forms of all predicates fit their arguments: names, fields and lengths. Features need not be
-    /// there for that, only their shapes.
-    pub fn check_closed_forms(&self) -> Diagnostics {
+    /// Whether closed forms fit their arguments: names, fields and lengths, of all predicates that are `wanted`. Features
+    /// need not be there for that, only their shapes.
+    pub fn check_closed_forms(&self, wanted: impl Fn(PredicateId) -> bool) -> Diagnostics {
         let mut out = Diagnostics::new();
         for (i, ground) in self.predicates.iter().enumerate() {
+            let predicate = PredicateId(i as u32);
             if let Ground::ClosedForm(form) = ground
-                && let Err(errors) = self.compile(PredicateId(i as u32), form)
+                && wanted(predicate)
+                && let Err(errors) = self.compile(predicate, form)
             {
                 out.extend(errors);
             }

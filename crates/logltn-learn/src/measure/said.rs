@@ -83,7 +83,7 @@ impl Said {
             }
             Ground::ClosedForm(_) => {
                 per_row = 1;
-                model.of_closed_form(self.predicate, &self.tuples)?
+                model.of_closed_form(self.predicate, &self.tuples, &self.numbers)?
             }
             _ => {
                 let (tuples, known) = (&self.tuples, &self.numbers);

@@ -61,12 +61,7 @@ impl<'a> Builder<'a> {
             Ground::ClosedForm(form) => {
                 let closed = self.closed(id, form)?;
                 let arguments = &self.knowledge.theory()[id].arguments;
-                let individual = |argument: &ArgumentSort| match argument {
-                    ArgumentSort::Sort(sort) => Some(ArgumentShape::Individual(*sort)),
-                    ArgumentSort::Vector(_) => None,
-                };
-                let plain: Option<Vec<ArgumentShape>> = arguments.iter().map(individual).collect();
-                if let Some(shape) = plain {
+                if let Ok(shape) = super::rows_shape(arguments) {
                     self.closed_feed(closed, &shape)?;
                 }
                 Ok(super::Behind::Closed(closed))

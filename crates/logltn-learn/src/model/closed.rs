@@ -16,12 +16,12 @@ use logltn::{
 use logltn_nn::Floats;
 use rayon::prelude::*;
 
-use super::Model;
 use super::build::{Builder, leaves};
 use super::inputs::Sources;
 use super::parameters::Parameters;
 use super::unit::Piece;
 use super::vectors::SortVectors;
+use super::{Model, rows_shape};
 use crate::closed_form::{Again, ClosedForm, InPlace, Tape, Work};
 
 /// A lane has at least about so many numbers to compute.
@@ -700,22 +700,23 @@ impl Model {
         })
     }
 
-    /// What a closed form says of rows of individuals, in double precision.
+    /// What a closed form says of rows of individuals and numbers, in double precision; each number by its place among
+    /// `numbers`.
     pub(crate) fn of_closed_form(
         &mut self,
         predicate: PredicateId,
         tuples: &[u32],
+        numbers: &[f64],
     ) -> Result<Vec<f64>, Diagnostics> {
+        let shape = rows_shape(&self.theory[predicate].arguments)?;
         let found = self.closed.iter().position(|c| c.predicate == predicate);
-        let plain = |feed: &Feed| {
-            let individual = |s: &ArgumentShape| matches!(s, ArgumentShape::Individual(_));
-            feed.shape.iter().all(individual)
-        };
-        let feed = found.and_then(|closed| self.closed[closed].feeds.iter().position(plain));
+        let same = |feed: &Feed| feed.shape == shape;
+        let feed = found.and_then(|closed| self.closed[closed].feeds.iter().position(same));
         let (Some(closed), Some(feed)) = (found, feed) else {
-            let what = "a closed form of numbers cannot be asked about individuals";
+            let what = "there is no closed form that could be asked";
             return Err(Diagnostic::error(Code::CannotPredict, what).into());
         };
+        self.set_numbers(numbers);
         let arity = self.closed[closed].feeds[feed].arity;
         let rows = Rows {
             individuals: tuples,

@@ -396,14 +396,15 @@ impl Model {
             Behind::Unit { unit, feed } if self.units[*unit].feeds[*feed].is_plain(arity) => {
                 (*unit, *feed)
             }
-            Behind::Closed(_) => {
-                let numbers = self.of_closed_form(predicate, tuples)?;
+            Behind::Closed(_) if !self.theory[predicate].arguments.iter().any(is_vector) => {
+                let numbers = self.of_closed_form(predicate, tuples, &[])?;
                 return Ok(numbers.into_iter().map(|x| x as f32).collect());
             }
             Behind::Numbers(table) => {
-                let rows = tuples.chunks_exact(arity.max(1)).map(|t| table.row(t));
-                let ranges: Vec<_> = rows.flatten().collect();
-                let numbers = ranges.into_iter().flat_map(|r| &table.values[r]);
+                // Without arguments there is one row.
+                let rows = 0..tuples.len().checked_div(arity).unwrap_or(1);
+                let ranges = rows.filter_map(|row| table.row(&tuples[row * arity..][..arity]));
+                let numbers = ranges.flat_map(|r| &table.values[r]);
                 return Ok(numbers.map(|&x| x as f32).collect());
             }
             Behind::Learnable(table) => {
@@ -520,7 +521,8 @@ impl Model {
         predicate: PredicateId,
     ) -> Result<(), Diagnostics> {
         let arguments = &knowledge.theory()[predicate].arguments;
-        if arguments.iter().any(is_vector) {
+        let network = matches!(knowledge.predicates[predicate.index()], Ground::Network(_));
+        if network && arguments.iter().any(is_vector) {
             self.feed_for_rows(knowledge, predicate)?;
         }
         Ok(())
@@ -848,6 +850,7 @@ fn is_vector(sort: &ArgumentSort) -> bool {
 }
 
 /// Arguments that are given in rows: individuals and numbers.
+/// Rows of individuals and numbers.
 fn rows_shape(arguments: &[ArgumentSort]) -> Result<Vec<ArgumentShape>, Diagnostics> {
     let shape = arguments.iter().map(|argument| match argument {
         ArgumentSort::Sort(sort) => Ok(ArgumentShape::Individual(*sort)),

@@ -56,7 +56,7 @@ def array(value: Any) -> np.ndarray:
     """An array of what has ``__array__`` or ``__dlpack__``, without a copy where that can be."""
     if type(value) is np.ndarray:
         return value
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if issubclass(type(value), np.ma.MaskedArray) and np.ma.is_masked(value):
         raise TypeError("some of it is masked: fill it in, for example with `.filled(0)`")
     if hasattr(value, "detach"):  # a tensor that learns has no `__array__` to speak of
         value = value.detach()

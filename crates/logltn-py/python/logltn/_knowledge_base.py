@@ -57,6 +57,7 @@ class KnowledgeBase:
     """
 
     theory: Theory
+    _arguments: dict[str, Any]
     _defaults: tuple[float, float, float] = (1.0, 2.0, 2.0)
 
     def __init__(
@@ -308,7 +309,8 @@ class KnowledgeBase:
             _native.raise_problems([("unknown-predicate", f"the theory has no predicate `{predicate}`", help)])
         coming = _given.coming(self, batch, sorts, tables)
         rows, arity = self._native.rows(self._places[predicate], coming)
-        return np.frombuffer(rows, np.int32).reshape(-1 if arity else _only(rows), arity)
+        # A proposition has one row without individuals.
+        return np.frombuffer(rows, np.int32).reshape(-1 if arity else 1, arity)
 
     def export_plan(
         self,
@@ -448,11 +450,6 @@ class Explanation(dict[str, Any]):
 
 def _listed(given: Any) -> Any:
     return given if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
-
-
-def _only(rows: bytes) -> int:
-    # A proposition has one row without individuals.
-    return 1
 
 
 def _parameters(alpha: Any, p: Any, p_forall: Any, defaults: tuple[float, float, float]) -> tuple[float, float, float]:

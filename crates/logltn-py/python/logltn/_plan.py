@@ -24,14 +24,54 @@ class ExportedPlan:
     places: list[tuple[int, np.ndarray | None, np.ndarray | None]]
 
 
+@dataclass(frozen=True)
+class ChosenRows:
+    """What a call has chosen of a plan that was exported with all rows."""
+
+    # The number of each component that lists rows of batched tables, its offsets, and its tuples by their places in the list of all.
+    components: list[tuple[int, np.ndarray, np.ndarray]]
+    # By request: the codes of its rows, if they are not those of the plan.
+    codes: list[np.ndarray | None]
+    # As those of a plan, and where rows are among those that networks were asked about.
+    places: list[tuple[int, np.ndarray | None, np.ndarray | None, np.ndarray | None]]
+
+
 def exported(native: Any, coming: Any, by_rows: bool = True) -> ExportedPlan:
     header, arrays, places = native.export_plan(coming, by_rows)
-    read = lambda given: None if given is None else np.frombuffer(given, np.int64)  # noqa: E731
+    return _read(header, arrays, [tuple(map(_int64, own[1:3])) for own in places], [own[0] for own in places])
+
+
+def kept(native: Any, plan: Any) -> ExportedPlan:
+    """A plan for more calls than one, with all its rows."""
+    header, arrays = native.export_kept(plan)
+    return _read(header, arrays, [], [])
+
+
+def chosen(native: Any, about: Any, by_rows: bool) -> tuple[Any, ChosenRows] | None:
+    """The plan of which a call chooses rows, and what it chooses; none if the plan is that of the call alone."""
+    found = native.choose(about, by_rows)
+    if found is None:
+        return None
+    plan, components, codes, places = found
+    int32 = lambda given: np.frombuffer(given, np.int32)  # noqa: E731
+    rows = ChosenRows(
+        [(number, int32(offsets), int32(tuples)) for number, offsets, tuples in components],
+        [_int64(own) for own in codes],
+        [(predicate, _int64(grid), _int64(among), _int64(different)) for predicate, grid, among, different in places],
+    )
+    return plan, rows
+
+
+def _int64(given: bytes | None) -> np.ndarray | None:
+    return None if given is None else np.frombuffer(given, np.int64)
+
+
+def _read(header: str, arrays: Any, places: Any, predicates: list[int]) -> ExportedPlan:
     document = json.loads(header)
     if document["version"] != VERSION:
         raise RuntimeError(f"a plan of version {document['version']}, not {VERSION}: the package is not whole")
     return ExportedPlan(
         document,
         [np.frombuffer(data, np.dtype(dtype)) for dtype, data in arrays],
-        [(predicate, read(grid), read(among)) for predicate, grid, among in places],
+        [(predicate, grid, among) for predicate, (grid, among) in zip(predicates, places)],
     )

@@ -1,7 +1,7 @@
 // The axioms of a run: as written, in normal form, how true over time; and why not truer.
 import { element, mistakes, setText, spark, truthBar } from "./elements.js";
 import { explanation } from "./explanation.js";
-import { counted, degree, shown } from "./numbers.js";
+import { counted, degree, shown, truthText } from "./numbers.js";
 import { curvesOf } from "./curves.js";
 import { state } from "./state.js";
 
@@ -29,15 +29,17 @@ function axiomItem(id, axiom, formulas) {
     onclick: () => toggle(id, axiom, button, place) }, axiom.name);
   const truth = element("span", {});
   const line = element("span", {});
+  const leftOut = element("p", { class: "note", hidden: true });
   const facts = [`weight ${shown(axiom.weight)}`];
   if (axiom.groundings !== null) facts.push(`${counted(axiom.groundings)} groundings`);
   const node = element("li", {},
     element("div", { class: "axiom-head" }, button, truth, line, element("span", { class: "note" }, facts.join(", "))),
+    leftOut,
     forms ? element("pre", { class: "formula" }, forms.written) : null,
     forms?.normal && forms.normal !== forms.shown
       ? element("p", { class: "note" }, "in normal form ", element("span", { class: "formula" }, forms.normal)) : null,
     place);
-  return { name: axiom.name, node, truth, line };
+  return { name: axiom.name, node, truth, line, leftOut };
 }
 
 /** The panel. Gives what brings it up to date. */
@@ -50,23 +52,30 @@ export function axiomPanel(id, details, panel) {
     return [...items].sort((a, b) => value(a) - value(b));
   };
   let all = items.length <= FEW;
+  let ordered = false;
   const more = element("button", { type: "button", onclick: () => { all = true; more.remove(); place(); } }, `Show all ${items.length} axioms`);
   const place = () => list.replaceChildren(...order().slice(0, all ? undefined : FEW).map((item) => item.node));
   const update = () => {
     const known = curvesOf(id);
     if (!known) return;
+    // Once: they should not move under the pointer while the run goes on.
+    if (!ordered) place();
+    ordered = true;
     for (const item of items) {
       if (!item.node.isConnected) continue;
-      const truth = degree(known.last.get(item.name), known.logs);
-      const text = shown(truth) + (known.logs ? ` (log ${shown(known.last.get(item.name))})` : "");
-      if (item.shown !== text) {
-        item.shown = text;
-        item.truth.replaceChildren(truthBar(truth, text));
+      const last = known.last.get(item.name);
+      const text = truthText(last, known.logs);
+      const count = known.leftOut.get(item.name);
+      item.leftOut.hidden = !count;
+      if (count) setText(item.leftOut, `${counted(count)} exists left out in all steps together: the sample of their step had nobody for them`);
+      if (item.shown !== `${text} ${known.step}`) {
+        item.shown = `${text} ${known.step}`;
+        item.truth.replaceChildren(truthBar(degree(last, known.logs), text));
         const curve = known.series.get(`axiom:${item.name}`);
         if (curve) item.line.replaceChildren(spark(curve.y.map((y) => degree(y, known.logs))));
       }
     }
-    const whence = details.whole ? `Truths of the whole theory with the last weights, at ${details.whole}; curves are of the steps. ` : "Truths of the last step and its batch. ";
+    const whence = known.whole ? `Truths of the whole theory with the last weights, at ${known.whole}; curves are of the steps. ` : "Truths of the last step and its batch. ";
     setText(hint, known.axioms ? whence + "The least satisfied first. A click on a name shows what breaks the axiom." : "");
   };
   const hint = element("p", { class: "note" });

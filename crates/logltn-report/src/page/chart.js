@@ -1,12 +1,25 @@
 // One chart: a quantity, a line for each run.
 import { element, found, setText } from "./elements.js";
-import { shown } from "./numbers.js";
+import { counted, marks, shown, steps } from "./numbers.js";
 import { isDark, state } from "./state.js";
 
-const HEIGHT = 220;
+const HEIGHT = 200;
 
 /** Zooms all charts to the steps between two; to all without. Whoever holds the charts sets what happens then. */
-export const zooming = { to: () => {} };
+export const zooming = { to: () => {}, all: null };
+
+/** A step, also one between two. */
+function stepText(x) {
+  return counted(Math.round(x));
+}
+
+/** The ends of an axis: a little room, but none beyond what values can be. Values that are all the same have some, too. */
+function ends(low, high) {
+  if (low === null || high === null) return [0, 1];
+  const room = high - low > 1e-9 * Math.abs(high) ? (high - low) / 20 : Math.abs(high) / 10 || 0.5;
+  const [from, to] = [low - room, high + room];
+  return [low >= 0 ? Math.max(0, from) : from, low >= 0 && high <= 1 ? Math.min(1, to) : to];
+}
 
 function ink() {
   return isDark() ? { text: "#c9d1d9", grid: "#30363d" } : { text: "#3d4752", grid: "#e1e5ea" };
@@ -16,8 +29,9 @@ export class Chart {
   constructor(title) {
     this.title = title;
     this.host = element("div", { class: "plot" });
+    this.remark = element("span", { class: "note" });
     this.node = element("figure", { class: "chart", tabindex: 0, role: "group", onkeydown: (event) => this.pressed(event) },
-      element("figcaption", {}, title), this.host);
+      element("figcaption", {}, title, " ", this.remark), this.host);
     new ResizeObserver(() => this.resized()).observe(this.host);
   }
 
@@ -29,8 +43,9 @@ export class Chart {
     if (this.plot && this.plot.width !== this.width()) this.plot.setSize({ width: this.width(), height: HEIGHT });
   }
 
-  /** Lines are `{ label, colour, dash, curve }`. */
-  show(lines, log) {
+  /** Lines are `{ label, colour, dash, curve, text }`: a text says a value. */
+  show(lines, log, remark) {
+    setText(this.remark, remark);
     const positive = lines.some(({ curve }) => curve.y.some((y) => y > 0));
     const logAxis = log && positive;
     const on = (values) => (logAxis ? values.map((y) => (y > 0 ? y : null)) : values);
@@ -43,40 +58,52 @@ export class Chart {
     } else {
       this.plot.setData(data, !state.zoom);
     }
+    this.texts = lines.flatMap(({ curve, text }) => (curve.low ? [text, text, text] : [text]));
     this.zoom();
-    const ends = lines.map(({ label, curve }) => `${label} ends at ${shown(curve.y[curve.y.length - 1])}`);
-    this.node.setAttribute("aria-label", `${this.title}: ${ends.join(", ") || "nothing yet"}`);
+    const last = lines.map(({ label, curve, text }) => `${label} ends at ${text(curve.y[curve.y.length - 1])}`);
+    this.node.setAttribute("aria-label", `${[this.title, remark].filter(Boolean).join(", ")}: ${last.join(", ") || "nothing yet"}`);
     this.host.dataset.points = String(data[0].length);
     this.host.dataset.last = String(data[0][data[0].length - 1] ?? "");
   }
 
   make(lines, logAxis, data) {
     const { text, grid } = ink();
-    const series = [{ label: "step", value: (_, x) => (x === null ? "–" : shown(x)) }];
+    const series = [{ label: "step", value: (_, x) => (x === null ? "–" : stepText(x)) }];
+    const value = (_, y, at) => (y === null || y === undefined ? "–" : this.texts[at - 1](y));
     const bands = [];
     for (const { label, colour, dash, curve } of lines) {
       const line = { stroke: colour, dash, spanGaps: true, points: { show: curve.x.length < 2 } };
-      series.push({ ...line, label, width: 1.75, value: (_, y) => shown(y) });
+      series.push({ ...line, label, width: 1.75, value });
       if (!curve.low) continue;
       const at = series.length;
       // Their lines are not drawn: the band between them is.
-      series.push({ ...line, label: `${label}, lowest`, width: 0, value: (_, y) => shown(y), class: "edge" });
-      series.push({ ...line, label: `${label}, highest`, width: 0, value: (_, y) => shown(y), class: "edge" });
+      series.push({ ...line, label: `${label}, lowest`, width: 0, value, class: "edge" });
+      series.push({ ...line, label: `${label}, highest`, width: 0, value, class: "edge" });
       bands.push({ series: [at + 1, at], fill: `${colour}2e` });
     }
     const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif" };
-    const values = (_, splits) => splits.map((y) => (y === null ? "" : shown(y)));
+    const wide = (_, texts) => 18 + 7 * Math.max(2, ...(texts ?? []).map((text) => text.length));
     this.plot?.destroy();
     this.plot = new uPlot({
       width: this.width(),
       height: HEIGHT,
-      scales: { x: { time: false }, y: { distr: logAxis ? 3 : 1 } },
-      axes: [{ ...axis, values }, { ...axis, values, size: 64 }],
+      padding: [8, 14, 0, 0],
+      scales: { x: { time: false }, y: logAxis ? { distr: 3 } : { range: (_, low, high) => ends(low, high) } },
+      axes: [{ ...axis, values: (_, at) => steps(at), size: 30 },
+        { ...axis, values: (_, at) => this.marked(logAxis ? at.map((y) => (y === null ? "" : shown(y))) : marks(at)), size: wide }],
       series,
       bands,
       cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "runs", filters: { pub: (kind) => kind.startsWith("mouse") && kind !== "mouseup" && kind !== "mousedown" } }, bind: { dblclick: () => () => zooming.to(null) } },
-      hooks: { setSelect: [(plot) => this.selected(plot)] },
+      legend: { markers: { fill: (_, at) => series[at].stroke } },
+      hooks: { setSelect: [(plot) => this.selected(plot)], setLegend: [(plot) => this.readLast(plot)] },
     }, data, this.host);
+    this.host.querySelector(".u-legend").setAttribute("aria-label", `Values of ${this.title}`);
+  }
+
+  /** Tests read what stands on the canvas. */
+  marked(texts) {
+    this.host.dataset.marks = texts.join(" ");
+    return texts;
   }
 
   selected(plot) {
@@ -88,10 +115,16 @@ export class Chart {
   }
 
   zoom() {
-    const steps = this.plot.data[0];
-    if (!steps.length) return;
+    if (!this.plot.data[0].length) return;
     if (state.zoom) this.plot.setScale("x", { min: state.zoom.from, max: state.zoom.to });
-    else this.plot.setScale("x", { min: steps[0], max: Math.max(steps[steps.length - 1], steps[0] + 1) });
+    else this.plot.setScale("x", { min: zooming.all[0], max: Math.max(zooming.all[1], zooming.all[0] + 1) });
+  }
+
+  /** Where no pointer is, the newest values are read. */
+  readLast(plot) {
+    if (plot.cursor.left >= 0 || !plot.data[0].length) return;
+    const last = (values) => { let at = values.length - 1; while (at > 0 && (values[at] === null || values[at] === undefined)) at--; return at; };
+    plot.setLegend({ idxs: plot.data.map(last) }, false);
   }
 
   pressed(event) {
@@ -113,16 +146,16 @@ export class Chart {
   /** Moves the cursor by a point, and reads out what is there. */
   moved(by) {
     const plot = this.plot;
-    const steps = plot.data[0];
+    const at_ = plot.data[0];
     const { min, max } = plot.scales.x;
-    const inside = steps.map((_, i) => i).filter((i) => steps[i] >= min && steps[i] <= max);
+    const inside = at_.map((_, i) => i).filter((i) => at_[i] >= min && at_[i] <= max);
     if (!inside.length) return;
     const now = plot.cursor.idx ?? inside[inside.length - 1];
     const at = Math.max(inside[0], Math.min(inside[inside.length - 1], now + by));
-    plot.setCursor({ left: plot.valToPos(steps[at], "x"), top: 10 });
-    const values = plot.series.slice(1).map((line, i) => [line, plot.data[i + 1][at]])
+    plot.setCursor({ left: plot.valToPos(at_[at], "x"), top: 10 });
+    const values = plot.series.slice(1).map((line, i) => [line, plot.data[i + 1][at], this.texts[i]])
       .filter(([line, y]) => line.width > 0 && y !== null && y !== undefined);
-    setText(found("reading"), `${this.title}, step ${shown(steps[at])}: ${values.map(([line, y]) => `${line.label} ${shown(y)}`).join(", ")}`);
+    setText(found("reading"), `${this.title}, step ${stepText(at_[at])}: ${values.map(([line, y, text]) => `${line.label} ${text(y)}`).join(", ")}`);
   }
 
   close() {

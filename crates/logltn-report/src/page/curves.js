@@ -1,9 +1,12 @@
 // The charts of the chosen runs.
-import { element, found } from "./elements.js";
+import { element, found, setText } from "./elements.js";
 import { Chart, zooming } from "./chart.js";
+import { isCapped, shown, truthText } from "./numbers.js";
 import { asDegrees, averaged, merged, smoothed } from "./series.js";
 import { colourIndex, dashOf, keep, nameOf, paletteColour, state } from "./state.js";
 
+/** So long after something could not be read, it is tried again. */
+const AGAIN = 2000;
 /** How many charts of axioms there are before somebody asks for all. */
 const FEW_AXIOMS = 6;
 
@@ -27,11 +30,18 @@ export async function refresh(id) {
     const old = curves.get(id);
     if (!run || old?.version === run.version) break;
     try {
-      let now = merged(old, await state.source.curves(id, old?.errors ? undefined : old));
+      let now = merged(old, await state.source.curves(id, old));
       now ??= merged(null, await state.source.curves(id));
       curves.set(id, { ...now, version: run.version });
+      // What is new may lie in what is looked at.
+      if (state.zoom && (!old || (stretches.has(id) && state.zoom.to > old.step))) await refine([id]);
     } catch (error) {
-      curves.set(id, { version: run.version, series: new Map(), last: new Map(), errors: error.errors ?? [{ message: error.message }] });
+      // What is there stays: a disk of another machine may be away for a moment.
+      const nothing = { series: new Map(), last: new Map(), leftOut: new Map() };
+      curves.set(id, { ...nothing, ...old, version: null, errors: error.errors ?? [{ message: error.message }] });
+      if (state.source.live) setTimeout(() => refresh(id), AGAIN);
+      drawSoon();
+      break;
     }
     drawSoon();
   }
@@ -63,8 +73,7 @@ function curveOf(run, key) {
   const known = curves.get(run.id);
   const curve = (stretches.get(run.id) ?? known).series.get(key) ?? known.series.get(key);
   if (!curve || !curve.x.length) return null;
-  const truth = key === "sat" || key.startsWith("axiom:");
-  return truth && known.logs && !state.options.logTruth ? asDegrees(curve) : curve;
+  return isTruth(key) && known.logs && !state.options.logTruth ? asDegrees(curve) : curve;
 }
 
 function linesOf(key) {
@@ -76,9 +85,21 @@ function linesOf(key) {
     const label = runs.length > 1 ? `${nameOf(runs[0])} and ${runs.length - 1} more seeds` : nameOf(runs[0]);
     let curve = parts.map((part) => smoothed(part, state.options.smoothing));
     curve = curve.length > 1 ? averaged(curve) : curve[0];
-    lines.push({ label, colour: paletteColour(index), dash: dashOf(index), curve });
+    const logs = isTruth(key) && curves.get(runs[0].id).logs;
+    const alone = runs.length === 1 && !state.options.smoothing && logs;
+    const capped = logs && runs.some((run) => (curves.get(run.id).series.get(key)?.high ?? curves.get(run.id).series.get(key)?.y)?.some((y) => isCapped(y, true)));
+    const text = (y) => {
+      if (!alone) return shown(y);
+      if (state.options.logTruth) return truthText(y, true);
+      return capped && y === 1 ? "1 (capped)" : truthText(Math.log(y), true);
+    };
+    lines.push({ label, colour: paletteColour(index), dash: dashOf(index), curve, capped, text });
   }
   return lines;
+}
+
+function isTruth(key) {
+  return key === "sat" || key.startsWith("axiom:");
 }
 
 /** The quantities that the chosen runs have, with the titles of their charts. */
@@ -103,9 +124,11 @@ function draw() {
   const host = found("charts");
   const { list, hidden } = quantities();
   const wanted = [];
-  for (const [key, title] of list) {
-    const lines = linesOf(key);
-    if (!lines.length) continue;
+  const all = list.map(([key, title]) => [key, title, linesOf(key)]).filter(([, , lines]) => lines.length);
+  // All charts show the same steps, one below the other.
+  const ends = all.flatMap(([, , lines]) => lines.flatMap(({ curve: { x } }) => [x[0], x[x.length - 1]]));
+  zooming.all = [ends.reduce((a, b) => Math.min(a, b), Infinity), ends.reduce((a, b) => Math.max(a, b), 0)];
+  for (const [key, title, lines] of all) {
     wanted.push(key);
     let chart = charts.get(key);
     if (chart && chart.title !== title) { chart.close(); chart = null; }
@@ -117,7 +140,8 @@ function draw() {
     // It must have a place to know how wide it is.
     const at = host.children[wanted.length - 1];
     if (at !== chart.node) host.insertBefore(chart.node, at ?? null);
-    chart.show(lines, state.options.logAxis);
+    const cut = !state.options.logTruth && lines.some((line) => line.capped);
+    chart.show(lines, state.options.logAxis, cut ? "logs above 0 capped" : "");
   }
   for (const [key, chart] of charts) {
     if (!wanted.includes(key)) { chart.close(); charts.delete(key); }
@@ -127,20 +151,20 @@ function draw() {
     const text = allAxioms ? "Show fewer axioms" : `Show the curves of ${hidden} more axioms`;
     host.append(element("button", { type: "button", class: "more", onclick: () => { allAxioms = !allAxioms; drawSoon(); } }, text));
   }
-  if (!wanted.length) {
-    const errors = [...state.chosen].flatMap((id) => curves.get(id)?.errors ?? []);
-    const text = errors.length ? errors[0].message : state.chosen.size ? "No step has been recorded yet." : "Choose a run in the table.";
-    host.append(element("p", { class: "note" }, text));
+  const errors = [...state.chosen].filter((id) => state.runs.has(id) && curves.get(id)?.errors)
+    .map((id) => `${nameOf(state.runs.get(id))}: ${curves.get(id).errors[0].message}`);
+  setText(found("curve-errors"), errors.join("; "));
+  if (!wanted.length && !errors.length) {
+    host.append(element("p", { class: "note" }, state.chosen.size ? "No step has been recorded yet." : "Choose a run in the table."));
   }
   found("whole").disabled = !state.zoom;
 }
 
 /** Finer curves of what is looked at, where those of the whole run are thinned. */
-async function refine() {
-  stretches.clear();
+async function refine(ids) {
   const zoom = state.zoom;
   if (!zoom) return;
-  await Promise.all([...state.chosen].map(async (id) => {
+  await Promise.all(ids.map(async (id) => {
     if (!curves.get(id)?.series.get("loss")?.low) return;
     const margin = (zoom.to - zoom.from) / 10;
     const from = Math.max(0, Math.floor(zoom.from - margin));
@@ -157,7 +181,8 @@ export function startCurves() {
     state.zoom = zoom && zoom.to > zoom.from ? zoom : null;
     for (const chart of charts.values()) chart.zoom();
     found("whole").disabled = !state.zoom;
-    refine();
+    stretches.clear();
+    refine([...state.chosen]);
     if (!state.zoom) drawSoon();
   };
   found("whole").addEventListener("click", () => zooming.to(null));

@@ -20,6 +20,7 @@ const FIRST = 3;
 
 let updatePanel = () => {};
 let shownRun = null;
+let knowsAxioms = true;
 
 function refreshChosen() {
   for (const id of state.chosen) refresh(id).then(() => { if (id === state.focus) updatePanel(); });
@@ -55,8 +56,11 @@ async function showRun() {
   setText(found("run-title"), nameOf(run));
   const line = [run.title, run.reason ? `${run.state}: ${run.reason}` : run.state, run.semantics, run.seed && `seed ${run.seed}`];
   setText(found("run-facts"), line.filter(Boolean).join(" · "));
-  if (shownRun === `${run.id} ${state.tab}`) return;
-  shownRun = `${run.id} ${state.tab}`;
+  // What a run leaves behind when it ends is shown then; what somebody has opened or typed stays.
+  const ended = ["networks", "told"].includes(state.tab) ? run.state : "";
+  const now = JSON.stringify([run.id, state.tab, ended, knowsAxioms ? "" : run.version]);
+  if (shownRun === now) return;
+  shownRun = now;
   const wanted = shownRun;
   showTabs();
   updatePanel = () => {};
@@ -64,6 +68,8 @@ async function showRun() {
   try {
     const details = await state.source.details(run.id);
     if (wanted !== shownRun) return;
+    knowsAxioms = details.axioms.length > 0;
+    if (!knowsAxioms) shownRun = JSON.stringify([run.id, state.tab, ended, run.version]);
     const [, , panel] = TABS.find(([key]) => key === state.tab) ?? TABS[0];
     updatePanel = panel(run.id, details, found("panel"));
   } catch (error) {

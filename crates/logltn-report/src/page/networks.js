@@ -13,11 +13,11 @@ function confusionTable(network) {
       title: `label ${label}, said ${network.classes[j]}: ${count}`,
     }, count ? counted(count) : ""))));
   const accuracy = right === null ? "" : `: ${counted(right)} of ${counted(total)} are right (${(100 * right / total).toFixed(1)} %)`;
-  return element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Confusion matrix" },
-    element("table", { class: "confusion" },
-      element("caption", {}, `Rows: ${network.labels}; columns: the classes that ${network.predicate} gives${accuracy}`),
+  const said = `Rows: ${network.labels}; columns: the classes that ${network.predicate} gives${accuracy}`;
+  return element("div", {}, element("p", { class: "note" }, said), element("div", { class: "scroll fit", tabindex: 0, role: "region", "aria-label": "Confusion matrix" },
+    element("table", { class: "confusion", "aria-label": said },
       element("thead", {}, element("tr", {}, element("td", {}), network.classes.map((name) => element("th", { scope: "col" }, name)))),
-      element("tbody", {}, rows)));
+      element("tbody", {}, rows))));
 }
 
 function scatter(network) {
@@ -106,7 +106,8 @@ export function networkPanel(id, details, panel) {
     }
   };
   const again = state.source.live ? element("button", { type: "button", onclick: load }, "Ask again with the newest weights") : null;
-  panel.replaceChildren(...[place, again, ...pictures].filter(Boolean));
+  const title = pictures.length ? element("h3", {}, "Pictures of the run") : null;
+  panel.replaceChildren(...[place, again, title, ...pictures].filter(Boolean));
   load();
   return () => {};
 }

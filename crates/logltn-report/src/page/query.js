@@ -1,6 +1,7 @@
 // A field to ask a run something in the language of its theory.
 import { element, mistakes, truthBar } from "./elements.js";
-import { counted, shown } from "./numbers.js";
+import { counted } from "./numbers.js";
+import { howTrue } from "./explanation.js";
 import { state } from "./state.js";
 
 /** The question with its mistakes marked where they are. */
@@ -29,15 +30,15 @@ function marked(formula, errors) {
 function answered(told) {
   const warnings = told.warnings.length ? mistakes(told.warnings) : null;
   if (told.answers === undefined) {
-    return [element("p", { class: "answer" }, "Truth ", truthBar(told.truth, shown(told.truth))), warnings];
+    return [element("p", { class: "answer" }, "Truth ", truthBar(told.truth, howTrue(told))), warnings];
   }
   const rows = told.answers.map((answer, i) => element("tr", {},
     element("td", { class: "number" }, String(i + 1)),
     element("td", { class: "formula" }, answer.binding),
-    element("td", {}, truthBar(answer.truth, shown(answer.truth)))));
+    element("td", {}, truthBar(answer.truth, howTrue(answer)))));
   return [
     element("p", {}, `The ${rows.length} truest of ${counted(told.total)} bindings.`),
-    element("table", { class: "answers" },
+    element("table", { class: "answers", "aria-label": "Answers, the truest first" },
       element("thead", {}, element("tr", {}, ["", "Binding", "Truth"].map((title) => element("th", { scope: "col" }, title)))),
       element("tbody", {}, rows)),
     warnings,

@@ -1,6 +1,6 @@
 // The list of runs: state, progress, where they stand; sorted, filtered, pinned, chosen.
 import { element, found, setText } from "./elements.js";
-import { degree, duration, shown } from "./numbers.js";
+import { counted, degree, duration, isCapped, shown } from "./numbers.js";
 import { colourIndex, keep, nameOf, paletteColour, state } from "./state.js";
 
 /** How many metrics have a column. */
@@ -21,13 +21,21 @@ function columns() {
     { key: "name", title: "Run", value: nameOf },
     { key: "state", title: "State", value: (run) => run.state },
     { key: "progress", title: "Progress", value: (run) => (run.total ? run.step / run.total : -1) },
-    { key: "left", title: "Time left", number: true, value: (run) => run.left ?? undefined, text: (run) => duration(run.left) },
+    ...([...state.runs.values()].some((run) => run.left !== null)
+      ? [{ key: "left", title: "Time left", number: true, value: (run) => run.left ?? undefined, text: (run) => duration(run.left) }] : []),
     { key: "loss", title: "Loss", number: true, value: (run) => run.loss },
-    { key: "sat", title: "Satisfaction", number: true, value: (run) => degree(run.sat, run.logs) },
+    { key: "sat", title: "Satisfaction", number: true, value: (run) => degree(run.sat, run.logs),
+      parts: (run) => (run.logs && run.sat !== null ? [isCapped(run.sat, true) ? "1 (capped)" : shown(degree(run.sat, true)), `log ${shown(run.sat)}`] : [shown(run.sat), ""]) },
     ...metrics,
     { key: "seed", title: "Seed", number: true, value: (run) => (run.seed === "" ? undefined : Number(run.seed)), text: (run) => run.seed },
-    { key: "started", title: "Started", value: (run) => run.started, text: (run) => run.started.replace("T", " ").replace("Z", "") },
+    { key: "started", title: "Started", value: (run) => run.started, text: (run) => day(run.started) },
   ];
+}
+
+/** The hour of today, or the day: a table has little room. */
+function day(time) {
+  const [date, hour] = time.split("T");
+  return hour && date === new Date().toISOString().slice(0, 10) ? hour.slice(0, 5) : date;
 }
 
 /** Every word must be there: in the name, the title or the state, or as `seed=3`. */
@@ -67,7 +75,7 @@ function head(all) {
       document.querySelector(`#run-table [data-sort="${CSS.escape(key)}"]`)?.focus();
     };
     return element("th", { scope: "col", "aria-sort": sort, class: number ? "number" : null },
-      element("button", { type: "button", "data-sort": key, title: `Sort by ${title}`, onclick: press }, title,
+      element("button", { type: "button", "data-sort": key, title: `Sort by ${title}`, onclick: press }, title.split(/(?<=[_(,])/).flatMap((part) => [part, element("wbr")]),
         element("span", { "aria-hidden": "true" }, here ? (state.sort.down ? " ↓" : " ↑") : "")));
   });
   found("run-table").tHead.replaceChildren(element("tr", {},
@@ -95,6 +103,7 @@ function makeRow(run, all) {
     const cell = element("td", { class: column.number ? "number" : column.key });
     if (column.key === "name") cell.append(swatch, open);
     if (column.key === "progress") cell.append(meter, share);
+    if (column.parts) cell.append(element("span", {}), " ", element("span", { class: "beside" }));
     return cell;
   });
   const node = element("tr", { "data-run": run.id }, element("td", { class: "choice" }, choose, pin), cells);
@@ -118,9 +127,11 @@ function updateRow(row, run, all) {
       row.meter.hidden = !run.total;
       row.meter.max = run.total || 1;
       row.meter.value = Math.min(run.step, run.total || 1);
-      setText(row.share, run.total ? `${run.step} of ${run.total}` : `step ${run.step}`);
+      setText(row.share, run.total ? `${counted(run.step)} of ${counted(run.total)}` : `step ${counted(run.step)}`);
     } else {
-      setText(cell, column.text ? column.text(run) : shown(column.value(run)));
+      if (column.parts) column.parts(run).forEach((text, part) => setText(cell.children[part], text));
+      else setText(cell, column.text ? column.text(run) : shown(column.value(run)));
+      if (column.key === "started") cell.title = run.started;
       if (["loss", "sat"].includes(column.key)) cell.title = run.whole ? "of the whole theory with the last weights" : "of the last step and its batch";
     }
   });

@@ -13,8 +13,8 @@ export function merged(old, news) {
     }
     series.set(part.key, joined);
   }
-  const { generation, step, logs, axioms } = news;
-  return { generation, step, logs, axioms, last: new Map(news.last), series };
+  const { generation, step, logs, axioms, whole } = news;
+  return { generation, step, logs, axioms, whole, last: new Map(news.last), leftOut: new Map(news.left_out), series };
 }
 
 /** Truth degrees of logs. The mean of logs becomes a geometric mean; lowest and highest stay what they are. */

@@ -2,14 +2,25 @@
 
 use std::path::Path;
 
-use logltn::Diagnostics;
+use logltn::theory::ArgumentSort;
+use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::CsvFile;
 use logltn_data::problems::Problems;
 use logltn_learn::{Answers, Asked};
 
 use super::Project;
 use super::cells::{Cells, read_column};
+use super::magnitudes;
 use super::tables::{Wanted, quoted};
+
+/// Rows that a predicate or a function is asked about.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AskedRows {
+    /// The arguments, row by row: individuals by their indexes, numbers by their places among `numbers`.
+    pub arguments: Vec<u32>,
+    /// The numbers, as they stand in the file.
+    pub numbers: Vec<f64>,
+}
 
 impl Project {
     /// What the arguments of a predicate or function are called: `args`, or a1, a2, ….
@@ -34,14 +45,14 @@ impl Project {
     /// The rows of a CSV whose columns are named as the arguments. The one of the classes may be left out, and is not read.
     ///
     /// # Errors
-    /// With all that is wrong with the file: its header, and individuals that do not exist.
-    pub fn asked_rows(&self, path: &Path, asked: &Asked) -> Result<Vec<u32>, Diagnostics> {
+    /// With all that is wrong with the file: its header, individuals that do not exist, and what is no number.
+    pub fn asked_rows(&self, path: &Path, asked: &Asked) -> Result<AskedRows, Diagnostics> {
         let mut problems = Problems::new();
         let Some(file) = CsvFile::read_as_far_as_possible(path, &mut problems) else {
-            return problems.finish(Vec::new());
+            return problems.finish(AskedRows::default());
         };
         let names = self.argument_names(asked.name());
-        let (read, rest) = names.split_at(asked.sorts().len().min(names.len()));
+        let (read, rest) = names.split_at(asked.arguments().len().min(names.len()));
         let mut columns: Vec<&str> = read.iter().map(String::as_str).collect();
         let class = match (asked.answers(), rest) {
             (Answers::Classes(_), [class]) => Some(class.as_str()),
@@ -67,17 +78,46 @@ impl Project {
             Ok(positions) => positions,
             Err(error) => {
                 problems.push(|| error);
-                return problems.finish(Vec::new());
+                return problems.finish(AskedRows::default());
             }
         };
-        let mut cells = Vec::new();
-        for (&sort, position) in asked.sorts().iter().zip(positions) {
-            let known = Cells::of(&self.theory()[sort], Some(self.data.size(sort)));
-            cells.push(read_column(&file, position, &known, &mut problems));
+        let (mut cells, mut numbers) = (Vec::new(), Vec::new());
+        let single = match asked.is_function() {
+            true => magnitudes::function_reads_numbers(&self.manifest, name),
+            false => magnitudes::reads_numbers(&self.manifest, name),
+        };
+        for (argument, position) in asked.arguments().iter().zip(positions) {
+            cells.push(match argument {
+                ArgumentSort::Sort(sort) => {
+                    let known = Cells::of(&self.theory()[*sort], Some(self.data.size(*sort)));
+                    read_column(&file, position, &known, &mut problems)
+                }
+                ArgumentSort::Vector(_) => {
+                    let column = file.reals_into(position, &mut problems);
+                    if single {
+                        magnitudes::check_column(&file, position, &column, &mut problems);
+                    }
+                    let first = numbers.len();
+                    numbers.extend(column);
+                    (first..numbers.len()).map(|at| at as u32).collect()
+                }
+            });
         }
         let rows = cells.first().map_or(0, Vec::len);
         // With a mistake the columns may be of different lengths.
         let row = |row: usize| cells.iter().filter_map(move |column| column.get(row));
-        problems.finish((0..rows).flat_map(row).copied().collect())
+        if u32::try_from(numbers.len()).is_err() {
+            problems.push(|| {
+                let what = format!(
+                    "{}: there are more numbers than can be numbered",
+                    file.name()
+                );
+                Diagnostic::error(Code::TooManyTuples, what)
+            });
+        }
+        problems.finish(AskedRows {
+            arguments: (0..rows).flat_map(row).copied().collect(),
+            numbers,
+        })
     }
 }

@@ -1,13 +1,12 @@
 //! What stands behind the symbols of a project, in words, and whether it is what weights were learnt for.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use logltn::theory::SortId;
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_data::CsvFile;
+use logltn_data::{CsvFile, open_file};
 use logltn_learn::same_model;
 
 use super::Project;
@@ -98,7 +97,7 @@ pub(super) fn columns(path: &Path, chosen: &Chosen) -> io::Result<Option<Vec<Str
         return Ok(None);
     }
     let mut line = Vec::new();
-    let mut start = BufReader::new(File::open(path)?.take(LONGEST));
+    let mut start = BufReader::new(open_file(path)?.take(LONGEST));
     start.read_until(b'\n', &mut line)?;
     let Ok(header) = CsvFile::parse(&line, &name) else {
         return Ok(None);

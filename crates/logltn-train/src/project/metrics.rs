@@ -405,7 +405,9 @@ fn args_help(file: &CsvFile, of: &str, subject: &str, arity: usize) -> Option<St
         .filter(|c| ![TRUTH, VALUE, ""].contains(c))
         .collect();
     let is_name = |name: &&str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    if names.len() != arity || !names.iter().all(is_name) {
+    // One that is right already says that the others are to be renamed.
+    let default = |name: &&str| (1..=arity).any(|i| *name == format!("a{i}"));
+    if names.len() != arity || !names.iter().all(is_name) || names.iter().any(default) {
         return None;
     }
     Some(format!(

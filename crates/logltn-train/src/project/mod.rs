@@ -36,7 +36,7 @@ mod theory_file;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use logltn::theory::{ColumnSort, SortId, SortKind};
+use logltn::theory::{ArgumentSort, ColumnSort, PredicateId, SortId, SortKind};
 use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, Output, Theory};
 use logltn_data::problems::Problems;
 use logltn_data::{CsvFile, Field};
@@ -45,6 +45,7 @@ use logltn_learn::{Asked, Distance, distances};
 use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
 use crate::train::data_files;
 
+pub use asked_rows::AskedRows;
 pub use features::{Chosen, FeatureFile, Features, FieldShape, scaled};
 pub use numbers::NumberTable;
 
@@ -151,7 +152,7 @@ impl Project {
             sorts::read_features(&mut report, &BTreeSet::new(), false);
             return None;
         };
-        let mut theory = read_theory(&mut report, source, &labels, needed);
+        let (mut theory, whole_theory) = read_theory(&mut report, source, &labels, needed);
         give_weights(&manifest, &mut theory);
         let distances = distances(&theory);
         let mut measured: BTreeSet<String> = (distances.iter())
@@ -192,7 +193,8 @@ impl Project {
         params::read_constants(&mut report, &theory, &features, &mut data, known);
         let (outputs, numbers) = read_predicates(&mut report, &theory, &data, known);
         set_features(&mut report, features.values, &distances, &theory, &mut data);
-        if report.out.error_count() > mistakes_before {
+        let mistaken = report.out.error_count() > mistakes_before;
+        if !whole_theory {
             return None;
         }
         let project = Project {
@@ -204,10 +206,34 @@ impl Project {
             fields_read: FieldsRead::default(),
             manifest,
         };
-        let wrong = project.sketch().check_closed_forms();
-        let fits = !wrong.has_errors();
+        // Other mistakes do not hide those in closed forms, unless they may be the cause of them.
+        let wrong = (project.sketch())
+            .check_closed_forms(|predicate| !mistaken || project.is_read_so_far(predicate));
+        let fits = !mistaken && !wrong.has_errors();
         out.extend(wrong);
         fits.then_some((project, features.fields))
+    }
+
+    /// Whether all that a closed form reads was read: its arguments' names, and the shapes of their features.
+    fn is_read_so_far(&self, predicate: PredicateId) -> bool {
+        let declared = &self.theory()[predicate];
+        let given = self.manifest.predicates.get(&declared.name);
+        let args = given.and_then(|p| p.args.as_ref());
+        let sort = |argument: &ArgumentSort| match argument {
+            ArgumentSort::Vector(_) => true,
+            ArgumentSort::Sort(sort) => {
+                let sort = &self.theory()[*sort];
+                match self.manifest.sorts.get(&sort.name) {
+                    Some(given) => match given.individuals {
+                        Some(Individuals::Features(_)) => self.features.contains_key(&sort.name),
+                        _ => true,
+                    },
+                    None => sort.kind != SortKind::Data,
+                }
+            }
+        };
+        args.is_none_or(|args| args.len() == declared.arguments.len())
+            && declared.arguments.iter().all(sort)
     }
 
     /// The files that it was read from, and those that metrics are measured against.
@@ -324,12 +350,13 @@ fn is_read(manifest: &Manifest, theory: &Theory, name: &str) -> bool {
     }
 }
 
+/// The theory as far as it could be read, and whether that is all of it.
 fn read_theory(
     report: &mut Report<'_>,
     source: logltn::Source,
     labels: &logltn::Labels,
     needed: Option<&Needed>,
-) -> Theory {
+) -> (Theory, bool) {
     let before = report.out.error_count();
     let mut theory = match needed {
         None => Theory::parse_as_far_as_possible(source, labels, report.out),
@@ -342,12 +369,13 @@ fn read_theory(
     if let Some(needed) = needed {
         needed.cut_names(&mut names);
     }
-    if report.out.error_count() > before {
+    let whole = report.out.error_count() == before;
+    if !whole {
         let declared = theory_file::declared_names(theory.source.text());
         names.broken = declared.map(str::to_owned).collect();
     }
     report.out.extend(check_against(report.manifest, &names));
-    theory
+    (theory, whole)
 }
 
 /// The weights of `[axioms]` replace those of the theory, of whole families too. Single members of a family get theirs

@@ -10,8 +10,8 @@ use super::atomic::explain;
 /// The files that tell a run's folder from any other.
 const MARKS: [&str; 2] = ["run.json", "run.lock"];
 
-/// Whether a run may be written to a folder: if it is empty (hidden files aside) or a run's, and no link in it leads
-/// elsewhere.
+/// Whether a run may be written to a folder: if it is empty (hidden files aside) or a run's, and holds files and folders
+/// only, no link that leads elsewhere.
 ///
 /// # Errors
 /// With the file that is in the way.
@@ -25,13 +25,16 @@ pub(super) fn check(dir: &Path) -> Result<(), Diagnostics> {
             // Not that of what a link leads to.
             let kind =
                 fs::symlink_metadata(&path).map_err(|e| explain(&path, "cannot be read", &e))?;
-            if kind.is_symlink() {
+            let other = match (kind.is_symlink(), kind.is_file() || kind.is_dir()) {
+                (true, _) => Some("it is a link, and a run does not write through links"),
+                // Whoever opens a pipe waits for somebody at its other end.
+                (_, false) => Some("it is a pipe or device, and a run writes files only"),
+                (_, true) => None,
+            };
+            if let Some(other) = other {
                 return Err(Diagnostic::error(
                     Code::LinkInRun,
-                    format!(
-                        "{}: it is a link, and a run does not write through links",
-                        path.display()
-                    ),
+                    format!("{}: {other}", path.display()),
                 )
                 .help("remove it, or choose another folder with `--out`")
                 .into());

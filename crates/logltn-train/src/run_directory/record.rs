@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use logltn::{Code, Diagnostic, Diagnostics};
@@ -165,6 +165,9 @@ impl StepRecord {
     }
 }
 
+/// A line that is longer than this is none: a file of nothing but zeros may have any length.
+const LONGEST: u64 = 64 << 20;
+
 /// Reads `metrics.jsonl` record by record, since a long run may not fit into memory.
 ///
 /// A last line without a line break was cut short when the process was killed, and is left out.
@@ -174,14 +177,15 @@ pub struct RecordReader {
     lines: BufReader<File>,
     line: usize,
     axiom_names: Vec<String>,
-    text: String,
+    bytes: Vec<u8>,
     /// Where the next line begins.
     position: u64,
 }
 
 impl RecordReader {
     pub(super) fn open(path: &Path) -> Result<RecordReader, Diagnostics> {
-        let file = File::open(path).map_err(|error| explain(path, "cannot be read", &error))?;
+        let file = logltn_data::open_file(path)
+            .map_err(|error| explain(path, "cannot be read", &error))?;
         Ok(RecordReader::new(file, path.display().to_string()))
     }
 
@@ -193,9 +197,14 @@ impl RecordReader {
             lines: BufReader::with_capacity(1 << 16, file),
             line: 0,
             axiom_names: Vec::new(),
-            text: String::new(),
+            bytes: Vec::new(),
             position: 0,
         }
+    }
+
+    /// So many lines stand before: messages count them, too.
+    pub fn skip_lines(&mut self, lines: usize) {
+        self.line += lines;
     }
 
     /// How many bytes the records take that have been read so far.
@@ -209,7 +218,7 @@ impl RecordReader {
     }
 
     fn read(&mut self) -> Result<Option<StepRecord>, Diagnostics> {
-        self.text.clear();
+        self.bytes.clear();
         self.line += 1;
         let place = |what: String| {
             Diagnostics::from(
@@ -220,15 +229,21 @@ impl RecordReader {
                 .help("the file should be as `logltn train` wrote it"),
             )
         };
-        let length = self
-            .lines
-            .read_line(&mut self.text)
+        let length = (&mut self.lines)
+            .take(LONGEST)
+            .read_until(b'\n', &mut self.bytes)
             .map_err(|error| place(format!("the line cannot be read: {error}")))?;
-        if length == 0 || !self.text.ends_with('\n') {
-            return Ok(None);
+        // Before it is taken for text: a line may have been cut in the middle of a letter.
+        if !self.bytes.ends_with(b"\n") {
+            return match length as u64 == LONGEST {
+                true => Err(place("the line is too long".to_string())),
+                false => Ok(None),
+            };
         }
-        let (record, names) = StepRecord::from_json_line(&self.text).map_err(place)?;
-        if self.line > 1 && names != self.axiom_names {
+        let text = std::str::from_utf8(&self.bytes)
+            .map_err(|error| place(format!("the line is damaged: {error}")))?;
+        let (record, names) = StepRecord::from_json_line(text).map_err(place)?;
+        if self.position > 0 && names != self.axiom_names {
             return Err(place(
                 "the axioms are others than in the first line".to_string(),
             ));

@@ -104,6 +104,17 @@ fn links_are_not_followed() {
         assert!(refused.contains("it is a link"), "{refused}");
         fs::remove_file(dir.join(name)).unwrap();
     }
+    // Nor does it wait at a pipe; not even at that of its lock.
+    for name in ["metrics.csv", "plots/loss.png", "run.lock"] {
+        let path = dir.join(name);
+        let _ = fs::remove_file(&path);
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let refused = RunDirectory::resume(&dir).unwrap_err().to_string();
+        assert!(refused.contains("a pipe or device"), "{refused}");
+        fs::remove_file(path).unwrap();
+    }
+    fs::write(dir.join("run.json"), "{}").unwrap();
     RunDirectory::resume(&dir).unwrap();
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use logltn::{Diagnostics, Engine, Parameters, PlanOptions, Semantics};
+use logltn::{Code, Diagnostic, Diagnostics, Engine, Parameters, PlanOptions, Semantics};
 use logltn_learn::{Ask, Explained, Model, Queried, own_parameters};
 
 use super::run_weights::RunWeights;
@@ -22,6 +22,8 @@ pub struct Questions<'a> {
     pub parameters: Parameters,
     /// How many answers, or bindings of each axiom, are wanted; 0: all.
     pub top: usize,
+    /// A question with more groundings than these is refused, where somebody waits for the answer.
+    pub most_groundings: Option<u64>,
 }
 
 impl Questions<'_> {
@@ -66,6 +68,13 @@ impl Questions<'_> {
         engine: &mut Engine<f64>,
         warnings: &mut Diagnostics,
     ) -> Result<(), Diagnostics> {
+        let groundings = engine.groundings();
+        if (self.most_groundings).is_some_and(|most| groundings > u128::from(most)) {
+            let what = format!("there are {groundings} groundings, too many to wait for");
+            return Err(Diagnostic::error(Code::TooManyBindings, what)
+                .help("use fewer variables, or ask on the command line, where it may take its time")
+                .into());
+        }
         let Some(run) = self.run else {
             return self.project.fill_in(engine);
         };

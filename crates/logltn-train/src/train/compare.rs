@@ -228,7 +228,7 @@ fn told(
             );
             Diagnostic::error(Code::RunDamaged, what)
         };
-        let text = std::fs::read_to_string(run.file(name)).map_err(|e| wrong(e.to_string()))?;
+        let text = logltn_data::read_text(&run.file(name)).map_err(|e| wrong(e.to_string()))?;
         match info.is_noted(name, text.as_bytes()) {
             true => Ok(text),
             false => Err(wrong("it is not as `logltn train` wrote it".into())),

@@ -1,7 +1,6 @@
 //! The files that a manifest names, and whether they still hold what they held when a run began.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -144,7 +143,7 @@ fn fingerprints_of(
 
 /// A checksum that sees every slip; nobody need fear forgers here.
 fn fingerprint(path: &Path) -> io::Result<String> {
-    let mut file = CrcReader::new(File::open(path)?);
+    let mut file = CrcReader::new(logltn_data::open_file(path)?);
     let bytes = io::copy(&mut file, &mut io::sink())?;
     Ok(format!("{bytes} bytes, CRC-32 {:08x}", file.crc().sum()))
 }

@@ -6,7 +6,7 @@ use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_learn::{Asked, Ground, KnowledgeBase, Model, Predictions};
 
 use super::run_weights::RunWeights;
-use crate::project::Project;
+use crate::project::{AskedRows, Project};
 use crate::run_directory::RunDirectory;
 
 /// The most tuples that are gone through unless rows say which.
@@ -103,7 +103,7 @@ impl Predictor {
     /// The columns of a row: what its arguments are called.
     pub fn columns(&self) -> Vec<String> {
         let mut names = self.project.argument_names(self.asked.name());
-        names.truncate(self.asked.sorts().len());
+        names.truncate(self.asked.arguments().len());
         names
     }
 
@@ -111,30 +111,36 @@ impl Predictor {
     ///
     /// # Errors
     /// With all that is wrong with it.
-    pub fn rows(&self, path: &Path) -> Result<Vec<u32>, Diagnostics> {
+    pub fn rows(&self, path: &Path) -> Result<AskedRows, Diagnostics> {
         self.project.asked_rows(path, &self.asked)
     }
 
     /// How many rows there are in all.
     ///
     /// # Errors
-    /// If they are all tuples, and these are too many.
-    pub fn count(&self, rows: Option<&[u32]>) -> Result<u64, Diagnostics> {
+    /// If they are all tuples, and these are too many or cannot be listed, since an argument is a number.
+    pub fn count(&self, rows: Option<&AskedRows>) -> Result<u64, Diagnostics> {
         if let Some(rows) = rows {
-            let arity = self.asked.sorts().len();
-            return Ok(rows.len().checked_div(arity).unwrap_or(1) as u64);
+            let arity = self.asked.arguments().len();
+            return Ok(rows.arguments.len().checked_div(arity).unwrap_or(1) as u64);
         }
-        let tuples = self.asked.tuples(&self.knowledge);
-        match u64::try_from(tuples) {
-            Ok(tuples) if tuples <= MOST_TUPLES => Ok(tuples),
-            _ => {
-                let name = self.asked.name();
-                let what = format!("`{name}` has {tuples} tuples, more than {MOST_TUPLES}");
-                Err(Diagnostic::error(Code::TooManyTuples, what)
-                    .help("name those that you want in a file: `--rows FILE`")
-                    .into())
-            }
-        }
+        let name = self.asked.name();
+        let (code, what) = match self.asked.tuples(&self.knowledge) {
+            Some(tuples) if tuples <= MOST_TUPLES.into() => return Ok(tuples as u64),
+            Some(tuples) => (
+                Code::TooManyTuples,
+                format!("`{name}` has {tuples} tuples, more than {MOST_TUPLES}"),
+            ),
+            None => (
+                Code::VectorArgument,
+                format!(
+                    "`{name}` has an argument that is a number: there is no list of all its tuples"
+                ),
+            ),
+        };
+        Err(Diagnostic::error(code, what)
+            .help("name those that you want in a file: `--rows FILE`")
+            .into())
     }
 
     /// Goes through rows, or all tuples, block by block: each with what is said of it. Memory does not grow with them.
@@ -143,23 +149,24 @@ impl Predictor {
     /// If there are too many tuples, or a number is not finite.
     pub fn each_block(
         &mut self,
-        rows: Option<&[u32]>,
+        rows: Option<&AskedRows>,
         mut take: impl FnMut(&[u32], &Predictions) -> std::ops::ControlFlow<()>,
     ) -> Result<(), Diagnostics> {
         let count = self.count(rows)?;
-        let arity = self.asked.sorts().len();
+        let arity = self.asked.arguments().len();
+        let numbers = rows.map_or(&[][..], |rows| &rows.numbers);
         let mut from = 0;
         while from < count {
             let to = (from + BLOCK as u64).min(count);
             let made;
             let block = match rows {
-                Some(rows) => &rows[from as usize * arity..to as usize * arity],
+                Some(rows) => &rows.arguments[from as usize * arity..to as usize * arity],
                 None => {
                     made = self.asked.some_tuples(&self.knowledge, from, to);
                     &made
                 }
             };
-            let said = (self.asked).predict(&self.knowledge, &mut self.model, block)?;
+            let said = (self.asked).predict(&self.knowledge, &mut self.model, block, numbers)?;
             if take(block, &said).is_break() {
                 break;
             }

@@ -53,7 +53,8 @@ impl Trainer {
         }
         let head = format!(
             "# {} as it was run: seed {}, semantics {}, {} steps.\n",
-            manifest.source.name(),
+            // On one line: whatever a path holds, this is a comment.
+            logltn::harmless(manifest.source.name()).replace('\n', "\\n"),
             self.seed(),
             self.semantics(),
             self.total()

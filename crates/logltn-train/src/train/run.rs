@@ -108,7 +108,13 @@ pub fn run(
             trainer.restore_weights(&weights)?;
         }
         if let Some(whole) = &mut info.whole {
-            whole.last = whole_truth(trainer, watch);
+            match unless_interrupted(stop, || whole_truth(trainer, watch))? {
+                Some(last) => whole.last = last,
+                None => {
+                    let done = trainer.done();
+                    return Ok(Outcome::Interrupted { done });
+                }
+            }
         }
         count_left_out(trainer, directory, &mut info)?;
         info.status = RunStatus::Finished;
@@ -161,7 +167,19 @@ pub fn run(
         log: &mut log,
         events: events.as_mut(),
     };
-    let result = steps(trainer, to, unmeasured, stop, watch);
+    let mut result = steps(trainer, to, unmeasured, stop, watch);
+    if matches!(result, Ok(Outcome::Finished { .. }))
+        && let Some(whole) = &mut info.whole
+    {
+        match unless_interrupted(stop, || whole_truth(trainer, watch))? {
+            Some(last) => whole.last = last,
+            // Its weights are there, but not its last words: resuming says them.
+            None => {
+                let done = trainer.done();
+                result = Ok(Outcome::Interrupted { done });
+            }
+        }
+    }
     info.updated = utc_time(SystemTime::now());
     info.steps = Some(trainer.done());
     match &result {
@@ -171,9 +189,6 @@ pub fn run(
         ) => {
             info.status = RunStatus::Finished;
             info.reason = reason(nothing_moved.as_deref());
-            if let Some(whole) = &mut info.whole {
-                whole.last = whole_truth(trainer, watch);
-            }
             count_left_out(trainer, directory, &mut info)?;
         }
         Err(errors) => {
@@ -214,25 +229,32 @@ fn at_first(trainer: &mut Trainer) -> WholeInfo {
         alpha,
         p,
         p_forall,
-        // What is wrong with it may come right in training.
-        first: whole_truth(trainer, &mut ()),
+        // What is wrong with it may come right in training. Interrupted, it is looked at again when the run is resumed.
+        first: whole_truth(trainer, &mut ()).unwrap_or_default(),
         last: None,
     }
 }
 
 /// The whole theory with the weights as they are; none where that takes too long, or cannot be told.
-fn whole_truth(trainer: &mut Trainer, watch: &mut dyn Watch) -> Option<WholeTruth> {
+///
+/// # Errors
+/// If it was interrupted.
+fn whole_truth(
+    trainer: &mut Trainer,
+    watch: &mut dyn Watch,
+) -> Result<Option<WholeTruth>, Diagnostics> {
     let evaluated = match trainer.evaluate_whole() {
-        Ok(evaluated) => evaluated?,
+        Ok(Some(evaluated)) => evaluated,
+        Ok(None) => return Ok(None),
+        Err(errors) if errors.iter().any(|e| e.code() == Code::Interrupted) => return Err(errors),
         Err(errors) => {
-            let wrong = errors.into_iter().filter(|e| e.code() != Code::Interrupted);
-            for error in wrong {
+            for error in errors {
                 let error = error.into_warning();
                 watch.warning(
                     &error.note("when the whole theory was evaluated after the last step"),
                 );
             }
-            return None;
+            return Ok(None);
         }
     };
     let truth = WholeTruth {
@@ -244,7 +266,7 @@ fn whole_truth(trainer: &mut Trainer, watch: &mut dyn Watch) -> Option<WholeTrut
     let is_finite = numbers
         .chain(truth.axioms.iter().copied())
         .all(f64::is_finite);
-    is_finite.then_some(truth)
+    Ok(is_finite.then_some(truth))
 }
 
 fn reason(error: Option<&Diagnostic>) -> String {

@@ -6,6 +6,7 @@
 
 use super::lane::Blocks;
 use crate::plan::Plan;
+use crate::plan::physical::LevelComponent;
 use crate::plan::program::*;
 use crate::theory::TableId;
 
@@ -57,6 +58,37 @@ pub(super) struct ActiveComponent {
     pub offsets: Vec<u32>,
     /// The tuples that take part, by place in the component's list; all of them if not batched.
     pub chosen: Vec<u32>,
+    /// Where the rows of a batched table stand in the list, if that leaves some out; from the first batch on.
+    by_row: Option<ByRow>,
+}
+
+/// By row of a table, its places in a list of rows.
+#[derive(Clone, Debug)]
+struct ByRow {
+    starts: Vec<u32>,
+    places: Vec<u32>,
+}
+
+impl ByRow {
+    fn new(list: &[u32], rows: usize) -> ByRow {
+        let mut starts = vec![0; rows + 1];
+        list.iter().for_each(|&row| starts[row as usize + 1] += 1);
+        for row in 0..rows {
+            starts[row + 1] += starts[row];
+        }
+        let mut places = vec![0; list.len()];
+        let mut next = starts.clone();
+        for (place, &row) in list.iter().enumerate() {
+            places[next[row as usize] as usize] = place as u32;
+            next[row as usize] += 1;
+        }
+        ByRow { starts, places }
+    }
+
+    fn places(&self, row: u32) -> &[u32] {
+        let row = row as usize;
+        &self.places[self.starts[row] as usize..self.starts[row + 1] as usize]
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -68,8 +100,6 @@ pub(super) struct Active {
     pub numbering: Vec<Numbering>,
     /// The constant part of each program's slots.
     pub bases: Vec<Vec<u32>>,
-    /// How often each row of a batched table is in the batch.
-    times: Vec<u32>,
 }
 
 impl Active {
@@ -88,16 +118,14 @@ impl Active {
             if i < components && !batched {
                 continue;
             }
-            let active = ActiveComponent {
-                offsets: component.offsets.clone(),
-                chosen: match batched {
-                    true => (0..component.len() as u32).collect(),
-                    false => Vec::new(),
-                },
-            };
-            match self.components.get_mut(i) {
-                Some(known) => *known = active,
-                None => self.components.push(active),
+            if i == self.components.len() {
+                self.components.push(ActiveComponent::default());
+            }
+            let active = &mut self.components[i];
+            active.offsets.clone_from(&component.offsets);
+            active.chosen.clear();
+            if batched {
+                active.chosen.extend(0..component.len() as u32);
             }
         }
         self.maps.truncate(maps);
@@ -121,12 +149,9 @@ impl Active {
         self.number(plan, maps, requests);
     }
 
-    /// Restricts a batched table to some rows. [`Active::number`] must follow.
+    /// Restricts a batched table to some rows, at a cost that grows with these alone. [`Active::number`] must follow.
     pub fn restrict(&mut self, plan: &Plan, table: TableId, rows: &[u32]) {
         let size = plan.data.table(table).map_or(0, |t| t.rows);
-        self.times.clear();
-        self.times.resize(size, 0);
-        rows.iter().for_each(|&r| self.times[r as usize] += 1);
         for (component, active) in plan.components.iter().zip(&mut self.components) {
             if component.batched != Some(table) {
                 continue;
@@ -137,16 +162,45 @@ impl Active {
                 active.offsets[1] = rows.len() as u32;
                 continue;
             }
+            let by_row = (active.by_row).get_or_insert_with(|| ByRow::new(&component.tuples, size));
+            for &row in rows {
+                active.chosen.extend_from_slice(by_row.places(row));
+            }
+            // In the order of the list, which is that of the keys.
+            active.chosen.sort_unstable();
+            let mut chosen = 0;
             for key in 0..component.keys() {
-                for place in component.offsets[key]..component.offsets[key + 1] {
-                    let row = component.tuples[place as usize];
-                    for _ in 0..self.times[row as usize] {
-                        active.chosen.push(place);
-                    }
+                let end = component.offsets[key + 1];
+                while active.chosen.get(chosen).is_some_and(|&p| p < end) {
+                    chosen += 1;
                 }
-                active.offsets[key + 1] = active.chosen.len() as u32;
+                active.offsets[key + 1] = chosen as u32;
             }
         }
+    }
+
+    /// Whether the current batch leaves a program no binding of anything it asks a predicate about, though all rows together do.
+    pub fn leaves_nothing(&self, plan: &Plan, program: usize) -> bool {
+        let empty = |c: &LevelComponent| {
+            let list = &plan.components[c.component];
+            let chosen = &self.components[c.component].chosen;
+            list.batched.is_some() && list.len() > 0 && chosen.is_empty()
+        };
+        let exec = &plan.programs[program];
+        // All but the outermost level lie in another one.
+        let reached = |mut level: usize| {
+            while level > 0 {
+                if exec.levels[level].components.iter().any(empty) {
+                    return false;
+                }
+                level = exec.levels[level].parent;
+            }
+            true
+        };
+        let mut literals = (exec.nodes.iter())
+            .filter(|node| matches!(node.kind, NodeKind::Literal { .. }))
+            .peekable();
+        literals.peek().is_some() && !literals.any(|node| reached(node.level))
     }
 
     /// Numbers the rows of the requests and fills in the maps. The first so many maps and requests are there already,

@@ -27,6 +27,16 @@ pub struct Exported {
     pub arrays: Vec<ExportedArray>,
 }
 
+/// What the current batch has of a plan that was exported with all rows: [`Engine::export_batch`].
+#[derive(Clone, Debug, Default)]
+pub struct ExportedBatch {
+    /// Of components that list rows of batched tables: the number, the offsets, and the tuples that take part, by their places in
+    /// the list of all.
+    pub components: Vec<(usize, Vec<u32>, Vec<u32>)>,
+    /// By request: the codes of its rows, if they are not those of the plan with all rows.
+    pub codes: Vec<Option<Vec<u64>>>,
+}
+
 /// An array of an [`Exported`] plan.
 #[derive(Clone, Debug)]
 pub enum ExportedArray {
@@ -404,6 +414,23 @@ impl<T: Real> Engine<T> {
             header: writer.out,
             arrays: writer.arrays,
         })
+    }
+
+    /// What the current batch has of the plan with all rows, as [`Engine::export`] gives it before any batch is set. It takes the
+    /// time of listing the batch, not the table.
+    pub fn export_batch(&self) -> ExportedBatch {
+        let (plan, active) = (&*self.ground.plan, &self.ground.active);
+        let components = plan.components.iter().zip(&active.components).enumerate();
+        let requests = plan.requests.iter().zip(&active.numbering);
+        ExportedBatch {
+            components: components
+                .filter(|(_, (component, _))| component.batched.is_some())
+                .map(|(i, (_, own))| (i, own.offsets.clone(), own.chosen.clone()))
+                .collect(),
+            codes: requests
+                .map(|(r, own)| (r.dynamic && !r.complete).then(|| own.codes.clone()))
+                .collect(),
+        }
     }
 
     fn write(&self, w: &mut Writer) -> Written {

@@ -1,7 +1,7 @@
 //! The truth of axioms whose rows come in several calls: what their quantifiers have found so far, put together.
 
-use super::merge::root_is_forall;
-use super::run::{self, Partial};
+use super::merge::{self, take_in};
+use super::run::Partial;
 use super::{AxiomValue, Engine, Evaluation, Precision};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::operators::Settings;
@@ -37,17 +37,13 @@ impl<T: Precision> Engine<T> {
             *known_empty += empty;
             let mut merged = 0;
             for ((part, more), total) in parts.clone().zip(&mut *known) {
-                if let (Partial::State(total), Partial::State(more)) = (total, more) {
-                    let aggregation = shared.aggregation(root_is_forall(&shared, part));
-                    aggregation.merge(&shared.settings[axiom], total, more);
-                    merged += 1;
-                }
+                merged += usize::from(take_in(&shared, part, total, more));
             }
             // Nothing may be left out, on either side.
             if merged != known.len() || merged != parts.count() {
                 let name = &self.ground.plan.axioms[axiom].name;
-                let what = format!("axiom `{name}` cannot be evaluated part by part");
-                return Err(Diagnostic::error(Code::TooMuchMemory, what).into());
+                let what = format!("axiom `{name}` would have to see all rows at once");
+                return Err(Diagnostic::error(Code::NotShardable, what).into());
             }
         }
         Ok(())
@@ -65,13 +61,7 @@ impl<T: Precision> Engine<T> {
             value.empty_exists = *empty;
             let own = self.parts.iter().filter(|p| p.program == axiom);
             for (part, total) in own.zip(parts) {
-                value.truth += match total {
-                    Partial::Value(value) => *value,
-                    Partial::State(state) => {
-                        let forall = root_is_forall(&shared, part);
-                        run::quantifier_value(&shared, &self.settings[axiom], forall, state)
-                    }
-                };
+                value.truth += merge::value(&shared, part, total);
             }
         }
         self.evaluation.axioms = axioms;

@@ -7,6 +7,29 @@ use super::{AxiomValue, Evaluation};
 use crate::plan::program::NodeKind;
 use crate::vector::Real;
 
+/// Adds what was found of other bindings of a part to what was found so far: by another lane, in an earlier call or by another
+/// process. What has seen nothing changes nothing, not even a sign. False if it is not the state of a quantifier on both sides, of
+/// which alone there can be several.
+pub(super) fn take_in<T: Real>(
+    shared: &Shared<T>,
+    part: &Part,
+    total: &mut Partial,
+    more: &Partial,
+) -> bool {
+    let (Partial::State(total), Partial::State(more)) = (total, more) else {
+        return false;
+    };
+    match (total.count > 0.0, more.count > 0.0) {
+        (_, false) => {}
+        (false, true) => *total = *more,
+        (true, true) => {
+            let aggregation = shared.aggregation(root_is_forall(shared, part));
+            aggregation.merge(&shared.settings[part.program], total, more);
+        }
+    }
+    true
+}
+
 /// An extreme that several lanes attain has one derivative, not one per lane.
 pub(super) fn find_attaining_lanes<T: Real>(
     lanes: &[LaneWork<T>],
@@ -44,11 +67,8 @@ pub(super) fn merge<T: Real>(
             empties[item.part] += empty;
             if totals.len() == item.part {
                 totals.push(*partial);
-            } else if let (Partial::State(total), Partial::State(more)) =
-                (&mut totals[item.part], partial)
-            {
-                let aggregation = shared.aggregation(root_is_forall(shared, part));
-                aggregation.merge(&shared.settings[part.program], total, more);
+            } else {
+                take_in(shared, part, &mut totals[item.part], partial);
             }
         }
     }

@@ -45,7 +45,7 @@ pub use answers::{Answer, Answers};
 pub use clause::Fusing;
 use clause::{Exponentials, Sums, Tables};
 pub use explain::{BlamedLiteral, Explanation, Violation, Witness};
-pub use export::{EXPORT_VERSION, Exported, ExportedArray};
+pub use export::{EXPORT_VERSION, Exported, ExportedArray, ExportedBatch};
 pub use gather::Gathered;
 pub use in_place::InPlace;
 use in_place::{Lent, numbers};
@@ -103,6 +103,8 @@ pub struct Engine<T: Real> {
     /// Where several lanes run, if not in rayon's own threads.
     pool: Option<Arc<rayon::ThreadPool>>,
     stop: Stop,
+    /// How much there is to do in the current batch.
+    work: u64,
 }
 
 /// Which gradient is wanted.
@@ -243,6 +245,7 @@ impl<T: Precision> Engine<T> {
                 ..Evaluation::default()
             },
             stop: Stop::default(),
+            work: 0,
         };
         engine.take_over_plan(0);
         engine
@@ -363,6 +366,14 @@ impl<T: Precision> Engine<T> {
         T::list_rows(self, requests);
         T::assign_lanes(self);
         Ok(())
+    }
+
+    /// Whether in the last evaluation the batch had nothing for an axiom, by place in the plan, to be about, as its guards keep none of
+    /// the rows. It counted as true then, which is no truth of the axiom.
+    pub fn saw_nothing(&self, axiom: usize) -> bool {
+        let Ground { plan, active, .. } = &self.ground;
+        // An empty `exists` is false, and counted.
+        self.evaluation.axioms[axiom].empty_exists == 0 && active.leaves_nothing(plan, axiom)
     }
 
     fn restrict(&mut self, table: TableId, rows: &[u32]) -> Result<(), Diagnostics> {

@@ -198,6 +198,7 @@ impl<T: Precision> Engine<T> {
         }
         let clauses = self.parts.iter().filter(|p| p.fused.is_some()).count();
         let numbers: usize = self.numbers.iter().map(Vec::len).sum();
+        self.work = works.saturating_add(numbers as u64);
         let tables = self.ground.tables.values.len();
         // Each lane has its own; of the parts that two lanes share, both have the sums.
         let in_each = tables

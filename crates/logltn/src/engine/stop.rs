@@ -58,6 +58,12 @@ impl<T: Precision> Engine<T> {
         }
     }
 
+    /// How much there is to do in the current batch: numbers to read, and values of formulas to compute, each of which takes some
+    /// nanoseconds.
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
     /// How many groundings the current batch has, about: those of the plan, by how much of the outermost quantifiers'
     /// bindings is in the batch.
     pub fn groundings(&self) -> u128 {

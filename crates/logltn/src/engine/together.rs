@@ -7,7 +7,7 @@
 //! Derivatives by sharded parts are multiplied by the number of processes: whoever averages gradients over processes, as
 //! `DistributedDataParallel` does, then has those of one process with all rows.
 
-use super::merge::{root_is_forall, value};
+use super::merge::{root_is_forall, take_in, value};
 use super::run::{Partial, Shared};
 use super::share::Part;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -60,7 +60,7 @@ pub(super) fn join<T: Real>(
     let mut joint = Vec::with_capacity(parts.len());
     for (i, part) in parts.iter().enumerate() {
         let at = NUMBERS_PER_PART * i;
-        let (Partial::State(total), true) = (&mut totals[i], part.root.sharded) else {
+        let (Partial::State(_), true) = (&totals[i], part.root.sharded) else {
             let first = ranks[0][at];
             let equal = ranks.iter().all(|r| r[at] == first);
             let sum: f64 = ranks.iter().map(|r| r[at]).sum();
@@ -81,20 +81,14 @@ pub(super) fn join<T: Real>(
             c: r[at + 2],
             count: r[at + 3],
         });
-        let aggregation = shared.aggregation(root_is_forall(shared, part));
-        let settings = &shared.settings[part.program];
-        let mut merged = (aggregation.start)();
-        // What has seen nothing changes nothing, not even a sign.
-        for state in states.clone().filter(|s| s.count > 0.0) {
-            match merged.count > 0.0 {
-                true => aggregation.merge(settings, &mut merged, &state),
-                false => merged = state,
-            }
+        let nothing = (shared.aggregation(root_is_forall(shared, part)).start)();
+        totals[i] = Partial::State(nothing);
+        for state in states.clone() {
+            take_in(shared, part, &mut totals[i], &Partial::State(state));
         }
-        let first = states
-            .clone()
-            .position(|s| s.count > 0.0 && s.a == merged.a);
-        *total = merged;
+        let attains =
+            |s: &State| matches!(&totals[i], Partial::State(all) if s.count > 0.0 && s.a == all.a);
+        let first = states.clone().position(|s| attains(&s));
         empties[i] = ranks.iter().map(|r| r[at + 4] as u64).sum();
         joint.push(Joint {
             value: value(shared, part, &totals[i]),

@@ -47,6 +47,8 @@ pub(crate) enum GuardError {
     Arithmetic(Failed),
     /// What an `exists` leaves does not fit into memory.
     NoRoom(Span),
+    /// It was asked to.
+    Stopped,
 }
 
 /// Arithmetic that failed on some binding.
@@ -389,6 +391,9 @@ impl<'a> Scope<'a> {
     pub fn diagnose(&self, error: &GuardError) -> Diagnostic {
         let error = match error {
             GuardError::Arithmetic(error) => error,
+            GuardError::Stopped => {
+                return Diagnostic::error(Code::Interrupted, "it was asked to stop");
+            }
             GuardError::NoRoom(span) => {
                 let limit = memory::shown(memory::limit().into());
                 return Diagnostic::error(

@@ -17,6 +17,9 @@ use crate::parts::{Part, PartMut};
 use crate::source::Span;
 use crate::theory::*;
 
+/// After so many combinations that were tried it looks whether it is to stop: that is some milliseconds.
+const LOOKS_UP: u64 = 1 << 16;
+
 /// How to list the bindings of one quantifier (or of the part of it that its guard holds together).
 pub(crate) struct Join<'a> {
     pub(super) scope: Scope<'a>,
@@ -262,7 +265,11 @@ impl<'a> Join<'a> {
             return Ok(visit(env, row));
         };
         let scope = &self.scope;
-        scope.indexes.tried.update(|n| n + 1);
+        let tried = scope.indexes.tried.get() + 1;
+        scope.indexes.tried.set(tried);
+        if tried.is_multiple_of(LOOKS_UP) && scope.data.is_stopped() {
+            return Err(GuardError::Stopped);
+        }
         match step {
             Step::Loop {
                 id, size, within, ..

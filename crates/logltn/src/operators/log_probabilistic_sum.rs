@@ -21,7 +21,7 @@ impl Operator for LogProbabilisticSum {
         "",
         "logs",
         "log(1 − Π (1 − exp v))",
-        "exactly dual to `sum`; LogSumExp where all members vanish; not below −1e5",
+        "exactly dual to `sum`; LogSumExp where 1 − Π is below 1e-30; not below −1e5",
     )];
 }
 

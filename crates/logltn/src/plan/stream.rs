@@ -133,6 +133,49 @@ impl Plan {
         Some((fixed.components, fixed.maps, fixed.requests))
     }
 
+    /// Whether axioms that depend on what comes with a call ask a predicate about nothing but cells of the rows, or individuals, that
+    /// their first quantifier ranges over. Then a call asks about the same rows whatever else a plan was made for; otherwise that
+    /// depends on how the axioms are rewritten, and that on what is cheaper.
+    pub fn asks_first_bindings(&self, predicate: PredicateId) -> bool {
+        let theory = self.data.theory();
+        let per_class = self.outputs[predicate.index()].per_class;
+        let axioms = theory.axioms.iter().filter(|a| depends(&self.data, a));
+        axioms.into_iter().all(|axiom| {
+            let first = match &axiom.formula.kind {
+                FormulaKind::Quantified {
+                    binding: Binding::Rows(_, variables),
+                    ..
+                }
+                | FormulaKind::Quantified {
+                    binding: Binding::Sorts(variables),
+                    guard: None,
+                    ..
+                } => &variables[..],
+                _ => &[],
+            };
+            let is_known = |term: &Term| match &term.kind {
+                TermKind::Variable(v) => first.contains(v) || axiom[*v].bound_by == BoundBy::Family,
+                TermKind::Apply(..) => false,
+                TermKind::Individual(..) | TermKind::Constant(_) | TermKind::Number(_) => true,
+            };
+            let mut formulas = vec![&axiom.formula];
+            while let Some(formula) = formulas.pop() {
+                if let FormulaKind::Atom {
+                    predicate: of,
+                    arguments,
+                } = &formula.kind
+                {
+                    let of_row = arguments.len() - usize::from(per_class && !arguments.is_empty());
+                    if *of == predicate && !arguments[..of_row].iter().all(is_known) {
+                        return false;
+                    }
+                }
+                formulas.extend(formula.children());
+            }
+            true
+        })
+    }
+
     /// Plans anew what depends on rows and sizes that come with a call. After an error it is as before the first call.
     pub(crate) fn stream(
         &mut self,
@@ -145,8 +188,13 @@ impl Plan {
             Err(errors) => Err(errors),
         };
         if done.is_err() {
-            Arc::make_mut(&mut self.data).forget_streams();
-            self.plan_streamed()?;
+            let data = Arc::make_mut(&mut self.data);
+            data.forget_streams();
+            // Also if it was this that was to stop.
+            let stop = data.stop.take();
+            let done = self.plan_streamed();
+            Arc::make_mut(&mut self.data).stop = stop;
+            done?;
         }
         done
     }

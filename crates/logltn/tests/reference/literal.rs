@@ -94,10 +94,19 @@ fn softmax(space: Space, logits: &[f64], class: usize, negated: bool) -> (f64, V
     let indicator = |j: usize| if j == class { 1.0 } else { 0.0 };
     let classes = 0..logits.len();
     match (space, negated) {
-        (Space::Log, false) => (
-            logits[class] - greatest - total.ln(),
-            classes.map(|j| indicator(j) - p[j]).collect(),
-        ),
+        (Space::Log, false) => {
+            // Next to certainty the log is what is left for the others, which their sum with 1 would lose.
+            let (log_rest, shares) = rest(logits);
+            let odds = (log_rest - logits[class]).exp();
+            let value = if odds < 1.0 {
+                -odds.ln_1p()
+            } else {
+                logits[class] - greatest - total.ln()
+            };
+            let others = (-softplus(logits[class] - log_rest)).exp();
+            let derivative = |j: usize| (indicator(j) - shares[j]) * others;
+            (value, classes.map(derivative).collect())
+        }
         (Space::Log, true) => {
             let (log_rest, shares) = rest(logits);
             let value = if p[class] <= 0.5 {

@@ -24,7 +24,9 @@ pub use formula::{check as check_formula, prod_refuses};
 pub use guard::Cell;
 pub use guard::Environment;
 pub use number::Num;
-pub use tape::{TieRule, Ties};
+#[allow(unused_imports)] // by those who compare subgradients
+pub use tape::TieRule;
+pub use tape::Ties;
 
 use tape::{Tape, Var};
 
@@ -79,6 +81,9 @@ pub struct Evaluation {
     pub axioms: Vec<AxiomValue>,
     /// d loss / d number, in the layout of [`Case::numbers`].
     pub gradients: Vec<Vec<f64>>,
+    /// The least and the greatest of each of them that the choices at ties leave open: where there are ties, and their
+    /// tolerance is not 0.
+    pub brackets: Option<Vec<Vec<(f64, f64)>>>,
     /// How near the evaluation came to a jump of Gödel's implication or negation, where rounding decides
     /// the value. Infinite if there was none.
     pub jump_gap: f64,
@@ -194,11 +199,21 @@ pub fn evaluate_own(
     let gradients = (leaves.iter())
         .map(|leaves| leaves.iter().map(|leaf| adjoints[leaf.index()]).collect())
         .collect();
+    let brackets = match ties.tolerance > 0.0 {
+        true => tape.bracket(loss, &leaves.concat()).map(|brackets| {
+            let mut brackets = brackets.into_iter();
+            (leaves.iter())
+                .map(|leaves| brackets.by_ref().take(leaves.len()).collect())
+                .collect()
+        }),
+        false => None,
+    };
     Ok(Evaluation {
         sat: tape.value(sat),
         loss: tape.value(loss),
         axioms,
         gradients,
+        brackets,
         jump_gap: tape.jump_gap,
         kink_gap: tape.kink_gap,
         singular: tape.singular,

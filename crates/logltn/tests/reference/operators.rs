@@ -215,7 +215,7 @@ fn log_probabilistic_sum(tape: &mut Tape, members: &[(f64, Var)], complements: &
     }
     let sum = tape.affine(0.0, &terms);
     let s = tape.value(sum);
-    if s < -1e-300 {
+    if s < -1e-30 {
         return tape.node(log1mexp(s), vec![(sum, -1.0 / (-s).exp_m1())]);
     }
     let capped: Vec<(f64, Var)> = (members.iter())

@@ -27,6 +27,11 @@ pub struct Ties {
     pub rule: TieRule,
     /// How near, relative to the greater of 1 and the value, counts as a tie.
     pub tolerance: f64,
+    /// By how much, at most, each value and each summand of a derivative is off, as rounding could have it: what then
+    /// differs, rounding decides.
+    pub jitter: f64,
+    /// Where that comes from.
+    pub seed: u64,
 }
 
 impl Default for Ties {
@@ -34,6 +39,8 @@ impl Default for Ties {
         Ties {
             rule: TieRule::First,
             tolerance: 0.0,
+            jitter: 0.0,
+            seed: 0,
         }
     }
 }
@@ -41,6 +48,8 @@ impl Default for Ties {
 struct Node {
     value: f64,
     parents: Vec<(Var, f64)>,
+    /// The operands of a minimum or maximum that could each be it, where they are several.
+    tied: Vec<Var>,
     /// No rounding separates this from what another program computes: a literal or a constant, or a
     /// choice among such.
     exact: bool,
@@ -88,13 +97,24 @@ impl Tape {
         self.push(value, parents, true)
     }
 
-    fn push(&mut self, value: f64, parents: Vec<(Var, f64)>, exact: bool) -> Var {
+    fn push(&mut self, mut value: f64, parents: Vec<(Var, f64)>, exact: bool) -> Var {
+        if !exact {
+            value = self.rounded(value);
+        }
         self.nodes.push(Node {
             value,
             parents,
+            tied: Vec::new(),
             exact,
         });
         Var(self.nodes.len() - 1)
+    }
+
+    /// The value, or one next to it: for the same value always the same, as rounding has it.
+    fn rounded(&self, value: f64) -> f64 {
+        let Ties { jitter, seed, .. } = self.ties;
+        let random = (value.to_bits() ^ seed.rotate_left(40)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        value * (1.0 + jitter * (((random >> 40) % 5) as f64 / 2.0 - 1.0))
     }
 
     /// constant + Σ factor · operand
@@ -128,7 +148,11 @@ impl Tape {
     fn extreme(&mut self, operands: &[Var], sign: f64) -> Var {
         let values: Vec<f64> = operands.iter().map(|&v| sign * self.value(v)).collect();
         let best = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let near = best - self.ties.tolerance * best.abs().max(1.0);
+        // Of infinite ones only the same.
+        let near = match best.is_finite() {
+            true => best - self.ties.tolerance * best.abs().max(1.0),
+            false => best,
+        };
         let tied: Vec<Var> = (operands.iter().zip(&values))
             .filter(|&(_, &value)| value >= near)
             .map(|(&v, _)| v)
@@ -145,7 +169,11 @@ impl Tape {
                 .collect(),
         };
         let exact = operands.iter().all(|v| self.nodes[v.0].exact);
-        self.push(sign * best, parents, exact)
+        let extreme = self.push(sign * best, parents, exact);
+        if tied.len() > 1 {
+            self.nodes[extreme.0].tied = tied;
+        }
+        extreme
     }
 
     /// Whether x ≤ y, where the answer makes the value jump.
@@ -179,11 +207,82 @@ impl Tape {
             // Not only to save time: 0 · ∞ must not get in.
             if adjoint != 0.0 {
                 for &(parent, derivative) in &self.nodes[at].parents {
-                    adjoints[parent.0] += adjoint * derivative;
+                    adjoints[parent.0] += self.rounded(adjoint * derivative);
                 }
             }
         }
         adjoints
+    }
+
+    /// The least and the greatest derivative of `output` by every leaf, whatever share each (nearly) equal operand of
+    /// every minimum and maximum is given: between them is every subgradient that the chain rule can make. By the
+    /// leaves up, so that operands that tie and mean the same leave nothing open. None if there are no ties.
+    pub fn bracket(&self, output: Var, leaves: &[Var]) -> Option<Vec<(f64, f64)>> {
+        let mut needed = vec![false; output.0 + 1];
+        needed[output.0] = true;
+        let mut ties = false;
+        for at in (0..=output.0).rev() {
+            if needed[at] {
+                let node = &self.nodes[at];
+                ties |= !node.tied.is_empty();
+                let parents = node.parents.iter().filter(|(_, slope)| *slope != 0.0);
+                for parent in parents.map(|(v, _)| v).chain(&node.tied) {
+                    needed[parent.0] = true;
+                }
+            }
+        }
+        if !ties {
+            return None;
+        }
+        // Of each value by the leaves that it depends on, in their order.
+        let mut by_leaves: Vec<Vec<(usize, f64, f64)>> = vec![Vec::new(); output.0 + 1];
+        let is_leaf: std::collections::HashSet<usize> = leaves.iter().map(|v| v.0).collect();
+        let mut row = vec![(0.0, 0.0); leaves.iter().map(|v| v.0 + 1).max().unwrap_or(0)];
+        let mut touched = Vec::new();
+        for at in (0..=output.0).filter(|&at| needed[at]) {
+            if is_leaf.contains(&at) {
+                by_leaves[at] = vec![(at, 1.0, 1.0)];
+                continue;
+            }
+            let node = &self.nodes[at];
+            if node.tied.is_empty() {
+                for &(parent, slope) in node.parents.iter().filter(|(_, slope)| *slope != 0.0) {
+                    for &(leaf, least, greatest) in &by_leaves[parent.0] {
+                        let (a, b) = (slope * least, slope * greatest);
+                        row[leaf].0 += a.min(b);
+                        row[leaf].1 += a.max(b);
+                        touched.push(leaf);
+                    }
+                }
+            } else {
+                touched.extend((node.tied.iter()).flat_map(|v| by_leaves[v.0].iter().map(|e| e.0)));
+                touched.sort_unstable();
+                touched.dedup();
+                for &leaf in &touched {
+                    let sides = node.tied.iter().map(|v| {
+                        let own = &by_leaves[v.0];
+                        (own.binary_search_by_key(&leaf, |e| e.0))
+                            .map_or((0.0, 0.0), |place| (own[place].1, own[place].2))
+                    });
+                    row[leaf] = sides
+                        .reduce(|x, y| (x.0.min(y.0), x.1.max(y.1)))
+                        .expect("several tie");
+                }
+            }
+            touched.sort_unstable();
+            touched.dedup();
+            by_leaves[at] = (touched.drain(..))
+                .map(|leaf| {
+                    let (least, greatest) = std::mem::take(&mut row[leaf]);
+                    (leaf, least, greatest)
+                })
+                .collect();
+        }
+        let mut brackets = vec![(0.0, 0.0); row.len()];
+        for &(leaf, least, greatest) in &by_leaves[output.0] {
+            brackets[leaf] = (least, greatest);
+        }
+        Some(leaves.iter().map(|v| brackets[v.0]).collect())
     }
 
     /// The least and the greatest size of the values that the output depends on, zeros aside.

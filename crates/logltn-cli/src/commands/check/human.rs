@@ -35,6 +35,14 @@ pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>, work: &Step
             "of `{name}`, which is large, only the rows of a batch are planned: the groundings are those of one\n"
         );
     }
+    for (name, sort) in &project.manifest.sorts {
+        if let Some(sample) = sort.sample {
+            out += &format!(
+                "of sort `{name}` a step sees {} at a time: the groundings are those of one sample, of all that there are\n",
+                thousands(sample.value)
+            );
+        }
+    }
     // Shorter times say nothing that matters, and differ from call to call.
     let time = match work.seconds < 0.1 {
         true => "less than 0.1 seconds".to_string(),

@@ -60,6 +60,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let passes = arguments.plan.then_some(passes.as_slice());
     // Whatever training would refuse is better known now. One that is not described may yet get a length.
     let train = project.manifest.train.as_ref();
+    // Only a program that gives numbers of its own may leave this open, and it does not train by this manifest alone.
+    if train.is_some() {
+        found.extend(project.left_to_the_host());
+    }
     let training = TrainOptions {
         steps: (train.is_none_or(|train| train.phases.is_empty())).then_some(1),
         ..TrainOptions::default()

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from .. import _native
+
 # What a call has besides tensors: the knowledge base, what each tensor is, alpha, p, p_forall, and what comes with it.
 Call = tuple[Any, list[tuple[int, int]], float, float, float, Any]
 
@@ -14,18 +16,25 @@ _CPU = torch.device("cpu")  # whatever the default device is
 _DENSE = torch.contiguous_format
 # Of these the numbers are where they say.
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
+# Whether the native part sees at once where that is.
+READS_TENSORS = _native.know_torch(*_PLAIN, torch.int64, torch.strided)
 
 
 def _entries(which: list[tuple[int, int]], tensors: Any, needed: Any) -> tuple[list[tuple[Any, ...]], list[Any]]:
     """Values as the native part reads them, in place, and new tensors for the gradients that are needed, which it writes in place.
 
-    Tensors of one number after the other are handed over as the place of the first, their shape, and whether they are double: to
-    make arrays of them takes longer than all else here. Whoever calls this keeps them until the native part is done."""
+    Tensors are handed over as they are, if this PyTorch tells the native part about them at once, or as the place of the first of
+    numbers that follow each other, their shape, and whether they are double: to make arrays of them takes longer than all else
+    here. Whoever calls this keeps them until the native part is done."""
     entries: list[tuple[Any, ...]] = []
     gradients: list[Any] = []
     for (place, kind), tensor, need in zip(which, tensors, needed):
         # Dense, whatever the strides of the values are.
-        gradient = torch.empty_like(tensor, memory_format=_DENSE, requires_grad=False) if need else None
+        gradient = torch.empty_like(tensor, memory_format=_DENSE) if need else None
+        if READS_TENSORS and type(tensor) in _PLAIN and not tensor.is_neg():
+            entries.append((place, kind, tensor, gradient))
+            gradients.append(gradient)
+            continue
         if tensor.is_contiguous() and type(tensor) in _PLAIN and not tensor.is_neg() and (start := tensor.data_ptr()):
             shape, double = tensor.shape, tensor.dtype is torch.float64
             entries.append((place, kind, (start, shape, double), None if gradient is None else (gradient.data_ptr(), shape, double)))

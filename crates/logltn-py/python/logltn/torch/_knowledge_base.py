@@ -14,12 +14,14 @@ from .._given import AtRows, Problems
 from .._knowledge_base import KnowledgeBase as _KnowledgeBase
 from .._knowledge_base import Evaluation, Explanation, _double, _parameters, _question
 from .._theory import Theory
-from ._autograd import Axioms, Loss
-from ._device._backend import Backend
+from .._errors import InputError
+from ._autograd import _CPU, Axioms, Loss
+from ._device._autograd import DeviceAxioms, DeviceLoss
+from ._device._backend import Answered, Backend
 from ._networks import Fields, Parts, Run, meaning, tensor
 
 _HALF = (torch.float16, torch.bfloat16)
-_native.know_torch(torch.Tensor, torch.int64, torch.strided)
+_STRIDED = torch.strided
 
 
 class KnowledgeBase(torch.nn.Module):
@@ -76,7 +78,9 @@ class KnowledgeBase(torch.nn.Module):
 
     def __new__(cls, *_: Any, process_group: Any = None, **__: Any) -> KnowledgeBase:
         if process_group is not None and cls is KnowledgeBase:
-            from ._together import SharedKnowledgeBase as cls  # type: ignore[assignment]
+            from ._together import SharedKnowledgeBase
+
+            return SharedKnowledgeBase.__new__(SharedKnowledgeBase)
         return super().__new__(cls)
 
     def __init__(
@@ -138,7 +142,7 @@ class KnowledgeBase(torch.nn.Module):
         double, shared = _double(knowledge._arguments["dtype"], []), knowledge._arguments.get("_sharded", False)
         self._backend = Backend(backend, double, None, shared)
         self._last: Any = None
-        self._elsewhere = False  # whether networks have answered on a device
+        self._settled = knowledge._native.settled
         self._names = theory.predicates
         kinds = {name: (kind, ends) for name, kind, ends in theory._native.sorts}
         self._low = {name: int(ends[0]) for name, (kind, ends) in kinds.items() if kind == "range"}
@@ -189,17 +193,10 @@ class KnowledgeBase(torch.nn.Module):
         tensors, call, dtype, device = self._call(values, named, alpha, p, p_forall, batch, sorts, tables)
         native, which, alpha, p, p_forall, coming = call
         given = {place for place, _ in which}
-        # Rows in a certain order, and plans for a device, are those of this call alone.
-        by_rows = self._elsewhere or any(kind for _, kind in which)
+        # Rows whose order depends on the plan are those of this call alone.
+        by_rows = any(kind and not self._settled[place] for place, kind in which)
         asked, requests, numbers = native.requests(coming, by_rows)
         places, outs = self._run(requests, numbers, sorts, given)
-        there = self._backend.device([*tensors, *outs])
-        if there is not None:
-            self.__dict__["_elsewhere"] = True
-            if asked.prepared:  # not known before they had answered
-                _, own_requests, own_numbers = native.requests(coming, True)
-                if (own_requests, own_numbers) != (requests, numbers):
-                    places, outs = self._run(own_requests, own_numbers, sorts, given)
         for place, out in zip(places, outs):
             if out.dtype in _HALF:
                 out = out.float()
@@ -208,7 +205,7 @@ class KnowledgeBase(torch.nn.Module):
             dtype = out.dtype if not tensors or dtype is out.dtype else torch.promote_types(dtype, out.dtype)
             which.append(place)
             tensors.append(out)
-        about = asked if there is None else coming
+        about = Answered(asked, coming)
         loss = self._loss(tensors, (native, which, alpha, p, p_forall, about), dtype, device, check)
         if not outs and self.predicates.names() and torch.is_grad_enabled() and not loss.requires_grad:
             # An empty batch asks nothing; `backward` in a loop has nothing to do then, and no reason to fail.
@@ -256,13 +253,32 @@ class KnowledgeBase(torch.nn.Module):
         self, tensors: list[torch.Tensor], call: Any, dtype: torch.dtype, device: torch.device | None, check: bool
     ) -> torch.Tensor:
         if device is None and self._backend.name == "auto":  # all are on the CPU, and in a hurry
+            self.__dict__["_ran_on"] = _CPU
             return Loss.apply(self, _plain(call, self._knowledge), dtype, *tensors)
-        there = self._backend.device(tensors)
-        if there is not None:
-            loss = self._backend.loss(self, call, dtype, tensors, there, check)
-            return loss.cpu() if device is None and there.type != "cpu" else loss
-        loss = Loss.apply(self, _plain(call, self._knowledge), dtype, *(t.cpu() for t in tensors))
-        return loss if device is None else loss.to(device)
+        return self._anywhere(Loss, DeviceLoss, tensors, call, dtype, device, check)
+
+    def _anywhere(
+        self, here: Any, elsewhere: Any, tensors: Any, call: Any, dtype: torch.dtype, device: torch.device | None, check: bool
+    ) -> torch.Tensor:
+        """Runs a call on a device or in the CPU engine, and gives what came out where the values are."""
+        backend = self._backend
+        there = backend.device(tensors)
+        numbers = sum(t.numel() for t in tensors)
+        engine: Any = None if there is None else backend.find(call, there, numbers)
+        if engine is None:
+            try:
+                out = here.apply(self, _plain(call, self._knowledge), dtype, *(t.cpu() for t in tensors))
+                self.__dict__["_ran_on"] = _CPU
+                return out if device is None else out.to(device)
+            except InputError:
+                if there is None or check:
+                    raise
+            # On a device numbers are not looked at.
+            engine = backend.find(call, there, numbers, stays=True)
+        assert engine is not None
+        out = backend.run(elsewhere, self, engine, call, dtype, tensors, check)
+        self.__dict__["_ran_on"] = there
+        return out.cpu() if device is None and out.device.type != "cpu" else out
 
     def axioms(
         self,
@@ -279,20 +295,17 @@ class KnowledgeBase(torch.nn.Module):
     ) -> dict[str, torch.Tensor]:
         """The truth of each axiom, as 0-d tensors with gradients: for whoever weighs axioms themselves."""
         tensors, call, dtype, device = self._call(values, named, alpha, p, p_forall, batch, sorts, tables)
-        there = self._backend.device(tensors)
-        if there is not None:
-            truths = self._backend.axioms(self, call, dtype, tensors, there, check)
-            if device is None:
-                truths = truths.cpu()
-        else:
-            truths = Axioms.apply(self, _plain(call, self._knowledge), dtype, *(t.cpu() for t in tensors))
-            if device is not None:
-                truths = truths.to(device)
+        truths = self._anywhere(Axioms, DeviceAxioms, tensors, call, dtype, device, check)
         return dict(zip(self._knowledge._native.axiom_names, truths.unbind()))
 
     # A graph break is all that `torch.compile` can make of these.
     loss._torchdynamo_disable = True  # type: ignore[attr-defined]
     axioms._torchdynamo_disable = True  # type: ignore[attr-defined]
+
+    @property
+    def ran_on(self) -> torch.device | None:
+        """Where the last call was computed: what ``backend="auto"`` chose."""
+        return self.__dict__.get("_ran_on")
 
     @property
     def truths(self) -> dict[str, float]:
@@ -333,13 +346,15 @@ class KnowledgeBase(torch.nn.Module):
                 message = f"the values of predicate `{name}` are {value.dtype}, not float32 or float64"
                 problems.append(("unsupported-elements", message, help))
                 continue
-            if value.layout is not torch.strided or value.is_nested or value.is_meta:
+            here = value.is_cpu
+            if value.layout is not _STRIDED or value.is_nested or not here and value.is_meta:
                 message = f"the values of predicate `{name}` are a tensor without numbers in rows and columns"
                 problems.append(("wrong-type", message, "make a dense one, for example with `.to_dense()`"))
                 continue
-            if not value.is_cpu:
+            if not here:
                 device = value.device
-            dtype = value.dtype if dtype is None or dtype is value.dtype else torch.float64
+            if dtype is not kept:
+                dtype = value.dtype if dtype is None or dtype is value.dtype else torch.float64
             tensors.append(value)
             which.append((places[name], kind))
         if problems:
@@ -452,8 +467,11 @@ class KnowledgeBase(torch.nn.Module):
 
 
 def _plain(call: Any, knowledge: _KnowledgeBase) -> Any:
-    """A call with numbers for its parameters."""
+    """A call with numbers for its parameters, of the CPU engine."""
     native, which, alpha, p, p_forall, coming = call
+    if type(coming) is Answered:
+        coming = coming.asked
+        call = native, which, alpha, p, p_forall, coming
     if type(alpha) is float and type(p) is float and type(p_forall) is float:
         return call
     for name, given in (("alpha", alpha), ("p", p), ("p_forall", p_forall)):

@@ -146,21 +146,21 @@ class Run:
     def _checked(self, name: str, out: Any, rows: int) -> torch.Tensor:
         classes = self.owner._classes[name]
         expected = (rows,) if classes is None else (rows, classes if classes >= 0 else "classes")
-        problem: tuple[str, str] | None = None
+        problem: tuple[str, str, None] | None = None
         if not isinstance(out, torch.Tensor):
-            problem = ("wrong-type", f"predicate `{name}` gave {type(out).__name__}, not a tensor")
+            problem = ("wrong-type", f"predicate `{name}` gave {type(out).__name__}, not a tensor", None)
         elif not out.is_floating_point() or out.layout is not torch.strided or out.is_nested or out.is_meta:
             found = f"{out.dtype}" + (" without numbers in rows and columns" if out.is_floating_point() else "")
-            problem = ("unsupported-elements", f"predicate `{name}` gave a tensor of {found}, not of numbers with fractions")
+            problem = ("unsupported-elements", f"predicate `{name}` gave a tensor of {found}, not of numbers with fractions", None)
         else:
             if classes is None and out.shape == (rows, 1):
                 out = out.squeeze(1)
             fits = out.dim() == len(expected) and out.shape[0] == rows and (classes is None or classes < 0 or out.shape[1] == classes)
             if not fits:
                 shape = ", ".join(map(str, expected)) + ("," if classes is None else "")
-                problem = ("wrong-shape", f"predicate `{name}` gave shape {tuple(out.shape)} for {rows} rows, but must give ({shape})")
+                problem = ("wrong-shape", f"predicate `{name}` gave shape {tuple(out.shape)} for {rows} rows, but must give ({shape})", None)
         if problem is not None:
-            _native.raise_problems([(*problem, None)])
+            _native.raise_problems([problem])
         return out
 
     def _arguments(self, shape: list[Any], rows: np.ndarray) -> list[Any]:

@@ -3,20 +3,53 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from ... import _native
 from ..._given import Problems
-from ..._plan import exported
-from ._autograd import DeviceAxioms, DeviceLoss
+from ... import _plan as plans
 from ._engine import Engine
+from ._rule import History, cpu_is_quicker
 
 # "torch": by torch operations wherever the values are, for tests.
 BACKENDS = ("auto", "cpu", "cuda", "torch")
-# How many plans are kept: one for each batch, or for what came with a call.
+# How many plans are kept: one for each batch, or for what came with a call; and of those of which calls choose rows.
 MOST_PLANS = 16
+MOST_WHOLES = 6
+
+
+class Answered(NamedTuple):
+    """What a call is about whose networks were asked."""
+
+    asked: Any
+    coming: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Answered) and (self.asked.plan, self.coming) == (other.asked.plan, other.coming)
+
+    def __hash__(self) -> int:
+        return hash((self.asked.plan, self.coming))
+
+
+def native_about(about: Any) -> Any:
+    """What a call is about, for the native part: which rows networks were asked about matters if it was those of a plan for more calls
+    than one."""
+    if not isinstance(about, Answered):
+        return about
+    return about.coming if about.asked.plan is None else about.asked
+
+
+def is_capturing(device: torch.device) -> bool:
+    """Whether somebody captures a CUDA graph, where nothing may be waited for."""
+    return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
+
+
+def _keep(kept: OrderedDict[Any, Engine], key: Any, engine: Engine, most: int) -> None:
+    kept[key] = engine
+    if len(kept) > most:
+        kept.popitem(last=False)
 
 
 class Backend:
@@ -25,6 +58,9 @@ class Backend:
     def __init__(self, name: Any, double: bool, options: dict[str, Any] | None = None, shared: bool = False) -> None:
         self.name, self._dtype, self.shared = name, torch.float64 if double else torch.float32, shared
         self._plans: OrderedDict[Any, Engine] = OrderedDict()
+        self._wholes: OrderedDict[Any, Engine] = OrderedDict()
+        # By device: what is known of plans of single calls, which resemble each other.
+        self._alone: dict[str, History] = {}
         self.options = options or {}
 
     @staticmethod
@@ -54,19 +90,55 @@ class Backend:
                 return tensor.device
         return torch.device("cuda", torch.cuda.current_device()) if self.name == "cuda" else None
 
-    def engine(self, native: Any, which: list[tuple[int, int]], coming: Any, device: torch.device) -> Engine:
-        """The plan of a call on a device."""
-        by_rows = any(kind != 0 for _, kind in which)
-        key = (str(device), by_rows, coming)
-        known = self._plans.get(key)
-        if known is not None:
+    def find(self, call: Any, device: torch.device, numbers: int, stays: bool = False) -> Engine | None:
+        """The plan of a call on a device; none if the call is better left to the CPU engine, unless it is to stay."""
+        native, which, *_, about = call
+        by_rows = any(kind == 2 or kind == 1 and not native.settled[place] for place, kind in which)
+        key = (str(device), by_rows, about)
+        engine = self._plans.get(key)
+        if engine is not None:
             self._plans.move_to_end(key)
-            return known
-        engine = self._engine()(exported(native, coming, by_rows), device, self._dtype, **self.options)
-        self._plans[key] = engine
-        if len(self._plans) > MOST_PLANS:
-            self._plans.popitem(last=False)
+            return None if not stays and self._leaves(engine.history, engine.bindings, numbers, device, False) else engine
+        if is_capturing(device):
+            raise RuntimeError(
+                "a CUDA graph can capture a call of logltn after the same call has been on the device once: "
+                'make it before, of a knowledge base with `backend="cuda"`'
+            )
+        chosen = plans.chosen(native, native_about(about), by_rows)
+        if chosen is None:
+            alone = self._alone.get(str(device)) if about is not None else None
+            if alone is not None and not stays and self._leaves(alone, alone.bindings, numbers, device, True):
+                return None
+            engine = self._engine()(plans.exported(native, native_about(about), by_rows), device, self._dtype, **self.options)
+            if about is not None:
+                self._alone[str(device)] = engine.follow(alone)
+        else:
+            plan, rows = chosen
+            whole = self._whole(native, plan, device)
+            bindings = whole.blocks.about(rows.components)
+            if not stays and self._leaves(whole.history, bindings, numbers, device, True):
+                return None
+            engine = whole.choosing(rows)
+            engine.bindings = bindings
+        _keep(self._plans, key, engine, MOST_PLANS)
         return engine
+
+    def _whole(self, native: Any, plan: Any, device: torch.device) -> Engine:
+        """A plan of which calls choose rows."""
+        key = (str(device), plan)
+        whole = self._wholes.get(key)
+        if whole is None:
+            whole = self._engine()(plans.kept(native, plan), device, self._dtype, chooses=True, **self.options)
+            _keep(self._wholes, key, whole, MOST_WHOLES)
+        self._wholes.move_to_end(key)
+        return whole
+
+    def _leaves(self, history: History, bindings: float, numbers: int, device: torch.device, new: bool) -> bool:
+        """Whether the device is left to others. Never where somebody captures a CUDA graph, nor in the first call of a plan, so that one
+        can be captured after that; nor with other processes, which would have to do the same."""
+        if self.name != "auto" or self.shared or history.calls == 0 or is_capturing(device):
+            return False
+        return cpu_is_quicker(history, bindings, numbers, new)
 
     def _engine(self) -> type[Engine]:
         if not self.shared:
@@ -75,33 +147,29 @@ class Backend:
 
         return SharedEngine
 
-    def loss(self, owner: Any, call: Any, dtype: Any, tensors: list[torch.Tensor], device: Any, check: bool) -> torch.Tensor:
-        return self._apply(DeviceLoss, owner, call, dtype, tensors, device, check)
-
-    def axioms(self, owner: Any, call: Any, dtype: Any, tensors: list[torch.Tensor], device: Any, check: bool) -> torch.Tensor:
-        return self._apply(DeviceAxioms, owner, call, dtype, tensors, device, check)
-
-    def _apply(self, function: Any, owner: Any, call: Any, dtype: Any, tensors: Any, device: Any, check: bool) -> torch.Tensor:
-        native, which, alpha, p, p_forall, coming = call
+    def run(self, function: Any, owner: Any, engine: Engine, call: Any, dtype: Any, tensors: Any, check: bool) -> torch.Tensor:
+        """The loss or the axioms, on the engine's device."""
+        native, which, alpha, p, p_forall, about = call
+        device = engine.device
         tensors = [t.to(device) for t in tensors]
         parameters = tuple(_parameter(n, x, device, self._dtype) for n, x in (("alpha", alpha), ("p", p), ("p_forall", p_forall)))
-        engine = self.engine(native, which, coming, device)
+        engine.history.calls += 1
         shapes = tuple((place, kind, tuple(t.shape)) for (place, kind), t in zip(which, tensors))
         if shapes not in engine.fitting:
-            native.check_shapes([(place, kind, list(shape)) for place, kind, shape in shapes], coming)
+            native.check_shapes([(place, kind, list(shape)) for place, kind, shape in shapes], native_about(about))
             engine.fitting.add(shapes)
         if check:
-            self._look(native, which, tensors, coming)
+            self._look(native, which, tensors, native_about(about))
         return function.apply(owner, engine, which, parameters, dtype, *tensors)
 
     @staticmethod
-    def _look(native: Any, which: Any, tensors: Any, coming: Any) -> None:
+    def _look(native: Any, which: Any, tensors: Any, about: Any) -> None:
         """Raises what is wrong with numbers, which means waiting for them."""
         entries = []
         for (place, kind), tensor in zip(which, tensors):
             array = tensor.detach().cpu().numpy()
             entries.append((place, kind, array, None) if array.shape else (place, kind + 4, array.reshape(1), None))
-        native.evaluate(entries, 1.0, 2.0, 2.0, coming, False)
+        native.evaluate(entries, 1.0, 2.0, 2.0, about, False)
 
 
 def _parameter(name: str, given: Any, device: torch.device, dtype: torch.dtype) -> Any:

@@ -7,14 +7,17 @@ the grid is never there as a whole.
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ..._plan import ExportedPlan
 from ._operators import Segments
+from ._upload import upload
 
 # How many bindings are looked at together, and how many bytes of places are kept from step to step.
 BINDINGS = 1 << 22
@@ -39,8 +42,10 @@ class Blocks:
         self._arrays = plan.arrays
         self._uploaded: dict[int, Tensor] = {}
         self._totals: dict[tuple[int, ...], int] = {}
-        self._left = kept
+        self._kept = self._left = kept
         self.bindings = bindings
+        # Of components of which a call has chosen some tuples: which.
+        self.chosen: dict[int, Tensor] = {}
         self.components: list[tuple[int, Tensor | None]] = []
         for component in self.header["components"]:
             offsets = component.get("offsets")
@@ -49,12 +54,32 @@ class Blocks:
         self.roots = [Block((i,), 1, [], [], None, True) for i in range(len(self.header["axioms"]))]
         self._costs = [self._costs_of(axiom) for axiom in self.header["axioms"]]
 
+    def choosing(self, components: list[tuple[int, np.ndarray, np.ndarray]]) -> Blocks:
+        """Blocks of the same plan with some tuples of these components alone."""
+        own = copy.copy(self)
+        own._totals, own._left, own.chosen, own.components = {}, self._kept, {}, list(self.components)
+        own.roots = [Block((i,), 1, [], [], None, True) for i in range(len(self.roots))]
+        for number, offsets, tuples in components:
+            own.chosen[number] = upload(tuples, self.device, torch.int64)
+            several = len(offsets) > 2
+            own.components[number] = len(tuples), upload(offsets, self.device, torch.int64) if several else None
+        return own
+
     def array(self, number: int) -> Tensor:
         """An array of the plan on the device."""
         if number not in self._uploaded:
             given = self._arrays[number]
-            self._uploaded[number] = torch.tensor(given, device=self.device, dtype=torch.int64 if given.dtype.kind == "i" else None)
+            self._uploaded[number] = upload(given, self.device, torch.int64 if given.dtype.kind == "i" else None)
         return self._uploaded[number]
+
+    def about(self, chosen: list[tuple[int, np.ndarray, np.ndarray]]) -> float:
+        """About how many bindings there are, if some tuples of these components are looked at."""
+        share = {number: len(tuples) / max(1, self.components[number][0]) for number, _, tuples in chosen}
+        total = 0.0
+        for axiom, costs in zip(self.header["axioms"], self._costs):
+            own = {c["component"] for level in axiom["levels"] for c in level.get("components", ())}
+            total += costs[0] * math.prod(share.get(c, 1.0) for c in own)
+        return total
 
     def _costs_of(self, axiom: dict[str, Any]) -> list[int]:
         """By level: about how many bindings one of its bindings has inside."""
@@ -192,6 +217,9 @@ class Blocks:
 
     def _mapped(self, number: int, tuples: Tensor) -> Tensor:
         given = self.header["maps"][number]
+        chosen = self.chosen.get(given["component"])
+        if chosen is not None:
+            tuples = chosen[tuples]
         if "range" in given:
             start, step = given["range"]
             return start + step * tuples
@@ -205,7 +233,8 @@ class Blocks:
             at = torch.searchsorted(known, codes).clamp(max=len(known) - 1)
             return torch.where(known[at] == codes, keys[at], 0)
         if "applied" in lookup:
-            codes = sum(self._applied(tree, codes) * stride for tree, stride in lookup["applied"])
+            applied: Any = sum(self._applied(tree, codes) * stride for tree, stride in lookup["applied"])
+            codes = applied
         if "request" not in lookup:
             return codes
         request = self.header["requests"][lookup["request"]]

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ..._plan import ExportedPlan
+from ..._plan import ChosenRows, ExportedPlan
 from . import _literals
 from ._blocks import BINDINGS, KEPT, Blocks
 from ._general import Run, Tables
 from ._graph import Graphs
 from ._kernels import Kernels
 from ._operators import AGGREGATORS, LINEAR, Segments, Settings, complement, complement_slope
+from ._rule import History
+from ._upload import upload
+
+# How many things are kept that depend on how many rows are chosen.
+MOST_KNOWN = 256
 
 Parameters = tuple[Any, Any, Any]  # alpha, p, p_forall: numbers, or tensors without axes
 
@@ -42,6 +49,7 @@ class Engine:
         kept: int = KEPT,
         kernels: bool | None = None,
         graphs: bool = True,
+        chooses: bool = False,
     ) -> None:
         self.plan, self.device, self.dtype = plan, device, dtype
         header = plan.header
@@ -58,24 +66,64 @@ class Engine:
             size += 2 * own if both else own
         self.size = size
         self.blocks = Blocks(plan, device, bindings, kept)
-        to_device = lambda given: None if given is None else torch.tensor(given, device=device)  # noqa: E731
-        self._places = [(predicate, to_device(grid), to_device(among)) for predicate, grid, among in plan.places]
         self._weigh()
-        # Shapes of values that were found to be right.
-        self.fitting: set[Any] = set()
-        self.kernels = Kernels.of(self) if kernels is not False else None
-        # The axioms of which something is left to torch operations.
-        taken = self.kernels.taken if self.kernels is not None else {}
-        self._general = [i for i, axiom in enumerate(self.axioms) if set(axiom["roots"]) - taken.get(i, set())]
-        self._general_at = torch.tensor(self._general, device=device, dtype=torch.int64)
-        self.graphs = Graphs() if graphs and device.type == "cuda" and self.kernels is not None and not self._general else None
+        self._uses_kernels, self._uses_graphs = kernels is not False, graphs and device.type == "cuda"
+        self.bindings = sum(float(costs[0]) for costs in self.blocks._costs)
+        self.history = History(bindings=self.bindings)
+        self._known: dict[Any, Any] = {}
+        if not chooses:
+            self._stand([(*places, None) for places in plan.places], [None] * len(self.requests))
+            self._lay_out()
         # Formulas may be nested a thousand deep, each with two calls of Python's.
         longest = max((len(axiom["nodes"]) for axiom in self.axioms), default=0)
         if longest > 250:
             sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + 4 * min(longest, 5000)))
 
+    def choosing(self, rows: ChosenRows) -> Engine:
+        """Runs the same plan with the rows that a call has chosen."""
+        own = copy.copy(self)
+        own.blocks = self.blocks.choosing(rows.components)
+        own._stand(rows.places, rows.codes)
+        own._lay_out()
+        return own
+
+    def follow(self, earlier: History | None) -> History:
+        """Takes this as a plan such as those that have been there before, and gives what is known of them all."""
+        if earlier is not None:
+            earlier.nodes, earlier.bindings = self.history.nodes, self.bindings
+            self.history = earlier
+        return self.history
+
+    def known(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What is the same for all calls that choose as many rows."""
+        if key not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = make()
+        return self._known[key]
+
+    def _stand(self, places: list[Any], codes: list[Any]) -> None:
+        """Where the rows of requests stand in tensors, and which rows there are numbers for."""
+        to_device = lambda given: None if given is None else upload(given, self.device)  # noqa: E731
+        self._places = [(predicate, *map(to_device, own)) for predicate, *own in places]
+        self._rows: list[Tensor | None] = []
+        for request, own in zip(self.requests, codes):
+            whole = own is None or len(own) == request["rows"]
+            self._rows.append(None if whole else torch.searchsorted(self.blocks.array(request["codes"]), upload(own, self.device)))
+        # Shapes of values that were found to be right.
+        self.fitting: set[Any] = set()
+
+    def _lay_out(self) -> None:
+        """Finds out what kernels compute, and what is left to torch operations."""
+        self.kernels = Kernels.of(self) if self._uses_kernels else None
+        taken = self.kernels.taken if self.kernels is not None else {}
+        self._general = [i for i, axiom in enumerate(self.axioms) if set(axiom["roots"]) - taken.get(i, set())]
+        self._general_at = upload(self._general, self.device, torch.int64)
+        self.graphs = Graphs() if self._uses_graphs and self.kernels is not None and not self._general else None
+        self.history.nodes = sum(len(self.axioms[i]["nodes"]) for i in self._general)
+
     def _weigh(self) -> None:
-        self._weights = torch.tensor(self.weights, device=self.device, dtype=self.dtype)
+        self._weights = upload(self.weights, self.device, self.dtype)
         # Of the loss by each axiom, where that is linear.
         self._linear = -self._weights / sum(self.weights) if self.semantics["over_axioms"] == "mean" else -self._weights
 
@@ -84,12 +132,17 @@ class Engine:
     def _targets(self, place: int, kind: int) -> list[tuple[int, Tensor | None]]:
         """The requests whose numbers a tensor has, and where their rows are in it."""
         if kind == 2:
-            return [(place, None)]
+            return [(place, self._places[place][3])]
         return [
-            (i, grid if kind == 0 else among)
-            for i, (predicate, grid, among) in enumerate(self._places)
-            if predicate == place and self.requests[i]["rows"] > 0
+            (i, own[1] if kind == 0 else own[2])
+            for i, own in enumerate(self._places)
+            if own[0] == place and self._count(i) > 0
         ]
+
+    def _count(self, request: int) -> int:
+        """How many rows there are numbers for."""
+        rows = self._rows[request]
+        return self.requests[request]["rows"] if rows is None else len(rows)
 
     def numbers(self, which: list[tuple[int, int]], tensors: Any) -> list[Tensor]:
         """By request: its rows of numbers, `[n, width]`."""
@@ -98,9 +151,12 @@ class Engine:
             for request, rows in self._targets(place, kind):
                 own = tensor.detach().to(self.dtype).reshape(-1, self.requests[request]["width"])
                 found[request] = own if rows is None else own.index_select(0, rows)
-        for i, request in enumerate(self.requests):
-            if found[i] is None:
-                found[i] = torch.zeros(request["rows"], request["width"], device=self.device, dtype=self.dtype)
+        for i, (request, rows) in enumerate(zip(self.requests, self._rows)):
+            if found[i] is not None and rows is None:
+                continue
+            # Nobody looks at the rows that are not there.
+            zeros = torch.zeros(request["rows"], request["width"], device=self.device, dtype=self.dtype)
+            found[i] = zeros if found[i] is None or rows is None else zeros.index_copy_(0, rows, found[i])
         return found
 
     def gradients(self, which: list[tuple[int, int]], tensors: Any, needed: Any, by: list[Tensor]) -> list[Tensor | None]:
@@ -112,11 +168,14 @@ class Engine:
                 continue
             total: Tensor | None = None
             for request, rows in self._targets(place, kind):
-                own = by[request]
+                own, there = by[request], self._rows[request]
+                if there is not None:
+                    own = own.index_select(0, there)
                 if rows is not None:
                     width = self.requests[request]["width"]
                     zeros = torch.zeros(tensor.numel() // max(1, width), width, device=self.device, dtype=self.dtype)
-                    own = zeros.index_copy_(0, rows, own)
+                    # A plan for many calls may ask about the same individual twice.
+                    own = zeros.index_add_(0, rows, own)
                 total = own if total is None else total + own.reshape(total.shape)
             if total is None:
                 total = torch.zeros(tensor.shape, device=self.device, dtype=self.dtype)
@@ -246,5 +305,5 @@ class Engine:
 
     def _chosen(self, chosen: list[int]) -> Tensor:
         if not hasattr(self, "_chosen_axioms"):
-            self._chosen_axioms = torch.tensor(chosen, device=self.device)
+            self._chosen_axioms = upload(chosen, self.device)
         return self._chosen_axioms

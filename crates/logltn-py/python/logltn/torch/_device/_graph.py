@@ -45,7 +45,7 @@ class _Captured:
 
     def _load(self, tensors: Any, parameters: Any) -> None:
         if tensors:
-            torch._foreach_copy_(self._tensors, [t.detach() for t in tensors])
+            torch._foreach_copy_(self._tensors, [t.detach() for t in tensors])  # pyright: ignore[reportPrivateImportUsage]
         if any(isinstance(x, Tensor) for x in parameters) or parameters != self._given:
             for own, given in zip(self._parameters, parameters):
                 own.copy_(given) if isinstance(given, Tensor) else own.fill_(given)

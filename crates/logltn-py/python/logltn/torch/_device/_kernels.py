@@ -17,6 +17,7 @@ from torch import Tensor
 from . import _literals
 from ._blocks import Block
 from ._operators import LINEAR
+from ._upload import upload
 
 # The most places that are listed for clauses one by one; two literals with more bindings than `LONG` go row by row.
 MOST_PLACES = 1 << 25
@@ -208,6 +209,8 @@ class Kernels:
         long = max(range(len(components)), key=lambda c: sizes[c])
         classes, constant = 1, [base for base, _ in parts]
         if len(components) == 2:
+            if components[1 - long] in engine.blocks.chosen:
+                return False
             classes = sizes[1 - long]
             for k, (_, own) in enumerate(parts):
                 step = [maps[m].get("range") for m in own[1 - long]]
@@ -265,50 +268,62 @@ class Kernels:
         if not isinstance(key, Tensor):
             key = torch.full((total,), key, device=self.device, dtype=torch.int64)
         mean = engine.semantics["exists"] == "log_mean_exp"
-        self._others.append(_Elimination(self, i, of, key, places, total, mean, scale))
+        self._others.append(_Elimination(self, i, body["elimination"], of, key, places, total, mean, scale))
         return True
 
     # --- running ------------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
         """Where each part's values stand, those of an axiom together, and the clauses of all axioms in one launch."""
-        parts: list[tuple[int, int, Any]] = [(c.axiom, -(-c.places.shape[1] // _BLOCK), k) for k, c in enumerate(self._clauses)]
-        parts += [(part.axiom, part.slots, part) for part in self._others]
-        parts.sort(key=lambda part: part[0])
-        ends = np.zeros(len(self.engine.axioms) + 1, np.int64)
-        roots: list[list[int]] = []
+        roots: list[tuple[int, ...]] = []
         groups: list[tuple[int, int]] = []
         begin = 0
         for c in self._clauses:
-            roots.append([begin, c.places.shape[1], len(c.groups), c.axiom, c.form, len(groups)])
+            roots.append((begin, c.places.shape[1], len(c.groups), c.axiom, c.form, len(groups)))
             groups += c.groups
             begin += c.places.numel()
-        at = 0
-        tasks: list[tuple[int, int]] = []
-        slots: list[int] = []
-        for axiom, room, part in parts:
-            if isinstance(part, int):
-                tasks += [(part, _BLOCK * t) for t in range(room)]
-                slots += range(at, at + room)
-            else:
-                part.at = at
-            at += room
-            ends[axiom + 1] = at
-        tensor = lambda given, width: torch.tensor(given, device=self.device, dtype=torch.int64).reshape(-1, width)  # noqa: E731
-        self._ends = torch.tensor(np.maximum.accumulate(ends), device=self.device)
-        self._slots = at
-        self._tasks, self._task_slots, self._roots, self._groups_of = tensor(tasks, 2), tensor(slots, 1), tensor(roots, 6), tensor(groups, 2)
-        scales = [c.scale for c in self._clauses] + [part.scale for part in self._others]
-        self._scales = torch.tensor(scales or [1.0], device=self.device, dtype=self.dtype)
+        others = tuple((part.axiom, part.slots) for part in self._others)
+        scales = tuple([c.scale for c in self._clauses] + [part.scale for part in self._others])
+        key = ("layout", tuple(roots), tuple(groups), others, scales)
+        tables, ats, self._slots = self.engine.known(key, lambda: self._tables(roots, groups, others, scales))
+        self._ends, self._tasks, self._task_slots, self._roots, self._groups_of, self._scales = tables
+        for part, at in zip(self._others, ats):
+            part.at = at
         for k, part in enumerate(self._others):
             part.root = len(self._clauses) + k
         all_places = [c.places.reshape(-1) for c in self._clauses]
         self._all_places = torch.cat(all_places) if all_places else torch.zeros(1, device=self.device, dtype=torch.int32)
         self._clauses = []
         own = [axiom.get("alpha") for axiom in self.engine.axioms]
-        self._has_own = torch.tensor([a is not None for a in own], device=self.device)
-        self._own = torch.tensor([a or 1.0 for a in own], device=self.device, dtype=self.dtype)
         self._some_own = any(a is not None for a in own)
+        if self._some_own:
+            self._has_own = upload([a is not None for a in own], self.device)
+            self._own = upload([a or 1.0 for a in own], self.device, self.dtype)
+
+    def _tables(self, roots: Any, groups: Any, others: Any, scales: Any) -> tuple[tuple[Tensor, ...], list[int], int]:
+        """What kernels read of the layout, where the values of each part with kernels of its own begin, and how many values there are."""
+        parts = [(root[3], -(-root[1] // _BLOCK), k) for k, root in enumerate(roots)]
+        parts += [(axiom, slots, len(roots) + k) for k, (axiom, slots) in enumerate(others)]
+        parts.sort(key=lambda part: part[0])
+        ends = np.zeros(len(self.engine.axioms) + 1, np.int64)
+        tasks: list[tuple[int, int]] = []
+        slots: list[int] = []
+        ats = [0] * len(others)
+        at = 0
+        for axiom, room, part in parts:
+            if part < len(roots):
+                tasks += [(part, _BLOCK * t) for t in range(room)]
+                slots += range(at, at + room)
+            else:
+                ats[part - len(roots)] = at
+            at += room
+            ends[axiom + 1] = at
+        integers = lambda given, width: upload(given, self.device, torch.int64).reshape(-1, width)  # noqa: E731
+        tables = (
+            upload(np.maximum.accumulate(ends), self.device), integers(tasks, 2), integers(slots, 1), integers(roots, 6),
+            integers(groups, 2), upload(scales or [1.0], self.device, self.dtype),
+        )  # fmt: skip
+        return tables, ats, at
 
     def run(self, run: Any, derivatives: Tensor | None, forward: bool, backward: bool) -> Tensor:
         """What the parts of each axiom add up to; derivatives go into the tables'."""
@@ -484,60 +499,30 @@ class _Exists(_Part):
 
 class _Elimination(_Part):
     def __init__(
-        self, kernels: Kernels, axiom: int, of: dict[str, Any], key: Tensor, places: list[Tensor], n: int, mean: bool, scale: float
+        self,
+        kernels: Kernels,
+        axiom: int,
+        number: int,
+        of: dict[str, Any],
+        key: Tensor,
+        places: list[Tensor],
+        n: int,
+        mean: bool,
+        scale: float,
     ) -> None:
         self.kernels, self.axiom, self.scale, self.slots = kernels.kernels, axiom, scale, n
         device, dtype = kernels.device, kernels.dtype
+        self.steps, self.common = len(of["steps"]), len(of["common"])
         arrays = kernels.engine.blocks._arrays
-        steps = len(of["steps"])
-        self.steps, self.common = steps, len(of["common"])
-        parts: list[np.ndarray] = [np.zeros(7 * steps, np.int32)]
-        length = 7 * steps
-
-        def put(array: Any) -> int:
-            nonlocal length
-            array = np.ascontiguousarray(array, np.int32)
-            parts.append(array)
-            length += len(array)
-            return length - len(array)
-
-        factor_starts, at = [], n * self.common
-        for factor in of["factors"]:
-            factor_starts.append(at)
-            at += n * factor["size"]
-        stands: list[int] = []
-        room = 0
-        for step in of["steps"]:
-            messages = arrays[step["message_offsets"]]
-            stands.append(room)
-            room += int(np.diff(messages).max(initial=1))
-        longest, widest = 1, 1
-        for s, step in enumerate(of["steps"]):
-            described = []
-            for source, array in zip(step["inputs"], step["places"]):
-                where = put(arrays[array])
-                if "factor" in source:
-                    f = source["factor"]
-                    described += [1, where, factor_starts[f], of["factors"][f]["size"]]
-                else:
-                    described += [0, where, stands[source["message"]], 0]
-            offsets = put(arrays[step["combination_offsets"]]), put(arrays[step["message_offsets"]]), put(arrays[step["ends"]])
-            parts[0][7 * s : 7 * s + 7] = len(step["inputs"]), put(described), *offsets, stands[s], int(step["last"])
-            ends, messages = arrays[step["ends"]], arrays[step["message_offsets"]]
-            for first, last in zip(messages[:-1], messages[1:]):
-                longest = max(longest, int(np.diff(ends[first:last], prepend=0).max(initial=1)))
-                widest = max(widest, int(last - first))
-        lists = put(arrays[of["lists_of_key"]])
-        self.plan = torch.tensor(np.concatenate(parts), device=device)
-        self.room = room
-        self.keys = (lists + key * steps).to(torch.int32)
+        known = kernels.engine.known((axiom, number, n), lambda: _elimination(arrays, of, n, device))
+        self.plan, lists, self.room, self.tile = known
+        self.keys = (lists + key * self.steps).to(torch.int32)
         counts = kernels.engine.blocks.array(of["counts"])[key]
         shift = -kernels.engine.blocks.array(of["log_counts"])[key] if mean else torch.full_like(counts, of["log_unread"])
         self.shifts = torch.where(counts > 0, shift, torch.nan).to(dtype)
         self.places = torch.cat(places) if places else torch.zeros(1, device=device, dtype=torch.int32)
-        self.messages = torch.empty(n * room, device=device, dtype=dtype)
-        self.by_messages = torch.empty(n * room, device=device, dtype=dtype)
-        self.tile = min(32, _power(widest)), min(32, _power(longest))
+        self.messages = torch.empty(n * self.room, device=device, dtype=dtype)
+        self.by_messages = torch.empty(n * self.room, device=device, dtype=dtype)
 
     def run(
         self, table: Tensor, by: Tensor, scales: Tensor, alphas: Tensor, slopes: Tensor, values: Tensor, forward: bool, backward: bool
@@ -547,3 +532,46 @@ class _Elimination(_Part):
             self.root, self.axiom, self.steps, self.room, self.common, self.slots,
             FORWARD=forward, BACKWARD=backward, BP=self.tile[0], BC=self.tile[1], BZ=128, num_warps=2,
         )  # fmt: skip
+
+
+def _elimination(arrays: list[np.ndarray], of: dict[str, Any], n: int, device: torch.device) -> tuple[Tensor, int, int, tuple[int, int]]:
+    """An elimination for so many bindings as one array, where its lists by key begin, the room for messages, and the tile of a step."""
+    steps = len(of["steps"])
+    parts: list[np.ndarray] = [np.zeros(7 * steps, np.int32)]
+    length = 7 * steps
+
+    def put(array: Any) -> int:
+        nonlocal length
+        array = np.ascontiguousarray(array, np.int32)
+        parts.append(array)
+        length += len(array)
+        return length - len(array)
+
+    factor_starts, at = [], n * len(of["common"])
+    for factor in of["factors"]:
+        factor_starts.append(at)
+        at += n * factor["size"]
+    stands: list[int] = []
+    room = 0
+    for step in of["steps"]:
+        messages = arrays[step["message_offsets"]]
+        stands.append(room)
+        room += int(np.diff(messages).max(initial=1))
+    longest, widest = 1, 1
+    for s, step in enumerate(of["steps"]):
+        described = []
+        for source, array in zip(step["inputs"], step["places"]):
+            where = put(arrays[array])
+            if "factor" in source:
+                f = source["factor"]
+                described += [1, where, factor_starts[f], of["factors"][f]["size"]]
+            else:
+                described += [0, where, stands[source["message"]], 0]
+        offsets = put(arrays[step["combination_offsets"]]), put(arrays[step["message_offsets"]]), put(arrays[step["ends"]])
+        parts[0][7 * s : 7 * s + 7] = len(step["inputs"]), put(described), *offsets, stands[s], int(step["last"])
+        ends, messages = arrays[step["ends"]], arrays[step["message_offsets"]]
+        for first, last in zip(messages[:-1], messages[1:]):
+            longest = max(longest, int(np.diff(ends[first:last], prepend=0).max(initial=1)))
+            widest = max(widest, int(last - first))
+    lists = put(arrays[of["lists_of_key"]])
+    return upload(np.concatenate(parts), device), lists, room, (min(32, _power(widest)), min(32, _power(longest)))

@@ -12,6 +12,7 @@ from .._together import NUMBERS_PER_PART, Step
 from ._engine import Engine, Parameters
 from ._general import Run, Tables
 from ._operators import AGGREGATORS, Settings, State
+from ._upload import upload
 
 
 def _by_part(plan: ExportedPlan) -> ExportedPlan:
@@ -26,14 +27,18 @@ class SharedEngine(Engine):
     In the forward pass nothing is known of the others' rows, so derivatives are always a second pass."""
 
     def __init__(self, plan: ExportedPlan, device: torch.device, dtype: torch.dtype, **options: Any) -> None:
-        super().__init__(_by_part(plan), device, dtype, **{**options, "graphs": False})
         axioms = plan.header["axioms"]
+        self._sharded = [s for axiom in axioms for s in axiom.get("sharded", [False] * len(axiom["roots"]))]
+        self._is_sharded = upload(self._sharded, device)
+        self._axiom_of = upload([i for i, axiom in enumerate(axioms) for _ in axiom["roots"]], device)
+        super().__init__(_by_part(plan), device, dtype, **{**options, "graphs": False})
         self.names = [axiom["name"] for axiom in axioms]
         self.weights = [axiom["weight"] for axiom in axioms]
         self._weigh()
-        self._axiom_of = torch.tensor([i for i, axiom in enumerate(axioms) for _ in axiom["roots"]], device=device)
-        sharded = [s for axiom in axioms for s in axiom.get("sharded", [False] * len(axiom["roots"]))]
-        self._is_sharded = torch.tensor(sharded, device=device)
+
+    def _lay_out(self) -> None:
+        super()._lay_out()
+        sharded, device = self._sharded, self.device
         taken = self.kernels.taken if self.kernels is not None else {}
         self._roots = [part["nodes"][part["roots"][0]] for part in self.axioms]
         # By aggregator: the parts of which states are merged, and where that is.
@@ -41,14 +46,13 @@ class SharedEngine(Engine):
         for kind in ("forall", "exists"):
             own = [i for i, s in enumerate(sharded) if s and self._roots[i]["kind"] == kind]
             if own:
-                self._merged[kind, self.semantics[kind]] = own, torch.tensor(own, device=device)
+                self._merged[kind, self.semantics[kind]] = own, upload(own, device)
         # What kernels have computed is a value of so many bindings, not a state.
         self._valued = {i for i in taken if sharded[i]}
-        self._counts = torch.zeros(len(sharded), device=device, dtype=torch.float64)
-        for i in self._valued:
-            self._counts[i] = self.blocks.total(i, self._roots[i]["inner"], self.blocks.roots[i])
+        counts = [self.blocks.total(i, self._roots[i]["inner"], self.blocks.roots[i]) if i in self._valued else 0 for i in range(len(sharded))]
+        self._counts = upload(counts, device, torch.float64)
         self._plain = [i for i in self._general if not sharded[i]]
-        self._plain_at = torch.tensor(self._plain, device=device, dtype=torch.int64)
+        self._plain_at = upload(self._plain, device, torch.int64)
         self._stated = [i for i in self._general if sharded[i]]
 
     def evaluate(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# What a kernel says is not Python, whatever it looks like.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportOperatorIssue=false
 import triton  # type: ignore[import-untyped, import-not-found, unused-ignore]
 import triton.language as tl  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
