@@ -79,7 +79,7 @@ fn a_small_table_and_its_continuation() {
     let second = folder.run(&[&small[..], &more].concat());
     assert_eq!(second.status, 0, "{}", second.stderr);
     assert!(
-        second.stderr.contains("1 of 4 runs were done before"),
+        second.stderr.contains("1 of 3 runs were done before"),
         "{}",
         second.stderr
     );
@@ -268,9 +268,24 @@ fn a_graph_of_ones_own_with_rules_of_ones_own() {
     );
     let place = folder.path().join("runs/reproduce-knowledge-graph-family");
     assert!(place.join("table.csv").exists() && place.join("curves.png").exists());
+    // Embeddings that must agree with the rules, for which the family has to be asked.
+    let axioms = ["--seeds", "1", "--configs", "axioms"];
+    let axioms = folder.run(&[&graph[..], &short, &axioms].concat());
+    assert_eq!(axioms.status, 0, "{}", axioms.stderr);
+    assert!(
+        axioms.stdout.contains("ComplEx, rules as axioms") || axioms.stdout.contains("\n  axioms "),
+        "{}",
+        axioms.stdout
+    );
     // Other rules are another table.
     std::fs::write(folder.path().join("rules.ltn"), rules.replace("0.9", "0.8")).expect("a file");
     let other = folder.run(&[&graph[..], &short, &["--seeds", "1"]].concat());
     assert_eq!(other.status, 2, "{}", other.stderr);
     assert!(other.stderr.contains("`rules` was"), "{}", other.stderr);
+    // Rules that are unsure conclude nothing that could be an axiom, which is said before the first run.
+    std::fs::write(folder.path().join("rules.ltn"), rules.replace("0.9", "0.2")).expect("a file");
+    let asked = ["--configs", "axioms,both", "--out", "unsure"];
+    let unsure = folder.run(&[&graph[..], &short, &asked].concat());
+    assert_eq!(unsure.status, 2, "{}", unsure.stderr);
+    assert!(unsure.stderr.contains("--configs"), "{}", unsure.stderr);
 }

@@ -68,28 +68,39 @@ fn rules_conclude_what_trying_everyone_does() {
     let is = |a: u32, r: u32, b: u32| told.contains(&[a, r, b]);
     let weight = |w: f64| -(1.0 - w).ln() as f32;
     let all = 0..7_u32;
-    let some = |test: &dyn Fn(u32) -> bool| (0..7).any(test);
-    let mut some_true = 0;
+    // A rule counts 1 + log n times, if there are n ways.
+    let times = |ways: usize| match ways {
+        0 => 0.0,
+        n => 1.0 + (n as f32).ln(),
+    };
+    let ways = |holds: bool| usize::from(holds);
+    let (mut some_true, mut several) = (0, 0);
     for x in all.clone() {
         for y in all.clone() {
-            let by = |rules: [(bool, f64); 2]| -> f32 {
-                let true_ones = rules.iter().filter(|(holds, _)| *holds);
-                true_ones.map(|(_, w)| weight(*w)).sum()
-            };
-            let path = x != y && some(&|z| is(x, 0, z) && is(z, 1, y));
+            let path = |z: &u32| x != y && is(x, 0, *z) && is(*z, 1, y);
+            let path = all.clone().filter(path).count();
             let fork =
-                some(&|z| z != y && is(z, 0, x) && some(&|w| x != w && is(z, 2, w) && is(w, 1, y)));
+                |z: u32, w: u32| x != w && z != y && is(z, 0, x) && is(z, 2, w) && is(w, 1, y);
+            let pairs = all.clone().flat_map(|z| all.clone().map(move |w| (z, w)));
+            let fork = pairs.filter(|(z, w)| fork(*z, *w)).count();
+            several += usize::from(path > 1) + usize::from(fork > 1);
+            let by = |rules: [(usize, f64); 2]| -> f32 {
+                rules.iter().map(|(n, w)| times(*n) * weight(*w)).sum()
+            };
             let expected = [
-                by([(is(y, 0, x), 0.5), (is(x, 1, 3) && is(x, 2, y), 0.9)]),
-                by([(fork, 0.25), (false, 0.0)]),
-                by([(path, 0.75), (is(y, 0, y) && is(y, 1, x), 0.6)]),
+                by([
+                    (ways(is(y, 0, x)), 0.5),
+                    (ways(is(x, 1, 3) && is(x, 2, y)), 0.9),
+                ]),
+                by([(fork, 0.25), (0, 0.0)]),
+                by([(path, 0.75), (ways(is(y, 0, y) && is(y, 1, x)), 0.6)]),
             ];
             for (r, expected) in expected.into_iter().enumerate() {
                 some_true += usize::from(expected > 0.0);
                 let place = |r: usize, a: u32, b: u32| (r * 7 + a as usize) * 7 + b as usize;
                 for found in [found[place(r, x, y)], found[place(r + 3, y, x)]] {
                     assert!(
-                        (found - expected).abs() < 1e-6,
+                        (found - expected).abs() < 1e-5,
                         "{x} {r} {y}: {found} {expected}"
                     );
                 }
@@ -97,6 +108,42 @@ fn rules_conclude_what_trying_everyone_does() {
         }
     }
     assert!(some_true > 20 && some_true < 140, "{some_true}");
+    assert!(several > 20, "{several}");
+}
+
+#[test]
+fn likely_is_what_rules_conclude_together_and_nobody_told() {
+    // 0.3 alone is not enough, 0.3 and 0.3 are 0.51; 0.3 in two ways is still one rule.
+    let text = "
+        axiom a (weight 0.3): forall x, z, y: Entity where train(x, r0, z) and train(z, r0, y). linked(x, r1, y)
+        axiom b (weight 0.3): forall x, y: Entity where train(x, r2, y). linked(x, r1, y)";
+    let told = [
+        [0, 0, 1],
+        [1, 0, 2],
+        [0, 0, 3],
+        [3, 0, 2],
+        [0, 2, 2],
+        [1, 2, 4],
+        [4, 0, 5],
+        [5, 0, 6],
+        [4, 2, 6],
+        [4, 1, 6],
+    ];
+    let facts = Facts {
+        entities: 7,
+        relations: 3,
+        told: &told,
+    };
+    let conclusions = Conclusions::new(&rules(text, 3).expect("rules"), facts).expect("facts");
+    assert_eq!(conclusions.likely(facts), [[0, 1, 2]]);
+    // In two ways from 0 to 2 without the second rule: still 0.3.
+    let without: Vec<Triple> = told.into_iter().filter(|t| *t != [0, 2, 2]).collect();
+    let facts = Facts {
+        told: &without,
+        ..facts
+    };
+    let conclusions = Conclusions::new(&rules(text, 3).expect("rules"), facts).expect("facts");
+    assert_eq!(conclusions.likely(facts), [] as [Triple; 0]);
 }
 
 #[test]
@@ -122,18 +169,18 @@ fn what_concludes_no_facts_is_no_rule() {
     }
 }
 
-/// A session of embeddings that takes one step of gradient descent.
-fn session(linked: ComplEx, told: &[Triple]) -> Session {
+/// A session that takes one step of gradient descent.
+fn session(entities: usize, linked: impl Grounding + 'static, told: &[Triple]) -> Session {
     let column = |at: usize| ColumnData::Individuals(told.iter().map(|t| t[at]).collect());
     Session::builder(
         "sort Entity  sort Relation  table train(h: Entity, r: Relation, t: Entity)
          predicate linked(Entity, Relation, Entity)
          axiom facts: forall (h, r, t) in train. linked(h, r, t)",
     )
-    .sort("Entity", Individuals::from(5))
+    .sort("Entity", Individuals::from(entities))
     .sort("Relation", Individuals::from(4))
     .table("train", vec![column(0), column(1), column(2)])
-    .host("linked", linked, Output::softmax())
+    .host("linked", linked, Output::log_truth())
     .training(|training| {
         training.optimizer = Optimizer::Sgd {
             momentum: 0.0,
@@ -158,7 +205,7 @@ fn numbers(linked: &ComplEx) -> Vec<Vec<f32>> {
 fn gradient(cubes: f32, told: &[Triple]) -> Vec<Vec<f64>> {
     let linked = ComplEx::new(5, 4, 3, cubes, 1).expect("embeddings");
     let before = numbers(&linked);
-    session(linked.clone(), told).step().expect("a step");
+    session(5, linked.clone(), told).step().expect("a step");
     let change = |(a, b): (&f32, &f32)| f64::from(*a) - f64::from(*b);
     (before.iter().zip(numbers(&linked)))
         .map(|(before, after)| before.iter().zip(&after).map(change).collect())
@@ -171,7 +218,7 @@ fn gradients_are_those_of_finite_differences() {
     let told = [[0, 0, 1], [0, 0, 2], [1, 3, 0], [2, 2, 2], [3, 1, 0]];
     let found = gradient(0.0, &told);
     let linked = ComplEx::new(5, 4, 3, 0.0, 1).expect("embeddings");
-    let mut session = session(linked.clone(), &told);
+    let mut session = session(5, linked.clone(), &told);
     let mut loss = |block: usize, at: usize, by: f32| {
         let mut which = 0;
         linked.clone().visit_parameters(&mut |_, values, _| {
@@ -198,6 +245,81 @@ fn gradients_are_those_of_finite_differences() {
             );
         }
     }
+}
+
+#[test]
+fn gradients_of_weights_are_those_of_finite_differences() {
+    let text = "
+        axiom a (weight 0.5): forall x, y: Entity where train(y, r0, x). linked(x, r0, y)
+        axiom b (weight 0.7): forall x, z, y: Entity where train(x, r0, z) and train(z, r1, y). linked(x, r0, y)
+        axiom c (weight 0.3): forall x, z, y: Entity where train(x, r1, z) and train(z, r0, y). linked(x, r1, y)";
+    let told = random_facts(5, 7, 2, 30);
+    let facts = Facts {
+        entities: 7,
+        relations: 2,
+        told: &told,
+    };
+    let conclusions = Conclusions::new(&rules(text, 2).expect("rules"), facts).expect("facts");
+    let derived = Evidence::new(&conclusions.into());
+    let both: Vec<Triple> = (told.iter())
+        .flat_map(|t| [*t, facts.backwards(*t)])
+        .collect();
+    let weights = |add: Option<(usize, f32)>| {
+        let mut all = Vec::new();
+        derived.clone().visit_parameters(&mut |_, values, _| {
+            if let Some((at, by)) = add {
+                values[at] += by;
+            }
+            all = values.to_vec();
+        });
+        all
+    };
+    let mut one = session(7, derived.clone(), &both);
+    // The loss is that of a softmax over what ranking adds up.
+    let scores = scores(&derived, facts);
+    let logs = both.iter().map(|&[h, r, t]| {
+        let row = &scores[(r as usize * 7 + h as usize) * 7..][..7];
+        let sum: f64 = row.iter().map(|x| f64::from(*x).exp()).sum();
+        f64::from(row[t as usize]) - sum.ln()
+    });
+    let expected = -logs.sum::<f64>() / both.len() as f64;
+    let mut loss = || one.evaluate(&Parameters::default()).expect("a loss").loss;
+    assert!((loss() - expected).abs() < 1e-5, "{} {expected}", loss());
+    let before = weights(None);
+    let mut expected = Vec::new();
+    for at in 0..before.len() {
+        weights(Some((at, 0.01)));
+        let up = loss();
+        weights(Some((at, -0.02)));
+        let down = loss();
+        weights(Some((at, 0.01)));
+        expected.push((up - down) / 0.02);
+    }
+    let some = expected.iter().filter(|by| by.abs() > 0.01).count();
+    assert!(some > 3, "{expected:?}");
+    let before = weights(None);
+    session(7, derived.clone(), &both).step().expect("a step");
+    for ((a, b), by) in before.iter().zip(weights(None)).zip(expected) {
+        let found = f64::from(a - b);
+        assert!((found - by).abs() < 2e-4, "{found} {by}");
+    }
+}
+
+#[test]
+fn these_predicates_say_one_number_of_each_fact() {
+    let linked = ComplEx::new(5, 4, 3, 0.0, 1).expect("embeddings");
+    let mut session = Session::builder(
+        "sort Entity  sort Relation  predicate linked(Entity, Relation, Entity)
+         axiom a: forall h, t: Entity, r: Relation. linked(h, r, t)",
+    )
+    .sort("Entity", Individuals::from(5))
+    .sort("Relation", Individuals::from(4))
+    .host("linked", linked, Output::softmax())
+    .steps(1)
+    .build()
+    .expect("a session");
+    let errors = session.step().err().expect("an error").to_string();
+    assert!(errors.contains("log_truth"), "{errors}");
 }
 
 #[test]
@@ -246,6 +368,7 @@ fn ranks_leave_other_facts_out_and_share_ties() {
     let found = ranks(facts, &[], &[[3, 0, 1]], &[0.0, 1.0], score, more).expect("ranks");
     assert_eq!(found[0].mrr(), (1.0 / 2.5 + 1.0 / 4.0) / 2.0);
     assert_eq!(found[1].mrr(), (1.0 / 3.5 + 1.0) / 2.0);
+    assert_eq!(found[1].mrr_of_last(), 1.0 / 3.5);
     assert_eq!([1, 3, 10].map(|k| found[0].hits(k)), [0.0, 0.5, 1.0]);
     // That 3 is linked to 0 as well is no mistake.
     let found = ranks(facts, &[[3, 0, 0]], &[[3, 0, 1]], &[0.0], score, more).expect("ranks");

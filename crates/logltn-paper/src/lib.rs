@@ -331,7 +331,9 @@ fn jobs_of(
             .into());
     }
     let configurations = match options.configurations.is_empty() {
-        true => all.into_iter().filter(|c| *c != LOGLTN_PROB).collect(),
+        true => (all.into_iter())
+            .filter(|c| !experiment.only_if_asked(*c))
+            .collect(),
         false => options.configurations.clone(),
     };
     let mut jobs = Vec::new();

@@ -2,14 +2,16 @@
 //!
 //! An entity is a vector of complex numbers, and so is a relation in each direction. The score of an entity after two others is the real
 //! part of ⟨h, r, t̄⟩: of all entities at once, one product of matrices, which a dense layer computes whose weights are the entities.
+//! Only the log of one probability of each row goes to the theory, so that nothing else walks through all entities.
 
 use std::sync::{Arc, Mutex};
 
 use logltn::{Code, Diagnostic, Diagnostics, Request};
 use logltn_nn::{LayerSpec, Network, NetworkSpec, Shape};
+use rayon::prelude::*;
 
-use super::evidence::held;
-use super::questions;
+use super::softmax::{exponentials, one_each};
+use super::{Triple, asked, held};
 use crate::model::Grounding;
 use crate::random::Random;
 
@@ -19,7 +21,8 @@ const FIRST: f64 = 0.1;
 /// Randomness of first numbers, apart from that of batches.
 const STREAM: u64 = 2;
 
-/// Embeddings behind `linked`: ComplEx, with N3 regularisation. A clone shares them, so that one can train and the other rank.
+/// Embeddings behind `linked`: ComplEx, with N3 regularisation, and a softmax over all entities, of which a fact is asked for the log
+/// ([`Output::log_truth`](logltn::Output::log_truth)). A clone shares them, so that one can train and the other rank.
 #[derive(Clone)]
 pub struct ComplEx(Arc<Mutex<Embeddings>>);
 
@@ -39,6 +42,10 @@ struct Embeddings {
     asked: Vec<[u32; 2]>,
     vectors: Vec<f32>,
     by_vectors: Vec<f32>,
+    /// The facts last asked for, and for each the exponentials of all scores, and their sum.
+    facts: Vec<Triple>,
+    exponentials: Vec<f32>,
+    sums: Vec<f32>,
 }
 
 impl ComplEx {
@@ -77,6 +84,9 @@ impl ComplEx {
             asked: Vec::new(),
             vectors: Vec::new(),
             by_vectors: Vec::new(),
+            facts: Vec::new(),
+            exponentials: Vec::new(),
+            sums: Vec::new(),
         }))))
     }
 
@@ -136,37 +146,66 @@ impl Embeddings {
     }
 }
 
+impl Embeddings {
+    /// The log of the probability of each fact.
+    fn logs(&mut self, facts: Vec<Triple>, logs: Option<&mut [f32]>) {
+        self.ask(facts.iter().map(|[h, r, _]| [*h, *r]));
+        let scores = self.network.forward(&self.vectors, facts.len());
+        self.exponentials.resize(scores.len(), 0.0);
+        self.sums.resize(facts.len(), 0.0);
+        let mut unused = Vec::new();
+        let logs = logs.unwrap_or_else(|| {
+            unused.resize(facts.len(), 0.0);
+            &mut unused
+        });
+        let rows = (self.exponentials.par_chunks_exact_mut(self.entities))
+            .zip(scores.par_chunks_exact(self.entities));
+        let rows = rows.zip(&mut self.sums).zip(logs).zip(&facts);
+        rows.for_each(|((((row, scores), total), log), fact)| {
+            let top = exponentials(scores, row, total);
+            *log = scores[fact[2] as usize] - top - total.ln();
+        });
+        self.facts = facts;
+    }
+}
+
 impl Grounding for ComplEx {
     fn forward(&mut self, request: &Request, numbers: &mut [f32]) -> Result<(), Diagnostics> {
-        let mut embeddings = held(&self.0);
-        embeddings.ask(questions(request));
-        let Embeddings {
-            network, vectors, ..
-        } = &mut *embeddings;
-        numbers.copy_from_slice(network.forward(vectors, request.rows()));
+        one_each(request)?;
+        held(&self.0).logs(asked(request).collect(), Some(numbers));
         Ok(())
     }
 
     fn backward(&mut self, request: &Request, by_numbers: &[f32]) {
         let mut embeddings = held(&self.0);
         let embeddings = &mut *embeddings;
-        if !embeddings.asked.iter().copied().eq(questions(request)) {
+        if !embeddings.facts.iter().copied().eq(asked(request)) {
             // There is more than one request: the network remembers the last.
-            embeddings.ask(questions(request));
-            embeddings
-                .network
-                .forward(&embeddings.vectors, request.rows());
+            embeddings.logs(asked(request).collect(), None);
         }
         let Embeddings {
             network,
             vectors,
             by_vectors,
             by_entities,
+            facts,
+            exponentials,
+            sums,
+            entities,
             ..
         } = embeddings;
+        let rows = exponentials.par_chunks_exact_mut(*entities);
+        let rows = rows.zip(sums).zip(by_numbers).zip(&*facts);
+        rows.for_each(|(((row, sum), by), fact)| {
+            let share = -by / *sum;
+            row.iter_mut().for_each(|x| *x *= share);
+            row[fact[2] as usize] += by;
+        });
         by_vectors.resize(vectors.len(), 0.0);
-        network.backward_anew(by_numbers, Some(by_vectors));
-        let found = by_entities.iter_mut().zip(network.gradients());
+        network.backward_anew(exponentials, Some(by_vectors));
+        // The exponentials are used up.
+        facts.clear();
+        let found = by_entities.par_iter_mut().zip(network.gradients());
         found.for_each(|(sum, by)| *sum += by);
         embeddings.hand_on();
     }

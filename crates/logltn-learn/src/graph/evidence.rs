@@ -1,13 +1,15 @@
 //! What rules say of a graph: which of them conclude a fact, and how much that counts.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use logltn::theory::{
     Axiom, Binding, FormulaKind, Guard, GuardKind, Quantifier, Term, TermKind, ValueKind,
 };
 use logltn::{Code, Diagnostic, Diagnostics, Request, Theory, memory};
+use rustc_hash::FxHashSet;
 
-use super::{Facts, questions};
+use super::softmax::one_each;
+use super::{Facts, Triple, asked, held};
 use crate::model::Grounding;
 
 /// Pairs that a rule leads to are thinned out when there are so many of them.
@@ -40,16 +42,29 @@ enum End {
     Is(u32),
 }
 
-/// What rules conclude from the facts that are told, each once for each rule.
+/// What rules conclude from the facts that are told, each once for each rule, and in how many ways.
 pub struct Conclusions {
     entities: usize,
     /// For each relation, also backwards, and each entity: where its entries begin.
     starts: Vec<u32>,
-    /// To whom, and by which rule: forwards at twice its number, backwards at one more.
-    entries: Vec<(u32, u32)>,
+    /// In order.
+    entries: Vec<Entry>,
     /// What each rule counts at first, forwards and backwards.
     first: Vec<f32>,
 }
+
+/// What a rule concludes of an entity and a relation.
+#[derive(Clone, Copy)]
+struct Entry {
+    to: u32,
+    /// Forwards at twice the number of the rule, backwards at one more.
+    rule: u32,
+    /// 1 + the log of the number of ways.
+    times: f32,
+}
+
+/// The ways from one to another: whom, whom, and how many.
+type Ways = (u32, u32, u32);
 
 impl Conclusions {
     /// Those of all axioms of a theory over a table `train` and a predicate `linked`, both of entity, relation and entity. What a rule counts
@@ -62,7 +77,7 @@ impl Conclusions {
         let relations = facts.relations;
         let walks = Walks::new(facts);
         let mut found = Diagnostics::new();
-        let mut all: Vec<(u32, u32, u32)> = Vec::new();
+        let mut all: Vec<(u32, u32, u32, u32)> = Vec::new();
         let mut weights = Vec::new();
         let size = facts.entities;
         let place = |relation: u32, entity: u32| relation * size as u32 + entity;
@@ -78,12 +93,12 @@ impl Conclusions {
             let at = weights.len() as u32;
             weights.extend([-(1.0 - sure).ln() as f32; 2]);
             let pairs = walks.pairs(&rule);
-            memory::ask((pairs.len() * 48) as u128)
+            memory::ask((pairs.len() * 64) as u128)
                 .map_err(|e| e.refuse(format_args!("what rule `{}` concludes", axiom.name)))?;
-            for (x, y) in pairs {
-                all.push((place(rule.head.relation, x), y, at));
+            for (x, y, ways) in pairs {
+                all.push((place(rule.head.relation, x), y, at, ways));
                 let back = rule.head.relation + relations as u32;
-                all.push((place(back, y), x, at + 1));
+                all.push((place(back, y), x, at + 1, ways));
             }
         }
         if found.has_errors() {
@@ -99,7 +114,13 @@ impl Conclusions {
         Ok(Conclusions {
             entities: size,
             starts,
-            entries: all.into_iter().map(|(_, to, rule)| (to, rule)).collect(),
+            entries: (all.into_iter())
+                .map(|(_, to, rule, ways)| Entry {
+                    to,
+                    rule,
+                    times: 1.0 + (ways as f32).ln(),
+                })
+                .collect(),
             first: weights,
         })
     }
@@ -109,7 +130,27 @@ impl Conclusions {
         self.first.len() / 2
     }
 
-    fn of(&self, entity: u32, relation: u32) -> &[(u32, u32)] {
+    /// The facts that are not told and that all rules together conclude with a probability of at least a half, as if each were right as often as its
+    /// weight says and independently of the others.
+    pub fn likely(&self, facts: Facts<'_>) -> Vec<Triple> {
+        let told: FxHashSet<Triple> = facts.told.iter().copied().collect();
+        let mut likely = Vec::new();
+        for relation in 0..facts.relations as u32 {
+            for entity in 0..self.entities as u32 {
+                let entries = self.of(entity, relation);
+                for same in entries.chunk_by(|a, b| a.to == b.to) {
+                    let sure: f32 = same.iter().map(|e| self.first[e.rule as usize]).sum();
+                    let fact = [entity, relation, same[0].to];
+                    if sure >= std::f32::consts::LN_2 && !told.contains(&fact) {
+                        likely.push(fact);
+                    }
+                }
+            }
+        }
+        likely
+    }
+
+    fn of(&self, entity: u32, relation: u32) -> &[Entry] {
         let at = relation as usize * self.entities + entity as usize;
         &self.entries[self.starts[at] as usize..self.starts[at + 1] as usize]
     }
@@ -238,22 +279,20 @@ impl Walks {
         Walks { to }
     }
 
-    /// The pairs that a rule concludes, each once, in order.
-    fn pairs(&self, rule: &Horn) -> Vec<(u32, u32)> {
-        let mut pairs = Vec::new();
+    /// The pairs that a rule concludes, each once, in order, and in how many ways.
+    fn pairs(&self, rule: &Horn) -> Vec<Ways> {
+        let mut pairs: Vec<Ways> = Vec::new();
         let mut limit = MANY;
         let mut bound = vec![None; rule.variables];
         let mut left: Vec<Literal> = rule.body.clone();
         self.walk(rule, &mut left, &mut bound, &mut |x, y| {
-            pairs.push((x, y));
+            pairs.push((x, y, 1));
             if pairs.len() >= limit {
-                pairs.sort_unstable();
-                pairs.dedup();
+                add_up(&mut pairs);
                 limit = MANY.max(2 * pairs.len());
             }
         });
-        pairs.sort_unstable();
-        pairs.dedup();
+        add_up(&mut pairs);
         pairs
     }
 
@@ -329,7 +368,20 @@ impl Walks {
     }
 }
 
-/// `derived`: of each individual, the sum of the weights of the rules that conclude it; the weights are learnt.
+/// Each pair once, in order.
+fn add_up(pairs: &mut Vec<Ways>) {
+    pairs.sort_unstable();
+    pairs.dedup_by(|next, kept| {
+        let same = (next.0, next.1) == (kept.0, kept.1);
+        if same {
+            kept.2 = kept.2.saturating_add(next.2);
+        }
+        same
+    });
+}
+
+/// `derived`: of each individual, the sum of the weights of the rules that conclude it, and a softmax over all, of which a fact is asked for the
+/// log ([`Output::log_truth`](logltn::Output::log_truth)). The weights are learnt. A rule that concludes something in n ways counts 1 + log n times.
 #[derive(Clone)]
 pub struct Evidence(Arc<Mutex<Weighed>>);
 
@@ -354,18 +406,59 @@ impl Evidence {
         let weighed = held(&self.0);
         let rows = scores.chunks_exact_mut(weighed.conclusions.entities);
         for (&[entity, relation], scores) in questions.iter().zip(rows) {
-            for &(to, rule) in weighed.conclusions.of(entity, relation) {
-                scores[to as usize] += times * weighed.weights[rule as usize];
+            for entry in weighed.conclusions.of(entity, relation) {
+                scores[entry.to as usize] +=
+                    times * entry.times * weighed.weights[entry.rule as usize];
             }
         }
     }
 }
 
+/// The softmax of one question, without those of whom no rule says anything: they have the score 0.
+#[derive(Default)]
+struct Said {
+    /// Who, with the score, and then its exponential over the largest.
+    scores: Vec<(u32, f32)>,
+    sum: f32,
+}
+
+impl Said {
+    /// Answers the log of the probability of the fact.
+    fn ask(&mut self, conclusions: &Conclusions, weights: &[f32], [h, r, t]: Triple) -> f32 {
+        self.scores.clear();
+        for entry in conclusions.of(h, r) {
+            let score = entry.times * weights[entry.rule as usize];
+            match self.scores.last_mut() {
+                Some((to, sum)) if *to == entry.to => *sum += score,
+                _ => self.scores.push((entry.to, score)),
+            }
+        }
+        let own = self.scores.binary_search_by_key(&t, |(to, _)| *to);
+        let own = own.map_or(0.0, |at| self.scores[at].1);
+        let others = conclusions.entities - self.scores.len();
+        let top = self.scores.iter().map(|(_, score)| *score);
+        let top = top.fold(if others > 0 { 0.0 } else { f32::NEG_INFINITY }, f32::max);
+        self.sum = if others > 0 {
+            others as f32 * (-top).exp()
+        } else {
+            0.0
+        };
+        for (_, score) in &mut self.scores {
+            *score = (*score - top).exp();
+            self.sum += *score;
+        }
+        own - top - self.sum.ln()
+    }
+}
+
 impl Grounding for Evidence {
     fn forward(&mut self, request: &Request, numbers: &mut [f32]) -> Result<(), Diagnostics> {
-        numbers.fill(0.0);
-        let questions: Vec<[u32; 2]> = questions(request).collect();
-        self.add(&questions, 1.0, numbers);
+        one_each(request)?;
+        let weighed = held(&self.0);
+        let mut said = Said::default();
+        for (number, fact) in numbers.iter_mut().zip(asked(request)) {
+            *number = said.ask(&weighed.conclusions, &weighed.weights, fact);
+        }
         Ok(())
     }
 
@@ -374,13 +467,20 @@ impl Grounding for Evidence {
         let Weighed {
             conclusions,
             gradients,
-            ..
+            weights,
         } = &mut *weighed;
-        for ([entity, relation], by) in
-            questions(request).zip(by_numbers.chunks_exact(request.width))
-        {
-            for &(to, rule) in conclusions.of(entity, relation) {
-                gradients[rule as usize] += by[to as usize];
+        let mut said = Said::default();
+        for (fact, by) in asked(request).zip(by_numbers) {
+            said.ask(conclusions, weights, fact);
+            let mut at = 0;
+            for entry in conclusions.of(fact[0], fact[1]) {
+                // Both are in the order of whom they lead to.
+                while said.scores[at].0 != entry.to {
+                    at += 1;
+                }
+                let own = if entry.to == fact[2] { 1.0 } else { 0.0 };
+                let likely = said.scores[at].1 / said.sum;
+                gradients[entry.rule as usize] += by * entry.times * (own - likely);
             }
         }
     }
@@ -392,9 +492,4 @@ impl Grounding for Evidence {
         } = &mut *weighed;
         visit("rules", weights, gradients);
     }
-}
-
-/// What is shared, to be used now.
-pub(super) fn held<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

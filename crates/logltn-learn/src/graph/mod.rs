@@ -1,8 +1,8 @@
 //! Knowledge graphs: embeddings and rules behind predicates, and ranks.
 //!
-//! A predicate `linked(Entity, Relation, Entity)` is a softmax over the entities that come last. Behind it stand embeddings ([`ComplEx`]), or
-//! rules whose weights are learnt ([`Evidence`]). To ask for the first entity too, relations have names for both directions: backwards,
-//! each has the number of the relation and all relations more.
+//! A predicate `linked(Entity, Relation, Entity)` is a softmax over the entities that come last, and says the log of one probability for each fact.
+//! Behind it stand embeddings ([`ComplEx`]), or rules whose weights are learnt ([`Evidence`]). To ask for the first entity too, relations have names
+//! for both directions: backwards, each has the number of the relation and all relations more.
 //!
 //! ```
 //! use logltn::{ColumnData, Labels, Output, Source, Theory};
@@ -33,8 +33,8 @@
 //!     .sort("Entity", Individuals::named(people))
 //!     .sort("Relation", Individuals::named(relations))
 //!     .table("train", vec![column(0), column(1), column(2)])
-//!     .host("linked", linked.clone(), Output::softmax())
-//!     .host("derived", derived.clone(), Output::softmax())
+//!     .host("linked", linked.clone(), Output::log_truth())
+//!     .host("derived", derived.clone(), Output::log_truth())
 //!     .learning_rate(0.05)
 //!     .steps(50)
 //!     .build()?;
@@ -52,6 +52,9 @@
 mod complex;
 mod evidence;
 mod ranking;
+mod softmax;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use logltn::Request;
 
@@ -80,10 +83,15 @@ impl Facts<'_> {
     }
 }
 
-/// The entity and relation of each row.
-fn questions(request: &Request) -> impl Iterator<Item = [u32; 2]> {
+/// The facts that are asked for.
+fn asked(request: &Request) -> impl Iterator<Item = Triple> {
     (0..request.rows()).map(|row| {
         let row = request.row(row);
-        [row[0], row[1]]
+        [row[0], row[1], row[2]]
     })
+}
+
+/// What is shared, to be used now.
+fn held<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -16,6 +16,8 @@ pub struct Settings {
     pub epochs: u64,
     /// Facts of a step, from each end.
     pub batch: usize,
+    /// The weight of what rules conclude, where they are axioms; facts have 1.
+    pub agreement: f64,
     pub mine: Mine,
 }
 
@@ -23,15 +25,15 @@ impl Settings {
     pub fn of(graph: GraphName, options: &Options) -> Settings {
         let (rank, cubes, learning_rate, epochs, batch) = match graph {
             GraphName::Umls => (64, 0.005, 0.02, 40, 250),
-            GraphName::Kinship => (64, 0.02, 0.02, 60, 250),
+            GraphName::Kinship => (128, 0.02, 0.02, 60, 250),
             GraphName::Family => (48, 0.01, 0.02, 20, 500),
-            GraphName::Wn18rr => (100, 0.05, 0.01, 12, 125),
+            GraphName::Wn18rr => (50, 0.1, 0.05, 10, 500),
         };
         let (length, support, confidence, top) = match graph {
             GraphName::Umls => (2, 5, 0.3, 20),
             GraphName::Kinship => (2, 5, 0.1, 20),
             GraphName::Family => (3, 5, 0.1, 100),
-            GraphName::Wn18rr => (3, 5, 0.05, 50),
+            GraphName::Wn18rr => (3, 2, 0.002, 0),
         };
         Settings {
             rank,
@@ -42,6 +44,7 @@ impl Settings {
                 false => options.epochs.unwrap_or(epochs),
             },
             batch,
+            agreement: 0.1,
             mine: Mine {
                 length,
                 support,
@@ -73,6 +76,7 @@ impl Settings {
             ("learning_rate", format!("{} to 0", self.learning_rate)),
             ("epochs", self.epochs.to_string()),
             ("batch", format!("{} from each end", self.batch)),
+            ("weight_of_rules", format!("{}, as axioms", self.agreement)),
         ]
         .map(|(key, value)| (key.to_string(), value))
         .into()

@@ -10,12 +10,12 @@ use super::*;
 
 #[test]
 fn each_configuration_has_its_half_of_the_theory() {
-    assert!(theory(BOTH).contains("linked(h, r, t) and derived(h, r, t)"));
+    assert!(theory(BOTH, 0.5).contains("linked(h, r, t) and derived(h, r, t)"));
     for (configuration, kept, left_out) in [
         (EMBEDDINGS, "linked", "derived"),
         (RULES, "derived", "linked"),
     ] {
-        let text = theory(configuration);
+        let text = theory(configuration, 0.5);
         assert!(
             text.contains(&format!("in train. {kept}(h, r, t)")),
             "{text}"
@@ -27,6 +27,9 @@ fn each_configuration_has_its_half_of_the_theory() {
         assert!(!text.contains(&format!("{left_out}(")), "{text}");
         assert!(logltn::Theory::parse(Source::new("t", text)).is_ok());
     }
+    let axioms = Theory::parse(Source::new("t", theory(AXIOMS, 0.25))).expect("a theory");
+    let weights: Vec<f64> = axioms.axioms.iter().map(|axiom| axiom.weight).collect();
+    assert_eq!(weights, [1.0, 1.0, 0.25, 0.25]);
 }
 
 /// Families of three generations, of which each has a grandparent. The grandparents of the last are not told.
@@ -84,7 +87,7 @@ fn a_rule_finds_what_embeddings_cannot() {
     let mined = std::fs::read_to_string(folder.path().join("mined.ltn")).expect("rules");
     assert!(mined.contains("linked(x, \"grandparent\", y)"), "{mined}");
     let stop = AtomicBool::new(false);
-    let records = run_all(&task, &jobs, folder.path(), &stop, &Quiet).expect("three runs");
+    let records = run_all(&task, &jobs, folder.path(), &stop, &Quiet).expect("four runs");
     let mrr = |configuration| {
         let own = records
             .iter()
@@ -94,6 +97,14 @@ fn a_rule_finds_what_embeddings_cannot() {
     assert_eq!(mrr(RULES), 1.0);
     assert!(mrr(EMBEDDINGS) < 0.9, "{records:?}");
     assert!(mrr(BOTH) > mrr(EMBEDDINGS), "{records:?}");
+    // That the rules are asked for is in the truth of the whole.
+    let sat = |configuration| {
+        let own = records
+            .iter()
+            .find(|(job, _)| job.configuration == configuration);
+        own.expect("a record").1.sat
+    };
+    assert_ne!(sat(AXIOMS), sat(EMBEDDINGS));
     let drawn = task.draw(&records, folder.path()).expect("a picture");
     assert_eq!(drawn[0].1, "curves.png");
 }
