@@ -318,7 +318,7 @@ fn these_predicates_say_one_number_of_each_fact() {
     .steps(1)
     .build()
     .expect("a session");
-    let errors = session.step().err().expect("an error").to_string();
+    let errors = session.step().expect_err("an error").to_string();
     assert!(errors.contains("log_truth"), "{errors}");
 }
 
