@@ -13,6 +13,9 @@ import signal, sys
 import numpy as np
 import logltn
 
+# A shell that starts tests in the background has them ignore it, and Python leaves that as it is.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 action, threads = sys.argv[1], int(sys.argv[2])
 if action == "loss":
     import torch, logltn.torch

@@ -358,10 +358,16 @@ fn read_theory(
     needed: Option<&Needed>,
 ) -> (Theory, bool) {
     let before = report.out.error_count();
+    let mut said = Diagnostics::new();
     let mut theory = match needed {
-        None => Theory::parse_as_far_as_possible(source, labels, report.out),
-        Some(_) => Theory::parse_symbols(source, labels, report.out),
+        None => Theory::parse_as_far_as_possible(source, labels, &mut said),
+        Some(_) => Theory::parse_symbols(source, labels, &mut said),
     };
+    let filters = filters(report.manifest);
+    let of_use = |d: &Diagnostic| {
+        d.code() == Code::UnusedDeclaration && filters.iter().any(|f| d.message() == unused(f))
+    };
+    (said.into_iter().filter(|d| !of_use(d))).for_each(|d| report.out.push(d));
     if let Some(needed) = needed {
         needed.cut_theory(&mut theory, report.manifest);
     }
@@ -376,6 +382,19 @@ fn read_theory(
     }
     report.out.extend(check_against(report.manifest, &names));
     (theory, whole)
+}
+
+/// The tables whose rows a metric does not count as mistakes. They are of use, though no axiom need name them.
+fn filters(manifest: &Manifest) -> Vec<&str> {
+    let metrics = manifest.evaluate.iter().flat_map(|e| &e.value.metrics);
+    let rankings = metrics.filter_map(|metric| metric.ranking.as_ref());
+    (rankings.flat_map(|ranking| &ranking.filter))
+        .map(|table| &table.value[..])
+        .collect()
+}
+
+fn unused(table: &str) -> String {
+    format!("table `{table}` is never used")
 }
 
 /// The weights of `[axioms]` replace those of the theory, of whole families too. Single members of a family get theirs
