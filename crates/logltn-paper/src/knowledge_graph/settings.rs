@@ -26,7 +26,7 @@ impl Settings {
         let (rank, cubes, learning_rate, epochs, batch) = match graph {
             GraphName::Umls => (64, 0.005, 0.02, 40, 250),
             GraphName::Kinship => (128, 0.02, 0.02, 60, 250),
-            GraphName::Family => (48, 0.01, 0.02, 20, 500),
+            GraphName::Family => (48, 0.01, 0.02, 15, 500),
             GraphName::Wn18rr => (50, 0.1, 0.05, 10, 500),
         };
         let (length, support, confidence, top) = match graph {
