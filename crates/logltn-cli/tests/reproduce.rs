@@ -289,3 +289,24 @@ fn a_graph_of_ones_own_with_rules_of_ones_own() {
     assert_eq!(unsure.status, 2, "{}", unsure.stderr);
     assert!(unsure.stderr.contains("--configs"), "{}", unsure.stderr);
 }
+
+#[test]
+fn a_made_up_graph_of_each_small_kind_runs_without_data() {
+    let folder = Folder::new(&[]);
+    for graph in ["umls", "kinship"] {
+        let run = folder.run(&[
+            "reproduce",
+            "knowledge-graph",
+            "--graph",
+            graph,
+            "--runs",
+            "1",
+            "--epochs",
+            "1",
+            "--out",
+            graph,
+        ]);
+        assert_eq!(run.status, 0, "{graph}: {}", run.stderr);
+        assert!(run.stdout.contains("STAND-IN"), "{}", run.stdout);
+    }
+}

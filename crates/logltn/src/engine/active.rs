@@ -149,7 +149,8 @@ impl Active {
         self.number(plan, maps, requests);
     }
 
-    /// Restricts a batched table to some rows, at a cost that grows with these alone. [`Active::number`] must follow.
+    /// Restricts a batched table to some rows, at a cost that grows with these and with the keys of lists that have keys, not with
+    /// the table. [`Active::number`] must follow.
     pub fn restrict(&mut self, plan: &Plan, table: TableId, rows: &[u32]) {
         let size = plan.data.table(table).map_or(0, |t| t.rows);
         for (component, active) in plan.components.iter().zip(&mut self.components) {
