@@ -129,6 +129,7 @@ mod dense;
 mod dropout;
 mod initialise;
 mod loops;
+mod matrix;
 mod network;
 mod optimiser;
 mod packed;
@@ -144,6 +145,7 @@ mod tests;
 pub use activation::Activation;
 pub use buffer::Floats;
 pub use initialise::Initialiser;
+pub use matrix::{dots, weighted_sums};
 pub use network::Network;
 pub use optimiser::{
     Adam, AdamSettings, OptimiserState, Sgd, SgdSettings, clip_gradient_norm, gradient_norm,

@@ -138,7 +138,7 @@ fn each_panel<F: Fn(&Dense, usize, &mut [f32]) + Sync>(
 }
 
 /// Writes rows of `depth` numbers as columns, `width` of them: whole vectors, with zeros if there are not as many rows.
-fn pack_transposed(rows: &[f32], depth: usize, width: usize, to: &mut [f32]) {
+pub(crate) fn pack_transposed(rows: &[f32], depth: usize, width: usize, to: &mut [f32]) {
     // A vector of columns at a time: rows are often a power of two apart, and more than 16 such places do not fit into
     // the innermost cache.
     for first in (0..width).step_by(LANES) {

@@ -65,6 +65,10 @@ pub(super) trait Experiment: Sync {
     fn runs(&self) -> Option<usize> {
         None
     }
+    /// The most runs at once, if memory would not do for one on each core.
+    fn at_once(&self) -> Option<usize> {
+        None
+    }
     /// Whether a configuration is left out unless it is asked for by its name.
     fn only_if_asked(&self, configuration: Configuration) -> bool {
         configuration == LOGLTN_PROB

@@ -1,4 +1,4 @@
-//! Many runs at once: as many as there are cores, each on threads of its own.
+//! Many runs at once: as many as there are cores, each on threads of its own; fewer where memory would not do.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -57,7 +57,8 @@ pub(super) fn run_all(
     watch: &dyn Watch,
 ) -> Result<Vec<(Job, RunRecord)>, Diagnostics> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = cores.min(jobs.len()).max(1);
+    let most = experiment.at_once().unwrap_or(cores);
+    let workers = cores.min(jobs.len()).min(most).max(1);
     // Two runs on a thread each are faster than one after the other on two: small matrices share badly. Only with
     // fewer runs than cores does a run get several; the result does not depend on it.
     let threads = (cores / workers).max(1);

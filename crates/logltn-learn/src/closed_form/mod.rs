@@ -2,10 +2,12 @@
 //!
 //! The text becomes a list of nodes (`syntax.rs`), whose names and lengths are then looked up (`lengths.rs`), and these a
 //! short program of operations over blocks of rows (`tape.rs`), which runs forwards and backwards (`run.rs`). Sums over
-//! vectors, which are most of the work, read these where they stand (`sums.rs`). Where the rows' numbers come from is the
+//! vectors, which are most of the work, read these where they stand (`sums.rs`), unless a product of matrices has found them
+//! already (`rest.rs`). Where the rows' numbers come from is the
 //! model's affair.
 
 mod lengths;
+mod rest;
 mod run;
 mod sums;
 mod syntax;
@@ -20,6 +22,7 @@ use crate::knowledge::{Ground, KnowledgeBase};
 use syntax::Expression;
 
 pub(crate) use lengths::Given;
+pub(crate) use rest::Rest;
 pub(crate) use run::{InPlace, Work};
 pub use syntax::Mistake;
 pub(crate) use tape::{Again, Tape};

@@ -119,6 +119,17 @@ impl<T: Real> Work<T> {
         }
     }
 
+    /// Puts in a result that is known, one number for each row.
+    pub fn put(&mut self, tape: &Tape, at: usize, rows: usize, numbers: impl Iterator<Item = T>) {
+        let values = Place::of(tape, at, rows).all_mut(&mut self.values);
+        values.iter_mut().zip(numbers).for_each(|(to, x)| *to = x);
+    }
+
+    /// The derivatives by a result, one for each row.
+    pub fn by(&self, tape: &Tape, at: usize, rows: usize) -> &[T] {
+        Place::of(tape, tape.derivatives(at).0, rows).all(&self.by)
+    }
+
     /// The result for each row.
     pub fn result(&self, tape: &Tape, out: &mut [T]) {
         let start = tape.starts[tape.root];
@@ -129,11 +140,12 @@ impl<T: Real> Work<T> {
     }
 
     /// The derivatives by all results that are `active`, from those by the result of each row. What the way back needs of
-    /// the block must be there. Those by what is read where it stands are added to the tables.
+    /// the block must be there. Those by what is read where it stands are added to the tables. It ends at results that are
+    /// `known` from elsewhere.
     pub fn backward(
         &mut self,
         tape: &Tape,
-        active: &[bool],
+        (active, known): (&[bool], &[usize]),
         by_result: &[T],
         places: Places<'_, '_, T>,
         tables: &mut [impl DerefMut<Target = [T]>],
@@ -159,6 +171,7 @@ impl<T: Real> Work<T> {
             work,
             rows,
             active,
+            known,
             places,
             tables,
         });
@@ -530,6 +543,7 @@ struct Backward<'a, 'p, T, Table> {
     work: &'a mut Work<T>,
     rows: usize,
     active: &'a [bool],
+    known: &'a [usize],
     places: Places<'a, 'p, T>,
     tables: &'a mut [Table],
 }
@@ -546,7 +560,7 @@ impl<T: Real, Table: DerefMut<Target = [T]>> Task for Backward<'_, '_, T, Table>
             rows: starts,
         } = self.work;
         for (at, op) in self.tape.ops.iter().enumerate().rev() {
-            if !self.active[at] {
+            if !self.active[at] || self.known.contains(&at) {
                 continue;
             }
             let result = Place::of(self.tape, at, self.rows);

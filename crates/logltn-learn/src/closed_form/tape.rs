@@ -46,7 +46,7 @@ pub(crate) enum Op {
 
 impl Op {
     /// The results that it reads.
-    fn operands(self) -> impl Iterator<Item = usize> {
+    pub(super) fn operands(self) -> impl Iterator<Item = usize> {
         let all: [Option<usize>; MOST_TERMS] = match self {
             Op::Leaf(_) | Op::Learnt(_) | Op::Number(_) => [None; MOST_TERMS],
             Op::Unary(_, x) | Op::Extreme { of: x, .. } => [Some(x), None, None],
@@ -362,8 +362,8 @@ impl Tape {
         active
     }
 
-    /// What the way back needs of a block, if these results pass a gradient on.
-    pub fn again(&self, active: &[bool]) -> Again {
+    /// What the way back needs of a block, if these results pass a gradient on, and those `known` to no other.
+    pub fn again(&self, active: &[bool], known: &[usize]) -> Again {
         let mut again = Again {
             kept: Vec::new(),
             computed: vec![false; self.ops.len()],
@@ -375,7 +375,7 @@ impl Tape {
                 (false, false)
             };
             again.computed[at] |= own;
-            if operands {
+            if operands && !known.contains(&at) {
                 op.operands().for_each(|x| again.computed[x] = true);
             }
         }
@@ -404,6 +404,11 @@ impl Tape {
         let (_, place) = self.leaves[leaf];
         let reads = |op: &Op| op.operands().any(|at| at == place);
         place != self.root && (self.ops.iter()).all(|op| matches!(op, Op::Sum(_)) || !reads(op))
+    }
+
+    /// The place of a leaf among the results.
+    pub fn leaf_place(&self, leaf: usize) -> usize {
+        self.leaves[leaf].1
     }
 
     /// Where the numbers of a leaf stand in a block of so many rows.

@@ -177,7 +177,7 @@ impl Point {
         let weights: Vec<T> = weights.iter().map(|&w| T::from_f64(w)).collect();
         let active = tape.active(&vec![true; tape.leaves().len()]);
         if in_place {
-            let again = tape.again(&active);
+            let again = tape.again(&active, &[]);
             let mut kept = vec![T::ZERO; rows * again.kept.len()];
             work.keep(tape, &again, &mut kept);
             work = Work::default();
@@ -186,7 +186,7 @@ impl Point {
             work.forward(tape, rows, learnt, &places, Some(&again));
         }
         let mut sums: Vec<Vec<T>> = tables.iter().map(|t| vec![T::ZERO; t.len()]).collect();
-        work.backward(tape, &active, &weights, &places, &mut sums);
+        work.backward(tape, (&active, &[]), &weights, &places, &mut sums);
         let exact = |x: &[T]| -> Vec<f64> { x.iter().map(|x| x.to_f64()).collect() };
         let leaves = tape.leaves().enumerate().map(|(at, leaf)| {
             if stays(at) {

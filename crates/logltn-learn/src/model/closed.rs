@@ -2,10 +2,12 @@
 //!
 //! A request is answered in blocks of rows, the blocks shared out among lanes. How many lanes there are depends on the
 //! size of the request alone, and what they find is added up in their order, so the bits do not depend on the number of
-//! threads. Vectors that are learnt are read where they stand, and so are the derivatives by them added to, wherever only
+//! threads. Sums of products of vectors are products of matrices where rows ask about many pairs of the same few (`grid.rs`);
+//! what is below is all else. Vectors that are learnt are read where they stand, and so are the derivatives by them added to, wherever only
 //! sums over vectors read them. Of a block the way back finds the sums over vectors, one number each a row; the rest is
 //! computed again, which is cheaper than reading it from memory.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use logltn::theory::{PredicateId, SortKind};
@@ -17,12 +19,13 @@ use logltn_nn::Floats;
 use rayon::prelude::*;
 
 use super::build::{Builder, leaves};
+use super::grid::{Grids, Split, splits};
 use super::inputs::Sources;
 use super::parameters::Parameters;
 use super::unit::Piece;
 use super::vectors::SortVectors;
 use super::{Model, rows_shape};
-use crate::closed_form::{Again, ClosedForm, InPlace, Tape, Work};
+use crate::closed_form::{Again, ClosedForm, InPlace, Rest, Tape, Work};
 
 /// A lane has at least about so many numbers to compute.
 const LANE_NUMBERS: usize = 1 << 16;
@@ -60,7 +63,11 @@ pub(super) struct Feed {
     /// For each leaf that is read where it stands: which learnable table that is, and its place among the targets.
     in_place: Vec<Option<(usize, usize)>>,
     again: Again,
+    /// The ways to compute it as a product of matrices.
+    pub splits: Vec<Split>,
     room: Room<f32>,
+    /// Those of the last request.
+    grids: Grids,
 }
 
 /// What a request is computed in.
@@ -95,6 +102,18 @@ struct Lane<T> {
 struct Rows<'a> {
     individuals: &'a [u32],
     count: usize,
+}
+
+/// What of a block is computed.
+#[derive(Clone, Copy)]
+enum What<'a> {
+    All,
+    /// What is not known.
+    Rest(&'a Rest),
+    /// What the way back needs.
+    Again(&'a Again),
+    /// What the way back needs of what is not known.
+    RestAgain(&'a Rest, &'a Again),
 }
 
 /// A row whose number cannot be.
@@ -186,11 +205,14 @@ impl Builder<'_> {
             (tape.may_stay(leaf) && u32::try_from(numbers).is_ok()).then_some((table, target))
         });
         let active = tape.active(&learns);
+        let arity = shape.iter().map(leaves).sum();
         let feed = Feed {
             shape: shape.to_vec(),
-            arity: shape.iter().map(leaves).sum(),
+            arity,
             in_place: in_place.collect(),
-            again: tape.again(&active),
+            again: tape.again(&active, &[]),
+            splits: splits(tape, &pieces, arity, &active),
+            grids: Grids::default(),
             pieces,
             active,
             targets,
@@ -248,15 +270,38 @@ impl Closed {
         rows.div_ceil(self.tape.rows).div_ceil(lanes) * self.tape.rows
     }
 
-    /// Computes all rows, on all threads.
+    /// Computes all rows: those of grids as products of matrices, keeping what a backward pass can use.
+    fn forward_in_grids(
+        &self,
+        feed: &Feed,
+        sources: Sources<'_>,
+        rows: Rows<'_>,
+        (room, grids): (&mut Room<f32>, &mut Grids),
+        out: &mut [f32],
+    ) {
+        grids.find(rows.individuals, feed.arity, &feed.splits);
+        if grids.are_none() {
+            return self.forward(feed, sources, rows, None, room, out);
+        }
+        grids.multiply(&feed.splits, &feed.pieces, sources, feed.arity);
+        let mut numbers = std::mem::take(&mut grids.numbers);
+        numbers.resize(rows.count, 0.0);
+        let rows = rows.in_order_of(grids);
+        self.forward(feed, sources, rows, Some(grids), room, &mut numbers);
+        grids.numbers = numbers;
+        grids.hand_out(out);
+    }
+
+    /// Computes all rows, on all threads. Of rows of grids, which come first, the sums are known.
     fn forward<T: Real>(
         &self,
         feed: &Feed,
         sources: Sources<'_>,
         rows: Rows<'_>,
+        grids: Option<&Grids>,
         room: &mut Room<T>,
         out: &mut [T],
-    ) -> Result<(), OutOfRange> {
+    ) {
         let count = self.lanes(rows.count);
         let Room { lanes, kept } = room;
         if lanes.len() < count {
@@ -267,20 +312,32 @@ impl Closed {
         let mut none = Vec::new();
         let kept = kept.as_mut().unwrap_or(&mut none);
         kept.resize(rows.count * keeps, T::ZERO);
-        let run = |i: usize, lane: &mut Lane<T>, out: &mut [T], mut kept: &mut [T]| {
-            for (block, out) in out.chunks_mut(self.tape.rows).enumerate() {
+        let run = |i: usize, lane: &mut Lane<T>, mut out: &mut [T], mut kept: &mut [T]| {
+            let end = i * share + out.len();
+            for (part, split) in self.blocks(grids, i * share..end) {
                 if sources.are_stopped() {
                     return;
                 }
-                let first = i * share + block * self.tape.rows;
-                let some = rows.some(feed, first, out.len());
-                self.block(feed, sources, some, first, lane, None);
-                lane.work.result(&self.tape, out);
-                let (own, others) = kept.split_at_mut(out.len() * keeps);
+                let (first, count) = (part.start, part.len());
+                let some = rows.some(feed, first, count);
+                let rest = split.map(|split| &feed.splits[split].rest);
+                lane.work.prepare(&self.tape);
+                for (which, &at) in rest.iter().flat_map(|rest| &rest.known).enumerate() {
+                    let sums = grids.map(|grids| grids.sums(first, which));
+                    let sums = sums.into_iter().flatten();
+                    let sums = sums.map(|&sum| T::from_f64(f64::from(sum)));
+                    lane.work.put(&self.tape, at, count, sums);
+                }
+                let what = rest.map_or(What::All, What::Rest);
+                self.block(feed, sources, some, first, lane, what);
+                let own;
+                (own, out) = out.split_at_mut(count);
+                lane.work.result(&self.tape, own);
+                let own;
+                (own, kept) = kept.split_at_mut(count * keeps);
                 if keeps > 0 {
                     lane.work.keep(&self.tape, &feed.again, own);
                 }
-                kept = others;
             }
         };
         match count {
@@ -295,6 +352,28 @@ impl Closed {
                 }
             }
         }
+    }
+
+    /// Blocks of some rows; those of a grid, or of none, apart. They end at the same rows whichever the range begins with.
+    fn blocks<'g>(
+        &self,
+        grids: Option<&'g Grids>,
+        rows: Range<usize>,
+    ) -> impl Iterator<Item = (Range<usize>, Option<usize>)> + use<'g> {
+        let none = grids.is_none().then(|| (rows.clone(), None));
+        let cut = grids.into_iter().flat_map(move |g| g.cut(rows.clone()));
+        let most = self.tape.rows;
+        none.into_iter().chain(cut).flat_map(move |(part, split)| {
+            let blocks = part.start / most..part.end.div_ceil(most);
+            blocks.map(move |at| {
+                let block = part.start.max(at * most)..part.end.min((at + 1) * most);
+                (block, split)
+            })
+        })
+    }
+
+    /// Whether all numbers can be what they are to be.
+    fn in_range<T: Real>(&self, sources: Sources<'_>, out: &mut [T]) -> Result<(), OutOfRange> {
         match sources.are_stopped() {
             // Whoever asked to stop knows that these are no numbers.
             true => Ok(()),
@@ -302,7 +381,7 @@ impl Closed {
         }
     }
 
-    /// Computes one block; all of it, or what the way back needs.
+    /// Computes one block; all of it, or some.
     fn block<T: Real>(
         &self,
         feed: &Feed,
@@ -310,13 +389,18 @@ impl Closed {
         rows: Rows<'_>,
         first: usize,
         lane: &mut Lane<T>,
-        again: Option<&Again>,
+        what: What<'_>,
     ) {
         let tape = &self.tape;
-        lane.work.prepare(tape);
+        let again = match what {
+            What::All => None,
+            What::Rest(rest) => Some(&rest.forward),
+            What::Again(again) | What::RestAgain(_, again) => Some(again),
+        };
         for (leaf, piece) in feed.pieces.iter().enumerate() {
             let width = piece.width().max(1);
             match piece {
+                _ if what.leaves_out(leaf) => {}
                 Piece::Vector {
                     place, sort, from, ..
                 } if feed.place::<T>(sources, leaf).is_some() => {
@@ -361,20 +445,22 @@ impl Closed {
         feed: &Feed,
         sources: Sources<'_>,
         rows: Rows<'_>,
-        lanes: &mut [Lane<f32>],
+        grids: Option<&Grids>,
+        (lanes, by_sums): (&mut [Lane<f32>], &mut [f32]),
         kept: &[f32],
         by: &[f32],
     ) {
         let share = self.share(rows.count, lanes.len()).max(1);
         let keeps = feed.again.kept.len();
-        let run = |i: usize, lane: &mut Lane<f32>| {
+        let per_row = grids.map_or(0, |grids| grids.per_row);
+        let run = |i: usize, lane: &mut Lane<f32>, by_sums: &mut [f32]| {
             let end = rows.count.min((i + 1) * share);
-            for first in (i * share..end).step_by(self.tape.rows) {
+            for (part, split) in self.blocks(grids, i * share..end) {
                 if sources.are_stopped() {
                     return;
                 }
-                let count = self.tape.rows.min(end - first);
-                let by = &by[first..first + count];
+                let (first, count) = (part.start, part.len());
+                let by = &by[part];
                 if by.iter().all(|by| *by == 0.0) {
                     continue;
                 }
@@ -382,16 +468,40 @@ impl Closed {
                 lane.work.prepare(&self.tape);
                 let kept = &kept[first * keeps..(first + count) * keeps];
                 lane.work.put_back(&self.tape, &feed.again, kept);
-                self.block(feed, sources, block, first, lane, Some(&feed.again));
+                let rest = split.map(|split| &feed.splits[split].rest);
+                let what = match rest {
+                    None => What::Again(&feed.again),
+                    Some(rest) => What::RestAgain(rest, &rest.again),
+                };
+                self.block(feed, sources, block, first, lane, what);
                 let places = &|leaf: usize| feed.place(sources, leaf);
                 let tables = &mut lane.gradients;
-                (lane.work).backward(&self.tape, &feed.active, by, places, tables);
-                self.scatter(feed, sources, block, first, lane);
+                let (active, known) = match rest {
+                    None => (&feed.active, &[][..]),
+                    Some(rest) => (&rest.active, &rest.known[..]),
+                };
+                (lane.work).backward(&self.tape, (active, known), by, places, tables);
+                for (which, &at) in known.iter().enumerate().filter(|(_, at)| active[**at]) {
+                    let to = &mut by_sums[(first - i * share) * per_row + which..];
+                    let found = lane.work.by(&self.tape, at, count);
+                    let pairs = to.iter_mut().step_by(per_row).zip(found);
+                    pairs.for_each(|(to, by)| *to = *by);
+                }
+                self.scatter(feed, sources, block, first, lane, active);
             }
         };
-        match lanes {
-            [one] => run(0, one),
-            lanes => (lanes.par_iter_mut().enumerate()).for_each(|(i, lane)| run(i, lane)),
+        match (lanes, per_row) {
+            ([one], _) => run(0, one, by_sums),
+            (lanes, 0) => {
+                let lanes = lanes.par_iter_mut().enumerate();
+                lanes.for_each(|(i, lane)| run(i, lane, &mut []));
+            }
+            // Lanes without rows have nothing to do.
+            (lanes, _) => (lanes
+                .par_iter_mut()
+                .zip(by_sums.par_chunks_mut(share * per_row)))
+            .enumerate()
+            .for_each(|(i, (lane, by_sums))| run(i, lane, by_sums)),
         }
     }
 
@@ -403,6 +513,7 @@ impl Closed {
         rows: Rows<'_>,
         first: usize,
         lane: &mut Lane<f32>,
+        active: &[bool],
     ) {
         let Lane {
             work,
@@ -412,7 +523,7 @@ impl Closed {
         } = lane;
         let place_of = |target| feed.targets.iter().position(|t| *t == target);
         for (leaf, piece) in feed.pieces.iter().enumerate() {
-            if feed.in_place[leaf].is_some() {
+            if feed.in_place[leaf].is_some() || !active[self.tape.leaf_place(leaf)] {
                 continue;
             }
             let (by, opposite) = work.by_leaf(&self.tape, leaf, rows.count);
@@ -485,8 +596,26 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// The same in the order of grids.
+    fn in_order_of(self, grids: &Grids) -> Rows<'_> {
+        Rows {
+            individuals: grids.individuals(),
+            count: self.count,
+        }
+    }
+
     fn tuple(self, feed: &Feed, row: usize) -> &'a [u32] {
         &self.individuals[row * feed.arity..(row + 1) * feed.arity]
+    }
+}
+
+impl What<'_> {
+    /// Whether it has nothing to do with a leaf.
+    fn leaves_out(self, leaf: usize) -> bool {
+        match self {
+            What::All | What::Again(_) => false,
+            What::Rest(rest) | What::RestAgain(rest, _) => !rest.leaves[leaf],
+        }
     }
 }
 
@@ -660,10 +789,17 @@ impl Model {
             let Some((closed, feed)) = self.closed_feeds[index] else {
                 continue;
             };
-            let mut room = std::mem::take(&mut self.closed[closed].feeds[feed].room);
+            let own = &mut self.closed[closed].feeds[feed];
+            let mut room = std::mem::take(&mut own.room);
+            let mut grids = std::mem::take(&mut own.grids);
             let (request, numbers) = engine.request_and_numbers(index);
-            let done = self.closed_form((closed, feed), request.into(), &mut room, numbers);
-            self.closed[closed].feeds[feed].room = room;
+            let (own, rows, sources) = (&self.closed[closed], Rows::from(request), self.sources());
+            let (its, work) = (&own.feeds[feed], (&mut room, &mut grids));
+            own.forward_in_grids(its, sources, rows, work, numbers);
+            let done = own.in_range(sources, numbers);
+            let done = done.map_err(|wrong| self.refuse((closed, feed), rows, wrong));
+            let own = &mut self.closed[closed].feeds[feed];
+            (own.room, own.grids) = (room, grids);
             done?;
         }
         Ok(())
@@ -690,14 +826,23 @@ impl Model {
         room: &mut Room<T>,
         numbers: &mut [T],
     ) -> Result<(), Diagnostics> {
+        let (own, sources) = (&self.closed[closed], self.sources());
+        own.forward(&own.feeds[feed], sources, rows, None, room, numbers);
+        let done = own.in_range(sources, numbers);
+        done.map_err(|wrong| self.refuse((closed, feed), rows, wrong))
+    }
+
+    fn refuse(
+        &self,
+        (closed, feed): (usize, usize),
+        rows: Rows<'_>,
+        wrong: OutOfRange,
+    ) -> Diagnostics {
         let closed = &self.closed[closed];
         let feed = &closed.feeds[feed];
-        let done = closed.forward(feed, self.sources(), rows, room, numbers);
-        done.map_err(|wrong| {
-            let tuple = rows.tuple(feed, wrong.row);
-            self.out_of_range(closed, feed, wrong.row, tuple, wrong.value)
-                .into()
-        })
+        let tuple = rows.tuple(feed, wrong.row);
+        self.out_of_range(closed, feed, wrong.row, tuple, wrong.value)
+            .into()
     }
 
     /// What a closed form says of rows of individuals and numbers, in double precision; each number by its place among
@@ -776,6 +921,7 @@ impl Model {
             return;
         }
         let mut room = std::mem::take(&mut own.room);
+        let mut grids = std::mem::take(&mut own.grids);
         let Room { lanes, kept } = &mut room;
         let targets = std::mem::take(&mut own.targets);
         // Lanes have tables of derivatives of their own, which must be worth being added up.
@@ -791,8 +937,10 @@ impl Model {
         }
         let rows = Rows::from(request);
         let own = &self.closed[closed];
-        let worth = 1 + rows.count * own.tape.width() / (8 * sizes).max(1);
-        let count = own.lanes(rows.count).min(worth);
+        // Those of grids have next to nothing to do there.
+        let one_by_one = rows.count - grids.rows();
+        let worth = 1 + one_by_one * own.tape.width() / (8 * sizes).max(1);
+        let count = own.lanes(one_by_one).min(worth);
         let learnt: usize = own.form.learnt().iter().map(|(_, x)| x.len()).sum();
         let (first, others) = lanes.split_at_mut(1);
         for lane in others[..count - 1].iter_mut() {
@@ -809,17 +957,38 @@ impl Model {
             lane.by_learnt.resize(learnt, 0.0);
         }
         self.closed[closed].feeds[feed].targets = targets;
-        let own = &self.closed[closed];
-        own.backward(
-            &own.feeds[feed],
-            self.sources(),
-            rows,
-            &mut lanes[..count],
-            kept.as_deref().unwrap_or_default(),
-            by,
-        );
+        let (own, sources) = (&self.closed[closed], self.sources());
+        let its = &own.feeds[feed];
+        let kept = kept.as_deref().unwrap_or_default();
+        match grids.are_none() {
+            true => {
+                let work = (&mut lanes[..count], &mut [][..]);
+                own.backward(its, sources, rows, None, work, kept, by);
+            }
+            false => {
+                grids.take_in(by);
+                let mut by_sums = std::mem::take(&mut grids.by_sums);
+                let (rows, by) = (rows.in_order_of(&grids), &grids.numbers);
+                let work = (&mut lanes[..count], &mut by_sums[..]);
+                own.backward(its, sources, rows, Some(&grids), work, kept, by);
+                grids.by_sums = by_sums;
+                let parts = (&its.splits[..], &its.pieces[..], its.arity);
+                let place_of = |table| its.targets.iter().position(|t| *t == Target::Table(table));
+                grids.backward(
+                    parts,
+                    sources,
+                    &mut lanes[0].gradients,
+                    |sort, individual| {
+                        let vectors = &sources.vectors[sort];
+                        let (table, row) = vectors.learnt(individual)?;
+                        Some((place_of(table)?, row * vectors.width()))
+                    },
+                );
+            }
+        }
         self.add_up(closed, feed, &mut lanes[..count]);
-        self.closed[closed].feeds[feed].room = room;
+        let own = &mut self.closed[closed].feeds[feed];
+        (own.room, own.grids) = (room, grids);
     }
 
     /// Adds what the lanes have found to the gradients, in their order.

@@ -6,6 +6,7 @@
 
 mod build;
 mod closed;
+mod grid;
 mod grounding;
 mod inputs;
 mod parameters;

@@ -265,6 +265,11 @@ impl Experiment for KnowledgeGraph {
         (self.name == GraphName::Wn18rr).then_some(1)
     }
 
+    fn at_once(&self) -> Option<usize> {
+        // Each holds the scores of all entities for a thousand questions, several times: above a gigabyte.
+        (self.name == GraphName::Wn18rr).then_some(1)
+    }
+
     fn only_if_asked(&self, configuration: Configuration) -> bool {
         // As long as all others together; and a graph that is made up need not have rules that are sure enough.
         let long = [GraphName::Family, GraphName::Wn18rr].contains(&self.name);
