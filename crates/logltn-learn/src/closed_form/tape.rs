@@ -342,6 +342,11 @@ impl Tape {
         self.leaves.iter().map(|(leaf, _)| leaf)
     }
 
+    /// Whether the result at this place is that of the closed form.
+    pub fn is_result(&self, at: usize) -> bool {
+        self.root == at
+    }
+
     /// How many numbers a row takes in all.
     pub fn width(&self) -> usize {
         self.numbers / self.rows.max(1)

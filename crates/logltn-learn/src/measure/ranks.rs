@@ -1,23 +1,28 @@
 //! Where the right individual stands among all of its sort.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use logltn::theory::{ArgumentSort, PredicateId};
-use logltn::{Code, ColumnData, Diagnostics};
+use logltn::vector::Real;
+use logltn::{Code, ColumnData, Diagnostics, Output};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::check::Tuples;
 use super::said::Said;
 use super::{Known, Metric, check};
-use crate::knowledge::KnowledgeBase;
-use crate::metrics::{MetricError, MetricKind, hits, mrr, rank};
+use crate::knowledge::{Ground, KnowledgeBase};
+use crate::metrics::{MetricError, MetricKind, hits, mrr};
 use crate::model::Model;
 use crate::work::{Foretold, thousands};
 
 /// So many tuples are asked about at once: enough for every thread to have questions to rank.
 const BLOCK: usize = 1 << 20;
+
+/// So many scores at once where they are products of matrices, the larger the better; but so many questions at most.
+const PRODUCTS: usize = 1 << 23;
+const MOST_QUESTIONS: usize = 512;
 
 /// True rows, one individual of each to be found.
 pub(super) struct Ranked {
@@ -43,13 +48,44 @@ struct Question {
 }
 
 impl Question {
-    /// The rank of an answer; other right answers are no mistakes. NaN where a score is.
-    fn rank(&self, scores: &[f64], answer: u32) -> f64 {
-        let others = scores.iter().zip(0_u32..);
-        let others = others
-            .filter(|&(_, candidate)| candidate != answer && !self.known.contains(&candidate));
-        let others = others.map(|(&score, _)| score);
-        rank(scores[answer as usize], others).unwrap_or(f64::NAN)
+    /// The rank of an answer among all scores; other right answers are no mistakes. NaN where a score is.
+    fn rank<'s, T: Real + 's>(
+        &self,
+        scores: impl Iterator<Item = &'s [T]>,
+        of: impl Fn(u32) -> T,
+        answer: u32,
+    ) -> f64 {
+        let own = of(answer);
+        let [mut before, mut beside, mut odd] = [0_u64; 3];
+        for some in scores {
+            let [mut b, mut e, mut n] = [0_u32; 3];
+            for &score in some {
+                b += u32::from(score > own);
+                e += u32::from(score == own);
+                n += u32::from(score.is_nan());
+            }
+            before += u64::from(b);
+            beside += u64::from(e);
+            odd += u64::from(n);
+        }
+        for &other in self.known.iter().filter(|other| **other != answer) {
+            let score = of(other);
+            before -= u64::from(score > own);
+            beside -= u64::from(score == own);
+            odd -= u64::from(score.is_nan());
+        }
+        match odd > 0 || own.is_nan() {
+            true => f64::NAN,
+            // It is beside itself.
+            false => 1.0 + before as f64 + (beside - 1) as f64 / 2.0,
+        }
+    }
+
+    /// The rows that ask it, each with its rank.
+    fn ranks(&self, rank: impl Fn(u32) -> f64, stop: &AtomicBool) -> Vec<(usize, f64)> {
+        let rows = self.asked_by.iter();
+        let rows = rows.take_while(|_| !stop.load(Ordering::Relaxed));
+        rows.map(|&(row, answer)| (row, rank(answer))).collect()
     }
 }
 
@@ -143,47 +179,86 @@ impl Ranked {
     ) -> Result<Vec<f64>, Diagnostics> {
         let output = knowledge.outputs[self.predicate.index()];
         let mut ranks = vec![f64::NAN; self.rows];
-        let mut tuples = Vec::new();
         let stop = Arc::clone(model.stop());
-        let (foretold, each) = (Foretold::default(), (BLOCK / self.candidates).max(1));
-        for (at, block) in self.questions.chunks(each).enumerate() {
+        let closed = matches!(
+            knowledge.predicates[self.predicate.index()],
+            Ground::ClosedForm(_)
+        );
+        let most = if closed { PRODUCTS } else { BLOCK };
+        let (foretold, each) = (Foretold::default(), (most / self.candidates).max(1));
+        let mut each = each.min(MOST_QUESTIONS);
+        let mut from = 0;
+        while from < self.questions.len() {
+            let block = &self.questions[from..self.questions.len().min(from + each)];
             model.unless_stopped()?;
-            foretold.done((at * each) as u64, self.questions.len() as u64, || {
+            foretold.done(from as u64, self.questions.len() as u64, || {
                 let rows = self.questions.len() as u128 * self.candidates as u128;
                 let name = &knowledge.theory()[self.predicate].name;
                 format!("a metric asks `{name}` about {} rows", thousands(rows))
             });
-            tuples.clear();
-            for question in block {
-                for candidate in 0..self.candidates as u32 {
-                    let start = tuples.len();
-                    tuples.extend_from_slice(&question.row);
-                    tuples[start + self.of] = candidate;
-                }
-            }
-            let rows = Tuples {
-                arguments: tuples.clone(),
-                numbers: self.numbers.clone(),
-                rows: block.len() * self.candidates,
+            let questions = block.iter().flat_map(|question| &question.row).copied();
+            let questions: Vec<u32> = questions.collect();
+            let of = (self.of, self.candidates);
+            let found = match closed {
+                true => model.scores_of_all(self.predicate, &questions, of, &self.numbers)?,
+                false => None,
             };
-            let said = Said::new(self.predicate, output, self.arity, rows);
-            let scores = said.scores(knowledge, model)?;
-            let asked = block
-                .par_iter()
-                .zip(scores.par_chunks_exact(self.candidates));
-            let found: Vec<Vec<(usize, f64)>> = (asked.map(|(question, scores)| {
-                let rows = question.asked_by.iter();
-                let rows = rows.take_while(|_| !stop.load(Ordering::Relaxed));
-                let ranks = rows.map(|&(row, answer)| (row, question.rank(scores, answer)));
-                ranks.collect()
-            }))
-            .collect();
+            if closed && found.is_none() && each > (BLOCK / self.candidates).max(1) {
+                // Row by row, it is a list of rows that takes memory.
+                each = (BLOCK / self.candidates).max(1);
+                continue;
+            }
+            from += block.len();
+            let found: Vec<Vec<(usize, f64)>> = match found {
+                Some(scores) => (block.par_iter().enumerate())
+                    .map(|(at, question)| {
+                        let score = |individual| scores.at(at, individual);
+                        question.ranks(|answer| question.rank(scores.of(at), score, answer), &stop)
+                    })
+                    .collect(),
+                None => {
+                    let scores = self.scores(knowledge, model, output, &questions)?;
+                    (block
+                        .par_iter()
+                        .zip(scores.par_chunks_exact(self.candidates)))
+                    .map(|(question, scores)| {
+                        let score = |individual: u32| scores[individual as usize];
+                        let all = || std::iter::once(scores);
+                        question.ranks(|answer| question.rank(all(), score, answer), &stop)
+                    })
+                    .collect()
+                }
+            };
             for (row, rank) in found.into_iter().flatten() {
                 ranks[row] = rank;
             }
         }
         model.unless_stopped()?;
         Ok(ranks)
+    }
+
+    /// The scores of all candidates for each question.
+    fn scores(
+        &self,
+        knowledge: &KnowledgeBase,
+        model: &mut Model,
+        output: Output,
+        questions: &[u32],
+    ) -> Result<Vec<f64>, Diagnostics> {
+        let mut tuples = Vec::with_capacity(questions.len() * self.candidates);
+        for question in questions.chunks_exact(self.arity) {
+            for candidate in 0..self.candidates as u32 {
+                let start = tuples.len();
+                tuples.extend_from_slice(question);
+                tuples[start + self.of] = candidate;
+            }
+        }
+        let rows = Tuples {
+            rows: tuples.len() / self.arity,
+            arguments: tuples,
+            numbers: self.numbers.clone(),
+        };
+        Said::new(self.predicate, output, self.arity, rows).scores(knowledge, model)
     }
 }
 

@@ -7,6 +7,8 @@
 //! sums over vectors read them. Of a block the way back finds the sums over vectors, one number each a row; the rest is
 //! computed again, which is cheaper than reading it from memory.
 
+mod ranking;
+
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -60,17 +60,17 @@ impl Factors {
     }
 
     /// The vectors of what stands alone.
-    pub fn alone<'i>(
+    pub fn alone(
         &self,
         pieces: &[Piece],
         sources: Sources<'_>,
-        individuals: impl Iterator<Item = &'i u32>,
+        individuals: impl Iterator<Item = u32>,
         out: &mut Floats,
     ) {
         let (piece, stride) = (vector(&pieces[self.alone]), self.stride());
         for (out, individual) in out.chunks_exact_mut(stride).zip(individuals) {
             let (out, filling) = out.split_at_mut(self.length);
-            piece.read(sources, *individual, out);
+            piece.read(sources, individual, out);
             filling.fill(0.0);
         }
     }
@@ -349,7 +349,7 @@ impl Grids {
                 factors.room(n, alone);
                 let room = (&mut *together, &mut self.single[0]);
                 factors.together(pieces, sources, &grid.together, arity, room);
-                factors.alone(pieces, sources, grid.alone.iter(), alone);
+                factors.alone(pieces, sources, grid.alone.iter().copied(), alone);
                 self.products.resize(m * n, 0.0);
                 if self.rooms.len() < m.div_ceil(ROWS) {
                     self.rooms.resize_with(m.div_ceil(ROWS), Floats::default);

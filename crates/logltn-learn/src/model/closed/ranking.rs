@@ -1,0 +1,169 @@
+//! What a closed form says of every individual of a sort in one place, for many questions at once.
+
+use logltn::Diagnostics;
+use logltn::theory::PredicateId;
+use logltn_nn::Floats;
+use rayon::prelude::*;
+
+use super::super::rows_shape;
+use super::{Lane, Model, OutOfRange, Rows, What};
+
+/// So many individuals are a thread's at once.
+const CHUNK: usize = 1024;
+
+/// The numbers of all individuals for each question: first those of some individuals for all questions, then those of others.
+pub(crate) struct Scores {
+    numbers: Vec<f32>,
+    questions: usize,
+    individuals: usize,
+}
+
+impl Scores {
+    /// Those of one question, some individuals after the other.
+    pub fn of(&self, question: usize) -> impl Iterator<Item = &[f32]> {
+        (self.numbers.chunks(CHUNK * self.questions)).map(move |chunk| {
+            let width = chunk.len() / self.questions;
+            &chunk[question * width..(question + 1) * width]
+        })
+    }
+
+    /// That of one question and individual.
+    pub fn at(&self, question: usize, individual: u32) -> f32 {
+        let (chunk, within) = (individual as usize / CHUNK, individual as usize % CHUNK);
+        let width = CHUNK.min(self.individuals - chunk * CHUNK);
+        self.numbers[chunk * CHUNK * self.questions + question * width + within]
+    }
+}
+
+/// What a thread works in.
+#[derive(Default)]
+struct Room {
+    lane: Lane<f32>,
+    alone: Floats,
+    packed: Floats,
+    sums: Vec<Vec<f32>>,
+    tuples: Vec<u32>,
+}
+
+impl Model {
+    /// What a closed form says of each question, with each of so many individuals at the place `of`: in single precision, as
+    /// products of matrices. `None` if it is no such product.
+    ///
+    /// # Errors
+    /// If a number cannot be.
+    pub(crate) fn scores_of_all(
+        &mut self,
+        predicate: PredicateId,
+        questions: &[u32],
+        (of, individuals): (usize, usize),
+        numbers: &[f64],
+    ) -> Result<Option<Scores>, Diagnostics> {
+        let shape = rows_shape(&self.theory[predicate].arguments)?;
+        let Some(closed) = self.closed.iter().position(|c| c.predicate == predicate) else {
+            return Ok(None);
+        };
+        let feeds = &self.closed[closed].feeds;
+        let Some(feed) = feeds.iter().position(|feed| feed.shape == shape) else {
+            return Ok(None);
+        };
+        if !feeds[feed].splits.iter().any(|split| split.place == of) {
+            return Ok(None);
+        }
+        self.set_numbers(numbers);
+        let found = self.scores_in(closed, feed, questions, of, individuals);
+        found.map(Some).map_err(|(tuple, wrong)| {
+            let rows = Rows {
+                individuals: &tuple,
+                count: 1,
+            };
+            self.refuse((closed, feed), rows, wrong)
+        })
+    }
+
+    /// The same, or the first row with a number that cannot be.
+    fn scores_in(
+        &self,
+        closed: usize,
+        feed: usize,
+        questions: &[u32],
+        of: usize,
+        individuals: usize,
+    ) -> Result<Scores, (Vec<u32>, OutOfRange)> {
+        let (own, sources) = (&self.closed[closed], self.sources());
+        let (feed, tape) = (&own.feeds[feed], &own.tape);
+        let split = (feed.splits.iter().find(|split| split.place == of)).expect("it was asked for");
+        let count = questions.len() / feed.arity;
+        let together = split.sums.iter().map(|factors| {
+            let mut vectors = Floats::default();
+            factors.room(count, &mut vectors);
+            let room = (&mut vectors, &mut Vec::new());
+            factors.together(&feed.pieces, sources, questions, feed.arity, room);
+            vectors
+        });
+        let together: Vec<Floats> = together.collect();
+        let whole = split.rest.known.len() == 1 && tape.is_result(split.rest.known[0]);
+        let mut numbers = vec![0.0; count * individuals];
+        let chunks = numbers.par_chunks_mut(CHUNK * count).enumerate();
+        let wrong = chunks.map_init(Room::default, |room, (chunk, out)| {
+            if sources.are_stopped() {
+                return None;
+            }
+            let width = out.len() / count;
+            let first = (chunk * CHUNK) as u32;
+            room.sums.resize_with(split.sums.len(), Vec::new);
+            for ((factors, together), sums) in split.sums.iter().zip(&together).zip(&mut room.sums)
+            {
+                factors.room(width, &mut room.alone);
+                let those = first..first + width as u32;
+                factors.alone(&feed.pieces, sources, those, &mut room.alone);
+                sums.resize(out.len(), 0.0);
+                let sums = if whole { &mut *out } else { &mut sums[..] };
+                factors.dots(together, &room.alone, &mut room.packed, sums);
+            }
+            for (question, (tuple, out)) in (questions
+                .chunks_exact(feed.arity)
+                .zip(out.chunks_exact_mut(width)))
+            .enumerate()
+            {
+                for (at, out) in out.chunks_mut(tape.rows).enumerate() {
+                    if whole {
+                        break;
+                    }
+                    let from = at * tape.rows;
+                    room.tuples.clear();
+                    for individual in first + from as u32..first + (from + out.len()) as u32 {
+                        room.tuples.extend_from_slice(tuple);
+                        let last = room.tuples.len() - feed.arity;
+                        room.tuples[last + of] = individual;
+                    }
+                    let rows = Rows {
+                        individuals: &room.tuples,
+                        count: out.len(),
+                    };
+                    room.lane.work.prepare(tape);
+                    for (&at, sums) in split.rest.known.iter().zip(&room.sums) {
+                        let sums = sums[question * width + from..].iter().copied();
+                        room.lane.work.put(tape, at, out.len(), sums);
+                    }
+                    let what = What::Rest(&split.rest);
+                    own.block(feed, sources, rows, 0, &mut room.lane, what);
+                    room.lane.work.result(tape, out);
+                }
+            }
+            own.in_range(sources, out).err().map(|wrong| {
+                let start = wrong.row / width * feed.arity;
+                let mut tuple = questions[start..start + feed.arity].to_vec();
+                tuple[of] = first + (wrong.row % width) as u32;
+                (tuple, OutOfRange { row: 0, ..wrong })
+            })
+        });
+        match wrong.collect::<Vec<_>>().into_iter().flatten().next() {
+            Some(wrong) => Err(wrong),
+            None => Ok(Scores {
+                numbers,
+                questions: count,
+                individuals,
+            }),
+        }
+    }
+}
