@@ -50,6 +50,7 @@ const LARGEST_SQUARED: f64 = 1e19;
 
 impl Optimise {
     pub fn new(kind: Optimizer, frozen: Frozen, model: &mut Model) -> Optimise {
+        model.set_sparse(kind == Optimizer::SparseAdam);
         let mut optimise = Optimise {
             kind,
             blocks: Vec::new(),
@@ -116,13 +117,13 @@ impl Optimise {
     /// Clips the gradient to a norm, if one is given; returns the norm it had.
     pub fn clip(model: &mut Model, largest: Option<f64>) -> f64 {
         let mut squares = 0.0;
-        model.visit_gradients(&mut |gradients| {
+        model.visit_pieces(&mut |gradients| {
             squares += sum_of_squares(gradients);
         });
         let norm = squares.sqrt();
         if let Some(largest) = largest.filter(|l| norm > *l) {
             let scale = (largest / norm) as f32;
-            model.visit_gradients(&mut |gradients| {
+            model.visit_pieces(&mut |gradients| {
                 gradients.iter_mut().for_each(|g| *g *= scale);
             });
         }
@@ -152,7 +153,7 @@ impl Optimise {
             // AdamW's own.
             Optimizer::Adam | Optimizer::SparseAdam | Optimizer::AdamW { .. } => 1.0,
         };
-        model.visit_parameters(&mut |name, values, gradients| {
+        model.visit_rows(&mut |name, values, gradients, rows| {
             cover(blocks, at, (kind, frozen), name, values.len());
             let Optimised {
                 block,
@@ -175,7 +176,7 @@ impl Optimise {
             for _ in 0..times {
                 match (&mut *block, *row) {
                     (Block::Adam(adam), Some(width)) => {
-                        adam.step_rows(width, rate, values, gradients)
+                        adam.step_rows((width, rows), rate, values, gradients)
                     }
                     (Block::Adam(adam), None) => adam.step(rate, values, gradients),
                     (Block::Sgd(sgd), _) => sgd.step(rate, values, gradients),

@@ -1,10 +1,12 @@
 //! Closed forms as products of matrices: the same as row by row, whatever else is in the form and whichever rows are asked for.
 
-use logltn::{ColumnData, Diagnostics};
+use logltn::{ColumnData, Diagnostics, Output};
 use logltn_learn::random::Random;
 use logltn_learn::{
-    Builder, ClosedForm, Individuals, Known, Metric, MetricKind, Optimizer, Session,
+    Builder, ClosedForm, Constant, Individuals, Known, Metric, MetricKind, Network, Optimizer,
+    Session,
 };
+use logltn_nn::Activation;
 
 const ENTITIES: usize = 300;
 const RELATIONS: usize = 5;
@@ -136,5 +138,71 @@ fn threads_change_nothing() -> Result<(), Diagnostics> {
     };
     let (one, three) = (of(1)?, of(3)?);
     assert_eq!(one, three);
+    Ok(())
+}
+
+/// Embeddings behind a closed form, a network and a table of numbers: of each a step reads some.
+fn sparse(optimizer: Optimizer) -> Result<Session, Diagnostics> {
+    let theory = format!(
+        "{THEORY}
+        constant someone: Entity
+        predicate kind(Entity)  predicate near(Entity, Relation)
+        axiom kinds: forall (h, _r, t) in train. kind(h) -> not kind(t) or kind(someone)
+        axiom nears: forall (h, r, _t) in train. near(h, r)"
+    );
+    let mut random = Random::new(5, 0);
+    let mut column = |size: usize| {
+        ColumnData::Individuals((0..400).map(|_| random.below(size) as u32).collect())
+    };
+    let train = [ENTITIES, RELATIONS, ENTITIES].map(&mut column).to_vec();
+    let form = ClosedForm::logit("sum(h * r * t)").args(["h", "r", "t"]);
+    Session::builder(theory)
+        .sort("Entity", Individuals::from(ENTITIES).learnable(WIDTH))
+        .sort("Relation", Individuals::from(RELATIONS).learnable(WIDTH))
+        .constant("someone", Constant::Learnable(WIDTH))
+        .sample("Entity", 10)
+        .batched("train", 10, train)
+        .closed_form("linked", form)
+        .predicate(
+            "kind",
+            Network::mlp(&[4], Activation::Tanh),
+            Output::sigmoid(),
+        )
+        .learnable("near", 0.0, Output::sigmoid())
+        .training(|training| training.optimizer = optimizer)
+        .learning_rate(0.01)
+        .epochs(1)
+        .build()
+}
+
+/// Adam has nothing to remember at first, so that rows without a gradient stay with it, too.
+#[test]
+fn the_first_step_is_that_of_adam() -> Result<(), Diagnostics> {
+    let first = |optimizer| -> Result<_, Diagnostics> {
+        let mut session = sparse(optimizer)?;
+        let step = session.step()?;
+        Ok((step.loss, step.gradient_norm, session.weights()))
+    };
+    let (one, other) = (first(Optimizer::SparseAdam)?, first(Optimizer::Adam)?);
+    assert_eq!((one.0, &one.2), (other.0, &other.2));
+    assert!((one.1 - other.1).abs() < 1e-9 * one.1);
+    Ok(())
+}
+
+/// What the steps before have left behind is nothing.
+#[test]
+fn goes_on_as_one_that_begins_there() -> Result<(), Diagnostics> {
+    let mut whole = sparse(Optimizer::SparseAdam)?;
+    for step in 0..8 {
+        let mut other = sparse(Optimizer::SparseAdam)?;
+        other.restore(&whole.state())?;
+        let (one, two) = (whole.step()?, other.step()?);
+        assert_eq!(
+            (one.loss, one.gradient_norm),
+            (two.loss, two.gradient_norm),
+            "{step}"
+        );
+        assert_eq!(whole.state(), other.state(), "{step}");
+    }
     Ok(())
 }

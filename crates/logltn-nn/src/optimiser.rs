@@ -5,6 +5,9 @@ use rayon::prelude::*;
 use crate::buffer::LANES;
 use crate::processor::{Kind, Processor};
 
+/// Of the rows of a table at most one in so many is a few.
+const FEW: usize = 8;
+
 /// Parameters are updated in pieces of this length, in parallel if there are several.
 const PIECE: usize = 1 << 15;
 
@@ -91,31 +94,38 @@ impl Adam {
 
     /// The same for the rows of a table, so many numbers each, that have a gradient. The others stay as they are, and so
     /// does what is remembered of them: nothing is forgotten while a row is not looked at. That is not quite Adam, which moves a
-    /// row on for a while after its last gradient; where each step reads a few rows of many it is much less to do.
+    /// row on for a while after its last gradient; where each step reads a few rows of many it is much less to do. If it is known
+    /// which rows may have a gradient, no others are looked at.
     ///
     /// # Panics
     /// As [`Adam::step`]; or if a row has no numbers.
     pub fn step_rows(
         &mut self,
-        width: usize,
+        (width, rows): (usize, Option<&[u32]>),
         learning_rate: f32,
         parameters: &mut [f32],
         gradients: &[f32],
     ) {
-        self.step_pieces(width, learning_rate, parameters, gradients, |gradients| {
-            gradients.iter().any(|g| *g != 0.0)
-        });
+        let wanted = |gradients: &[f32]| gradients.iter().any(|g| *g != 0.0);
+        let Some(rows) = rows.filter(|rows| rows.len() * width * FEW <= parameters.len()) else {
+            return self.step_pieces(width, learning_rate, parameters, gradients, wanted);
+        };
+        let step = self.begin(learning_rate, parameters, gradients);
+        let processor = Processor::fastest();
+        let OptimiserState { first, second, .. } = &mut self.state;
+        for &row in rows {
+            let row = row as usize * width..(row as usize + 1) * width;
+            if wanted(&gradients[row.clone()]) {
+                let (parameters, gradients) =
+                    (&mut parameters[row.clone()], &gradients[row.clone()]);
+                let (first, second) = (&mut first[row.clone()], &mut second[row]);
+                processor.adam(&step, parameters, gradients, first, second);
+            }
+        }
     }
 
-    /// Moves the pieces whose gradients are wanted.
-    fn step_pieces(
-        &mut self,
-        piece: usize,
-        learning_rate: f32,
-        parameters: &mut [f32],
-        gradients: &[f32],
-        wanted: impl Fn(&[f32]) -> bool + Sync,
-    ) {
+    /// One more step of these.
+    fn begin(&mut self, learning_rate: f32, parameters: &[f32], gradients: &[f32]) -> AdamStep {
         let AdamSettings {
             beta1,
             beta2,
@@ -136,14 +146,27 @@ impl Adam {
         state.steps += 1;
         // In double precision: 1 − 0.999ᵗ would lose three digits.
         let unbias = |beta: f32| 1.0 - f64::from(beta).powf(state.steps as f64);
-        let step = AdamStep {
+        AdamStep {
             beta1,
             beta2,
             epsilon,
             keep: 1.0 - learning_rate * weight_decay,
             rate: (f64::from(learning_rate) / unbias(beta1)) as f32,
             unbias_root: (1.0 / unbias(beta2).sqrt()) as f32,
-        };
+        }
+    }
+
+    /// Moves the pieces whose gradients are wanted.
+    fn step_pieces(
+        &mut self,
+        piece: usize,
+        learning_rate: f32,
+        parameters: &mut [f32],
+        gradients: &[f32],
+        wanted: impl Fn(&[f32]) -> bool + Sync,
+    ) {
+        let step = self.begin(learning_rate, parameters, gradients);
+        let state = &mut self.state;
         let processor = Processor::fastest();
         let (first, second) = (&mut state.first, &mut state.second);
         // Whole pieces, about as many numbers at a time as before.
@@ -382,11 +405,11 @@ mod tests {
         let (mut sparse, mut dense) = (Adam::new(settings, 6), Adam::new(settings, 6));
         let (mut a, mut b) = ([1.0; 6], [1.0; 6]);
         let all = [0.5, 0.0, -1.0, 2.0, 0.1, 0.3];
-        sparse.step_rows(2, 0.1, &mut a, &all);
+        sparse.step_rows((2, None), 0.1, &mut a, &all);
         dense.step(0.1, &mut b, &all);
         assert_eq!(a, b);
         let (before, kept) = (a, sparse.state().clone());
-        sparse.step_rows(2, 0.1, &mut a, &[0.0, 0.0, 0.0, 4.0, 0.0, 0.0]);
+        sparse.step_rows((2, None), 0.1, &mut a, &[0.0, 0.0, 0.0, 4.0, 0.0, 0.0]);
         dense.step(0.1, &mut b, &[0.0, 0.0, 0.0, 4.0, 0.0, 0.0]);
         for i in [0, 1, 4, 5] {
             assert_eq!(a[i], before[i]);
@@ -395,6 +418,23 @@ mod tests {
         }
         assert_eq!(a[2..4], b[2..4]);
         assert_ne!(a[0], b[0]);
+    }
+
+    #[test]
+    fn rows_that_are_listed_move_as_if_all_were_looked_at() {
+        let rows = 64;
+        let mut gradients = vec![0.0; 2 * rows];
+        gradients[20..24].copy_from_slice(&[1.0, -2.0, 0.5, 0.0]);
+        let (mut a, mut b) = (vec![1.0; 2 * rows], vec![1.0; 2 * rows]);
+        let mut both = [a.len(); 2].map(|n| Adam::new(AdamSettings::default(), n));
+        for _ in 0..3 {
+            let [one, other] = &mut both;
+            one.step_rows((2, None), 0.1, &mut a, &gradients);
+            other.step_rows((2, Some(&[3, 10, 11])), 0.1, &mut b, &gradients);
+        }
+        assert_eq!(a, b);
+        assert_eq!(both[0].state(), both[1].state());
+        assert_ne!(a[20], 1.0);
     }
 
     #[test]

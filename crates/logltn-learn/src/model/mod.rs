@@ -10,6 +10,7 @@ mod grid;
 mod grounding;
 mod inputs;
 mod parameters;
+mod read_rows;
 mod stored;
 mod unit;
 mod vectors;
@@ -78,6 +79,8 @@ pub struct Model {
     seed: u64,
     /// Set by someone who wants whatever is computed to end.
     stop: Arc<AtomicBool>,
+    /// Steps keep account of the rows of tables that they read.
+    sparse: bool,
 }
 
 /// Why the networks run.
@@ -136,6 +139,7 @@ impl Model {
             unchanged: false,
             seed: random.bits(),
             stop: Arc::default(),
+            sparse: false,
         }
     }
 
@@ -346,9 +350,8 @@ impl Model {
             let length = unit.rows_that_learn() * unit.output_width;
             unit.by_outputs.reset(length);
         }
-        for table in &mut self.learnable {
-            table.gradients.fill(0.0);
-        }
+        self.zero_tables();
+        self.list_read_rows(engine);
         for behind in &mut self.behind {
             if let Behind::Grounding(grounding) = behind {
                 grounding.visit_parameters(&mut |_, _, gradients| gradients.fill(0.0));
@@ -801,24 +804,57 @@ impl Model {
     /// Shows every block of parameters with its name and gradients, always in the same order.
     #[allow(clippy::type_complexity)] // a name would hide what the closure takes
     pub fn visit_parameters(&mut self, visit: &mut dyn FnMut(&str, &mut [f32], &[f32])) {
+        self.visit_rows(&mut |name, values, gradients, _| visit(name, values, gradients));
+    }
+
+    /// The same, with the rows that may have a gradient, where others have none.
+    #[allow(clippy::type_complexity)] // as above
+    pub(crate) fn visit_rows(
+        &mut self,
+        visit: &mut dyn FnMut(&str, &mut [f32], &[f32], Option<&[u32]>),
+    ) {
         for unit in self.units.iter_mut().filter(|u| u.twin_of.is_none()) {
             let (values, gradients) = unit.network.parameters_and_gradients();
-            visit(&unit.name, values, gradients);
+            visit(&unit.name, values, gradients, None);
         }
         for table in &mut self.learnable {
-            visit(&table.name, &mut table.values, &table.gradients);
+            let rows = table.read.listed();
+            visit(&table.name, &mut table.values, &table.gradients, rows);
         }
         for (predicate, behind) in self.theory.predicates.iter().zip(&mut self.behind) {
             let predicate = &predicate.name;
             if let Behind::Grounding(grounding) = behind {
                 grounding.visit_parameters(&mut |name, values, gradients| {
-                    visit(&format!("host.{predicate}.{name}"), values, gradients);
+                    visit(&format!("host.{predicate}.{name}"), values, gradients, None);
                 });
             }
         }
     }
 
-    /// Shows the gradients of every block, in the same order: to be measured or clipped.
+    /// Shows the gradients that may be other than 0, a block or a row at a time: to be measured or clipped.
+    pub(crate) fn visit_pieces(&mut self, visit: &mut dyn FnMut(&mut [f32])) {
+        if self
+            .learnable
+            .iter()
+            .all(|table| table.read.listed().is_none())
+        {
+            return self.visit_gradients(visit);
+        }
+        let mut tables = std::mem::take(&mut self.learnable);
+        self.visit_gradients(visit);
+        for table in &mut tables {
+            let width = table.row_width().unwrap_or(0);
+            match table.read.listed() {
+                None => visit(&mut table.gradients),
+                Some(rows) => rows.iter().for_each(|&row| {
+                    visit(&mut table.gradients[row as usize * width..][..width]);
+                }),
+            }
+        }
+        self.learnable = tables;
+    }
+
+    /// Shows the gradients of every block, in the same order as their parameters.
     pub fn visit_gradients(&mut self, visit: &mut dyn FnMut(&mut [f32])) {
         for unit in self.units.iter_mut().filter(|u| u.twin_of.is_none()) {
             visit(unit.network.gradients_mut());

@@ -2,6 +2,7 @@
 
 use logltn_nn::Floats;
 
+use super::read_rows::ReadRows;
 use crate::random::Random;
 
 /// A named table of learnable numbers and the gradient by each.
@@ -15,6 +16,8 @@ pub struct Parameters {
     pub values: Floats,
     /// The derivative of the loss by each.
     pub gradients: Floats,
+    /// Where it may be other than 0.
+    pub(super) read: ReadRows,
 }
 
 impl Parameters {
@@ -25,6 +28,15 @@ impl Parameters {
             shape,
             gradients: Floats::zeros(values.len()),
             values: values.into(),
+            read: ReadRows::default(),
+        }
+    }
+
+    /// How many numbers a row has, if it is a table of rows.
+    pub(super) fn row_width(&self) -> Option<usize> {
+        match self.shape[..] {
+            [_, width] if width > 0 => Some(width),
+            _ => None,
         }
     }
 
