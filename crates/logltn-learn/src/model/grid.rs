@@ -27,6 +27,12 @@ const LEAST: usize = 8;
 /// At least one of so many pairs of a grid must be asked for.
 const SPARSEST: usize = 4;
 
+/// So many rows tell which way of cutting is likely.
+const LOOKED_AT: usize = 512;
+
+/// If of so many rows most have different left sides, they are no grid.
+const HOPELESS: usize = 8192;
+
 /// So many rows of a matrix are a thread's at once.
 const ROWS: usize = 48;
 
@@ -230,6 +236,8 @@ struct Look {
     pairs: Vec<[u32; 2]>,
     remaining: Vec<u32>,
     others: Vec<u32>,
+    /// How the splits are tried, with how often each is likely to be one.
+    splits: Vec<(usize, usize)>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -238,6 +246,9 @@ impl Grids {
     /// Looks for them.
     pub fn find(&mut self, rows: &[u32], arity: usize, splits: &[Split]) {
         self.count = 0;
+        if splits.is_empty() {
+            return;
+        }
         self.order.clear();
         let count = (rows.len() / arity) as u32;
         self.per_row = splits
@@ -247,7 +258,10 @@ impl Grids {
             .unwrap_or(0);
         self.look.remaining.clear();
         self.look.remaining.extend(0..count);
-        for (at, split) in splits.iter().enumerate() {
+        self.look.in_order(rows, arity, splits);
+        for tried in 0..splits.len() {
+            let at = self.look.splits[tried].1;
+            let split = &splits[at];
             if self.look.remaining.len() < LEAST * LEAST {
                 break;
             }
@@ -469,7 +483,9 @@ impl Look {
         order: &mut Vec<u32>,
     ) -> bool {
         let tuple = |row: u32| &rows[row as usize * arity..][..arity];
-        self.number(tuple, place);
+        if !self.number(tuple, arity, place) {
+            return false;
+        }
         // Few rows of one left side, or of one right side among these, are no part of a grid.
         for [left, right] in &mut self.pairs {
             if (self.lefts[*left as usize] as usize) < LEAST {
@@ -525,8 +541,25 @@ impl Look {
         true
     }
 
-    /// Numbers the two sides of each remaining row, counting how many each left one has.
-    fn number<'r>(&mut self, tuple: impl Fn(u32) -> &'r [u32], place: usize) {
+    /// First those whose argument alone is another from one row to the next, most often: grids are found at once then.
+    fn in_order(&mut self, rows: &[u32], arity: usize, splits: &[Split]) {
+        self.splits.clear();
+        self.splits.extend((0..splits.len()).map(|at| (0, at)));
+        let step = (rows.len() / arity).div_ceil(LOOKED_AT) * arity;
+        for two in rows.windows(2 * arity).step_by(step.max(arity)) {
+            let (one, next) = two.split_at(arity);
+            for (often, at) in &mut self.splits {
+                let place = splits[*at].place;
+                let same = |other: usize| one[other] == next[other];
+                *often += usize::from((0..arity).all(|other| (other == place) != same(other)));
+            }
+        }
+        self.splits
+            .sort_by_key(|(often, at)| (std::cmp::Reverse(*often), *at));
+    }
+
+    /// Numbers the two sides of each remaining row, counting how many each left one has. Whether that can be a grid.
+    fn number<'r>(&mut self, tuple: impl Fn(u32) -> &'r [u32], arity: usize, place: usize) -> bool {
         for &individual in &self.individuals {
             self.right[individual as usize] = NONE;
         }
@@ -537,13 +570,17 @@ impl Look {
         self.pairs.clear();
         // Rows that follow each other often differ in one place only.
         let mut last = ([NONE; MOST_TOGETHER], NONE);
+        let enough = HOPELESS.max(self.remaining.len() / 4);
         for &row in &self.remaining {
             let tuple = tuple(row);
+            let mut all = [NONE; MOST_TOGETHER + 1];
+            for (to, from) in all.iter_mut().zip(&tuple[..arity]) {
+                *to = *from;
+            }
             let mut key = [NONE; MOST_TOGETHER];
-            let others = tuple[..place].iter().chain(&tuple[place + 1..]);
-            key.iter_mut()
-                .zip(others)
-                .for_each(|(k, other)| *k = *other);
+            for (i, key) in key.iter_mut().enumerate() {
+                *key = all[i + usize::from(i >= place)];
+            }
             if last.1 == NONE || key != last.0 {
                 let next = self.left.len() as u32;
                 let number = *self.left.entry(key).or_insert(next);
@@ -563,6 +600,57 @@ impl Look {
                 self.rights.push(0);
             }
             self.pairs.push([last.1, self.right[individual]]);
+            if self.pairs.len() == enough && 2 * self.lefts.len() > enough {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows are looked through for pairs of what is at a place and the rest.
+    fn look(rows: &[[u32; 3]], place: usize) -> (Option<Grid>, Vec<u32>, Vec<u32>) {
+        let (mut look, mut grid, mut order) = (Look::default(), Grid::default(), Vec::new());
+        look.remaining = (0..rows.len() as u32).collect();
+        let found = look.grid(&mut grid, rows.as_flattened(), 3, place, &mut order);
+        (found.then_some(grid), order, look.remaining)
+    }
+
+    #[test]
+    fn finds_all_pairs_among_others() {
+        // Twelve pairs with the same ten each, all but a few of them; and one more each that no other has.
+        let mut rows = Vec::new();
+        for i in 0..12 {
+            rows.push([i, i % 3, 500 + i]);
+            let asked = (0..10).filter(|j| (i + j) % 7 > 0);
+            rows.extend(asked.map(|j| [i, i % 3, 100 + j]));
+        }
+        let (grid, order, remaining) = look(&rows, 2);
+        let grid = grid.expect("a grid");
+        assert_eq!((grid.together.len() / 3, grid.alone.len()), (12, 10));
+        assert_eq!((order.len(), remaining.len()), (rows.len() - 12, 12));
+        for (&row, &cell) in order.iter().zip(&grid.cells) {
+            let (together, alone) = (cell as usize / 10, cell as usize % 10);
+            let [h, r, t] = rows[row as usize];
+            assert_eq!(grid.together[3 * together..][..2], [h, r]);
+            assert_eq!(grid.alone[alone], t);
+        }
+        assert!(remaining.iter().all(|&row| rows[row as usize][2] >= 500));
+        let mut all = [order, remaining].concat();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..rows.len() as u32));
+    }
+
+    #[test]
+    fn finds_none_where_there_is_none() {
+        let rows: Vec<[u32; 3]> = (0..500).map(|i| [i, i % 5, 7 * i % 499]).collect();
+        for place in 0..3 {
+            let (grid, order, remaining) = look(&rows, place);
+            assert!(grid.is_none() && order.is_empty() && remaining.len() == 500);
         }
     }
 }
