@@ -449,8 +449,7 @@ impl Closed {
         rows: Rows<'_>,
         grids: Option<&Grids>,
         (lanes, by_sums): (&mut [Lane<f32>], &mut [f32]),
-        kept: &[f32],
-        by: &[f32],
+        (kept, by): (&[f32], &[f32]),
     ) {
         let share = self.share(rows.count, lanes.len()).max(1);
         let keeps = feed.again.kept.len();
@@ -965,14 +964,14 @@ impl Model {
         match grids.are_none() {
             true => {
                 let work = (&mut lanes[..count], &mut [][..]);
-                own.backward(its, sources, rows, None, work, kept, by);
+                own.backward(its, sources, rows, None, work, (kept, by));
             }
             false => {
                 grids.take_in(by);
                 let mut by_sums = std::mem::take(&mut grids.by_sums);
                 let (rows, by) = (rows.in_order_of(&grids), &grids.numbers);
                 let work = (&mut lanes[..count], &mut by_sums[..]);
-                own.backward(its, sources, rows, Some(&grids), work, kept, by);
+                own.backward(its, sources, rows, Some(&grids), work, (kept, by));
                 grids.by_sums = by_sums;
                 let parts = (&its.splits[..], &its.pieces[..], its.arity);
                 let place_of = |table| its.targets.iter().position(|t| *t == Target::Table(table));
