@@ -22,6 +22,9 @@ const MOST_RUNS: usize = 5_000;
 /// Disks that note times in whole seconds show a file that is written twice within one as the same: until it has been so for
 /// longer, it is read again. Measured here, since the clock of the disk's machine may be another.
 const SETTLED: Duration = Duration::from_secs(3);
+/// A run that has ended is looked at by its folder alone, but now and then by its files all the same: who knows what disks
+/// there are.
+const ANYWAY: Duration = Duration::from_secs(20);
 /// A run that was there may be out of reach for so long, before it is said to be: a disk of another machine stumbles now and
 /// then, and one that cannot replace a file in one go has none for a moment.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -44,6 +47,9 @@ struct Known {
     /// When it was first seen like this, and whether it was seen otherwise before.
     since: Instant,
     moved: bool,
+    /// Its folder, and since when it has been like this; when its files were last looked at.
+    stamp: Option<(Stamp, Instant)>,
+    looked: Instant,
     /// Since when it could not be read.
     failing: Option<Instant>,
 }
@@ -53,6 +59,28 @@ struct Known {
 struct Seen {
     info: Option<(u64, SystemTime)>,
     records: Option<(u64, SystemTime)>,
+}
+
+/// What tells that something in a folder was made, replaced or removed: disk, number on it, and the times of its contents and
+/// of its own.
+type Stamp = (u64, u64, (i64, i64), (i64, i64));
+
+/// The stamp of a folder, where there are such. Opening it makes a network's file system look at what is there now; as `.`, so
+/// that nothing but a folder is opened.
+fn stamp(folder: &Path) -> Option<Stamp> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let facts = File::open(folder.join(".")).ok()?.metadata().ok()?;
+        let written = (facts.mtime(), facts.mtime_nsec());
+        let changed = (facts.ctime(), facts.ctime_nsec());
+        Some((facts.dev(), facts.ino(), written, changed))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = folder;
+        None
+    }
 }
 
 impl Runs {
@@ -74,24 +102,31 @@ impl Runs {
     }
 
     /// All runs, in the order of their names.
-    pub fn list(&self) -> Vec<ListedRun> {
-        self.known.values().map(|run| run.listed.clone()).collect()
+    pub fn list(&self) -> impl Iterator<Item = &ListedRun> {
+        self.known.values().map(|run| &run.listed)
+    }
+
+    /// Whether there is a run of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.known.contains_key(name)
     }
 
     /// Looks what is there now.
     pub fn scan(&mut self) {
         let mut before = std::mem::take(&mut self.known);
         let locks = Locks::now();
-        let found = Found::under(&self.place);
-        for folder in found.runs {
-            let name = match folder.strip_prefix(self.place.root()) {
-                Ok(path) if path.as_os_str().is_empty() => ".".to_string(),
-                Ok(path) => path.to_string_lossy().replace('\\', "/"),
-                Err(_) => continue,
+        let found = Found::under(&self.place, |name| {
+            before.get_mut(name).is_some_and(Known::rests)
+        });
+        for (name, folder, rests) in found.runs {
+            let known = match (before.remove(&name), rests) {
+                (Some(old), true) => old,
+                (old, _) => {
+                    let mut known = self.look(&name, folder, old);
+                    known.judge(&locks);
+                    known
+                }
             };
-            let old = before.remove(&name);
-            let mut known = self.look(&name, folder, old);
-            known.judge(&locks);
             self.known.insert(name, known);
         }
         for (name, mut known) in before {
@@ -108,7 +143,7 @@ impl Runs {
     /// What can be said of a run; if something cannot be read for a while, that.
     fn look(&self, name: &str, folder: PathBuf, old: Option<Known>) -> Known {
         let files = Files::open(&self.place, &folder);
-        let old = match old {
+        let old = match old.map(|old| old.looked_at()) {
             Some(old) if files.as_ref().is_ok_and(|files| old.still_is(files)) => return old,
             old => old,
         };
@@ -117,10 +152,12 @@ impl Runs {
             (Ok(new), Some(old)) if new.listed.version == old.listed.version => Known {
                 since: old.since,
                 moved: old.moved,
+                stamp: old.stamp,
                 ..new
             },
             (Ok(new), old) => Known {
                 moved: old.is_some(),
+                stamp: old.and_then(|old| old.stamp),
                 ..new
             },
             (Err(reason), Some(mut old)) => {
@@ -149,7 +186,36 @@ impl Known {
             step_time: None,
             since: Instant::now(),
             moved: false,
+            stamp: None,
+            looked: Instant::now(),
             failing: None,
+        }
+    }
+
+    /// Its files are looked at now.
+    fn looked_at(self) -> Known {
+        Known {
+            looked: Instant::now(),
+            ..self
+        }
+    }
+
+    /// Whether nothing can have happened to a run that has ended: if it goes on, a new `run.json` takes the place of the old
+    /// one, and that is seen in its folder.
+    fn rests(&mut self) -> bool {
+        let ended = ["finished", "interrupted", "failed"].contains(&&self.listed.state[..]);
+        let now = if ended { stamp(&self.folder) } else { None };
+        match (now, self.stamp) {
+            (Some(now), Some((old, since))) if now == old => {
+                since.elapsed() > SETTLED
+                    && self.since.elapsed() > SETTLED
+                    && self.looked.elapsed() < ANYWAY
+                    && self.failing.is_none()
+            }
+            _ => {
+                self.stamp = now.map(|now| (now, Instant::now()));
+                false
+            }
         }
     }
 
@@ -217,16 +283,16 @@ fn roughly(time: Duration) -> String {
     format!("{number} {unit}")
 }
 
-/// The folders that hold a run, and those that could not be looked into.
+/// The runs by their names, with their folders and whether they rest; and the folders that could not be looked into.
 #[derive(Default)]
 struct Found {
-    runs: Vec<PathBuf>,
+    runs: Vec<(String, PathBuf, bool)>,
     unreadable: Vec<PathBuf>,
 }
 
 impl Found {
-    /// Links are not followed, and nothing is looked for inside of a run.
-    fn under(place: &Place) -> Found {
+    /// Links are not followed, and nothing is looked for inside of a run. The folders of those that rest are not looked into.
+    fn under(place: &Place, mut rests: impl FnMut(&str) -> bool) -> Found {
         let mut found = Found::default();
         let mut open = vec![(place.root().to_path_buf(), 0)];
         let mut seen = 0;
@@ -235,10 +301,19 @@ impl Found {
             if seen > MOST_FOLDERS || found.runs.len() >= MOST_RUNS {
                 break;
             }
+            let name = match folder.strip_prefix(place.root()) {
+                Ok(path) if path.as_os_str().is_empty() => ".".to_string(),
+                Ok(path) => path.to_string_lossy().replace('\\', "/"),
+                Err(_) => continue,
+            };
+            if rests(&name) {
+                found.runs.push((name, folder, true));
+                continue;
+            }
             match names(&folder) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(_) => found.unreadable.push(folder),
-                Ok(names) if names.is_run => found.runs.push(folder),
+                Ok(names) if names.is_run => found.runs.push((name, folder, false)),
                 Ok(names) if depth < DEEPEST => {
                     open.extend(names.folders.into_iter().map(|path| (path, depth + 1)));
                 }
@@ -389,7 +464,7 @@ mod tests {
     /// The only run under a folder.
     fn only(runs: &mut Runs) -> ListedRun {
         runs.scan();
-        let list = runs.list();
+        let list: Vec<&ListedRun> = runs.list().collect();
         assert_eq!(list.len(), 1);
         list[0].clone()
     }
@@ -457,6 +532,60 @@ mod tests {
         assert_eq!(only(&mut runs).state, "running");
         fs::remove_dir_all(&dir).unwrap();
         runs.scan();
-        assert!(runs.list().is_empty());
+        assert!(runs.list().next().is_none());
+    }
+
+    /// A run that has ended is not opened at every look, and what happens to it is seen all the same.
+    #[test]
+    #[cfg(unix)]
+    fn what_has_ended_rests_until_it_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDirectory::create(&folder.path().join("a")).unwrap();
+        let mut info = RunInfo {
+            status: RunStatus::Finished,
+            ..RunInfo::default()
+        };
+        run.write_info(&info).unwrap();
+        let mut runs = Runs::new(Place::new(folder.path()).unwrap());
+        assert_eq!(only(&mut runs).state, "finished");
+        let aged = |runs: &mut Runs, by: Duration| {
+            let known = runs.known.get_mut("a").unwrap();
+            let earlier = |time: Instant| time.checked_sub(by).unwrap();
+            known.since = earlier(known.since);
+            known.looked = earlier(known.looked);
+            let stamp = known.stamp.as_mut().unwrap();
+            stamp.1 = earlier(stamp.1);
+        };
+        let rests = |runs: &mut Runs| runs.known.get_mut("a").unwrap().rests();
+        assert!(
+            !rests(&mut runs),
+            "it may change again within a coarse time"
+        );
+        aged(&mut runs, 2 * SETTLED);
+        assert!(rests(&mut runs));
+        // Without its file: nobody has looked.
+        let file = fs::read(run.file("run.json")).unwrap();
+        let times = fs::metadata(folder.path().join("a")).unwrap().modified();
+        info.title = "again".into();
+        run.write_info(&info).unwrap();
+        let dir = File::open(folder.path().join("a")).unwrap();
+        dir.set_modified(times.unwrap()).unwrap();
+        assert_eq!(only(&mut runs).title, "again", "times were put back");
+        aged(&mut runs, 2 * SETTLED);
+        assert!(rests(&mut runs));
+        info.status = RunStatus::Running;
+        run.write_info(&info).unwrap();
+        assert_eq!(only(&mut runs).state, "running");
+        info.status = RunStatus::Failed;
+        run.write_info(&info).unwrap();
+        assert_eq!(only(&mut runs).state, "failed");
+        assert!(!rests(&mut runs));
+        aged(&mut runs, 2 * SETTLED);
+        assert!(rests(&mut runs));
+        // Written in place, as no training does: that is found later.
+        fs::write(run.file("run.json"), file).unwrap();
+        assert_eq!(only(&mut runs).state, "failed");
+        aged(&mut runs, ANYWAY);
+        assert_eq!(only(&mut runs).state, "finished");
     }
 }

@@ -127,6 +127,7 @@ found("theme").addEventListener("click", () => {
 });
 startCurves();
 startRuns(() => { refreshChosen(); showRun(); }, look);
+document.addEventListener("visibilitychange", refreshChosen);
 state.source.listen(told, (connected) => {
   setText(found("link"), connected ? "" : "The server does not answer; trying again.");
   document.documentElement.dataset.connected = String(connected);
