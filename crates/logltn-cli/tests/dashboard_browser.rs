@@ -96,6 +96,18 @@ fn people_follow_a_training() {
     let took = browser.wait(&moved);
     eprintln!("a curve moved after {took:?}");
 
+    // What nobody sees is not asked for, until it is seen.
+    let hidden =
+        "Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })";
+    browser.get(&format!("void {hidden}"));
+    std::thread::sleep(Duration::from_millis(500));
+    let asked = "performance.getEntriesByType('resource').filter((e) => e.name.includes('/api/curves')).length";
+    let before = browser.get(asked);
+    std::thread::sleep(Duration::from_millis(3000));
+    assert_eq!(browser.get(asked), before);
+    browser.get("delete document.hidden && document.dispatchEvent(new Event('visibilitychange'))");
+    browser.wait(&format!("{asked} > {before}"));
+
     // A zoom stays while the curve goes on.
     browser.get("document.querySelector('[data-chart=\"loss\"]').focus()");
     for key in ["+", "+"] {
@@ -186,6 +198,13 @@ fn people_follow_a_training() {
     browser.press("#choose-all");
     browser.press("#tab-told");
     browser.wait("[...document.querySelectorAll('.told tbody th')].some((key) => key.innerText === 'train.seed')");
+    // Those that are chosen now.
+    let heads = "document.querySelectorAll('.told thead th').length";
+    browser.wait(&format!("{heads} === 4"));
+    browser.press("tr[data-run=\"second\"] input[type=checkbox]");
+    browser.wait(&format!("{heads} === 3"));
+    browser.press("tr[data-run=\"second\"] input[type=checkbox]");
+    browser.wait(&format!("{heads} === 4"));
     browser.press("#seeds");
     browser.wait("[...document.querySelectorAll('[data-chart=\"loss\"] .u-label')].some((label) => label.textContent.includes('more seeds'))");
     browser.press("#seeds");

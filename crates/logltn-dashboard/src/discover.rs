@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The runs that are known, by their names: their folders as seen from the folder of all.
 pub struct Runs {
     place: Place,
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, Box<Known>>,
     patience: Duration,
 }
 
@@ -114,17 +114,17 @@ impl Runs {
     /// Looks what is there now.
     pub fn scan(&mut self) {
         let mut before = std::mem::take(&mut self.known);
-        let locks = Locks::now();
         let found = Found::under(&self.place, |name| {
-            before.get_mut(name).is_some_and(Known::rests)
+            before.get_mut(name).is_some_and(|known| known.rests())
         });
+        let mut locks = None;
         for (name, folder, rests) in found.runs {
             let known = match (before.remove(&name), rests) {
                 (Some(old), true) => old,
                 (old, _) => {
-                    let mut known = self.look(&name, folder, old);
-                    known.judge(&locks);
-                    known
+                    let mut known = self.look(&name, folder, old.map(|old| *old));
+                    known.judge(locks.get_or_insert_with(Locks::now));
+                    Box::new(known)
                 }
             };
             self.known.insert(name, known);

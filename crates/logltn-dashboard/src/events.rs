@@ -20,7 +20,7 @@ const MOST_PAGES: usize = 16;
 const MOST_WAITING: usize = 64;
 /// How often is looked: looking should take half a hundredth of the time, so that a training beside it has the rest; but what
 /// is new is seen within two seconds, unless looking alone takes a tenth of that.
-const EVERY: Duration = Duration::from_millis(900);
+const EVERY: Duration = Duration::from_millis(1000);
 const SELDOM: Duration = Duration::from_millis(1200);
 /// How often a page hears that the server lives, so that the dead are found out.
 const HEARTBEAT: Duration = Duration::from_secs(10);

@@ -118,12 +118,14 @@ export class Chart {
     if (!this.plot.data[0].length) return;
     if (state.zoom) this.plot.setScale("x", { min: state.zoom.from, max: state.zoom.to });
     else this.plot.setScale("x", { min: zooming.all[0], max: Math.max(zooming.all[1], zooming.all[0] + 1) });
+    this.readLast(this.plot);
   }
 
-  /** Where no pointer is, the newest values are read. */
+  /** Where no pointer is, the newest values are read, of what is looked at. */
   readLast(plot) {
     if (plot.cursor.left >= 0 || !plot.data[0].length) return;
-    const last = (values) => { let at = values.length - 1; while (at > 0 && (values[at] === null || values[at] === undefined)) at--; return at; };
+    const unseen = (at) => state.zoom && plot.data[0][at] > state.zoom.to;
+    const last = (values) => { let at = values.length - 1; while (at > 0 && (values[at] === null || values[at] === undefined || unseen(at))) at--; return at; };
     plot.setLegend({ idxs: plot.data.map(last) }, false);
   }
 

@@ -37,8 +37,7 @@ impl Alike {
         let mut rest = line;
         let mut number = |before: &String| {
             rest = rest.strip_prefix(before.as_str())?;
-            let end = rest.bytes().position(|byte| byte == b',' || byte == b'}')?;
-            let (number, after) = rest.split_at(end);
+            let (number, after) = rest.split_at(end_of_number(rest.as_bytes()));
             rest = after;
             Some(number)
         };
@@ -66,16 +65,39 @@ impl Alike {
     }
 }
 
+/// How many bytes look like those of a number, or `null`.
+fn end_of_number(bytes: &[u8]) -> usize {
+    if bytes.first() == Some(&b'n') && bytes.starts_with(b"null") {
+        return 4;
+    }
+    // A plain loop: half of the time that is spent on a record would be spent here.
+    let mut at = 0;
+    while at < bytes.len() && IN_NUMBERS[bytes[at] as usize] {
+        at += 1;
+    }
+    at
+}
+
+/// Which bytes numbers of JSON have.
+const IN_NUMBERS: [bool; 256] = {
+    let mut found = [false; 256];
+    let bytes = b"0123456789+-.eE";
+    let mut at = 0;
+    while at < bytes.len() {
+        found[bytes[at] as usize] = true;
+        at += 1;
+    }
+    found
+};
+
 /// A number of JSON, or `null` for none.
 fn value(text: &str) -> Option<f64> {
     if text == "null" {
         return Some(f64::NAN);
     }
-    let digits = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
     let begins = |byte: &u8| byte.is_ascii_digit() || *byte == b'-';
-    let looks = text.as_bytes().first().is_some_and(begins) && text.bytes().all(digits);
-    let number = looks.then_some(text)?.parse::<f64>().ok()?;
-    number.is_finite().then_some(number)
+    text.as_bytes().first().filter(|byte| begins(byte))?;
+    text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 #[cfg(test)]
