@@ -1,6 +1,6 @@
 //! All runs under the folder, and where each stands: from `run.json` and the ends of files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -11,7 +11,7 @@ use logltn_report::ListedRun;
 use logltn_train::run_directory::RunInfo;
 use logltn_train::train::told_by_key;
 
-use crate::alive::Locks;
+use crate::alive::{Locks, is_here};
 use crate::place::{Place, patiently};
 use crate::tail::see_end;
 
@@ -33,6 +33,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Runs {
     place: Place,
     known: BTreeMap<String, Box<Known>>,
+    /// Those of which something may be new, or that may be gone, since somebody last asked.
+    news: BTreeSet<String>,
+    /// How often has been looked.
+    looks: u64,
     patience: Duration,
 }
 
@@ -50,6 +54,8 @@ struct Known {
     /// Its folder, and since when it has been like this; when its files were last looked at.
     stamp: Option<(Stamp, Instant)>,
     looked: Instant,
+    /// The look that found it.
+    found: u64,
     /// Since when it could not be read.
     failing: Option<Instant>,
 }
@@ -65,13 +71,16 @@ struct Seen {
 /// of its own.
 type Stamp = (u64, u64, (i64, i64), (i64, i64));
 
-/// The stamp of a folder, where there are such. Opening it makes a network's file system look at what is there now; as `.`, so
-/// that nothing but a folder is opened.
-fn stamp(folder: &Path) -> Option<Stamp> {
+/// The stamp of a folder, where there are such, given the old one. Opening it makes a network's file system look at what is
+/// there now; as `.`, so that nothing but a folder is opened. On a disk of this machine it need not be opened.
+fn stamp(folder: &Path, old: Option<Stamp>) -> Option<Stamp> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
-        let facts = File::open(folder.join(".")).ok()?.metadata().ok()?;
+        let facts = match old {
+            Some((disk, ..)) if is_here(disk) => fs::metadata(folder).ok()?,
+            _ => File::open(folder.join(".")).ok()?.metadata().ok()?,
+        };
         let written = (facts.mtime(), facts.mtime_nsec());
         let changed = (facts.ctime(), facts.ctime_nsec());
         Some((facts.dev(), facts.ino(), written, changed))
@@ -89,6 +98,8 @@ impl Runs {
         Runs {
             place,
             known: BTreeMap::new(),
+            news: BTreeSet::new(),
+            looks: 0,
             patience: PATIENCE,
         }
     }
@@ -106,30 +117,39 @@ impl Runs {
         self.known.values().map(|run| &run.listed)
     }
 
-    /// Whether there is a run of this name.
-    pub fn has(&self, name: &str) -> bool {
-        self.known.contains_key(name)
+    /// The run of a name.
+    pub fn get(&self, name: &str) -> Option<&ListedRun> {
+        self.known.get(name).map(|run| &run.listed)
+    }
+
+    /// The names of those of which something may be new, or that may be gone, since this was last asked.
+    pub fn news(&mut self) -> BTreeSet<String> {
+        std::mem::take(&mut self.news)
     }
 
     /// Looks what is there now.
     pub fn scan(&mut self) {
-        let mut before = std::mem::take(&mut self.known);
+        self.looks += 1;
+        let (known, look) = (&mut self.known, self.looks);
+        // What rests stays where it is: with many runs, moving and comparing them would be most of the work.
         let found = Found::under(&self.place, |name| {
-            before.get_mut(name).is_some_and(|known| known.rests())
+            (known.get_mut(name)).is_some_and(|run| run.rests(look))
         });
         let mut locks = None;
-        for (name, folder, rests) in found.runs {
-            let known = match (before.remove(&name), rests) {
-                (Some(old), true) => old,
-                (old, _) => {
-                    let mut known = self.look(&name, folder, old.map(|old| *old));
-                    known.judge(locks.get_or_insert_with(Locks::now));
-                    Box::new(known)
-                }
-            };
-            self.known.insert(name, known);
+        for (name, folder) in found.runs {
+            let old = self.known.remove(&name);
+            let mut known = self.look(&name, folder, old.map(|old| *old));
+            known.judge(locks.get_or_insert_with(Locks::now));
+            known.found = look;
+            self.news.insert(name.clone());
+            self.known.insert(name, Box::new(known));
         }
-        for (name, mut known) in before {
+        let missing = self.known.iter().filter(|(_, run)| run.found != look);
+        for name in missing.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            self.news.insert(name.clone());
+            let Some(mut known) = self.known.remove(&name) else {
+                continue;
+            };
             let out_of_reach = (found.unreadable.iter()).any(|f| known.folder.starts_with(f));
             if out_of_reach && !known.is_patient(self.patience) {
                 known.fail("its folder cannot be read".into());
@@ -188,6 +208,7 @@ impl Known {
             moved: false,
             stamp: None,
             looked: Instant::now(),
+            found: 0,
             failing: None,
         }
     }
@@ -201,16 +222,21 @@ impl Known {
     }
 
     /// Whether nothing can have happened to a run that has ended: if it goes on, a new `run.json` takes the place of the old
-    /// one, and that is seen in its folder.
-    fn rests(&mut self) -> bool {
+    /// one, and that is seen in its folder. If it rests, it is found by this look.
+    fn rests(&mut self, look: u64) -> bool {
         let ended = ["finished", "interrupted", "failed"].contains(&&self.listed.state[..]);
-        let now = if ended { stamp(&self.folder) } else { None };
+        let old = self.stamp.map(|(stamp, _)| stamp);
+        let now = ended.then(|| stamp(&self.folder, old)).flatten();
         match (now, self.stamp) {
             (Some(now), Some((old, since))) if now == old => {
-                since.elapsed() > SETTLED
+                let rests = since.elapsed() > SETTLED
                     && self.since.elapsed() > SETTLED
                     && self.looked.elapsed() < ANYWAY
-                    && self.failing.is_none()
+                    && self.failing.is_none();
+                if rests {
+                    self.found = look;
+                }
+                rests
             }
             _ => {
                 self.stamp = now.map(|now| (now, Instant::now()));
@@ -283,10 +309,10 @@ fn roughly(time: Duration) -> String {
     format!("{number} {unit}")
 }
 
-/// The runs by their names, with their folders and whether they rest; and the folders that could not be looked into.
+/// The runs to be looked at, by their names, with their folders; and the folders that could not be looked into.
 #[derive(Default)]
 struct Found {
-    runs: Vec<(String, PathBuf, bool)>,
+    runs: Vec<(String, PathBuf)>,
     unreadable: Vec<PathBuf>,
 }
 
@@ -295,10 +321,10 @@ impl Found {
     fn under(place: &Place, mut rests: impl FnMut(&str) -> bool) -> Found {
         let mut found = Found::default();
         let mut open = vec![(place.root().to_path_buf(), 0)];
-        let mut seen = 0;
+        let (mut seen, mut runs) = (0, 0);
         while let Some((folder, depth)) = open.pop() {
             seen += 1;
-            if seen > MOST_FOLDERS || found.runs.len() >= MOST_RUNS {
+            if seen > MOST_FOLDERS || runs >= MOST_RUNS {
                 break;
             }
             let name = match folder.strip_prefix(place.root()) {
@@ -307,13 +333,16 @@ impl Found {
                 Err(_) => continue,
             };
             if rests(&name) {
-                found.runs.push((name, folder, true));
+                runs += 1;
                 continue;
             }
             match names(&folder) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(_) => found.unreadable.push(folder),
-                Ok(names) if names.is_run => found.runs.push((name, folder, false)),
+                Ok(names) if names.is_run => {
+                    runs += 1;
+                    found.runs.push((name, folder));
+                }
                 Ok(names) if depth < DEEPEST => {
                     open.extend(names.folders.into_iter().map(|path| (path, depth + 1)));
                 }
@@ -556,7 +585,7 @@ mod tests {
             let stamp = known.stamp.as_mut().unwrap();
             stamp.1 = earlier(stamp.1);
         };
-        let rests = |runs: &mut Runs| runs.known.get_mut("a").unwrap().rests();
+        let rests = |runs: &mut Runs| runs.known.get_mut("a").unwrap().rests(0);
         assert!(
             !rests(&mut runs),
             "it may change again within a coarse time"

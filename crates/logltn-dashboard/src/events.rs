@@ -104,14 +104,14 @@ impl Watched {
     }
 
     fn tell_changes(&self) {
-        let runs = self.runs();
+        let mut runs = self.runs();
+        let news = runs.news();
         let mut pages = locked(&self.pages);
-        let changed: Vec<&ListedRun> = (runs.list())
+        let changed: Vec<&ListedRun> = (news.iter().filter_map(|name| runs.get(name)))
             .filter(|run| pages.told.get(&run.id) != Some(run))
             .collect();
-        let gone: Vec<String> = (pages.told.keys())
-            .filter(|name| !runs.has(name))
-            .cloned()
+        let gone: Vec<&String> = (news.iter())
+            .filter(|name| runs.get(name).is_none() && pages.told.contains_key(*name))
             .collect();
         if changed.is_empty() && gone.is_empty() {
             return;
@@ -120,7 +120,7 @@ impl Watched {
         pages
             .open
             .retain(|page| page.try_send(message.clone()).is_ok());
-        for name in &gone {
+        for name in gone {
             pages.told.remove(name);
         }
         for run in changed {

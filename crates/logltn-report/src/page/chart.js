@@ -118,7 +118,15 @@ export class Chart {
     if (!this.plot.data[0].length) return;
     if (state.zoom) this.plot.setScale("x", { min: state.zoom.from, max: state.zoom.to });
     else this.plot.setScale("x", { min: zooming.all[0], max: Math.max(zooming.all[1], zooming.all[0] + 1) });
-    this.readLast(this.plot);
+    // When that has happened, something else may be under the pointer.
+    queueMicrotask(() => this.read(this.plot));
+  }
+
+  /** Reads what is under the pointer now. */
+  read(plot) {
+    const { left, top } = plot.cursor;
+    if (left >= 0) plot.setCursor({ left, top }, true, false);
+    else this.readLast(plot);
   }
 
   /** Where no pointer is, the newest values are read, of what is looked at. */

@@ -154,7 +154,7 @@ export function showRuns() {
   });
   const running = [...state.runs.values()].filter((run) => run.state === "running").length;
   const total = state.runs.size;
-  setText(found("run-count"), `${list.length === total ? total : `${list.length} of ${total}`} runs, ${running} running`);
+  setText(found("run-count"), `${list.length === total ? total : `${list.length} of ${total}`} ${total === 1 ? "run" : "runs"}, ${running} running`);
 }
 
 /** Begins: what the controls do, and whom to tell. */

@@ -22,7 +22,7 @@ export function toldPanel(id, details, panel) {
       const differs = (key) => new Set(all.map(([, one]) => text(one.told[key]))).size > 1;
       const show = () => {
         const wanted = keys.filter((key) => !differing.checked || differs(key));
-        place.replaceChildren(element("table", { class: "told" },
+        place.replaceChildren(element("table", { class: "told", "aria-label": "What the runs were told, by key" },
           element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Key"),
             all.map(([run]) => element("th", { scope: "col" }, nameOf(state.runs.get(run) ?? { id: run }))))),
           element("tbody", {}, wanted.map((key) => element("tr", { class: differs(key) ? "differs" : null },
