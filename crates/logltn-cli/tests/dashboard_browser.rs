@@ -424,6 +424,24 @@ fn the_export_and_the_report_need_no_server() {
         browser.press("#tab-query");
         browser.wait("document.getElementById('panel').innerText.includes('logltn dashboard')");
     }
+    // What is under the pointer is read, also when the chart moves below it.
+    let press = |browser: &mut Browser, key: &str| {
+        let event = format!("new KeyboardEvent('keydown', {{ key: '{key}', bubbles: true }})");
+        browser.get(&format!(
+            "document.querySelector('[data-chart=\"loss\"]').dispatchEvent({event})"
+        ));
+    };
+    let step =
+        "Number(document.querySelector('[data-chart=\"loss\"] .u-legend .u-value').textContent)";
+    press(&mut browser, "+");
+    browser.wait("!document.getElementById('whole').disabled");
+    browser.get(
+        "(() => { const over = document.querySelector('[data-chart=\"loss\"] .u-over'); const b = over.getBoundingClientRect(); \
+         over.dispatchEvent(new MouseEvent('mousemove', { bubbles: true, clientX: b.left + b.width / 4, clientY: b.top + 20 })); })()",
+    );
+    browser.wait(&format!("Math.abs({step} - 75) <= 2"));
+    press(&mut browser, "0");
+    browser.wait(&format!("Math.abs({step} - 51) <= 2"));
     for scheme in ["light", "dark"] {
         browser.prefer(scheme);
         browser.open(&format!(

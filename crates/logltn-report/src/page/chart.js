@@ -83,6 +83,8 @@ export class Chart {
     }
     const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif" };
     const wide = (_, texts) => 18 + 7 * Math.max(2, ...(texts ?? []).map((text) => text.length));
+    // The pointer stays where it is.
+    this.pointer = this.plot?.cursor;
     this.plot?.destroy();
     this.plot = new uPlot({
       width: this.width(),
@@ -124,7 +126,8 @@ export class Chart {
 
   /** Reads what is under the pointer now. */
   read(plot) {
-    const { left, top } = plot.cursor;
+    const { left, top } = this.pointer ?? plot.cursor;
+    this.pointer = null;
     if (left >= 0) plot.setCursor({ left, top }, true, false);
     else this.readLast(plot);
   }
