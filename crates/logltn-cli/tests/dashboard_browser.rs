@@ -96,6 +96,18 @@ fn people_follow_a_training() {
     let took = browser.wait(&moved);
     eprintln!("a curve moved after {took:?}");
 
+    // What nobody sees is not asked for, until it is seen.
+    let hidden =
+        "Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })";
+    browser.get(&format!("void {hidden}"));
+    std::thread::sleep(Duration::from_millis(500));
+    let asked = "performance.getEntriesByType('resource').filter((e) => e.name.includes('/api/curves')).length";
+    let before = browser.get(asked);
+    std::thread::sleep(Duration::from_millis(3000));
+    assert_eq!(browser.get(asked), before);
+    browser.get("delete document.hidden && document.dispatchEvent(new Event('visibilitychange'))");
+    browser.wait(&format!("{asked} > {before}"));
+
     // A zoom stays while the curve goes on.
     browser.get("document.querySelector('[data-chart=\"loss\"]').focus()");
     for key in ["+", "+"] {
@@ -186,6 +198,13 @@ fn people_follow_a_training() {
     browser.press("#choose-all");
     browser.press("#tab-told");
     browser.wait("[...document.querySelectorAll('.told tbody th')].some((key) => key.innerText === 'train.seed')");
+    // Those that are chosen now.
+    let heads = "document.querySelectorAll('.told thead th').length";
+    browser.wait(&format!("{heads} === 4"));
+    browser.press("tr[data-run=\"second\"] input[type=checkbox]");
+    browser.wait(&format!("{heads} === 3"));
+    browser.press("tr[data-run=\"second\"] input[type=checkbox]");
+    browser.wait(&format!("{heads} === 4"));
     browser.press("#seeds");
     browser.wait("[...document.querySelectorAll('[data-chart=\"loss\"] .u-label')].some((label) => label.textContent.includes('more seeds'))");
     browser.press("#seeds");
@@ -405,6 +424,24 @@ fn the_export_and_the_report_need_no_server() {
         browser.press("#tab-query");
         browser.wait("document.getElementById('panel').innerText.includes('logltn dashboard')");
     }
+    // What is under the pointer is read, also when the chart moves below it.
+    let press = |browser: &mut Browser, key: &str| {
+        let event = format!("new KeyboardEvent('keydown', {{ key: '{key}', bubbles: true }})");
+        browser.get(&format!(
+            "document.querySelector('[data-chart=\"loss\"]').dispatchEvent({event})"
+        ));
+    };
+    let step =
+        "Number(document.querySelector('[data-chart=\"loss\"] .u-legend .u-value').textContent)";
+    press(&mut browser, "+");
+    browser.wait("!document.getElementById('whole').disabled");
+    browser.get(
+        "(() => { const over = document.querySelector('[data-chart=\"loss\"] .u-over'); const b = over.getBoundingClientRect(); \
+         over.dispatchEvent(new MouseEvent('mousemove', { bubbles: true, clientX: b.left + b.width / 4, clientY: b.top + 20 })); })()",
+    );
+    browser.wait(&format!("Math.abs({step} - 75) <= 2"));
+    press(&mut browser, "0");
+    browser.wait(&format!("Math.abs({step} - 51) <= 2"));
     for scheme in ["light", "dark"] {
         browser.prefer(scheme);
         browser.open(&format!(

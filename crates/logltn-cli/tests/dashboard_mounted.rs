@@ -164,10 +164,11 @@ fn runs_on_a_disk_of_another_machine_are_followed() {
     info.remove("check");
     info.remove("whole");
     info.insert("status".into(), json!("running"));
-    let put = |info: &serde_json::Map<String, Value>| {
+    let put_into = |run: &Path, info: &serde_json::Map<String, Value>| {
         fs::write(runs.join("new"), Value::from(info.clone()).to_string()).unwrap();
-        fs::rename(runs.join("new"), hand.join("run.json")).unwrap();
+        fs::rename(runs.join("new"), run.join("run.json")).unwrap();
     };
+    let put = |info: &serde_json::Map<String, Value>| put_into(&hand, info);
     fs::write(hand.join("metrics.jsonl"), &text[..=letter]).unwrap();
     put(&info);
     until(&heard, "hand", |run| step(run) == 10);
@@ -222,6 +223,23 @@ fn runs_on_a_disk_of_another_machine_are_followed() {
     assert_eq!(
         (&curves["step"], &curves["records"]),
         (&json!(last), &json!(last))
+    );
+
+    // A run that has ended is looked at less closely after a while; if it goes on, that is seen as soon.
+    info.insert("status".into(), json!("finished"));
+    let took: Vec<Duration> = (1..=3)
+        .map(|round| {
+            thread::sleep(Duration::from_millis(4500));
+            let title = format!("round {round}");
+            info.insert("title".into(), json!(title));
+            put_into(&runs.join("done"), &info);
+            until(&heard, "done", |run| run["title"] == title[..])
+        })
+        .collect();
+    eprintln!("what happened to a run at rest was here after {took:?}");
+    assert!(
+        took.iter().min() < Some(&Duration::from_secs(2)),
+        "{took:?}"
     );
 
     // None of it has made a run look lost, and nobody has tried to write there.

@@ -8,6 +8,20 @@ use std::time::Duration;
 /// A run that was written to within this time is taken for running.
 const RECENT: Duration = Duration::from_secs(30);
 
+/// The two numbers of a disk, as glibc takes them apart.
+#[cfg(unix)]
+fn numbers(disk: u64) -> (u64, u64) {
+    let major = (disk >> 8 & 0xfff) | (disk >> 32 & !0xfff);
+    let minor = (disk & 0xff) | (disk >> 12 & !0xff);
+    (major, minor)
+}
+
+/// Whether a disk is a device of this machine. Those of a network, or of a program, have no device: their first number is 0.
+#[cfg(unix)]
+pub fn is_here(disk: u64) -> bool {
+    cfg!(target_os = "linux") && numbers(disk).0 != 0
+}
+
 /// The files that are locked on this machine: disk and number on it.
 ///
 /// Trying a run's lock would be sure, but a training that starts in that moment would find it taken.
@@ -38,10 +52,7 @@ impl Locks {
             let Ok(lock) = fs::symlink_metadata(folder.join("run.lock")) else {
                 return false;
             };
-            // As glibc takes numbers of disks apart.
-            let disk = lock.dev();
-            let major = (disk >> 8 & 0xfff) | (disk >> 32 & !0xfff);
-            let minor = (disk & 0xff) | (disk >> 12 & !0xff);
+            let (major, minor) = numbers(lock.dev());
             // Disks that are none (btrfs, overlays) have several numbers, all with 0.
             (self.0.iter())
                 .any(|&(a, b, file)| file == lock.ino() && a == major && (b == minor || major == 0))

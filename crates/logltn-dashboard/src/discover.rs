@@ -1,6 +1,6 @@
 //! All runs under the folder, and where each stands: from `run.json` and the ends of files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -11,7 +11,7 @@ use logltn_report::ListedRun;
 use logltn_train::run_directory::RunInfo;
 use logltn_train::train::told_by_key;
 
-use crate::alive::Locks;
+use crate::alive::{Locks, is_here};
 use crate::place::{Place, patiently};
 use crate::tail::see_end;
 
@@ -22,6 +22,9 @@ const MOST_RUNS: usize = 5_000;
 /// Disks that note times in whole seconds show a file that is written twice within one as the same: until it has been so for
 /// longer, it is read again. Measured here, since the clock of the disk's machine may be another.
 const SETTLED: Duration = Duration::from_secs(3);
+/// A run that has ended is looked at by its folder alone, but now and then by its files all the same: who knows what disks
+/// there are.
+const ANYWAY: Duration = Duration::from_secs(20);
 /// A run that was there may be out of reach for so long, before it is said to be: a disk of another machine stumbles now and
 /// then, and one that cannot replace a file in one go has none for a moment.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -29,7 +32,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The runs that are known, by their names: their folders as seen from the folder of all.
 pub struct Runs {
     place: Place,
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, Box<Known>>,
+    /// Those of which something may be new, or that may be gone, since somebody last asked.
+    news: BTreeSet<String>,
+    /// How often has been looked.
+    looks: u64,
     patience: Duration,
 }
 
@@ -44,6 +51,11 @@ struct Known {
     /// When it was first seen like this, and whether it was seen otherwise before.
     since: Instant,
     moved: bool,
+    /// Its folder, and since when it has been like this; when its files were last looked at.
+    stamp: Option<(Stamp, Instant)>,
+    looked: Instant,
+    /// The look that found it.
+    found: u64,
     /// Since when it could not be read.
     failing: Option<Instant>,
 }
@@ -55,12 +67,39 @@ struct Seen {
     records: Option<(u64, SystemTime)>,
 }
 
+/// What tells that something in a folder was made, replaced or removed: disk, number on it, and the times of its contents and
+/// of its own.
+type Stamp = (u64, u64, (i64, i64), (i64, i64));
+
+/// The stamp of a folder, where there are such, given the old one. Opening it makes a network's file system look at what is
+/// there now; as `.`, so that nothing but a folder is opened. On a disk of this machine it need not be opened.
+fn stamp(folder: &Path, old: Option<Stamp>) -> Option<Stamp> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let facts = match old {
+            Some((disk, ..)) if is_here(disk) => fs::metadata(folder).ok()?,
+            _ => File::open(folder.join(".")).ok()?.metadata().ok()?,
+        };
+        let written = (facts.mtime(), facts.mtime_nsec());
+        let changed = (facts.ctime(), facts.ctime_nsec());
+        Some((facts.dev(), facts.ino(), written, changed))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = folder;
+        None
+    }
+}
+
 impl Runs {
     /// None yet.
     pub fn new(place: Place) -> Runs {
         Runs {
             place,
             known: BTreeMap::new(),
+            news: BTreeSet::new(),
+            looks: 0,
             patience: PATIENCE,
         }
     }
@@ -74,27 +113,43 @@ impl Runs {
     }
 
     /// All runs, in the order of their names.
-    pub fn list(&self) -> Vec<ListedRun> {
-        self.known.values().map(|run| run.listed.clone()).collect()
+    pub fn list(&self) -> impl Iterator<Item = &ListedRun> {
+        self.known.values().map(|run| &run.listed)
+    }
+
+    /// The run of a name.
+    pub fn get(&self, name: &str) -> Option<&ListedRun> {
+        self.known.get(name).map(|run| &run.listed)
+    }
+
+    /// The names of those of which something may be new, or that may be gone, since this was last asked.
+    pub fn news(&mut self) -> BTreeSet<String> {
+        std::mem::take(&mut self.news)
     }
 
     /// Looks what is there now.
     pub fn scan(&mut self) {
-        let mut before = std::mem::take(&mut self.known);
-        let locks = Locks::now();
-        let found = Found::under(&self.place);
-        for folder in found.runs {
-            let name = match folder.strip_prefix(self.place.root()) {
-                Ok(path) if path.as_os_str().is_empty() => ".".to_string(),
-                Ok(path) => path.to_string_lossy().replace('\\', "/"),
-                Err(_) => continue,
-            };
-            let old = before.remove(&name);
-            let mut known = self.look(&name, folder, old);
-            known.judge(&locks);
-            self.known.insert(name, known);
+        self.looks += 1;
+        let (known, look) = (&mut self.known, self.looks);
+        // What rests stays where it is: with many runs, moving and comparing them would be most of the work.
+        let found = Found::under(&self.place, |name| {
+            (known.get_mut(name)).is_some_and(|run| run.rests(look))
+        });
+        let mut locks = None;
+        for (name, folder) in found.runs {
+            let old = self.known.remove(&name);
+            let mut known = self.look(&name, folder, old.map(|old| *old));
+            known.judge(locks.get_or_insert_with(Locks::now));
+            known.found = look;
+            self.news.insert(name.clone());
+            self.known.insert(name, Box::new(known));
         }
-        for (name, mut known) in before {
+        let missing = self.known.iter().filter(|(_, run)| run.found != look);
+        for name in missing.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            self.news.insert(name.clone());
+            let Some(mut known) = self.known.remove(&name) else {
+                continue;
+            };
             let out_of_reach = (found.unreadable.iter()).any(|f| known.folder.starts_with(f));
             if out_of_reach && !known.is_patient(self.patience) {
                 known.fail("its folder cannot be read".into());
@@ -108,7 +163,7 @@ impl Runs {
     /// What can be said of a run; if something cannot be read for a while, that.
     fn look(&self, name: &str, folder: PathBuf, old: Option<Known>) -> Known {
         let files = Files::open(&self.place, &folder);
-        let old = match old {
+        let old = match old.map(|old| old.looked_at()) {
             Some(old) if files.as_ref().is_ok_and(|files| old.still_is(files)) => return old,
             old => old,
         };
@@ -117,10 +172,12 @@ impl Runs {
             (Ok(new), Some(old)) if new.listed.version == old.listed.version => Known {
                 since: old.since,
                 moved: old.moved,
+                stamp: old.stamp,
                 ..new
             },
             (Ok(new), old) => Known {
                 moved: old.is_some(),
+                stamp: old.and_then(|old| old.stamp),
                 ..new
             },
             (Err(reason), Some(mut old)) => {
@@ -149,7 +206,42 @@ impl Known {
             step_time: None,
             since: Instant::now(),
             moved: false,
+            stamp: None,
+            looked: Instant::now(),
+            found: 0,
             failing: None,
+        }
+    }
+
+    /// Its files are looked at now.
+    fn looked_at(self) -> Known {
+        Known {
+            looked: Instant::now(),
+            ..self
+        }
+    }
+
+    /// Whether nothing can have happened to a run that has ended: if it goes on, a new `run.json` takes the place of the old
+    /// one, and that is seen in its folder. If it rests, it is found by this look.
+    fn rests(&mut self, look: u64) -> bool {
+        let ended = ["finished", "interrupted", "failed"].contains(&&self.listed.state[..]);
+        let old = self.stamp.map(|(stamp, _)| stamp);
+        let now = ended.then(|| stamp(&self.folder, old)).flatten();
+        match (now, self.stamp) {
+            (Some(now), Some((old, since))) if now == old => {
+                let rests = since.elapsed() > SETTLED
+                    && self.since.elapsed() > SETTLED
+                    && self.looked.elapsed() < ANYWAY
+                    && self.failing.is_none();
+                if rests {
+                    self.found = look;
+                }
+                rests
+            }
+            _ => {
+                self.stamp = now.map(|now| (now, Instant::now()));
+                false
+            }
         }
     }
 
@@ -217,28 +309,40 @@ fn roughly(time: Duration) -> String {
     format!("{number} {unit}")
 }
 
-/// The folders that hold a run, and those that could not be looked into.
+/// The runs to be looked at, by their names, with their folders; and the folders that could not be looked into.
 #[derive(Default)]
 struct Found {
-    runs: Vec<PathBuf>,
+    runs: Vec<(String, PathBuf)>,
     unreadable: Vec<PathBuf>,
 }
 
 impl Found {
-    /// Links are not followed, and nothing is looked for inside of a run.
-    fn under(place: &Place) -> Found {
+    /// Links are not followed, and nothing is looked for inside of a run. The folders of those that rest are not looked into.
+    fn under(place: &Place, mut rests: impl FnMut(&str) -> bool) -> Found {
         let mut found = Found::default();
         let mut open = vec![(place.root().to_path_buf(), 0)];
-        let mut seen = 0;
+        let (mut seen, mut runs) = (0, 0);
         while let Some((folder, depth)) = open.pop() {
             seen += 1;
-            if seen > MOST_FOLDERS || found.runs.len() >= MOST_RUNS {
+            if seen > MOST_FOLDERS || runs >= MOST_RUNS {
                 break;
+            }
+            let name = match folder.strip_prefix(place.root()) {
+                Ok(path) if path.as_os_str().is_empty() => ".".to_string(),
+                Ok(path) => path.to_string_lossy().replace('\\', "/"),
+                Err(_) => continue,
+            };
+            if rests(&name) {
+                runs += 1;
+                continue;
             }
             match names(&folder) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(_) => found.unreadable.push(folder),
-                Ok(names) if names.is_run => found.runs.push(folder),
+                Ok(names) if names.is_run => {
+                    runs += 1;
+                    found.runs.push((name, folder));
+                }
                 Ok(names) if depth < DEEPEST => {
                     open.extend(names.folders.into_iter().map(|path| (path, depth + 1)));
                 }
@@ -389,7 +493,7 @@ mod tests {
     /// The only run under a folder.
     fn only(runs: &mut Runs) -> ListedRun {
         runs.scan();
-        let list = runs.list();
+        let list: Vec<&ListedRun> = runs.list().collect();
         assert_eq!(list.len(), 1);
         list[0].clone()
     }
@@ -457,6 +561,60 @@ mod tests {
         assert_eq!(only(&mut runs).state, "running");
         fs::remove_dir_all(&dir).unwrap();
         runs.scan();
-        assert!(runs.list().is_empty());
+        assert!(runs.list().next().is_none());
+    }
+
+    /// A run that has ended is not opened at every look, and what happens to it is seen all the same.
+    #[test]
+    #[cfg(unix)]
+    fn what_has_ended_rests_until_it_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDirectory::create(&folder.path().join("a")).unwrap();
+        let mut info = RunInfo {
+            status: RunStatus::Finished,
+            ..RunInfo::default()
+        };
+        run.write_info(&info).unwrap();
+        let mut runs = Runs::new(Place::new(folder.path()).unwrap());
+        assert_eq!(only(&mut runs).state, "finished");
+        let aged = |runs: &mut Runs, by: Duration| {
+            let known = runs.known.get_mut("a").unwrap();
+            let earlier = |time: Instant| time.checked_sub(by).unwrap();
+            known.since = earlier(known.since);
+            known.looked = earlier(known.looked);
+            let stamp = known.stamp.as_mut().unwrap();
+            stamp.1 = earlier(stamp.1);
+        };
+        let rests = |runs: &mut Runs| runs.known.get_mut("a").unwrap().rests(0);
+        assert!(
+            !rests(&mut runs),
+            "it may change again within a coarse time"
+        );
+        aged(&mut runs, 2 * SETTLED);
+        assert!(rests(&mut runs));
+        // Without its file: nobody has looked.
+        let file = fs::read(run.file("run.json")).unwrap();
+        let times = fs::metadata(folder.path().join("a")).unwrap().modified();
+        info.title = "again".into();
+        run.write_info(&info).unwrap();
+        let dir = File::open(folder.path().join("a")).unwrap();
+        dir.set_modified(times.unwrap()).unwrap();
+        assert_eq!(only(&mut runs).title, "again", "times were put back");
+        aged(&mut runs, 2 * SETTLED);
+        assert!(rests(&mut runs));
+        info.status = RunStatus::Running;
+        run.write_info(&info).unwrap();
+        assert_eq!(only(&mut runs).state, "running");
+        info.status = RunStatus::Failed;
+        run.write_info(&info).unwrap();
+        assert_eq!(only(&mut runs).state, "failed");
+        assert!(!rests(&mut runs));
+        aged(&mut runs, 2 * SETTLED);
+        assert!(rests(&mut runs));
+        // Written in place, as no training does: that is found later.
+        fs::write(run.file("run.json"), file).unwrap();
+        assert_eq!(only(&mut runs).state, "failed");
+        aged(&mut runs, ANYWAY);
+        assert_eq!(only(&mut runs).state, "finished");
     }
 }

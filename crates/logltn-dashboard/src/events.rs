@@ -20,7 +20,7 @@ const MOST_PAGES: usize = 16;
 const MOST_WAITING: usize = 64;
 /// How often is looked: looking should take half a hundredth of the time, so that a training beside it has the rest; but what
 /// is new is seen within two seconds, unless looking alone takes a tenth of that.
-const EVERY: Duration = Duration::from_millis(600);
+const EVERY: Duration = Duration::from_millis(1000);
 const SELDOM: Duration = Duration::from_millis(1200);
 /// How often a page hears that the server lives, so that the dead are found out.
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -104,15 +104,14 @@ impl Watched {
     }
 
     fn tell_changes(&self) {
-        let list = self.runs().list();
+        let mut runs = self.runs();
+        let news = runs.news();
         let mut pages = locked(&self.pages);
-        let now: BTreeMap<String, ListedRun> =
-            list.into_iter().map(|run| (run.id.clone(), run)).collect();
-        let changed: Vec<&ListedRun> = (now.values())
+        let changed: Vec<&ListedRun> = (news.iter().filter_map(|name| runs.get(name)))
             .filter(|run| pages.told.get(&run.id) != Some(run))
             .collect();
-        let gone: Vec<&String> = (pages.told.keys())
-            .filter(|name| !now.contains_key(*name))
+        let gone: Vec<&String> = (news.iter())
+            .filter(|name| runs.get(name).is_none() && pages.told.contains_key(*name))
             .collect();
         if changed.is_empty() && gone.is_empty() {
             return;
@@ -121,7 +120,12 @@ impl Watched {
         pages
             .open
             .retain(|page| page.try_send(message.clone()).is_ok());
-        pages.told = now;
+        for name in gone {
+            pages.told.remove(name);
+        }
+        for run in changed {
+            pages.told.insert(run.id.clone(), run.clone());
+        }
     }
 
     fn tell(&self, name: &str, data: &Value) {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_report::page;
+use logltn_report::{ListedRun, page};
 use logltn_train::run_directory::write_atomically;
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ pub fn export(dir: &Path, file: &Path) -> Result<(), Diagnostics> {
     let place = Place::new(dir)?;
     let mut runs = Runs::new(place.clone());
     runs.scan();
-    let list = runs.list();
+    let list: Vec<&ListedRun> = runs.list().collect();
     if list.is_empty() {
         let what = format!("{}: there is no run in the folder", dir.display());
         return Err(Diagnostic::error(Code::RunNotFound, what)

@@ -33,7 +33,8 @@ struct Following {
     folder: PathBuf,
     /// Another number whenever the curves begin anew.
     generation: u64,
-    info: RunInfo,
+    /// The text of `run.json`.
+    info: String,
     report: Report,
     /// How many records have been read.
     lines: usize,
@@ -76,7 +77,7 @@ impl Followed {
         let run = self.up_to_date(place, folder)?;
         let before = run.noted.partition_point(|(step, _)| *step <= from);
         let start = before.checked_sub(1).map_or(0, |at| run.noted[at].1);
-        let mut report = begin(place, folder)?;
+        let (mut report, _) = begin(place, folder)?;
         let Some(mut file) = open(place, folder)? else {
             return Ok(report.curves(None));
         };
@@ -122,12 +123,12 @@ impl Followed {
 
 impl Following {
     fn new(place: &Place, folder: &Path, generation: u64) -> Result<Following, Diagnostics> {
-        let report = begin(place, folder)?;
+        let (report, info) = begin(place, folder)?;
         Ok(Following {
             folder: folder.to_path_buf(),
             generation,
             axioms: report.axioms(),
-            info: report.info().clone(),
+            info,
             report,
             lines: 0,
             offset: 0,
@@ -158,10 +159,10 @@ impl Following {
     /// Takes over what is new in `run.json` and the records.
     fn catch_up(&mut self, place: &Place) -> Result<(), Diagnostics> {
         // A file that is being replaced may be away for a moment.
-        let info = info(place, &self.folder)?;
-        if self.info != info && info != RunInfo::default() {
-            self.report.set_info(&info);
-            self.info = info;
+        let text = info_text(place, &self.folder)?;
+        if !text.is_empty() && self.info != text {
+            self.report.set_info(&info(&text)?);
+            self.info = text;
         }
         // A line may look damaged while another machine writes it: a disk may show its room before its letters.
         for pause in [10, 50] {
@@ -212,10 +213,11 @@ impl Following {
     }
 }
 
-/// The report of a run without its records.
-fn begin(place: &Place, folder: &Path) -> Result<Report, Diagnostics> {
+/// The report of a run without its records, and the text of its `run.json`.
+fn begin(place: &Place, folder: &Path) -> Result<(Report, String), Diagnostics> {
+    let text = info_text(place, folder)?;
     let mut summary = RunSummary {
-        info: info(place, folder)?,
+        info: info(&text)?,
         ..RunSummary::default()
     };
     let axioms = summary.info.axioms.iter();
@@ -229,11 +231,14 @@ fn begin(place: &Place, folder: &Path) -> Result<Report, Diagnostics> {
     let mut report = Report::new(&summary);
     place.check(folder)?;
     report.set_schedules(&RunDirectory::open(folder)?);
-    Ok(report)
+    Ok((report, text))
 }
 
-fn info(place: &Place, folder: &Path) -> Result<RunInfo, Diagnostics> {
-    let text = place.text(&folder.join("run.json")).map_err(unreadable)?;
+fn info_text(place: &Place, folder: &Path) -> Result<String, Diagnostics> {
+    place.text(&folder.join("run.json")).map_err(unreadable)
+}
+
+fn info(text: &str) -> Result<RunInfo, Diagnostics> {
     match text.is_empty() {
         true => Ok(RunInfo::default()),
         false => RunInfo::parse(text.as_bytes(), "run.json"),

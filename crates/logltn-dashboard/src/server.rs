@@ -255,7 +255,7 @@ async fn respond(
             let watched = Arc::clone(&served.watched);
             let list = blocking(move || {
                 watched.look();
-                Ok(json!(watched.runs().list()))
+                Ok(json!(watched.runs().list().collect::<Vec<_>>()))
             });
             Ok(json_response(StatusCode::OK, &list.await?))
         }

@@ -70,5 +70,41 @@ fn one(key: &str, curve: &Thinned, after: Option<u64>) -> Value {
 
 /// Six digits are more than a chart shows, and half as long.
 fn rounded(value: f64) -> f64 {
-    format!("{value:.5e}").parse().unwrap_or(value)
+    // Powers of ten up to 22 are exact, and so whole numbers divided by them are what their digits say.
+    let power = 5.0 - value.abs().log10().floor();
+    if !(0.0..=22.0).contains(&power) {
+        return format!("{value:.5e}").parse().unwrap_or(value);
+    }
+    let scale = 10f64.powi(power as i32);
+    (value * scale).round() / scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded;
+
+    #[test]
+    fn numbers_of_charts_have_six_digits() {
+        for (value, text) in [
+            (0.0, "0.0"),
+            (-0.123456789, "-0.123457"),
+            (123456.789, "123457.0"),
+            (1234567.89, "1234570.0"),
+            (9.9999996, "10.0"),
+            (0.1 + 0.2, "0.3"),
+            (1.0 / 3.0 * 1e-9, "3.33333e-10"),
+            (-6.02214076e23, "-6.02214e23"),
+            (1.23456789e-300, "1.23457e-300"),
+            (1e-5, "1e-5"),
+        ] {
+            assert_eq!(format!("{:?}", rounded(value)), text);
+        }
+        // As written with six digits and read again, but where both are as near.
+        let mut value = 1.234567891e-18f64;
+        while value < 1e7 {
+            let written: f64 = format!("{value:.5e}").parse().unwrap();
+            assert_eq!(rounded(value), written, "{value}");
+            value *= 1.0372913;
+        }
+    }
 }

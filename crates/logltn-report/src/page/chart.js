@@ -83,6 +83,8 @@ export class Chart {
     }
     const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui, sans-serif" };
     const wide = (_, texts) => 18 + 7 * Math.max(2, ...(texts ?? []).map((text) => text.length));
+    // The pointer stays where it is.
+    this.pointer = this.plot?.cursor;
     this.plot?.destroy();
     this.plot = new uPlot({
       width: this.width(),
@@ -118,12 +120,23 @@ export class Chart {
     if (!this.plot.data[0].length) return;
     if (state.zoom) this.plot.setScale("x", { min: state.zoom.from, max: state.zoom.to });
     else this.plot.setScale("x", { min: zooming.all[0], max: Math.max(zooming.all[1], zooming.all[0] + 1) });
+    // When that has happened, something else may be under the pointer.
+    queueMicrotask(() => this.read(this.plot));
   }
 
-  /** Where no pointer is, the newest values are read. */
+  /** Reads what is under the pointer now. */
+  read(plot) {
+    const { left, top } = this.pointer ?? plot.cursor;
+    this.pointer = null;
+    if (left >= 0) plot.setCursor({ left, top }, true, false);
+    else this.readLast(plot);
+  }
+
+  /** Where no pointer is, the newest values are read, of what is looked at. */
   readLast(plot) {
     if (plot.cursor.left >= 0 || !plot.data[0].length) return;
-    const last = (values) => { let at = values.length - 1; while (at > 0 && (values[at] === null || values[at] === undefined)) at--; return at; };
+    const unseen = (at) => state.zoom && plot.data[0][at] > state.zoom.to;
+    const last = (values) => { let at = values.length - 1; while (at > 0 && (values[at] === null || values[at] === undefined || unseen(at))) at--; return at; };
     plot.setLegend({ idxs: plot.data.map(last) }, false);
   }
 

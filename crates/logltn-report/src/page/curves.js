@@ -23,12 +23,13 @@ export function curvesOf(id) {
 
 /** Brings the curves of a run up to date, if they are not: one request after the other, so that none overtakes another. */
 export async function refresh(id) {
-  if (asking.has(id)) return;
+  // What nobody sees is asked for when it is seen.
+  if (asking.has(id) || document.hidden) return;
   asking.add(id);
   for (;;) {
     const run = state.runs.get(id);
     const old = curves.get(id);
-    if (!run || old?.version === run.version) break;
+    if (!run || old?.version === run.version || document.hidden) break;
     try {
       let now = merged(old, await state.source.curves(id, old));
       now ??= merged(null, await state.source.curves(id));

@@ -58,7 +58,9 @@ async function showRun() {
   setText(found("run-facts"), line.filter(Boolean).join(" · "));
   // What a run leaves behind when it ends is shown then; what somebody has opened or typed stays.
   const ended = ["networks", "told"].includes(state.tab) ? run.state : "";
-  const now = JSON.stringify([run.id, state.tab, ended, knowsAxioms ? "" : run.version]);
+  const beside = state.tab === "told" ? [...state.chosen] : "";
+  const shape = (version) => JSON.stringify([run.id, state.tab, ended, beside, version]);
+  const now = shape(knowsAxioms ? "" : run.version);
   if (shownRun === now) return;
   shownRun = now;
   const wanted = shownRun;
@@ -69,7 +71,7 @@ async function showRun() {
     const details = await state.source.details(run.id);
     if (wanted !== shownRun) return;
     knowsAxioms = details.axioms.length > 0;
-    if (!knowsAxioms) shownRun = JSON.stringify([run.id, state.tab, ended, run.version]);
+    if (!knowsAxioms) shownRun = shape(run.version);
     const [, , panel] = TABS.find(([key]) => key === state.tab) ?? TABS[0];
     updatePanel = panel(run.id, details, found("panel"));
   } catch (error) {
@@ -127,6 +129,7 @@ found("theme").addEventListener("click", () => {
 });
 startCurves();
 startRuns(() => { refreshChosen(); showRun(); }, look);
+document.addEventListener("visibilitychange", refreshChosen);
 state.source.listen(told, (connected) => {
   setText(found("link"), connected ? "" : "The server does not answer; trying again.");
   document.documentElement.dataset.connected = String(connected);

@@ -32,7 +32,7 @@ export function marks(values) {
   const digits = Math.max(0, Math.ceil(-Math.log10(gap) - 1e-6 + (Math.abs(gap / 10 ** Math.floor(Math.log10(gap)) - 2.5) < 1e-6 ? 1 : 0)));
   const text = (y) => {
     if (y === 0) return "0";
-    if (most >= 1e6 || most < 1e-3 || digits > 9) return y.toExponential(Math.max(0, Math.min(9, Math.ceil(Math.log10(Math.abs(y) / gap) + 0.4)))).replace("e+", "e");
+    if (most >= 1e6 || most < 1e-3 || digits > 9) return y.toExponential(Math.max(0, Math.min(9, Math.ceil(Math.log10(Math.abs(y) / gap) + 0.4)))).replace(/\.?0*e\+?/, "e");
     return y.toFixed(digits);
   };
   return values.map((y) => (y === null ? "" : text(y).replaceAll("-", "−")));

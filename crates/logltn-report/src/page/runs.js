@@ -102,6 +102,7 @@ function makeRow(run, all) {
   const cells = all.map((column) => {
     const cell = element("td", { class: column.number ? "number" : column.key });
     if (column.key === "name") cell.append(swatch, open);
+    if (column.key === "state") cell.append(element("div", { class: "reason" }));
     if (column.key === "progress") cell.append(meter, share);
     if (column.parts) cell.append(element("span", {}), " ", element("span", { class: "beside" }));
     return cell;
@@ -120,7 +121,7 @@ function updateRow(row, run, all) {
     if (column.key === "name") {
       cell.title = run.title;
     } else if (column.key === "state") {
-      setText(cell, run.reason ? `${run.state}: ${run.reason}` : run.state);
+      setText(cell.firstChild, run.reason ? `${run.state}: ${run.reason}` : run.state);
       cell.dataset.state = run.state;
       cell.title = run.reason;
     } else if (column.key === "progress") {
@@ -153,7 +154,7 @@ export function showRuns() {
   });
   const running = [...state.runs.values()].filter((run) => run.state === "running").length;
   const total = state.runs.size;
-  setText(found("run-count"), `${list.length === total ? total : `${list.length} of ${total}`} runs, ${running} running`);
+  setText(found("run-count"), `${list.length === total ? total : `${list.length} of ${total}`} ${total === 1 ? "run" : "runs"}, ${running} running`);
 }
 
 /** Begins: what the controls do, and whom to tell. */

@@ -15,14 +15,16 @@ export function toldPanel(id, details, panel) {
   const place = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "What the runs were told" });
   const load = async () => {
     try {
-      const all = [[id, details], ...await Promise.all(others.map(async (other) => [other, await state.source.details(other)]))];
+      // Of one that cannot be read the list says so; the others can be compared all the same.
+      const toldOf = (other) => state.source.details(other).catch(() => ({ told: {} }));
+      const all = [[id, details], ...await Promise.all(others.map(async (other) => [other, await toldOf(other)]))];
       const keys = [...new Set(all.flatMap(([, one]) => Object.keys(one.told)))].sort();
       const differs = (key) => new Set(all.map(([, one]) => text(one.told[key]))).size > 1;
       const show = () => {
         const wanted = keys.filter((key) => !differing.checked || differs(key));
-        place.replaceChildren(element("table", { class: "told" },
+        place.replaceChildren(element("table", { class: "told", "aria-label": "What the runs were told, by key" },
           element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Key"),
-            all.map(([run]) => element("th", { scope: "col" }, nameOf(state.runs.get(run)))))),
+            all.map(([run]) => element("th", { scope: "col" }, nameOf(state.runs.get(run) ?? { id: run }))))),
           element("tbody", {}, wanted.map((key) => element("tr", { class: differs(key) ? "differs" : null },
             element("th", { scope: "row" }, key), all.map(([, one]) => element("td", { class: "formula" }, text(one.told[key]))))))),
         wanted.length ? "" : element("p", { class: "note" }, "They were told the same."));

@@ -18,6 +18,7 @@
 //! a run is resumed ([`RunDirectory::metrics_log`]). So whenever the process dies, what is there can be continued.
 //! Nothing but a run's own files is ever written over: its folder is new, empty or a run's (`ours.rs`).
 
+mod alike;
 mod atomic;
 mod checkpoint;
 mod lock;

@@ -11,6 +11,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::alike::Alike;
 use super::atomic::explain;
 use super::seal::LINE;
 
@@ -177,6 +178,8 @@ pub struct RecordReader {
     lines: BufReader<File>,
     line: usize,
     axiom_names: Vec<String>,
+    /// How lines of these axioms look.
+    alike: Option<Alike>,
     bytes: Vec<u8>,
     /// Where the next line begins.
     position: u64,
@@ -197,6 +200,7 @@ impl RecordReader {
             lines: BufReader::with_capacity(1 << 16, file),
             line: 0,
             axiom_names: Vec::new(),
+            alike: None,
             bytes: Vec::new(),
             position: 0,
         }
@@ -242,6 +246,10 @@ impl RecordReader {
         }
         let text = std::str::from_utf8(&self.bytes)
             .map_err(|error| place(format!("the line is damaged: {error}")))?;
+        if let Some(record) = self.alike.as_ref().and_then(|alike| alike.record(text)) {
+            self.position += length as u64;
+            return Ok(Some(record));
+        }
         let (record, names) = StepRecord::from_json_line(text).map_err(place)?;
         if self.position > 0 && names != self.axiom_names {
             return Err(place(
@@ -249,6 +257,7 @@ impl RecordReader {
             ));
         }
         self.position += length as u64;
+        self.alike.get_or_insert_with(|| Alike::new(&names));
         self.axiom_names = names;
         Ok(Some(record))
     }
