@@ -484,3 +484,23 @@ fn where_one_column_is_right_the_other_is_to_be_renamed() {
     assert_eq!(run.status, 2, "{}", run.stderr);
     assert!(run.stderr.contains("rename `x` to `a1`"), "{}", run.stderr);
 }
+
+/// A function given by data is measured without a run, as a predicate given by numbers is.
+#[test]
+fn a_function_given_by_data() {
+    let manifest = "theory = 't.ltn'\n[sorts.P]\nfeatures = 'f.csv'\n[functions.f]\nargs = ['x']\nvalues = 'v.csv'\n\
+                    [predicates.eq]\nargs = ['u', 'v']\nclosed_form = { log_truth = '-dist(u, v)' }\n[evaluate]\n\
+                    metrics = [ { metric = 'mae', function = 'f', rows = 'known.csv' } ]\n";
+    let theory = "sort P\nfunction f(P): Real\npredicate eq(Real, Real)\naxiom a: forall x: P. eq(f(x), 1)\n";
+    let folder = Folder::new(&[
+        ("t.ltn", theory.as_bytes()),
+        ("m.toml", manifest.as_bytes()),
+        ("f.csv", b"v\n1\n2\n3\n"),
+        ("v.csv", b"v\n1\n2\n4\n"),
+        ("known.csv", b"value,x\n1.5,0\n2,1\n3,2\n"),
+    ]);
+    let run = folder.run(&["eval", "m.toml", "--json"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let said: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
+    assert_eq!(said["metrics"][0]["value"], 0.5);
+}

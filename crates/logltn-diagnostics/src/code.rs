@@ -692,6 +692,9 @@ codes! {
     IndexColumn = "index-column":
         "The first column of a file of features looks like the index of a data frame.",
         Warning, run!("check m.toml", "points.csv": b",a,b\n0,1,5\n1,0,3\n2,2,4\n");
+    UnscaledFeatures = "unscaled-features":
+        "Features that a network reads are far from 1 in size, which it learns badly from.",
+        Warning, run!("check m.toml", "points.csv": b"age,height\n31,180\n25,165\n40,171\n");
     SuspiciousColumn = "suspicious-column":
         "A column is read as something else than its name says.",
         Warning, run!("check m.toml", "good.csv": b"right,left\n1,0\n0,1\n1,1\n", "theory.ltn": b"
@@ -897,6 +900,12 @@ codes! {
     DominatingGradient = "dominating-gradient":
         "The gradient of one axiom is far larger than that of all others together.",
         Warning, deed("Training with an axiom of weight 1000 beside one of weight 1.");
+    RuleNotKept = "rule-not-kept":
+        "A training has ended in which the conclusion of a rule is false in most of the few groundings whose premise is true.",
+        Warning, deed("Training `forall d: Digit. even(d) -> good(d)` where one digit of ten is even, beside a `not good(d)` of weight 100.");
+    PremiseNeverTrue = "premise-never-true":
+        "A training has ended in which the premise of a rule is true nowhere, so that the rule holds whatever it concludes.",
+        Warning, deed("Training `forall d: Digit. even(d) -> good(d)` where no digit is even.");
     NotTrained = "not-trained":
         "A value is asked for that is known only after training.",
         Error, run!("eval m.toml");

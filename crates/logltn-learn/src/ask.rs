@@ -221,7 +221,7 @@ impl Session {
     }
 
     /// With what came with the last call.
-    fn data_now(&self) -> Result<Data, Diagnostics> {
+    pub(crate) fn data_now(&self) -> Result<Data, Diagnostics> {
         // Questions are about everybody, and what comes with calls.
         if self.samples.is_some() {
             return Ok(self.knowledge.data.clone());

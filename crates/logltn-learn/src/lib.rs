@@ -138,6 +138,7 @@ mod phrase;
 mod place;
 mod predict;
 pub mod random;
+mod rules;
 mod sample;
 mod schedule;
 mod session;

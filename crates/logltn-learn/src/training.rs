@@ -43,6 +43,12 @@ pub struct Training {
     pub early_stop: Option<EarlyStop>,
 }
 
+impl Training {
+    /// The learning rate where none is given. In 1,000 steps of 0.001 Adam moves a logit by 1 at most, too little for what
+    /// is learnt without a network; ten times that is too much for some networks (docs/choosing.md).
+    pub const LEARNING_RATE: f64 = 0.005;
+}
+
 impl Default for Training {
     fn default() -> Training {
         Training {
@@ -50,7 +56,7 @@ impl Default for Training {
             schedule: Schedules::default(),
             phases: Vec::new(),
             optimizer: Optimizer::Adam,
-            learning_rate: Schedule::constant(0.001),
+            learning_rate: Schedule::constant(Training::LEARNING_RATE),
             clip_norm: None,
             seed: 0,
             axioms: BTreeMap::new(),

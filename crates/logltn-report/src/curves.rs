@@ -43,6 +43,10 @@ impl Report {
             // What the last truths are of: the whole theory at these parameters, or else the last step.
             "whole": (self.whole()).and(self.info().whole.as_ref()).map(|whole| whole.parameters()),
             "left_out": self.left_out,
+            "rules": (self.whole()).and(self.info().whole.as_ref()).map(|whole| {
+                let rules = whole.rules.iter();
+                rules.map(|r| (&r.name, [r.groundings, r.premises, r.broken])).collect::<Vec<_>>()
+            }),
             "series": series,
             "last": (self.axioms.iter().enumerate())
                 .map(|(at, axiom)| (&axiom.name, self.end(at)))

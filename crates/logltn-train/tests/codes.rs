@@ -16,7 +16,7 @@ use logltn_learn::{Grounding, foretell};
 use logltn_train::manifest::Manifest;
 use logltn_train::project::Project;
 use logltn_train::run_directory::RunDirectory;
-use logltn_train::train::{Outcome, RunOptions, TrainOptions, Trainer, evaluate_run, run};
+use logltn_train::train::{Outcome, RunOptions, TrainOptions, Trainer, Watch, evaluate_run, run};
 
 /// The files beside the examples, with more or others.
 fn folder(files: &[(&str, &str)]) -> Folder {
@@ -104,6 +104,43 @@ fn finished(folder: &Folder) -> Outcome {
     let options = RunOptions::default();
     let stop = AtomicBool::new(false);
     run(&mut trainer, &directory, &options, &stop, &mut ()).expect("a run")
+}
+
+/// What is said at the end of a training with a rule, where `even` is true of those digits that pass a guard.
+fn rules(even: &str) -> Diagnostics {
+    struct Said(Diagnostics);
+    impl Watch for Said {
+        fn warning(&mut self, warning: &Diagnostic) {
+            self.0.push(warning.clone());
+        }
+    }
+    let theory = format!(
+        "sort Digit = 0..9\npredicate even(Digit)\npredicate good(Digit)\n\
+         axiom even: forall digit: Digit where {even}. even(digit)\n\
+         axiom odd: forall digit: Digit where not {even}. not even(digit)\n\
+         axiom rule: forall d: Digit. even(d) -> good(d)\naxiom none (weight 100): forall d: Digit. not good(d)\n"
+    );
+    let text = "theory = \"theory.ltn\"\n[predicates]\neven = { learnable = true }\ngood = { learnable = true }\n\
+                [train]\nsteps = 200\nlearning_rate = 0.1\n";
+    let folder = folder(&[("theory.ltn", &theory), ("m.toml", text)]);
+    let mut trainer = folder.trainer();
+    let directory = RunDirectory::create(&folder.dir.path().join("run")).expect("a folder");
+    let (options, stop) = (RunOptions::default(), AtomicBool::new(false));
+    let mut said = Said(Diagnostics::new());
+    run(&mut trainer, &directory, &options, &stop, &mut said).expect("a run");
+    // The run knows it, too.
+    let whole = directory
+        .info()
+        .expect("a run")
+        .whole
+        .expect("few groundings");
+    let [rule] = &whole.rules[..] else {
+        panic!("{:?}", whole.rules)
+    };
+    assert_eq!((&rule.name[..], rule.groundings), ("rule", 10));
+    assert_eq!(rule.premises, u64::from(even == "digit = 0"));
+    assert_eq!(rule.broken, rule.premises);
+    said.0
 }
 
 /// A network that says nothing.
@@ -219,6 +256,8 @@ fn done(code: Code) -> Diagnostics {
             "axiom light: forall x: Point. good(x)\naxiom heavy (weight 1000): forall x: Point. good(x)\n\
              axiom other: forall x: Point. sure(x)\n",
         ),
+        Code::RuleNotKept => rules("digit = 0"),
+        Code::PremiseNeverTrue => rules("digit > 9"),
         Code::RunExists => {
             let folder = folder(&[]);
             finished(&folder);

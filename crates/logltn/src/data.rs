@@ -201,8 +201,13 @@ impl Data {
     pub fn with_axioms(&self, keep: impl Fn(&Axiom) -> bool) -> Data {
         let mut theory = Theory::clone(&self.theory);
         theory.axioms.retain(|axiom| keep(axiom));
+        self.with_theory(Arc::new(theory))
+    }
+
+    /// The same data for a theory that has other axioms.
+    pub(crate) fn with_theory(&self, theory: Arc<Theory>) -> Data {
         Data {
-            theory: Arc::new(theory),
+            theory,
             numbers: OnceLock::new(),
             fixed_numbers: None,
             ..self.clone()
@@ -211,13 +216,16 @@ impl Data {
 
     /// The same data with a question instead of the axioms.
     pub(crate) fn with_query(&self, query: &Query) -> Data {
-        let mut data = self.with_formula(query.source.clone(), query.axiom.clone());
-        // A question is about all rows.
-        data.tables
+        (self.with_formula(query.source.clone(), query.axiom.clone())).unbatched()
+    }
+
+    /// A question is about all rows.
+    pub(crate) fn unbatched(mut self) -> Data {
+        self.tables
             .iter_mut()
             .flatten()
             .for_each(|t| t.batched = false);
-        data
+        self
     }
 
     /// The same data for a theory that has more tables at the end of its list, whose rows come with each call.

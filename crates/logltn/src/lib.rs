@@ -102,7 +102,7 @@ pub use engine::Fusing;
 pub use engine::{
     Answer, Answers, AxiomValue, BlamedLiteral, Bound, EXPORT_VERSION, Engine, Evaluation,
     Exchange, Explanation, Exported, ExportedArray, ExportedBatch, Gathered, InPlace, Individual,
-    NUMBERS_PER_PART, Precision, Request, Violation, Wanted, Witness,
+    NUMBERS_PER_PART, Precision, Request, Rule, Violation, Wanted, Witness,
 };
 pub use function::FunctionData;
 pub use guard::Neighbours;

@@ -8,9 +8,9 @@ mod reference;
 use cases::compare::near;
 use cases::random_case::{random_case, random_parameters, random_semantics};
 use cases::rng::Rng;
-use logltn::theory::{Axiom, FormulaKind, Quantifier};
+use logltn::theory::{Axiom, Formula, FormulaKind, Quantifier};
 use logltn::{
-    Answers, Bound, Engine, Explanation, Parameters, Plan, PlanOptions, Semantics, Source,
+    Answers, Bound, Engine, Explanation, Parameters, Plan, PlanOptions, Rule, Semantics, Source,
     Violation,
 };
 use reference::explain::{Blamed, Bound as Expected, bindings};
@@ -25,6 +25,11 @@ fn number_of_cases() -> u64 {
 /// Fills in the numbers of a case.
 fn filled(plan: Plan, case: &Case) -> Engine<f64> {
     let mut engine = Engine::<f64>::new(plan);
+    fill_in(&mut engine, case);
+    engine
+}
+
+fn fill_in(engine: &mut Engine<f64>, case: &Case) {
     for index in 0..engine.requests().len() {
         let request = engine.requests()[index].clone();
         let predicate = request.predicate;
@@ -38,7 +43,6 @@ fn filled(plan: Plan, case: &Case) -> Engine<f64> {
             engine.numbers_mut(index)[row * request.width..][..request.width].copy_from_slice(from);
         }
     }
-    engine
 }
 
 /// The same bindings by name.
@@ -398,6 +402,103 @@ fn query_case(
     Ok(())
 }
 
+/// The premise and the conclusion of a rule, each under the `forall`s, and how many these are.
+fn halves(axiom: &Axiom) -> Option<([Axiom; 2], usize)> {
+    fn half(formula: &Formula, conclusion: bool, depth: &mut usize) -> Option<Formula> {
+        let mut out = formula.clone();
+        let FormulaKind::Quantified {
+            quantifier: Quantifier::Forall,
+            body,
+            ..
+        } = &mut out.kind
+        else {
+            return None;
+        };
+        *depth += 1;
+        **body = match &body.kind {
+            FormulaKind::Implies(a, b) => Formula::clone(if conclusion { b } else { a }),
+            _ => half(body, conclusion, depth)?,
+        };
+        Some(out)
+    }
+    let mut depth = 0;
+    let premise = half(&axiom.formula, false, &mut depth)?;
+    let conclusion = half(&axiom.formula, true, &mut 0)?;
+    let with = |formula| Axiom {
+        formula,
+        ..axiom.clone()
+    };
+    Some(([with(premise), with(conclusion)], depth))
+}
+
+fn rules_case(
+    case: &Case,
+    _: &Semantics,
+    parameters: &Parameters,
+    rng: &mut Rng,
+    counts: &mut Counts,
+) -> Result<(), String> {
+    let semantics = (Semantics::named("godel").unwrap().with("not", "standard"))
+        .and_then(|s| s.with("implies", "kleene_dienes"))
+        .expect("operators of one space");
+    let mut expected = Vec::new();
+    for (index, axiom) in case.theory.axioms.iter().enumerate() {
+        let Some((halves, depth)) = halves(axiom) else {
+            continue;
+        };
+        let mut rule = Rule {
+            axiom: index,
+            groundings: 0,
+            premises: 0,
+            broken: 0,
+        };
+        for (_, environment) in environments(case, index) {
+            let truths = |half: &Axiom| -> Result<Vec<f64>, String> {
+                let ties = Ties::default();
+                let depth = Some(depth);
+                let of = bindings(
+                    case,
+                    half,
+                    &environment,
+                    depth,
+                    &semantics,
+                    parameters,
+                    ties,
+                );
+                Ok(of?.iter().map(|b| b.truth).collect())
+            };
+            let (Ok(premise), Ok(conclusion)) = (truths(&halves[0]), truths(&halves[1])) else {
+                counts.refused += 1;
+                return Ok(());
+            };
+            for (a, b) in premise.into_iter().zip(conclusion) {
+                if [a, b].iter().any(|t| (t - 0.5).abs() < 1e-9) {
+                    counts.unclear += 1;
+                    return Ok(());
+                }
+                rule.groundings += 1;
+                rule.premises += u64::from(a > 0.5);
+                rule.broken += u64::from(a > 0.5 && b < 0.5);
+            }
+        }
+        expected.push(rule);
+    }
+    let all = |_: &Axiom| true;
+    let found = Rule::all(&case.data, &case.outputs, &options(rng), all, |engine| {
+        fill_in(engine, case);
+        Ok(())
+    });
+    match found {
+        Err(_) => counts.refused += 1,
+        Ok(found) if found != expected => return Err(format!("{found:?}, expected {expected:?}")),
+        Ok(found) => {
+            counts.rankings += found.len() as u32;
+            counts.witnesses += found.iter().filter(|rule| rule.broken > 0).count() as u32;
+        }
+    }
+    Ok(())
+}
+
 type Compare = fn(&Case, &Semantics, &Parameters, &mut Rng, &mut Counts) -> Result<(), String>;
 
 fn on_random_theories(first_seed: u64, cases: u64, compare: Compare) -> Counts {
@@ -436,6 +537,17 @@ fn explanations_agree_with_brute_force() {
         "{counts:?}"
     );
     assert!(counts.witnesses > cases / 2, "{counts:?}");
+}
+
+#[test]
+fn rules_are_counted_as_by_brute_force() {
+    let counts = on_random_theories(1 << 34, number_of_cases(), rules_case);
+    let cases = number_of_cases() as u32;
+    assert!(
+        counts.rankings > cases / 20 && counts.witnesses > cases / 80,
+        "{counts:?}"
+    );
+    assert!(counts.refused < cases / 4, "{counts:?}");
 }
 
 #[test]

@@ -30,16 +30,24 @@ function axiomItem(id, axiom, formulas) {
   const truth = element("span", {});
   const line = element("span", {});
   const leftOut = element("p", { class: "note", hidden: true });
+  const rule = element("p", { class: "note", hidden: true });
   const facts = [`weight ${shown(axiom.weight)}`];
   if (axiom.groundings !== null) facts.push(`${counted(axiom.groundings)} groundings`);
   const node = element("li", {},
     element("div", { class: "axiom-head" }, button, truth, line, element("span", { class: "note" }, facts.join(", "))),
     leftOut,
+    rule,
     forms ? element("pre", { class: "formula" }, forms.written) : null,
     forms?.normal && forms.normal !== forms.shown
       ? element("p", { class: "note" }, "in normal form ", element("span", { class: "formula" }, forms.normal)) : null,
     place);
-  return { name: axiom.name, node, truth, line, leftOut };
+  return { name: axiom.name, node, truth, line, leftOut, rule };
+}
+
+/** How well a rule is kept where it says something. */
+function ruleText([groundings, premises, broken]) {
+  const where = `premise truer than 0.5 in ${counted(premises)} of ${counted(groundings)} groundings`;
+  return premises ? `${where}; in ${counted(broken)} of these the conclusion is not` : `${where}: it holds whatever it concludes`;
 }
 
 /** The panel. Gives what brings it up to date. */
@@ -68,6 +76,9 @@ export function axiomPanel(id, details, panel) {
       const count = known.leftOut.get(item.name);
       item.leftOut.hidden = !count;
       if (count) setText(item.leftOut, `${counted(count)} exists left out in all steps together: the sample of their step had nobody for them`);
+      const kept = known.rules.get(item.name);
+      item.rule.hidden = !kept;
+      if (kept) setText(item.rule, ruleText(kept));
       if (item.shown !== `${text} ${known.step}`) {
         item.shown = `${text} ${known.step}`;
         item.truth.replaceChildren(truthBar(degree(last, known.logs), text));

@@ -38,7 +38,7 @@ export async function refresh(id) {
       if (state.zoom && (!old || (stretches.has(id) && state.zoom.to > old.step))) await refine([id]);
     } catch (error) {
       // What is there stays: a disk of another machine may be away for a moment.
-      const nothing = { series: new Map(), last: new Map(), leftOut: new Map() };
+      const nothing = { series: new Map(), last: new Map(), leftOut: new Map(), rules: new Map() };
       curves.set(id, { ...nothing, ...old, version: null, errors: error.errors ?? [{ message: error.message }] });
       if (state.source.live) setTimeout(() => refresh(id), AGAIN);
       drawSoon();

@@ -14,7 +14,8 @@ export function merged(old, news) {
     series.set(part.key, joined);
   }
   const { generation, step, logs, axioms, whole } = news;
-  return { generation, step, logs, axioms, whole, last: new Map(news.last), leftOut: new Map(news.left_out), series };
+  return { generation, step, logs, axioms, whole, last: new Map(news.last), leftOut: new Map(news.left_out),
+    rules: new Map(news.rules ?? []), series };
 }
 
 /** Truth degrees of logs. The mean of logs becomes a geometric mean; lowest and highest stay what they are. */

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use logltn::{Code, Diagnostic, Span};
-use logltn_learn::{Length, Optimizer, Schedule, Spanned};
+use logltn_learn::{Length, Optimizer, Schedule, Spanned, Training};
 
 use super::evaluate::Evaluate;
 use super::reader::{Item, Problems, at_most_one, quoted_list};
@@ -76,7 +76,10 @@ impl Default for Train {
         Train {
             phases: Vec::new(),
             optimizer: Optimizer::Adam,
-            learning_rate: Spanned::new(Schedule::constant(0.001), Span::default()),
+            learning_rate: Spanned::new(
+                Schedule::constant(Training::LEARNING_RATE),
+                Span::default(),
+            ),
             seed: 0,
             clip_norm: None,
             checkpoint_every: None,

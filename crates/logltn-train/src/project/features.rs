@@ -6,7 +6,7 @@ use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::{Array, CsvFile, Field, Values, read_fields};
 use logltn_learn::Points;
 
-use super::magnitudes::first_too_large;
+use super::magnitudes::{first_too_large, unscaled};
 use crate::manifest::FeatureSource;
 
 /// The part of a file that is features.
@@ -186,6 +186,8 @@ pub struct FieldShape {
     pub shape: Vec<usize>,
     /// The first number that is too large to learn from: its row and column, and what it is.
     pub too_large: Option<((usize, usize), f64)>,
+    /// A column whose numbers are far from 1, and how large they are.
+    pub unscaled: Option<(usize, f64)>,
 }
 
 impl FieldShape {
@@ -207,6 +209,7 @@ impl FeatureFile {
                     name: f.name.clone(),
                     shape: f.array.shape.iter().skip(1).copied().collect(),
                     too_large: first_too_large(&f.array),
+                    unscaled: unscaled(&f.array),
                 })
                 .collect(),
         }

@@ -34,6 +34,117 @@ pub(super) fn first_too_large(array: &Array) -> Option<((usize, usize), f64)> {
     Some(((at / width, at % width), value))
 }
 
+/// Features of this size and more are worth a word: a network begins with weights that are made for numbers of about 1.
+/// LTN's crabs, of 7 to 37, are not learnt as they are; features of up to 8 do no harm.
+const UNSCALED: f64 = 10.0;
+
+/// A look at so many rows is enough.
+const LOOKED_AT: usize = 10_000;
+
+/// The column of an array whose numbers are farthest from 0, if that is far: it, and the root of their mean square. Bytes
+/// are scaled when they are read.
+pub(super) fn unscaled(array: &Array) -> Option<(usize, f64)> {
+    let width = array.row_width().max(1);
+    let rows = array.rows().min(LOOKED_AT);
+    let largest = |number: &dyn Fn(usize) -> f64| {
+        let size = |column: usize| {
+            let squares = (0..rows).map(|row| number(row * width + column).powi(2));
+            (squares.sum::<f64>() / rows as f64).sqrt()
+        };
+        let sizes = (0..width).map(|column| (column, size(column)));
+        sizes.max_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    let found = match &array.values {
+        Values::U8(_) => None,
+        Values::I64(v) => largest(&|at| v[at] as f64),
+        Values::F32(v) => largest(&|at| v[at].into()),
+        Values::F64(v) => largest(&|at| v[at]),
+    };
+    found.filter(|(_, size)| rows > 0 && size.is_finite() && *size > UNSCALED)
+}
+
+/// Warns of features far from 1 that a network is to learn from.
+pub(super) fn warn_of_unscaled(
+    report: &mut Report<'_>,
+    theory: &Theory,
+    files: &BTreeMap<String, FeatureFile>,
+) {
+    let manifest = report.manifest;
+    if manifest.train.is_none() {
+        return;
+    }
+    let is_network = |name: &str| {
+        let predicate = manifest.predicates.get(name);
+        predicate.is_some_and(|p| matches!(p.grounding, Grounding::Network { .. }))
+    };
+    let predicates = (theory.predicates.iter())
+        .filter(|declared| is_network(&declared.name))
+        .map(|declared| &declared.arguments);
+    let functions = (theory.functions.iter())
+        .filter(|declared| function_reads_numbers(manifest, &declared.name))
+        .map(|declared| &declared.arguments);
+    let read: Vec<&str> = (predicates.chain(functions).flatten())
+        .filter_map(|argument| match argument {
+            ArgumentSort::Sort(sort) => Some(theory[*sort].name.as_str()),
+            ArgumentSort::Vector(_) => None,
+        })
+        .collect();
+    for (sort, file) in files
+        .iter()
+        .filter(|(sort, _)| read.contains(&sort.as_str()))
+    {
+        let fields = file.fields.iter();
+        let Some((field, (column, size))) = fields
+            .filter_map(|field| Some((&field.name, field.unscaled?)))
+            .next()
+        else {
+            continue;
+        };
+        let warning = Diagnostic::warning(
+            Code::UnscaledFeatures,
+            format!(
+                "{}{}, column {}: numbers of about {size:.0} are not of a size that networks learn well from",
+                file.path.display(),
+                of_field(field),
+                column_name(file, column)
+            ),
+        )
+        .help(
+            "scale each column in the file, best to a mean of 0 and a standard deviation of 1; `dist` in guards is then \
+             of the scaled numbers, too",
+        );
+        report.push(read_from(manifest, sort), "read from here", warning);
+    }
+}
+
+fn of_field(field: &Option<String>) -> String {
+    match field {
+        Some(name) => format!(", field `{name}`"),
+        None => String::new(),
+    }
+}
+
+/// By its name in the file, where it has one: columns may have been left out before it.
+fn column_name(file: &FeatureFile, column: usize) -> String {
+    let named = columns(&file.path, &file.chosen).ok().flatten();
+    match named.as_ref().and_then(|names| names.get(column)) {
+        Some(name) => format!("`{name}`"),
+        None => (column + 1).to_string(),
+    }
+}
+
+/// Where the manifest names the file of a sort's features.
+fn read_from(manifest: &Manifest, sort: &str) -> logltn::Span {
+    let given = manifest
+        .sorts
+        .get(sort)
+        .and_then(|s| s.individuals.as_ref());
+    match given {
+        Some(Individuals::Features(from)) => from.file.span,
+        _ => logltn::Span::default(),
+    }
+}
+
 /// Reports features that are too large, of sorts whose individuals networks or closed forms read.
 pub(super) fn check(
     report: &mut Report<'_>,
@@ -62,27 +173,17 @@ pub(super) fn check(
         else {
             continue;
         };
-        let field = match field {
-            Some(name) => format!(", field `{name}`"),
-            None => String::new(),
-        };
-        // By its name in the file, where it has one: columns may have been left out before it.
-        let named = columns(&file.path, &file.chosen).ok().flatten();
-        let column = match named.as_ref().and_then(|names| names.get(column)) {
-            Some(name) => format!("`{name}`"),
-            None => (column + 1).to_string(),
-        };
-        let place = format!("row {}, column {column}", row + 1);
-        let given = manifest
-            .sorts
-            .get(sort)
-            .and_then(|s| s.individuals.as_ref());
-        let span = match given {
-            Some(Individuals::Features(from)) => from.file.span,
-            _ => logltn::Span::default(),
-        };
-        let place = format!("{}{field}, {place}", file.path.display());
-        report.push(span, "read from here", too_large(&place, value));
+        let (field, column) = (of_field(field), column_name(file, column));
+        let place = format!(
+            "{}{field}, row {}, column {column}",
+            file.path.display(),
+            row + 1
+        );
+        report.push(
+            read_from(manifest, sort),
+            "read from here",
+            too_large(&place, value),
+        );
     }
 }
 

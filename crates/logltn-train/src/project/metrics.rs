@@ -58,7 +58,8 @@ impl Project {
         out.into_result(metrics).map(|(metrics, _)| metrics)
     }
 
-    /// The metrics of what does not learn: predicates given by numbers, and closed forms in which nothing is learnt.
+    /// The metrics of what does not learn: predicates given by numbers, functions given by data, and closed forms in which
+    /// nothing is learnt.
     ///
     /// # Errors
     /// With what is wrong with the metrics, or if one is of something that learns.
@@ -76,7 +77,10 @@ impl Project {
                         self.numbers[id.index()].is_none() && !self.is_known_closed_form(id)
                     })
                 }
-                Subject::Function => true,
+                Subject::Function => {
+                    let function = self.theory().function(&metric.of);
+                    function.is_none_or(|id| self.data.function(id).is_none())
+                }
                 // The axioms over the table have been evaluated already.
                 Subject::Table => false,
             };

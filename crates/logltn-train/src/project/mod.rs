@@ -169,6 +169,7 @@ impl Project {
         set_sizes(&mut report, &theory, &features, &mut data);
         inputs::check(&mut report, &theory, &features.files);
         magnitudes::check(&mut report, &theory, &features.files);
+        magnitudes::warn_of_unscaled(&mut report, &theory, &features.files);
         params::read(&mut report, &theory, &features, &mut data);
         check_distances(&mut report, &theory, &features, &distances);
 

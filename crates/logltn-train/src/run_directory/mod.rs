@@ -43,7 +43,9 @@ pub use atomic::{may_replace, write_atomically};
 pub use checkpoint::{decode, encode};
 pub use metrics_log::MetricsLog;
 pub use record::{RecordReader, StepRecord};
-pub use run_info::{AxiomInfo, RunInfo, RunStatus, StartInfo, WholeInfo, WholeTruth, utc_time};
+pub use run_info::{
+    AxiomInfo, RuleInfo, RunInfo, RunStatus, StartInfo, WholeInfo, WholeTruth, utc_time,
+};
 
 use lock::Lock;
 

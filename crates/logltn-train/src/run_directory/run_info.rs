@@ -80,6 +80,22 @@ pub struct WholeInfo {
     /// After the last step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<WholeTruth>,
+    /// How well rules are kept after the last step. Runs of older programs do not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleInfo>,
+}
+
+/// An axiom or a family of the form `forall …. a -> b`, everything taken for true that is truer than ½.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RuleInfo {
+    /// Its name.
+    pub name: String,
+    /// How many bindings its `forall`s have, those of all members of a family together.
+    pub groundings: u64,
+    /// In how many the premise is true.
+    pub premises: u64,
+    /// In how many of these the conclusion is false.
+    pub broken: u64,
 }
 
 /// How true a whole theory is: logs in the log semantics.

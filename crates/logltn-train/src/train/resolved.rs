@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use logltn::Semantics;
+use logltn::{Semantics, Span};
+use logltn_learn::Training;
 
 use super::document::Node;
 use super::{Trainer, data_files};
@@ -44,8 +45,17 @@ impl Trainer {
             train.set("steps", Node::Leaf(steps.to_string()));
         }
         train.set("seed", Node::Leaf(self.seed().to_string()));
+        let given = manifest
+            .train
+            .as_ref()
+            .map(|train| train.learning_rate.span);
+        if given.is_none_or(|span| span == Span::default()) {
+            // Written down since another version may take another.
+            let rate = Training::LEARNING_RATE.to_string();
+            train.set("learning_rate", Node::Leaf(rate));
+        }
         if manifest.schedule.alpha.is_none() {
-            // The paper's, which is written down since another version may take another.
+            // The paper's, for the same reason.
             let line = Schedules::papers_alpha();
             let [from, to] = [line.first(), line.last()].map(|x| Node::Leaf(x.to_string()));
             let line = Node::table([("linear", Node::List(vec![from, to]))]);

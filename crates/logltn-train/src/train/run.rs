@@ -9,8 +9,8 @@ use logltn_learn::State;
 
 use super::{Trainer, data_files, unchanged};
 use crate::run_directory::{
-    AxiomInfo, MetricsLog, RunDirectory, RunInfo, RunStatus, StartInfo, StepRecord, WholeInfo,
-    WholeTruth, utc_time,
+    AxiomInfo, MetricsLog, RuleInfo, RunDirectory, RunInfo, RunStatus, StartInfo, StepRecord,
+    WholeInfo, WholeTruth, utc_time,
 };
 use crate::tensorboard::EventWriter;
 
@@ -108,8 +108,8 @@ pub fn run(
             trainer.restore_weights(&weights)?;
         }
         if let Some(whole) = &mut info.whole {
-            match unless_interrupted(stop, || whole_truth(trainer, watch))? {
-                Some(last) => whole.last = last,
+            match unless_interrupted(stop, || last_words(trainer, whole, watch))? {
+                Some(()) => {}
                 None => {
                     let done = trainer.done();
                     return Ok(Outcome::Interrupted { done });
@@ -130,6 +130,7 @@ pub fn run(
     let known = known.filter(|whole| whole.first.is_some());
     let known = known.map(|whole| WholeInfo {
         last: None,
+        rules: Vec::new(),
         ..whole
     });
     // Before the weights become those of the checkpoint.
@@ -171,8 +172,8 @@ pub fn run(
     if matches!(result, Ok(Outcome::Finished { .. }))
         && let Some(whole) = &mut info.whole
     {
-        match unless_interrupted(stop, || whole_truth(trainer, watch))? {
-            Some(last) => whole.last = last,
+        match unless_interrupted(stop, || last_words(trainer, whole, watch))? {
+            Some(()) => {}
             // Its weights are there, but not its last words: resuming says them.
             None => {
                 let done = trainer.done();
@@ -232,6 +233,7 @@ fn at_first(trainer: &mut Trainer) -> WholeInfo {
         // What is wrong with it may come right in training. Interrupted, it is looked at again when the run is resumed.
         first: whole_truth(trainer, &mut ()).unwrap_or_default(),
         last: None,
+        rules: Vec::new(),
     }
 }
 
@@ -267,6 +269,40 @@ fn whole_truth(
         .chain(truth.axioms.iter().copied())
         .all(f64::is_finite);
     Ok(is_finite.then_some(truth))
+}
+
+/// Notes the whole theory with the last weights and how well its rules are kept, where that can be told, and says which
+/// are not.
+///
+/// # Errors
+/// If it was interrupted.
+fn last_words(
+    trainer: &mut Trainer,
+    whole: &mut WholeInfo,
+    watch: &mut dyn Watch,
+) -> Result<(), Diagnostics> {
+    let last = whole_truth(trainer, watch)?;
+    if last.is_some() {
+        let rules = match trainer.rules() {
+            Err(errors) if errors.iter().any(|e| e.code() == Code::Interrupted) => {
+                return Err(errors);
+            }
+            // There was memory for its truth, and for no more.
+            rules => rules.unwrap_or_default(),
+        };
+        (trainer.about_rules(&rules).iter()).for_each(|warning| watch.warning(warning));
+        let axioms = &trainer.project().theory().axioms;
+        whole.rules = (rules.iter())
+            .map(|rule| RuleInfo {
+                name: axioms[rule.axiom].name.clone(),
+                groundings: rule.groundings,
+                premises: rule.premises,
+                broken: rule.broken,
+            })
+            .collect();
+    }
+    whole.last = last;
+    Ok(())
 }
 
 fn reason(error: Option<&Diagnostic>) -> String {

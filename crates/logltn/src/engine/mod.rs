@@ -21,6 +21,7 @@ mod parameters;
 mod pieces;
 mod precision;
 mod rank;
+mod rules;
 mod run;
 mod share;
 mod stop;
@@ -55,6 +56,7 @@ use merge::{add_up, find_attaining_lanes, merge, root_is_forall, root_is_quantif
 use over_axioms::OverAxioms;
 use pieces::{Places, Threads};
 pub use precision::Precision;
+pub use rules::Rule;
 use run::{Partial, Run, Shared};
 use share::{Fit, LaneWork, Part, each_lane};
 use stop::Stop;

@@ -27,6 +27,8 @@ pub enum Order {
 #[derive(Clone, Debug, Default)]
 pub struct Ranks {
     pub total: u64,
+    /// How many are truer than ½. Of truth degrees only: where they are logs, bounds leave some out unseen.
+    pub likely: u64,
     /// In order.
     pub first: Vec<Found>,
 }
@@ -91,6 +93,8 @@ struct Best {
     kept: BinaryHeap<Found>,
     /// There was no memory for more.
     full: bool,
+    /// How many were truer than ½.
+    likely: u64,
 }
 
 impl Best {
@@ -102,6 +106,7 @@ impl Best {
             margin: 64.0 * T::EPSILON.to_f64(),
             kept: BinaryHeap::new(),
             full: false,
+            likely: 0,
         }
     }
 
@@ -192,8 +197,12 @@ impl<T: Precision> Engine<T> {
                 let mut best = Best::new::<T>(order, top, is_bounded);
                 let total = run.rank(ranking, item.start, item.end, &mut best);
                 full.fetch_or(best.full, std::sync::atomic::Ordering::Relaxed);
-                let first = best.kept.into_vec();
-                own.push((part.program, Ranks { total, first }));
+                let ranks = Ranks {
+                    total,
+                    likely: best.likely,
+                    first: best.kept.into_vec(),
+                };
+                own.push((part.program, ranks));
             }
             if let Ok(mut to) = found[lane].lock() {
                 *to = own;
@@ -210,6 +219,7 @@ impl<T: Precision> Engine<T> {
             for (program, more) in own.into_inner().unwrap_or_default() {
                 if let Some(ranks) = &mut ranks[program] {
                     ranks.total += more.total;
+                    ranks.likely += more.likely;
                     ranks.first.extend(more.first);
                 }
             }
@@ -332,6 +342,7 @@ impl<T: Real> Run<'_, '_, T> {
         let level = ranking.levels[ranking.levels.len() - 1];
         let block = self.lane.blocks.block(level);
         let values = self.values(ranking.body);
+        best.likely += values.iter().filter(|x| x.to_f64() > 0.5).count() as u64;
         let mut last = best.last();
         for (at, value) in values.iter().enumerate() {
             let truth = value.to_f64();
