@@ -33,6 +33,9 @@ const LOOKED_AT: usize = 512;
 /// If of so many rows most have different left sides, they are no grid.
 const HOPELESS: usize = 8192;
 
+/// Of larger sorts a list of all individuals would take too much memory.
+const MOST_INDIVIDUALS: usize = 1 << 24;
+
 /// So many rows of a matrix are a thread's at once.
 const ROWS: usize = 48;
 
@@ -592,6 +595,9 @@ impl Look {
             self.lefts[last.1 as usize] += 1;
             let individual = tuple[place] as usize;
             if individual >= self.right.len() {
+                if individual >= MOST_INDIVIDUALS {
+                    return false;
+                }
                 self.right.resize(individual + 1, NONE);
             }
             if self.right[individual] == NONE {
