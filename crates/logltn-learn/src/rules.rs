@@ -3,6 +3,8 @@
 //! The truth of `forall …. a -> b` is mostly that of groundings whose premise is false. It can be close to 1 although what
 //! it is there for was not learnt at all.
 
+use std::sync::Arc;
+
 use logltn::{Code, Diagnostic, Diagnostics, Or, PlanOptions, Rule};
 
 use crate::axioms;
@@ -11,19 +13,31 @@ use crate::session::Session;
 /// How many axioms are named.
 const NAMED: usize = 4;
 
+/// So many groundings are looked at, which takes a second or two.
+const MOST_GROUNDINGS: u128 = 50_000_000;
+
 impl Session {
     /// How often what the rules among the axioms conclude is so where their premise is, everything taken for true that is
-    /// truer than ½. Axioms of weight 0 are questions, not rules.
+    /// truer than ½. Axioms of weight 0 are questions, not rules. Those are left out of which there are so many groundings
+    /// that looking at each would take long: how true they are may be found without.
     ///
     /// # Errors
     /// As those of [`Session::evaluate`].
     pub fn rules(&mut self) -> Result<Vec<Rule>, Diagnostics> {
         let data = self.data_now()?;
         let outputs = self.knowledge.outputs.clone();
-        let counting: Vec<String> = (self.axioms.iter())
-            .filter(|axiom| axiom.weight > 0.0)
-            .map(|axiom| axiom.name.clone())
-            .collect();
+        let plan = match &self.samples {
+            None => Arc::clone(&self.whole),
+            Some(_) => self.plan_of_everything()?,
+        };
+        let mut left = MOST_GROUNDINGS;
+        let mut counting: Vec<String> = Vec::new();
+        for (axiom, planned) in self.axioms.iter().zip(plan.axioms()) {
+            if axiom.weight > 0.0 && planned.groundings <= left {
+                left -= planned.groundings;
+                counting.push(axiom.name.clone());
+            }
+        }
         let counts = |name: &str| counting.iter().any(|one| axioms::is_named(one, name));
         let keep = |axiom: &logltn::theory::Axiom| counts(&axiom.name);
         Rule::all(&data, &outputs, &PlanOptions::default(), keep, |engine| {

@@ -607,3 +607,25 @@ fn functions_given_by_data_can_be_asked() {
     let found = say("boss", &[0]).expect("individuals");
     assert_eq!(found.rows().collect::<Vec<_>>(), [[1.0]]);
 }
+
+/// The truth of a rule may be found without looking at each of its groundings; how often it is kept may not, and is left out.
+#[test]
+fn rules_of_too_many_groundings_are_not_counted() -> Result<(), Diagnostics> {
+    let mut session = Session::builder(
+        "sort S  predicate p(S)  predicate q(S)
+         axiom many: forall v, w, x, y: S. p(v) and p(w) and p(x) -> q(y)
+         axiom few: forall x, y: S. p(x) -> q(y)",
+    )
+    .sort("S", Individuals::from(1000))
+    .learnable("p", 1.0, Output::sigmoid())
+    .learnable("q", -1.0, Output::sigmoid())
+    .steps(1)
+    .build()?;
+    let rules = session.rules()?;
+    let [few] = &rules[..] else {
+        panic!("{rules:?}");
+    };
+    let counts = (few.axiom, few.groundings, few.premises, few.broken);
+    assert_eq!(counts, (1, 1_000_000, 1_000_000, 1_000_000));
+    Ok(())
+}
