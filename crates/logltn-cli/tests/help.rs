@@ -278,7 +278,7 @@ axiom others: exists x: Point. P(x, 1)
             "axiom   weight  at first     truth  log truth",
             "some         1  0.333333  0.33",
             "sat   0.33",
-            " (log -1.09",
+            " (log -1.08",
         ],
     );
     contains(&logs.stderr, &["loss 1.09861  sat 0.33333"]);
