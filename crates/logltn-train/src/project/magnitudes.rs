@@ -77,18 +77,7 @@ pub(super) fn warn_of_unscaled(
         let predicate = manifest.predicates.get(name);
         predicate.is_some_and(|p| matches!(p.grounding, Grounding::Network { .. }))
     };
-    let predicates = (theory.predicates.iter())
-        .filter(|declared| is_network(&declared.name))
-        .map(|declared| &declared.arguments);
-    let functions = (theory.functions.iter())
-        .filter(|declared| function_reads_numbers(manifest, &declared.name))
-        .map(|declared| &declared.arguments);
-    let read: Vec<&str> = (predicates.chain(functions).flatten())
-        .filter_map(|argument| match argument {
-            ArgumentSort::Sort(sort) => Some(theory[*sort].name.as_str()),
-            ArgumentSort::Vector(_) => None,
-        })
-        .collect();
+    let read = sorts_read(theory, manifest, is_network);
     for (sort, file) in files
         .iter()
         .filter(|(sort, _)| read.contains(&sort.as_str()))
@@ -115,6 +104,26 @@ pub(super) fn warn_of_unscaled(
         );
         report.push(read_from(manifest, sort), "read from here", warning);
     }
+}
+
+/// The sorts whose individuals some predicates read, and those of all functions that read numbers.
+fn sorts_read<'t>(
+    theory: &'t Theory,
+    manifest: &Manifest,
+    predicate: impl Fn(&str) -> bool,
+) -> Vec<&'t str> {
+    let predicates = (theory.predicates.iter())
+        .filter(|declared| predicate(&declared.name))
+        .map(|declared| &declared.arguments);
+    let functions = (theory.functions.iter())
+        .filter(|declared| function_reads_numbers(manifest, &declared.name))
+        .map(|declared| &declared.arguments);
+    (predicates.chain(functions).flatten())
+        .filter_map(|argument| match argument {
+            ArgumentSort::Sort(sort) => Some(theory[*sort].name.as_str()),
+            ArgumentSort::Vector(_) => None,
+        })
+        .collect()
 }
 
 fn of_field(field: &Option<String>) -> String {
@@ -152,18 +161,7 @@ pub(super) fn check(
     files: &BTreeMap<String, FeatureFile>,
 ) {
     let manifest = report.manifest;
-    let predicates = (theory.predicates.iter())
-        .filter(|declared| reads_numbers(manifest, &declared.name))
-        .map(|declared| &declared.arguments);
-    let functions = (theory.functions.iter())
-        .filter(|declared| function_reads_numbers(manifest, &declared.name))
-        .map(|declared| &declared.arguments);
-    let read: Vec<&str> = (predicates.chain(functions).flatten())
-        .filter_map(|argument| match argument {
-            ArgumentSort::Sort(sort) => Some(theory[*sort].name.as_str()),
-            ArgumentSort::Vector(_) => None,
-        })
-        .collect();
+    let read = sorts_read(theory, manifest, |name| reads_numbers(manifest, name));
     for (sort, file) in files
         .iter()
         .filter(|(sort, _)| read.contains(&sort.as_str()))
