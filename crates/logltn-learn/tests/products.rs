@@ -10,7 +10,7 @@ use logltn_nn::Activation;
 
 const ENTITIES: usize = 300;
 const RELATIONS: usize = 5;
-const WIDTH: usize = 21;
+const WIDTH: usize = 69;
 
 /// Facts, what they do not lead to and what does not lead to them, some of it left out by a guard; and rows that are in no
 /// grid.

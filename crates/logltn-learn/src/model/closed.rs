@@ -279,9 +279,11 @@ impl Closed {
         sources: Sources<'_>,
         rows: Rows<'_>,
         (room, grids): (&mut Room<f32>, &mut Grids),
-        out: &mut [f32],
+        (out, rows_are_new): (&mut [f32], bool),
     ) {
-        grids.find(rows.individuals, feed.arity, &feed.splits);
+        if rows_are_new {
+            grids.find(rows.individuals, feed.arity, &feed.splits);
+        }
         if grids.are_none() {
             return self.forward(feed, sources, rows, None, room, out);
         }
@@ -784,8 +786,12 @@ impl Model {
         }
     }
 
-    /// Answers the requests of closed forms, keeping what a backward pass can use.
-    pub(super) fn hand_out_closed(&mut self, engine: &mut Engine<f32>) -> Result<(), Diagnostics> {
+    /// Answers the requests of closed forms, keeping what a backward pass can use. Their rows are new, or those of the last time.
+    pub(super) fn hand_out_closed(
+        &mut self,
+        engine: &mut Engine<f32>,
+        rows_are_new: bool,
+    ) -> Result<(), Diagnostics> {
         for index in 0..self.closed_feeds.len() {
             let Some((closed, feed)) = self.closed_feeds[index] else {
                 continue;
@@ -796,7 +802,7 @@ impl Model {
             let (request, numbers) = engine.request_and_numbers(index);
             let (own, rows, sources) = (&self.closed[closed], Rows::from(request), self.sources());
             let (its, work) = (&own.feeds[feed], (&mut room, &mut grids));
-            own.forward_in_grids(its, sources, rows, work, numbers);
+            own.forward_in_grids(its, sources, rows, work, (&mut *numbers, rows_are_new));
             let done = own.in_range(sources, numbers);
             let done = done.map_err(|wrong| self.refuse((closed, feed), rows, wrong));
             let own = &mut self.closed[closed].feeds[feed];

@@ -21,6 +21,10 @@ const MOST_TOGETHER: usize = 4;
 /// Vectors that are shorter are not worth it.
 const SHORTEST: usize = 16;
 
+/// Rows are looked through for vectors of so many numbers: for shorter ones that takes longer than their sums. (It must not
+/// depend on whether they were looked through before: a training that is resumed has the same bits.)
+const WORTH_LOOKING: usize = 64;
+
 /// A grid has at least so many rows and columns, since all of its vectors are copied.
 const LEAST: usize = 8;
 
@@ -249,7 +253,9 @@ impl Grids {
     /// Looks for them.
     pub fn find(&mut self, rows: &[u32], arity: usize, splits: &[Split]) {
         self.count = 0;
-        if splits.is_empty() {
+        let is_long = |sum: &Factors| sum.length >= WORTH_LOOKING;
+        let is_worth = |split: &Split| split.sums.iter().any(is_long);
+        if !splits.iter().any(is_worth) {
             return;
         }
         self.order.clear();
@@ -265,8 +271,8 @@ impl Grids {
         for tried in 0..splits.len() {
             let at = self.look.splits[tried].1;
             let split = &splits[at];
-            if self.look.remaining.len() < LEAST * LEAST {
-                break;
+            if self.look.remaining.len() < LEAST * LEAST || !is_worth(split) {
+                continue;
             }
             if self.all.len() == self.count {
                 self.all.push(Grid::default());

@@ -237,13 +237,15 @@ impl Model {
         engine: &mut Engine<f32>,
         batch_changed: bool,
     ) -> Result<(), Diagnostics> {
-        if batch_changed || !self.unchanged {
+        let rows_are_new = batch_changed || !self.unchanged;
+        if rows_are_new {
             self.unchanged = false;
             self.ask(engine.requests())?;
         }
         self.run(Purpose::Training);
+        self.hand_out_closed(engine, rows_are_new)?;
+        // Not before: of rows that were not all looked through nothing is known the next time.
         self.unchanged = true;
-        self.hand_out_closed(engine)?;
         self.hand_out(engine)
     }
 
