@@ -113,7 +113,7 @@ codes! {
         "A character is not part of the language.",
         Error, theory("predicate rains?()\n");
     TurnedText = "turned-text":
-        "A comment or a label has an invisible character that turns the direction of writing, so that text can look like another.",
+        "A comment or a label contains an invisible character that changes the writing direction, so the text can look like another.",
         Warning, theory("
             # \u{202e}reads from right to left
             predicate rains()
@@ -123,10 +123,10 @@ codes! {
         "A parenthesis is opened and never closed.",
         Error, theory("predicate rains()\naxiom wet: (rains() or not rains()\n");
     ReservedName = "reserved-name":
-        "A reserved word stands where a name belongs.",
+        "A reserved word is used as a name.",
         Error, theory("predicate forall()\n");
     MalformedNumber = "malformed-number":
-        "A number is wanted, and what is written is none.",
+        "A number is expected, and something else is written.",
         Error, theory("sort Digit = 0..9th\n");
     MalformedLabel = "malformed-label":
         "A label in quotes is empty, is not closed on its line, or has a character that it cannot have.",
@@ -135,7 +135,7 @@ codes! {
         "A number is too large to be computed with.",
         Error, theory("sort Digit = 0..99999999999999999999\n");
     DoesNotChain = "does-not-chain":
-        "Comparisons and equivalences stand between two sides, not three.",
+        "Comparisons and equivalences have two sides, not three.",
         Error, theory("
             sort Digit = 0..9
             predicate good(Digit)
@@ -151,7 +151,7 @@ codes! {
                 p() )))))))))) )))))))))
             ");
     TypeNotAllowed = "type-not-allowed":
-        "A type stands where values of it cannot be, such as a vector in a column.",
+        "A type is used where it is not allowed, such as a vector in a column.",
         Error, theory("table measured(x: Real[3])\n");
 }
 
@@ -167,7 +167,7 @@ codes! {
             axiom some: forall x: Point. good(x) -> (exists x: Point. good(x))
             ");
     WrongKindOfName = "wrong-kind-of-name":
-        "A name stands for something of another kind, such as a sort where a predicate is wanted.",
+        "A name belongs to something of another kind, such as a sort where a predicate is expected.",
         Error, theory("
             sort Point
             predicate good(Point)
@@ -225,7 +225,7 @@ codes! {
             phases = [{ steps = 10, axioms = ["smoe"] }]
             "#);
     UnknownVariable = "unknown-variable":
-        "A name stands for nothing here: no variable in scope, nothing declared, no argument that can be read.",
+        "A name is unknown here: it is no variable in scope, no declaration and no argument.",
         Error, theory("
             sort Point
             predicate good(Point)
@@ -245,6 +245,14 @@ codes! {
             predicate good(Point)
             axiom all: forall x, y: Point. good(x)
             ");
+    DefinitionCycle = "definition-cycle":
+        "A definition calls itself without end, or definitions that use each other have more than one depth.",
+        Error, theory("
+            predicate p()
+            define q() to depth 3: p() or r()
+            define r() to depth 2: q()
+            axiom a: q()
+            ");
     UnusedDeclaration = "unused-declaration":
         "Something is declared and never used.",
         Warning, theory("
@@ -263,7 +271,7 @@ codes! {
             axiom all: forall x, y: Point. good(x, y)
             ");
     WrongSort = "wrong-sort":
-        "An individual is of another sort than the one that is wanted.",
+        "An individual is of another sort than expected.",
         Error, theory("
             sort Point
             sort Digit = 0..9
@@ -271,35 +279,35 @@ codes! {
             axiom all: forall d: Digit. good(d)
             ");
     ExpectedFormula = "expected-formula":
-        "Something that has no truth stands where a formula is wanted.",
+        "Something without a truth is used as a formula.",
         Error, theory("
             sort Point
             predicate good(Point)
             axiom all: forall x: Point. good(x) and x
             ");
     ExpectedCondition = "expected-condition":
-        "Something that is neither true nor false stands in a guard as a condition.",
+        "Something that is neither true nor false is used as a condition in a guard.",
         Error, theory("
             sort Digit = 0..9
             predicate even(Digit)
             axiom all: forall d: Digit where d + 1. even(d)
             ");
     ExpectedNumber = "expected-number":
-        "Something that is not a number is computed with in a guard.",
+        "A guard computes with something that is not a number.",
         Error, theory("
             sort Colour = {red, green}
             predicate bright(Colour)
             axiom all: forall c: Colour where c + 1 = 2. bright(c)
             ");
     ExpectedIndividual = "expected-individual":
-        "Something that is not an individual stands as an argument.",
+        "Something that is not an individual is used as an argument.",
         Error, theory("
             sort Digit = 0..9
             predicate even(Digit)
             axiom all: forall d: Digit where d < 9. even(d + 1)
             ");
     NotComparable = "not-comparable":
-        "Two things are compared that cannot be: individuals of different sorts, or by order.",
+        "Two things cannot be compared: they are individuals of different sorts, or have no order.",
         Error, theory("
             sort Colour = {red, green}
             predicate bright(Colour)
@@ -315,7 +323,7 @@ codes! {
 
 "Guards" {
     LearntInGuard = "learnt-in-guard":
-        "A guard looks at a predicate or a function, whose values are learnt.",
+        "A guard uses a learnt predicate or function.",
         Error, theory("
             sort Point
             predicate good(Point)
@@ -346,7 +354,7 @@ codes! {
         "The weights of the axioms add up to 0.",
         Error, theory("predicate rains()\naxiom wet (weight 0): rains()\n");
     MisplacedForall = "misplaced-forall":
-        "A `forall` stands inside another formula, where the semantics cannot evaluate it.",
+        "A `forall` is inside another formula, where the semantics cannot evaluate it.",
         Error, run!("check m.toml",
             "theory.ltn": b"
             sort Point
@@ -360,7 +368,7 @@ codes! {
             Point = { features = "points.csv" }
             "#);
     MembersDependOnData = "members-depend-on-data":
-        "Which members `for`, `all` or `any` write out would depend on rows of data.",
+        "The members of `for`, `all` or `any` would depend on rows of data.",
         Error, theory("
             sort Point
             predicate good(Point)
@@ -381,7 +389,7 @@ codes! {
             axiom some: exists d: Digit where d > 9. even(d)
             ");
     OneSidedPredicate = "one-sided-predicate":
-        "A predicate occurs only positively or only negatively, so that a constant satisfies every axiom.",
+        "A predicate occurs only positively or only negatively, so a constant would satisfy every axiom.",
         Warning, run!("check m.toml", "theory.ltn": b"
             sort Point
             predicate good(Point)
@@ -401,8 +409,38 @@ codes! {
             predicate even(Number)
             axiom all: forall n: Number. even(n)
             ");
+    TooHard = "too-hard":
+        "The exact probability of an event, or worlds that keep all laws, would take more time or memory than is allowed.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            semantics = "probability"
+            [predicates]
+            good = { learnable = true }
+            [train]
+            steps = 3
+            compile_seconds = 0.000001
+            "#, "theory.ltn": b"
+            sort Point = 0..199
+            predicate good(Point)
+            axiom two: exists x, y: Point where x < y. good(x) and good(y)
+            ");
+    Contradiction = "contradiction":
+        "No world keeps all laws, the axioms with `hard = true`.",
+        Error, run!("check m.toml", "m.toml": br#"
+            theory = "theory.ltn"
+            semantics = "probability"
+            [predicates]
+            rain = { learnable = true }
+            [axioms]
+            wet = { hard = true }
+            dry = { hard = true }
+            "#, "theory.ltn": b"
+            predicate rain()
+            axiom wet: rain()
+            axiom dry: not rain()
+            ");
     NoClasses = "no-classes":
-        "A predicate is to answer for several classes, but has no last argument that picks one of them.",
+        "A predicate should give several classes, but has no last argument that picks one.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
@@ -440,13 +478,13 @@ codes! {
             semantics = "logltm"
             "#);
     UnknownOperator = "unknown-operator":
-        "There is no operator of that name, or none to be replaced by it.",
+        "There is no operator of that name, or it cannot be used here.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             semantics = { base = "logltn", or = "maxx" }
             "#);
     OperatorsDoNotMix = "operators-do-not-mix":
-        "Operators on truths and operators on their logs are put together.",
+        "Operators on truths and operators on logs are mixed.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             semantics = { base = "logltn", and = "product" }
@@ -455,7 +493,7 @@ codes! {
 
 "Data" {
     MissingData = "missing-data":
-        "Nothing says which individuals a sort has, which rows a table, or which value a param.",
+        "A sort has no individuals, a table no rows, or a param no value.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             "#);
@@ -479,14 +517,14 @@ codes! {
             old = { network = { mlp = [4] }, output = "sigmoid" }
             "#);
     NotGrounded = "not-grounded":
-        "Nothing says which values a predicate, a function or a constant has.",
+        "A predicate, function or constant has no grounding.",
         Error, run!("eval m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
             Point = { features = "points.csv" }
             "#);
     DefinedByTheory = "defined-by-theory":
-        "Data are given for a sort whose individuals the theory spells out.",
+        "Data are given for a sort whose individuals the theory lists.",
         Error, run!("check m.toml", "theory.ltn": b"
             sort Digit = 0..9
             predicate even(Digit)
@@ -497,14 +535,14 @@ codes! {
             Digit = { features = "points.csv" }
             "#);
     SizesDisagree = "sizes-disagree":
-        "There are more of something in one place than in another: individuals, rows, or numbers of a vector.",
+        "Two sizes disagree: numbers of individuals, rows, or numbers of a vector.",
         Error, run!("check m.toml", "classes.csv": b"class\n0\n1\n", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
             Point = { features = "points.csv", labels = { file = "classes.csv", column = "class" } }
             "#);
     WrongShape = "wrong-shape":
-        "An array or a table of numbers has another shape than the one that is wanted.",
+        "An array or a table of numbers has the wrong shape.",
         Error, run!("check m.toml", "good.csv": b"good\n0.5\n", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
@@ -558,6 +596,9 @@ codes! {
     NotShardable = "not-shardable":
         "An axiom would have to see rows that other processes have, or other parts of a large table.",
         Error, deed("In Python: `KnowledgeBase(…, process_group=…, streamed=[\"rows\"])` for `forall c: Class. exists (x) in rows. P(x, c)`.");
+    NotExported = "not-exported":
+        "A plan with definitions cannot be written as arrays for another device.",
+        Error, deed("In a program: `Engine::export` of a theory with `define`.");
     RanksDisagree = "ranks-disagree":
         "Processes that compute a loss together were given different things, or one of them failed.",
         Error, deed("In Python: rank 0 calls `kb.loss(…, alpha=2.0)` and rank 1 `kb.loss(…, alpha=4.0)`, with a `process_group`.");
@@ -565,7 +606,7 @@ codes! {
         "A table has no row of that number.",
         Error, deed("In a program: `Engine::set_batches` asks for row 5 of a table of 3 rows.");
     NotEnoughData = "not-enough-data":
-        "There are fewer data than are asked for.",
+        "There are fewer data than requested.",
         Error, run!("reproduce mnist-add --samples 1000000 --data DATA");
 }
 
@@ -576,7 +617,7 @@ codes! {
             theory = "thoery.ltn"
             "#);
     FileUnreadable = "file-unreadable":
-        "A file is there and cannot be read.",
+        "A file exists but cannot be read.",
         Error, deed("`points.csv` is a link to itself, or nobody may read it.");
     NotAFile = "not-a-file":
         "Something else is where a file should be: a folder, a pipe, a device.",
@@ -605,21 +646,21 @@ codes! {
         "A text is not UTF-8.",
         Error, run!("check m.toml", "theory.ltn": b"sort Caf\xe9\n");
     UnknownFormat = "unknown-format":
-        "The name of a file does not tell a format that can be read.",
+        "The name of a file does not say a known format.",
         Error, run!("check m.toml", "points.mat": b"0 1\n1 0\n2 2\n", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
             Point = { features = "points.mat" }
             "#);
     WrongFormat = "wrong-format":
-        "A file is not in the format that its name tells.",
+        "A file is not in the format that its name says.",
         Error, run!("check m.toml", "points.npy": b"a,b\n0,1\n1,0\n2,2\n", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
             Point = { features = "points.npy" }
             "#);
     FileCutShort = "file-cut-short":
-        "A file ends before all of it is there.",
+        "A file is cut short.",
         Error, run!("check m.toml", "points.idx": b"\0\0\x08\x01\0\0\0\x03\x07", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
@@ -633,7 +674,7 @@ codes! {
             Point = { features = "points.safetensors" }
             "#);
     UnsupportedElements = "unsupported-elements":
-        "A file holds something else than arrays of numbers.",
+        "A file contains something other than arrays of numbers.",
         Error, run!("check m.toml",
             "points.safetensors":
                 b"\x36\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"C64\",\"shape\":[1],\"data_offsets\":[0,8]}}\0\0\0\0\0\0\0\0",
@@ -643,13 +684,13 @@ codes! {
             Point = { features = "points.safetensors" }
             "#);
     EmptyFile = "empty-file":
-        "There is nothing in a file.",
+        "A file is empty.",
         Error, run!("check m.toml", "points.csv": b"a,b\n");
     MalformedCsv = "malformed-csv":
         "A CSV file is not laid out as rows of equal length.",
         Error, run!("check m.toml", "points.csv": b"a,b\n0,1\n1\n");
     UnknownColumn = "unknown-column":
-        "A file has a column that nothing is known about, or a column is asked for that it does not have.",
+        "A file has an unknown column, or lacks the column asked for.",
         Error, run!("check m.toml", "classes.csv": b"class\n0\n1\n0\n", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
@@ -692,11 +733,101 @@ codes! {
     IndexColumn = "index-column":
         "The first column of a file of features looks like the index of a data frame.",
         Warning, run!("check m.toml", "points.csv": b",a,b\n0,1,5\n1,0,3\n2,2,4\n");
+    ColumnNotRead = "column-not-read":
+        "A file of new individuals has a column that was not there when the columns were prepared.",
+        Warning, run!("train m.toml --out a\npredict m.toml --run a good --features Point=new.csv", "new.csv": b"a,b,c\n0,1,2\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = { file = "points.csv", prepare = true } }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
+            [train]
+            steps = 3
+            "#);
+    NewCategory = "new-category":
+        "A cell holds a category that was not met when the columns were prepared, or is missing where none was.",
+        Warning, run!("train m.toml --out a\npredict m.toml --run a good --features Point=new.csv", "points.csv": b"a,colour\n0,red\n2,blue\n1,red\n", "new.csv": b"a,colour\n0,green\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = { file = "points.csv", prepare = true } }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
+            [train]
+            steps = 3
+            "#);
+    EmptyColumn = "empty-column":
+        "A column of features is missing in every row that is learnt from.",
+        Warning, run!("check m.toml", "points.csv": b"a,b\n0,\n2,\n1,\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = { file = "points.csv", prepare = true } }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
+            [train]
+            steps = 3
+            "#);
+    MalformedDate = "malformed-date":
+        "A date is expected, and something else is written.",
+        Error, run!("check m.toml", "points.csv": b"a,born\n0,1990-05-01\n2,1991-02-30\n1,1992-01-01\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = { file = "points.csv", prepare = { born = "date" } } }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
+            [train]
+            steps = 3
+            "#);
+    AmbiguousDate = "ambiguous-date":
+        "The dates of a column can be read with the month or with the day first.",
+        Warning, run!("check m.toml", "points.csv": b"a,born\n0,1/5/1990\n2,2/3/1991\n1,4/4/1992\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = { file = "points.csv", prepare = true } }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
+            [train]
+            steps = 3
+            "#);
+    UnknownPart = "unknown-part":
+        "The part of a split does not exist, or the sort has no split.",
+        Error, run!("check m.toml", "theory.ltn": b"
+            sort Point
+            table some(x: Point)
+            predicate good(Point)
+            axiom all: forall (x) in some. good(x)
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv", split = { test = 0.3 } }
+            [tables]
+            some = { rows = "points.csv", part = "tset" }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
+            "#);
+    OtherFile = "other-file":
+        "`column` and `part` are of the file that has the features of the individuals, and another is named.",
+        Error, run!("check m.toml", "others.csv": b"b\n1\n2\n3\n", "theory.ltn": b"
+            sort Point
+            table some(x: Point, b: Int)
+            predicate good(Point)
+            axiom all: forall (x, b) in some where b > 1. good(x)
+            ", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = "points.csv" }
+            [tables]
+            some = { rows = "others.csv", column = "b" }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
+            "#);
+    TooManyClasses = "too-many-classes":
+        "The column to predict has too many different values to be classes.",
+        Error, run!("new p --from names.csv --target name", "names.csv": b"name,age\nann,7\nbob,8\ncid,9\n");
     UnscaledFeatures = "unscaled-features":
-        "Features that a network reads are far from 1 in size, which it learns badly from.",
+        "Features that a network reads are far from 1 in size, and it learns badly from them.",
         Warning, run!("check m.toml", "points.csv": b"age,height\n31,180\n25,165\n40,171\n");
     SuspiciousColumn = "suspicious-column":
-        "A column is read as something else than its name says.",
+        "A column is read as something other than its name says.",
         Warning, run!("check m.toml", "good.csv": b"right,left\n1,0\n0,1\n1,1\n", "theory.ltn": b"
             sort Point
             sort Side = {left, right}
@@ -737,14 +868,14 @@ codes! {
             semantic = "logltn"
             "#);
     MissingKey = "missing-key":
-        "A key is missing that has to be here.",
+        "A required key is missing.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [predicates]
             good = { network = { mlp = [4] } }
             "#);
     ConflictingKeys = "conflicting-keys":
-        "Two keys are given that exclude each other, or one that does not apply here.",
+        "Two keys exclude each other, or one does not apply here.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [train]
@@ -752,14 +883,14 @@ codes! {
             epochs = 10
             "#);
     WrongType = "wrong-type":
-        "A value is of another type than the one that is wanted, such as a string for a number.",
+        "A value has the wrong type, such as a string for a number.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [train]
             steps = "many"
             "#);
     ValueOutOfRange = "value-out-of-range":
-        "A value is of the right type, but not among those that are possible.",
+        "A value has the right type, but is out of range.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [train]
@@ -767,7 +898,7 @@ codes! {
             learning_rate = -1.0
             "#);
     UnknownChoice = "unknown-choice":
-        "A word is not one of those that can stand here.",
+        "A word is not one of the possible choices.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [train]
@@ -775,21 +906,21 @@ codes! {
             optimizer = "adma"
             "#);
     EmptyValue = "empty-value":
-        "Something is empty that has to have contents.",
+        "Something is empty that must not be.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [train]
             phases = []
             "#);
     MalformedExpression = "malformed-expression":
-        "A string of a manifest does not follow its own small grammar, such as that of names or of `stop(type(x))`.",
+        "A string of a manifest has wrong syntax, such as a name or `stop(type(x))`.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [predicates]
             good = { args = ["x"], network = { mlp = [4], inputs = ["stop(type(x)"] }, output = "sigmoid" }
             "#);
     InvalidSchedule = "invalid-schedule":
-        "A schedule does not say from which number to which, or no curve leads there.",
+        "A schedule is incomplete, or has impossible values.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [schedule]
@@ -837,7 +968,7 @@ codes! {
             early_stop = { metric = "acuracy", patience = 3 }
             "#);
     MetricDoesNotFit = "metric-does-not-fit":
-        "A metric cannot be asked of that predicate.",
+        "A metric does not apply to that predicate.",
         Error, deed("`accuracy` is to be measured, without a column `truth`, of a predicate that does not pick one of several classes.");
     MetricUndefined = "metric-undefined":
         "A metric has no value on these rows.",
@@ -846,7 +977,7 @@ codes! {
 
 "Training" {
     NoTrainingLength = "no-training-length":
-        "Nothing says how long to train.",
+        "The manifest does not say how long to train.",
         Warning, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
@@ -871,10 +1002,10 @@ codes! {
         "Something is changed that can be changed only before the first step.",
         Error, deed("In a program: a predicate gets a network of its own after the first step.");
     TrainingDiverged = "training-diverged":
-        "The loss, a truth, a gradient or what a network says is no longer a finite number.",
+        "The loss, a truth, a gradient or a network's output is not finite.",
         Error, deed("Training with `learning_rate = 1e30`.");
     ClosedFormOutOfRange = "closed-form-out-of-range":
-        "A closed form gives a truth outside of 0 to 1, a log truth above 0, or no finite number.",
+        "A closed form gives a truth outside 0 to 1, a log truth above 0, or no finite number.",
         Error, run!("eval m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
@@ -895,20 +1026,35 @@ codes! {
         "The gradient of an axiom stays zero, so it teaches nothing.",
         Warning, deed("Training `sure(x) or good(x)` in the semantics `lukasiewicz`, where `sure` is 1 everywhere.");
     NothingLearnt = "nothing-learnt":
-        "A training has ended in which the gradient was zero in every step: no weight has moved.",
+        "The gradient was zero in every step of a training: no weight has moved.",
         Error, deed("Training `not good(x)` in the semantics `godel`, whose negation is flat.");
     DominatingGradient = "dominating-gradient":
         "The gradient of one axiom is far larger than that of all others together.",
         Warning, deed("Training with an axiom of weight 1000 beside one of weight 1.");
     RuleNotKept = "rule-not-kept":
-        "A training has ended in which the conclusion of a rule is false in most of the few groundings whose premise is true.",
+        "After training, a rule's conclusion is false in most of the few groundings whose premise is true.",
         Warning, deed("Training `forall d: Digit. even(d) -> good(d)` where one digit of ten is even, beside a `not good(d)` of weight 100.");
     PremiseNeverTrue = "premise-never-true":
-        "A training has ended in which the premise of a rule is true nowhere, so that the rule holds whatever it concludes.",
+        "After training, a rule's premise is true nowhere, so the rule holds trivially.",
         Warning, deed("Training `forall d: Digit. even(d) -> good(d)` where no digit is even.");
+    NothingToChoose = "nothing-to-choose":
+        "An `exists` has nothing to choose from, so that it is false there whatever is learnt.",
+        Warning, deed("In Python: `kb.loss(…, tables={\"sums\": {…, \"n\": [19]}})` for the sum of two digits.");
+    SquashedTwice = "squashed-twice":
+        "Logits are expected, but the values seem to have been through a sigmoid or a softmax already.",
+        Warning, deed("In Python: `predicates={\"good\": nn.Sequential(nn.Linear(2, 1), nn.Sigmoid())}`.");
+    HiddenParameters = "hidden-parameters":
+        "A callable has learnable parameters that the knowledge base does not know of.",
+        Warning, deed("In Python: `predicates={\"good\": lambda x: nets[0](x)}`, where `nets` is a list.");
+    ClassesCollapsed = "classes-collapsed":
+        "A training has ended in which the labels hold and nearly all individuals without a label are of one class.",
+        Warning, deed("Training `forall (x, y) in links. exists k: Class. class(x, k) and class(y, k)` beside a few labels.");
     NotTrained = "not-trained":
-        "A value is asked for that is known only after training.",
+        "A value is requested that is known only after training.",
         Error, run!("eval m.toml");
+    NothingToHoldOut = "nothing-to-hold-out":
+        "Advice is asked for, and no axiom gives labels of which some could be held out.",
+        Error, run!("advise m.toml");
     TooFewRuns = "too-few-runs":
         "There is nothing to compare a run with.",
         Error, run!("
@@ -916,13 +1062,31 @@ codes! {
             compare run
             ");
     FeaturesNotUsed = "features-not-used":
-        "Features are given for a sort of which a predicate or function says nothing.",
+        "Features are given for a sort that the predicate or function does not use.",
         Error, run!("predict m.toml good --features Side=points.csv", "theory.ltn": b"
             sort Point
             sort Side
             predicate good(Point)
             axiom all: forall x: Point. good(x)
             ");
+    LawOfOthers = "law-of-others":
+        "New individuals are asked about, but a law looks into a table or a percentile of the manifest's own.",
+        Error, run!("predict m.toml good --features Point=points.csv", "theory.ltn": b"
+            sort Point
+            table near(a: Point, b: Point)
+            predicate good(Point)
+            axiom alike: forall (a, b) in near. good(a) -> good(b)
+            ", "near.csv": b"a,b\n0,1\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts.Point]
+            features = "points.csv"
+            [tables]
+            near = { rows = "near.csv" }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
+            [axioms.alike]
+            hard = true
+            "#);
     TooManyTuples = "too-many-tuples":
         "A predicate or function is asked about more than ten million tuples at once.",
         Error, run!("
@@ -940,7 +1104,7 @@ codes! {
             steps = 1
             "#);
     NothingToSample = "nothing-to-sample":
-        "An axiom is to be seen in samples of its bindings, but begins with no `forall`, or is a family.",
+        "An axiom cannot be sampled: it does not begin with `forall`, or is a family.",
         Error, run!("check m.toml", "theory.ltn": b"
             sort Point
             predicate good(Point)
@@ -975,7 +1139,7 @@ codes! {
             good = { network = { mlp = [8] }, output = "sigmoid" }
             "#);
     NotLearnt = "not-learnt":
-        "Nothing that is learnt has that name, so it can be neither frozen nor taken from another run.",
+        "Nothing learnt has that name, so it can be neither frozen nor taken from another run.",
         Error, run!("check m.toml", "m.toml": br#"
             theory = "theory.ltn"
             [sorts]
@@ -1005,7 +1169,7 @@ codes! {
         "A link, a pipe or a device is in the folder of a run, which holds files: nothing is read or written through it.",
         Error, deed("The `metrics.csv` of a run is replaced by a link to another file, and the run is resumed.");
     CannotListen = "cannot-listen":
-        "The dashboard cannot be served at the address: it is taken, or not this machine's.",
+        "The dashboard cannot listen at the address: it is in use, or not this machine's.",
         Error, deed("`logltn dashboard runs --port 6060` is given while another one runs there.");
     RunNotFound = "run-not-found":
         "A folder holds no run.",

@@ -198,6 +198,11 @@ impl Diagnostic {
         Some((source.name(), line, column))
     }
 
+    /// The source and the span that it points at, if it has a place.
+    pub fn span(&self) -> Option<(&Source, Span)> {
+        Some((self.source.as_ref()?, self.labels.first()?.span))
+    }
+
     /// The text at its place, where the problem has one.
     pub fn marked(&self) -> Option<&str> {
         let source = self.source.as_ref()?;

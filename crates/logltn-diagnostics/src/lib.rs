@@ -14,11 +14,11 @@
 //! ```
 
 mod code;
+mod describe;
 mod diagnostic;
 pub mod early;
 mod example;
 mod harmless;
-pub mod memory;
 mod source;
 mod suggest;
 

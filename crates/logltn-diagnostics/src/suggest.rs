@@ -32,15 +32,35 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, c)| c)
 }
 
-/// `did you mean `x`?` for the nearest candidate.
+/// `did you mean `x`?` for the nearest candidate. Every short name is near to every other, so of a name of one letter all
+/// that are as short are named, if they are few.
 ///
 /// ```
-/// let help = logltn_diagnostics::did_you_mean("Ponit", ["Point", "Cluster"]);
+/// use logltn_diagnostics::did_you_mean;
+/// let help = did_you_mean("Ponit", ["Point", "Cluster"]);
 /// assert_eq!(help.as_deref(), Some("did you mean `Point`?"));
+/// let help = did_you_mean("z", ["x", "y", "Point", "y"]);
+/// assert_eq!(help.as_deref(), Some("did you mean `x` or `y`?"));
 /// ```
 pub fn did_you_mean<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
-    nearest(name, candidates).map(|c| format!("did you mean `{c}`?"))
+    const FEW: usize = 4;
+    let is_short = |name: &str| name.chars().count() == 1 && name.chars().all(char::is_alphabetic);
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    if let Some(near) = nearest(name, candidates.iter().copied()) {
+        return Some(format!("did you mean `{near}`?"));
+    }
+    let mut short: Vec<&str> = Vec::new();
+    for candidate in candidates.into_iter().filter(|c| is_short(c) && *c != name) {
+        if !short.contains(&candidate) {
+            short.push(candidate);
+        }
+    }
+    if !is_short(name) || !(1..=FEW).contains(&short.len()) {
+        return None;
+    }
+    let short: Vec<String> = short.iter().map(|name| format!("`{name}`")).collect();
+    Some(format!("did you mean {}?", short.join(" or ")))
 }

@@ -2,19 +2,21 @@
 //! that too much of it is an error with a place and not the end of the machine.
 //!
 //! ```
-//! use logltn_diagnostics::memory;
+//! use logltn_memory as memory;
 //! assert!(memory::ask(1000).is_ok());
 //! let error = memory::ask(u128::from(u64::MAX)).unwrap_err().refuse("array `x` of big.npz");
 //! assert_eq!(error.code().name(), "too-much-memory");
 //! ```
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::fmt;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
-use crate::code::Code;
-use crate::diagnostic::Diagnostic;
+use logltn_diagnostics::{Code, Diagnostic};
 
 /// 0 until it is first asked for.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
@@ -27,8 +29,8 @@ static DOING: Mutex<String> = Mutex::new(String::new());
 /// Where nothing is known about the machine.
 const UNKNOWN_MACHINE: u64 = 8 << 30;
 
-/// How many bytes the process may take: half of the machine's memory, or of what its control group may have, unless
-/// [set](set_limit).
+/// How many bytes the process may take: half of the machine's memory, or of what its control group or `ulimit -v` allows,
+/// unless [set](set_limit).
 pub fn limit() -> u64 {
     match LIMIT.load(Ordering::Relaxed) {
         0 => {
@@ -101,26 +103,60 @@ impl TooMuch {
     }
 }
 
+static ALLOW_MORE: RwLock<&str> = RwLock::new("a higher limit allows more, if the machine has it");
+
 /// What to do about it, where nothing better is known.
-pub const ALLOW_MORE: &str = "`--memory 64GB` allows more, if the machine has it";
+pub fn allow_more() -> &'static str {
+    // Whoever waits for the lock may be ending for want of memory.
+    ALLOW_MORE.try_read().map_or("", |words| *words)
+}
+
+/// Says how those who use this program can allow more: by a flag, an argument.
+pub fn set_allow_more(words: &'static str) {
+    *ALLOW_MORE.write().unwrap_or_else(PoisonError::into_inner) = words;
+}
 
 /// A number of bytes for people: `12.3 MB`.
 pub fn shown(bytes: u128) -> String {
-    let mut value = bytes as f64;
-    for unit in ["bytes", "kB", "MB", "GB", "TB"] {
-        if value < 1000.0 || unit == "TB" {
-            return match unit {
-                "bytes" => format!("{bytes} bytes"),
-                _ if value < 10.0 => format!("{value:.1} {unit}"),
-                _ => format!("{value:.0} {unit}"),
-            };
-        }
-        value /= 1000.0;
-    }
-    String::new()
+    Shown(bytes).to_string()
 }
 
-/// The memory of the machine, or less where a control group allows less.
+/// The same without a string, for when there is no memory for one.
+struct Shown(u128);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut value = self.0 as f64;
+        for unit in ["bytes", "kB", "MB", "GB", "TB"] {
+            if value < 1000.0 || unit == "TB" {
+                return match unit {
+                    "bytes" => write!(f, "{} bytes", self.0),
+                    _ if value < 10.0 => write!(f, "{value:.1} {unit}"),
+                    _ => write!(f, "{value:.0} {unit}"),
+                };
+            }
+            value /= 1000.0;
+        }
+        Ok(())
+    }
+}
+
+/// How many bytes of addresses the process may have, where `ulimit -v` bounds them. Code, the stacks of threads and what the
+/// allocator sets aside have addresses too.
+pub fn address_space() -> Option<u64> {
+    addresses(&std::fs::read_to_string("/proc/self/limits").ok()?)
+}
+
+/// The bound in force in `/proc/self/limits`.
+fn addresses(limits: &str) -> Option<u64> {
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max address space"))?;
+    // `unlimited` is none.
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// The memory of the machine, or less where a control group or a bound on addresses allows less.
 fn machine() -> Option<u64> {
     let whole = std::fs::read_to_string("/proc/meminfo").ok();
     let whole = whole.as_deref().and_then(total);
@@ -129,7 +165,8 @@ fn machine() -> Option<u64> {
         let text = std::fs::read_to_string(file).ok()?;
         text.trim().parse().ok() // `max` is no limit
     });
-    whole.into_iter().chain(allowed).min()
+    let all = whole.into_iter().chain(allowed);
+    all.chain(address_space()).min()
 }
 
 /// The total of `/proc/meminfo`.
@@ -163,7 +200,7 @@ fn control_groups(groups: &str) -> impl Iterator<Item = String> {
 }
 
 /// An allocator that counts what it gives out, and ends the program with a message and status 2 rather than give out more
-/// than [`limit`]. What asks first never gets there; this is for what did not.
+/// than [`limit`], or where the system has no more. What asks first never gets there; this is for what did not.
 ///
 /// A program puts it in place with `#[global_allocator]`; a guest in another's process, which must not end that, counts with
 /// `Counting<false>`.
@@ -181,6 +218,14 @@ impl<const ENDS: bool> Counting<ENDS> {
         }
     }
 
+    /// What the system has given, if it has.
+    fn given(&self, pointer: *mut u8, bytes: usize) -> *mut u8 {
+        if ENDS && pointer.is_null() {
+            none_left(bytes);
+        }
+        pointer
+    }
+
     fn give_back(&self, bytes: usize) {
         USED.fetch_sub(bytes as u64, Ordering::Relaxed);
     }
@@ -191,13 +236,13 @@ unsafe impl<const ENDS: bool> GlobalAlloc for Counting<ENDS> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.take(layout.size());
         // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
+        self.given(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         self.take(layout.size());
         // SAFETY: as the caller promises.
-        unsafe { System.alloc_zeroed(layout) }
+        self.given(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
@@ -212,28 +257,63 @@ unsafe impl<const ENDS: bool> GlobalAlloc for Counting<ENDS> {
             None => self.give_back(layout.size() - size),
         }
         // SAFETY: as the caller promises.
-        unsafe { System.realloc(pointer, layout, size) }
+        self.given(unsafe { System.realloc(pointer, layout, size) }, size)
     }
 }
 
 #[cold]
 fn too_much(bytes: usize) {
+    let limit = LIMIT.load(Ordering::Relaxed);
+    end(
+        format_args!("memory is at its limit of {}", Shown(limit.into())),
+        bytes,
+        allow_more(),
+    );
+}
+
+#[cold]
+fn none_left(bytes: usize) {
+    let used = USED.load(Ordering::Relaxed);
+    end(
+        format_args!(
+            "the system has no more memory than the {} in use",
+            Shown(used.into())
+        ),
+        bytes,
+        "`ulimit -v` may bound what the program can have; other programs may have the rest",
+    );
+}
+
+/// Ends the program, with a message that takes no memory.
+fn end(what: fmt::Arguments<'_>, bytes: usize, help: &str) {
     static ENDING: AtomicBool = AtomicBool::new(false);
+    thread_local!(static HERE: Cell<bool> = const { Cell::new(false) });
     if ENDING.swap(true, Ordering::Relaxed) {
-        // The message, too, takes a few bytes, and so may other threads until the end.
+        // Ending, too, may take a few bytes. Other threads wait for it: what they asked for they cannot have.
+        while !HERE.with(Cell::get) {
+            std::thread::sleep(Duration::from_secs(1));
+        }
         return;
     }
-    let doing = match DOING.try_lock() {
-        Ok(doing) if !doing.is_empty() => format!(" while {doing}"),
-        _ => String::new(),
-    };
-    let limit = LIMIT.load(Ordering::Relaxed);
-    let _ = writeln!(
-        std::io::stderr(),
-        "error: memory is at its limit of {}{doing}: {} more were asked for\n  help: {ALLOW_MORE}",
-        shown(limit.into()),
-        shown(bytes as u128)
+    HERE.with(|here| here.set(true));
+    let mut text = [0_u8; 1024];
+    let mut rest = &mut text[..];
+    let _ = write!(rest, "error: {what}");
+    if let Ok(doing) = DOING.try_lock()
+        && !doing.is_empty()
+    {
+        // The name of a file may be long.
+        let most = (0..=doing.len().min(400)).rev();
+        let mut most = most.filter(|at| doing.is_char_boundary(*at));
+        let _ = write!(rest, " while {}", &doing[..most.next().unwrap_or(0)]);
+    }
+    let _ = write!(
+        rest,
+        ": {} more were asked for\n  help: {help}\n",
+        Shown(bytes as u128)
     );
+    let length = 1024 - rest.len();
+    let _ = std::io::stderr().write_all(&text[..length]);
     std::process::exit(2);
 }
 
@@ -263,6 +343,18 @@ mod tests {
         );
         assert_eq!(total("MemFree: 1 kB\nMemTotal:       16 kB\n"), Some(16384));
         assert_eq!(total("MemTotal: many\n"), None);
+    }
+
+    #[test]
+    fn a_bound_on_addresses() {
+        let limits = |soft: &str| {
+            format!(
+                "Limit   Soft Limit  Hard Limit  Units\nMax address space         {soft}  unlimited  bytes\n"
+            )
+        };
+        assert_eq!(addresses(&limits("1073741824")), Some(1 << 30));
+        assert_eq!(addresses(&limits("unlimited")), None);
+        assert_eq!(addresses(""), None);
     }
 
     #[test]
