@@ -174,9 +174,50 @@ impl<T: Real> Function<T, T> for Log1pExpNeg {
     }
 }
 
+/// log(1 − eˣ), and its slope −eˣ / (1 − eˣ), for x < 0: both of relative accuracy, next to 0 and far below it.
+#[derive(Clone, Copy)]
+pub struct LogNot;
+
+impl<T: Real> Function<T, (T, T)> for LogNot {
+    #[inline(always)]
+    fn of<const FUSED: bool>(self, x: T) -> (T, T) {
+        // As in `exp_m1_of_negative`, whose parts make eˣ as well.
+        let rounded = x.multiply_add::<FUSED>(T::LOG2_E, T::ROUNDER);
+        let n = rounded - T::ROUNDER;
+        let r = n.multiply_add::<FUSED>(-T::LN2_HIGH, x);
+        let r = n.multiply_add::<FUSED>(-T::LN2_LOW, r);
+        let of_r = (r * r).multiply_add::<FUSED>(polynomial::<T, FUSED>(r, T::EXP), r);
+        let scale = T::ONE.times_two_to(rounded);
+        let below = x < T::EXP_MIN;
+        let e = if below {
+            T::ZERO
+        } else {
+            scale.multiply_add::<FUSED>(of_r, scale)
+        };
+        let rest = (-scale).multiply_add::<FUSED>(of_r, T::ONE - scale);
+        let rest = if below { T::ONE } else { rest };
+        let (k, f) = split(rest);
+        let log = ln_reduced::<T, FUSED>(k, f);
+        // What rounding has taken from 1 − eˣ.
+        let lost = ((T::ONE - rest) - e) / rest;
+        let log = if rest > T::HALF { log + lost } else { log };
+        (log, -e / rest)
+    }
+}
+
 /// log S(z) and log(1 − S(z)), where S is the sigmoid.
 #[derive(Clone, Copy)]
 pub struct LogSigmoid;
+
+impl<T: Real> Function<T, T> for LogSigmoid {
+    /// The first of the two.
+    #[inline(always)]
+    fn of<const FUSED: bool>(self, z: T) -> T {
+        let softplus = ln_1p_of_unit::<T, FUSED>(exp::<T, FUSED>(-z.abs()));
+        let negative_part = if z < T::ZERO { z } else { T::ZERO };
+        negative_part - softplus
+    }
+}
 
 impl<T: Real> Function<T, (T, T)> for LogSigmoid {
     #[inline(always)]
@@ -198,6 +239,20 @@ impl<T: Real> Function<T, T> for Sigmoid {
         let e = exp::<T, FUSED>(-z.abs());
         let numerator = if z < T::ZERO { e } else { T::ONE };
         numerator / (T::ONE + e)
+    }
+}
+
+impl<T: Real> Function<T, (T, T)> for Sigmoid {
+    /// S(z) and S(−z) = 1 − S(z), each of relative accuracy.
+    #[inline(always)]
+    fn of<const FUSED: bool>(self, z: T) -> (T, T) {
+        let e = exp::<T, FUSED>(-z.abs());
+        let large = T::ONE / (T::ONE + e);
+        let small = e * large;
+        match z < T::ZERO {
+            true => (small, large),
+            false => (large, small),
+        }
     }
 }
 

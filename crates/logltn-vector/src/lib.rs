@@ -25,13 +25,15 @@ mod elementary;
 mod kernels;
 mod lane;
 mod loops;
+mod product;
 mod real;
 mod task;
 #[cfg(test)]
 mod tests;
 
-pub use elementary::{Function, Ln, Power};
+pub use elementary::{Exp, Function, Ln, Log1pExpNeg, LogNot, LogSigmoid, Power, Sigmoid};
 pub use kernels::Kernels;
 pub use lane::Lane;
+pub use product::{Matrix, product};
 pub use real::Real;
 pub use task::{Task, run_task};

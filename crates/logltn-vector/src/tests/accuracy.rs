@@ -197,3 +197,42 @@ fn scaled_differences() {
         }
     }
 }
+
+/// log(1 − eˣ) and its slope, by the loops of this machine.
+struct LogNots<'a>(&'a [f32], Vec<(f32, f32)>);
+
+impl crate::Task for LogNots<'_> {
+    type Output = Vec<(f32, f32)>;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(mut self) -> Vec<(f32, f32)> {
+        for &x in self.0 {
+            self.1.push(crate::Function::of::<FUSED>(crate::LogNot, x));
+        }
+        self.1
+    }
+}
+
+#[test]
+fn logs_of_complements_and_their_slopes() {
+    for x in blocks(1e-30, 200.0, 10_007) {
+        let x: Vec<f32> = x.iter().map(|x| -x).collect();
+        let found = crate::run_task(LogNots(&x, Vec::new()));
+        for (&x, (log, slope)) in x.iter().zip(found) {
+            let x = f64::from(x);
+            let truth = match x > -0.5 {
+                true => (-x.exp_m1()).ln(),
+                false => (-x.exp()).ln_1p(),
+            };
+            let slope_truth = -1.0 / (-x).exp_m1();
+            let near = |a: f32, b: f64| {
+                (f64::from(a) - b).abs() <= 4e-7 * b.abs() + f64::from(f32::MIN_POSITIVE)
+            };
+            assert!(near(log, truth), "{x:e}: {log:e}, truth {truth:e}");
+            assert!(
+                near(slope, slope_truth),
+                "{x:e}: {slope:e}, truth {slope_truth:e}"
+            );
+        }
+    }
+}
