@@ -126,13 +126,13 @@ impl CsvFile {
         self.records.cell(row + 1, column)
     }
 
-    /// Where a cell is, as messages say it: ``points.csv, row 17 (line 18), column `x` ``. In the
-    /// message rows count from 1, here `row` and `column` count from 0.
+    /// Where a cell is, as messages say it: ``points.csv, row 17 (line 19), column `x` ``. Rows
+    /// count from 0, as individuals do; lines from 1, the header's.
     pub fn place(&self, row: usize, column: usize) -> String {
         format!(
             "{}, row {} (line {}), {}",
             self.name,
-            row + 1,
+            row,
             self.records.line(row + 1),
             self.column_in_words(column)
         )
@@ -164,6 +164,9 @@ impl CsvFile {
             format!("{}: there is no column {}", self.name, shown(name)),
         )
         .note(format!("its columns are {}", list.join(", ")));
+        if self.is_separated_otherwise() {
+            return Err(error.help("separate cells with commas"));
+        }
         if self.header_is_numbers() {
             return Err(error.note(NUMERIC_HEADER));
         }
@@ -211,7 +214,7 @@ impl CsvFile {
     /// use logltn_data::CsvFile;
     /// let file = CsvFile::parse(b"name,age\nann,7\nbob,8\nann,9\n", "people.csv")?;
     /// let wrong = file.names(0).unwrap_err().to_string();
-    /// assert!(wrong.contains("the name `ann` is in row 1 and again in row 3"), "{wrong}");
+    /// assert!(wrong.contains("the name `ann` is in row 0 and again in row 2"), "{wrong}");
     /// # Ok::<(), logltn_diagnostics::Diagnostics>(())
     /// ```
     pub fn names(&self, column: usize) -> Result<Vec<String>, Diagnostics> {
@@ -229,8 +232,8 @@ impl CsvFile {
                         "{}: the name {} is in row {} and again in row {}",
                         self.name,
                         shown(name),
-                        earlier + 1,
-                        row + 1
+                        earlier,
+                        row
                     ),
                 )
                 .help("every individual needs a name of its own")
@@ -332,7 +335,7 @@ impl CsvFile {
 
     fn column_in_words(&self, column: usize) -> String {
         match self.columns.get(column).map(String::as_str) {
-            None | Some("") => format!("column {} (no name)", column + 1),
+            None | Some("") => format!("column {column} (no name)"),
             Some(name) => format!("column {}", shown(name)),
         }
     }
@@ -387,7 +390,7 @@ impl CsvFile {
                     format!(
                         "{}, row {} (line {line}): expected {} as in the header, found {found}",
                         self.name,
-                        row + 1,
+                        row,
                         counted(width, "cell")
                     ),
                 );

@@ -57,7 +57,7 @@ mod linux {
             length: AtomicUsize::new(bytes.len()),
             message: format!(
                 "error: {}: the file was cut short, or cannot be read any more, while it was in use\n  \
-                 help: leave files alone that are learnt from; bring it back, and go on with --resume\n",
+                 help: leave files alone that are learnt from; restore it, and continue with --resume\n",
                 harmless(&path)
             ),
             next: null_mut(),

@@ -243,8 +243,8 @@ fn check_length(
     })
 }
 
-/// `a.npy, row 3, column 2 (index [2, 1])`: rows and columns count from 1 as in every message about
-/// data, the index from 0 as in the program that wrote the file.
+/// `a.npy, row 2, column 1 (index [2, 1])`: rows and columns count from 0, as individuals do and as in
+/// the program that wrote the file.
 fn element_place(place: &str, shape: &[usize], index: usize) -> String {
     let width: usize = shape.iter().skip(1).product::<usize>().max(1);
     let mut rest = index;
@@ -260,8 +260,8 @@ fn element_place(place: &str, shape: &[usize], index: usize) -> String {
     position.reverse();
     format!(
         "{place}, row {}, column {} (index {position:?})",
-        index / width + 1,
-        index % width + 1
+        index / width,
+        index % width
     )
 }
 
@@ -459,11 +459,11 @@ mod tests {
     fn names_the_place_both_ways() {
         assert_eq!(
             element_place("a.npy", &[2, 3, 4], 17),
-            "a.npy, row 2, column 6 (index [1, 1, 1])"
+            "a.npy, row 1, column 5 (index [1, 1, 1])"
         );
         assert_eq!(
             element_place("a", &[5], 4),
-            "a, row 5, column 1 (index [4])"
+            "a, row 4, column 0 (index [4])"
         );
     }
 }

@@ -6,7 +6,8 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use logltn_diagnostics::{Code, Diagnostic, Diagnostics, memory, nearest};
+use logltn_diagnostics::{Code, Diagnostic, Diagnostics, nearest};
+use logltn_memory as memory;
 
 use super::problems::fatal;
 use super::stored::{MAPPED_FROM, Mapped};
@@ -77,7 +78,7 @@ pub(super) fn ask(bytes: u128, what: impl Fn() -> String) -> Result<(), Diagnost
     memory::ask(bytes).map_err(|error| {
         let help = "take a part of the file, or store fewer numbers in it";
         (error.refuse(what()))
-            .help(format!("{help}; {}", memory::ALLOW_MORE))
+            .help(format!("{help}; {}", memory::allow_more()))
             .into()
     })
 }

@@ -39,6 +39,24 @@ pub fn parse_idx(bytes: &[u8], name: &str) -> Result<Array, Diagnostics> {
     }
 }
 
+/// The bytes of a file, unpacked if they are gzipped, as far as memory allows.
+pub(crate) fn unpacked(bytes: Vec<u8>, name: &str) -> Result<Vec<u8>, Diagnostics> {
+    if !bytes.starts_with(GZIP_MAGIC) {
+        return Ok(bytes);
+    }
+    let most = logltn_memory::limit() / 4;
+    let mut out = Vec::new();
+    let mut reader = MultiGzDecoder::new(&bytes[..]).take(most);
+    match reader.read_to_end(&mut out) {
+        Ok(read) if (read as u64) < most => Ok(out),
+        Ok(_) => fatal(Diagnostic::error(
+            Code::TooMuchMemory,
+            format!("{name}: unpacked, it does not fit into the memory that may be used"),
+        )),
+        Err(error) => fatal(gzip_error(name, &error)),
+    }
+}
+
 /// Reads only as far as the header promises, and one byte more to see the end: a gzipped file can
 /// unpack to any size. Seeing the end also makes the decoder verify its checksum.
 fn parse(mut reader: impl Read, packed: Option<usize>, name: &str) -> Result<Array, Diagnostics> {

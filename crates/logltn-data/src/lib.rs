@@ -17,13 +17,15 @@
 //!
 //! // What is wrong, and where.
 //! let wrong = people.ints(people.column_index("age")?).unwrap_err();
-//! assert!(wrong.to_string().contains("people.csv, row 2 (line 3), column `age`"), "{wrong}");
+//! assert!(wrong.to_string().contains("people.csv, row 1 (line 3), column `age`"), "{wrong}");
 //! # Ok::<(), logltn_diagnostics::Diagnostics>(())
 //! ```
 
+mod arff;
 mod array;
 mod csv;
 mod cut;
+mod date;
 mod elements;
 mod file;
 mod idx;
@@ -31,6 +33,7 @@ mod index_column;
 mod individuals;
 mod npy;
 mod npz;
+mod prepare;
 pub mod problems;
 mod records;
 mod safetensors;
@@ -45,6 +48,7 @@ use std::sync::Arc;
 
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
+pub use arff::Arff;
 pub use array::{Array, Field, Values};
 pub use csv::CsvFile;
 pub use cut::say_what_was_cut;
@@ -54,6 +58,7 @@ pub use index_column::index_column;
 pub use individuals::{header_among_individuals, parse_individuals, read_individuals};
 pub use npy::{parse_npy, read_npy};
 pub use npz::{parse_npz, read_npz};
+pub use prepare::{ColumnKind, Preparation, is_missing};
 pub use safetensors::{parse_safetensors, read_safetensors};
 pub use stored::{Plain, Stored};
 

@@ -241,9 +241,9 @@ fn csv_reads_what_spreadsheets_and_pandas_write() {
     assert_eq!(file.labels(2).unwrap(), ["a,b", "c\r\nd", "é"]);
     assert_eq!(
         file.place(2, 0),
-        "a.csv, row 3 (line 6), column 1 (no name)"
+        "a.csv, row 2 (line 6), column 0 (no name)"
     );
-    assert_eq!(file.place(1, 1), "a.csv, row 2 (line 4), column `x`");
+    assert_eq!(file.place(1, 1), "a.csv, row 1 (line 4), column `x`");
 }
 
 #[test]

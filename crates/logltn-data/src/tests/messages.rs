@@ -30,19 +30,19 @@ fn csv_files() {
     error: points.csv: the file has a header line but no rows
     "#);
     insta::assert_snapshot!(say(b"x,y\n1,2\n3\n4,5,6\n"), @r#"
-    error: points.csv, row 2 (line 3): expected 2 cells as in the header, found 1
+    error: points.csv, row 1 (line 3): expected 2 cells as in the header, found 1
 
-    error: points.csv, row 3 (line 4): expected 2 cells as in the header, found 3
+    error: points.csv, row 2 (line 4): expected 2 cells as in the header, found 3
      |
      = help: a cell that contains a comma must be in quotes `"…"`
     "#);
     insta::assert_snapshot!(say(b"x;y\n1;2\n3,5;4\n"), @r#"
-    error: points.csv, row 2 (line 3): expected 1 cell as in the header, found 2
+    error: points.csv, row 1 (line 3): expected 1 cell as in the header, found 2
      |
      = help: separate cells with commas
     "#);
     insta::assert_snapshot!(say(b"x,y\n1,\"2\n3,4\n5\",6\n"), @r#"
-    error: points.csv, row 1 (line 2): expected 2 cells as in the header, found 3
+    error: points.csv, row 0 (line 2): expected 2 cells as in the header, found 3
      |
      = help: the row goes over several lines: look for a quote `"` too many
     "#);
@@ -81,7 +81,7 @@ fn csv_files() {
      = help: remove the line, or write `""` for an empty cell
     "#);
     insta::assert_snapshot!(say(b"1,2\n3,4,5\n"), @r#"
-    error: points.csv, row 1 (line 2): expected 2 cells as in the header, found 3
+    error: points.csv, row 0 (line 2): expected 2 cells as in the header, found 3
      |
      = note: the header line consists of numbers: every CSV file starts with a line of column names; is it missing?
      = help: a cell that contains a comma must be in quotes `"…"`
@@ -92,50 +92,50 @@ fn csv_files() {
 fn csv_cells() {
     let text = "x,y\n1,abc\n,\"1,5\"\nNaN,1e999\n-inf,-1e999\n";
     insta::assert_snapshot!(csv(text, CsvFile::matrix), @r#"
-    error: points.csv, row 1 (line 2), column `y`: expected a number, found `abc`
+    error: points.csv, row 0 (line 2), column `y`: expected a number, found `abc`
 
-    error: points.csv, row 2 (line 3), column `x`: expected a number, found an empty cell
+    error: points.csv, row 1 (line 3), column `x`: expected a number, found an empty cell
 
-    error: points.csv, row 2 (line 3), column `y`: expected a number, found `1,5`
+    error: points.csv, row 1 (line 3), column `y`: expected a number, found `1,5`
      |
      = help: write the decimal point as a dot
 
-    error: points.csv, row 3 (line 4), column `x`: expected a finite number, found `NaN`
+    error: points.csv, row 2 (line 4), column `x`: expected a finite number, found `NaN`
 
-    error: points.csv, row 3 (line 4), column `y`: the number `1e999` is too large
+    error: points.csv, row 2 (line 4), column `y`: the number `1e999` is too large
      |
      = help: the largest number is about 1.8e308
 
-    error: points.csv, row 4 (line 5), column `x`: expected a finite number, found `-inf`
+    error: points.csv, row 3 (line 5), column `x`: expected a finite number, found `-inf`
 
-    error: points.csv, row 4 (line 5), column `y`: the number `-1e999` is too large
+    error: points.csv, row 3 (line 5), column `y`: the number `-1e999` is too large
      |
      = help: the largest number is about 1.8e308
     "#);
     let text = "n\n1\n2.0\n2.5\n9223372036854775808\n\"\"\nseven\n";
     insta::assert_snapshot!(csv(text, |f| f.ints(0)), @r#"
-    error: points.csv, row 2 (line 3), column `n`: expected an integer, found `2.0`
+    error: points.csv, row 1 (line 3), column `n`: expected an integer, found `2.0`
      |
      = help: write it without a decimal point
 
-    error: points.csv, row 3 (line 4), column `n`: expected an integer, found `2.5`
+    error: points.csv, row 2 (line 4), column `n`: expected an integer, found `2.5`
 
-    error: points.csv, row 4 (line 5), column `n`: the integer `9223372036854775808` does not fit into 64 bits
+    error: points.csv, row 3 (line 5), column `n`: the integer `9223372036854775808` does not fit into 64 bits
 
-    error: points.csv, row 5 (line 6), column `n`: expected an integer, found an empty cell
+    error: points.csv, row 4 (line 6), column `n`: expected an integer, found an empty cell
 
-    error: points.csv, row 6 (line 7), column `n`: expected an integer, found `seven`
+    error: points.csv, row 5 (line 7), column `n`: expected an integer, found `seven`
     "#);
     insta::assert_snapshot!(csv("a,b\nx,\ny, \n", |f| f.labels(1)), @r#"
-    error: points.csv, row 1 (line 2), column `b`: expected a label, found an empty cell
+    error: points.csv, row 0 (line 2), column `b`: expected a label, found an empty cell
 
-    error: points.csv, row 2 (line 3), column `b`: expected a label, found an empty cell
+    error: points.csv, row 1 (line 3), column `b`: expected a label, found an empty cell
     "#);
     insta::assert_snapshot!(csv("1,cat\n2,dog\n", CsvFile::matrix), @r#"
-    error: points.csv, row 1 (line 2), column `cat`: expected a number, found `dog`
+    error: points.csv, row 0 (line 2), column `cat`: expected a number, found `dog`
     "#);
     insta::assert_snapshot!(csv("1.5\ncat\n", CsvFile::matrix), @r#"
-    error: points.csv, row 1 (line 2), column `1.5`: expected a number, found `cat`
+    error: points.csv, row 0 (line 2), column `1.5`: expected a number, found `cat`
      |
      = note: the header line consists of numbers: every CSV file starts with a line of column names; is it missing?
     "#);
@@ -257,24 +257,24 @@ fn npy_files() {
     "#);
     let wrong = f64s(&[1.0, f64::NAN, 3.0, 4.0, f64::INFINITY, f64::NEG_INFINITY]);
     insta::assert_snapshot!(say(&npy("<f8", false, &[2, 3], &wrong)), @r#"
-    error: a.npy, row 1, column 2 (index [0, 1]): expected a finite number, found NaN
+    error: a.npy, row 0, column 1 (index [0, 1]): expected a finite number, found NaN
 
-    error: a.npy, row 2, column 2 (index [1, 1]): expected a finite number, found infinity
+    error: a.npy, row 1, column 1 (index [1, 1]): expected a finite number, found infinity
 
-    error: a.npy, row 2, column 3 (index [1, 2]): expected a finite number, found -infinity
+    error: a.npy, row 1, column 2 (index [1, 2]): expected a finite number, found -infinity
     "#);
     insta::assert_snapshot!(say(&npy("<f8", true, &[3, 2], &wrong)), @r#"
-    error: a.npy, row 2, column 1 (index [1, 0]): expected a finite number, found NaN
+    error: a.npy, row 1, column 0 (index [1, 0]): expected a finite number, found NaN
 
-    error: a.npy, row 2, column 2 (index [1, 1]): expected a finite number, found infinity
+    error: a.npy, row 1, column 1 (index [1, 1]): expected a finite number, found infinity
 
-    error: a.npy, row 3, column 2 (index [2, 1]): expected a finite number, found -infinity
+    error: a.npy, row 2, column 1 (index [2, 1]): expected a finite number, found -infinity
     "#);
     insta::assert_snapshot!(say(&npy("<u8", false, &[1], &[255; 8])), @r#"
-    error: a.npy, row 1, column 1 (index [0]): the integer 18446744073709551615 is too large; the largest is 9223372036854775807
+    error: a.npy, row 0, column 0 (index [0]): the integer 18446744073709551615 is too large; the largest is 9223372036854775807
     "#);
     insta::assert_snapshot!(say(&npy("|b1", false, &[2], &[1, 2])), @r#"
-    error: a.npy, row 2, column 1 (index [1]): expected a truth value (0 or 1), found 2
+    error: a.npy, row 1, column 0 (index [1]): expected a truth value (0 or 1), found 2
     "#);
     for (descr, words) in [
         ("<c16", "`<c16` (complex numbers)"),
@@ -435,7 +435,7 @@ fn idx_files() {
      = help: the file is damaged: write it again
     "#);
     insta::assert_snapshot!(say(&idx(0x0d, &[1, 2], &[0, 0, 0, 0, 0x7f, 0xc0, 0, 0])), @r#"
-    error: a-idx1-ubyte, row 1, column 2 (index [0, 1]): expected a finite number, found NaN
+    error: a-idx1-ubyte, row 0, column 1 (index [0, 1]): expected a finite number, found NaN
     "#);
 }
 
@@ -557,7 +557,7 @@ fn safetensors_files() {
     "#);
     let nan = safetensors(&[("roi", Dtype::BF16, &[2, 2], &[0, 0, 0, 0, 0xc0, 0x7f, 0, 0])]);
     insta::assert_snapshot!(say(&nan), @r#"
-    error: a.safetensors, tensor `roi`, row 2, column 1 (index [1, 0]): expected a finite number, found NaN
+    error: a.safetensors, tensor `roi`, row 1, column 0 (index [1, 0]): expected a finite number, found NaN
     "#);
     let rows = safetensors(&[
         ("position", Dtype::U8, &[3], &[0; 3]),
