@@ -108,6 +108,11 @@ impl Block {
                 rows_from_planes(input, length, self.rows, output, stride);
             }
             OperationKind::Copy => output.copy_from_slice(input),
+            OperationKind::Affine(scale, shift) => {
+                for (y, x) in output.iter_mut().zip(input) {
+                    *y = x * scale + shift;
+                }
+            }
             OperationKind::Dropout(dropout) => {
                 output.copy_from_slice(input);
                 if let Some(draw) = shared.draw {
@@ -219,6 +224,11 @@ impl Block {
                 }
             }
             OperationKind::Copy => by_input.copy_from_slice(by_output),
+            OperationKind::Affine(scale, _) => {
+                for (x, y) in by_input.iter_mut().zip(by_output) {
+                    *x = *y * scale;
+                }
+            }
             OperationKind::Dropout(dropout) => {
                 by_input.copy_from_slice(by_output);
                 if let Some(draw) = shared.draw {

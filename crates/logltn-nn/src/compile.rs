@@ -105,6 +105,8 @@ pub(crate) enum OperationKind {
     Copy,
     /// What is kept grows, the rest is 0; without training, nothing.
     Dropout(Dropout),
+    /// Each number times the first, plus the second.
+    Affine(f32, f32),
 }
 
 #[derive(Clone, Debug)]
@@ -375,6 +377,7 @@ impl Compiler {
                 }
                 None => (OperationKind::Copy, Some(activation)),
             },
+            (LayerSpec::Affine { scale, shift }, _) => (OperationKind::Affine(scale, shift), None),
             (LayerSpec::Dropout(rate), _) => (OperationKind::Dropout(Dropout::new(rate, at)), None),
             // Flat already; a convolution of something flat is an error of the specification.
             (LayerSpec::Flatten | LayerSpec::Conv { .. }, Shape::Flat(_)) => return (None, 1),

@@ -163,7 +163,8 @@ impl Network {
                 OperationKind::Pool(_)
                 | OperationKind::Flatten
                 | OperationKind::Copy
-                | OperationKind::Dropout(_) => {}
+                | OperationKind::Dropout(_)
+                | OperationKind::Affine(..) => {}
             }
         }
         Ok(Self {
@@ -439,7 +440,8 @@ impl Network {
                     OperationKind::Pool(_)
                     | OperationKind::Flatten
                     | OperationKind::Copy
-                    | OperationKind::Dropout(_) => {}
+                    | OperationKind::Dropout(_)
+                    | OperationKind::Affine(..) => {}
                 }
             }
         }

@@ -77,6 +77,14 @@ pub enum LayerSpec {
     /// left grows so that the mean stays; in [`forward_only`](crate::Network::forward_only) nothing happens. From 0 up
     /// to 1, in steps of 2⁻¹⁶.
     Dropout(f32),
+    /// Each number times `scale`, plus `shift`: from numbers around 0 to those of a target in its own units. Nothing of it
+    /// is learnt.
+    Affine {
+        /// What each number is multiplied by.
+        scale: f32,
+        /// What is added then.
+        shift: f32,
+    },
 }
 
 impl LayerSpec {
@@ -115,7 +123,7 @@ impl LayerSpec {
             }),
             (Self::Flatten, _) => Ok(Shape::Flat(input.len())),
             (Self::Dropout(rate), _) if !(0.0..1.0).contains(&rate) => Err(LayerError::NotAShare),
-            (Self::Activation(_) | Self::Dropout(_), _) => Ok(input),
+            (Self::Activation(_) | Self::Dropout(_) | Self::Affine { .. }, _) => Ok(input),
         }
     }
 
@@ -141,6 +149,7 @@ impl fmt::Display for LayerSpec {
             Self::Flatten => write!(f, "flatten"),
             Self::Activation(activation) => write!(f, "{}", activation.name()),
             Self::Dropout(rate) => write!(f, "dropout {rate}"),
+            Self::Affine { scale, shift } => write!(f, "times {scale} plus {shift}"),
         }
     }
 }
