@@ -1,7 +1,7 @@
 //! Takes steps of one problem and says nothing, so that a profiler or an instruction counter sees little else; or
 //! compares its time with that of a fixed loop: what `bench/guard/run` runs.
 //!
-//! - `steps clustering 100`: a hundred steps. Problems: clustering, addition, columns, parts.
+//! - `steps clustering 100`: a hundred steps. Problems: clustering, addition, columns, parts, and shapes of the race.
 //! - `steps kernels`: which instructions the loops use here.
 //! - `steps bounds`: the fastest clustering step beside what its implications cannot do without.
 //! - `steps clauses`: clustering steps by semantics and number of clusters, in one go and node by node, in turns.
@@ -18,7 +18,17 @@ use logltn::{Engine, Fusing, Parameters, Plan, Semantics};
 #[allow(dead_code)] // the one that grows as well
 mod problems;
 
-const PROBLEMS: [&str; 4] = ["clustering", "addition", "columns", "parts"];
+const PROBLEMS: [&str; 9] = [
+    "clustering",
+    "addition",
+    "columns",
+    "parts",
+    "nested",
+    "product",
+    "exists",
+    "iff",
+    "clause",
+];
 
 fn main() {
     // Inside of a pool, as a training is: then a step need not wake one.
@@ -62,7 +72,8 @@ impl Steps {
             "clustering" => problems::clustering(801, 5, 16),
             "addition" => problems::addition(1_024),
             "columns" => problems::columns(15),
-            _ => problems::parts(60),
+            "parts" => problems::parts(60),
+            shape => problems::shape(shape),
         };
         Steps::of(problem, &Semantics::default())
     }

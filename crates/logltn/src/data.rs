@@ -5,11 +5,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::function::FunctionData;
 use crate::number::Number;
-use crate::numbers::{MOST_STREAMED, NumberPool};
+use crate::number_pool::{MOST_STREAMED, NumberPool};
 use crate::source::Source;
 use crate::suggest::did_you_mean;
 use crate::theory::*;
@@ -128,12 +129,18 @@ pub struct Data {
     streamed: Vec<bool>,
     /// Whether they have come.
     has_come: bool,
+    /// The rows of the theory's products, when they are asked for.
+    pub(crate) product_rows: OnceLock<Arc<[TableData]>>,
     /// The numbers that are arguments, when they are asked for.
     numbers: OnceLock<Arc<NumberPool>>,
     /// Those of them that are there without what comes with a call.
     fixed_numbers: Option<Arc<NumberPool>>,
     /// Ends planning before its end.
     pub(crate) stop: Option<Arc<AtomicBool>>,
+    /// Names of axioms, families or members of families that always hold.
+    laws: Arc<[String]>,
+    /// How long events may take to compile.
+    compile_time: Duration,
 }
 
 impl Data {
@@ -155,8 +162,11 @@ impl Data {
             streamed: vec![false; theory.tables.len()],
             has_come: false,
             numbers: OnceLock::new(),
+            product_rows: OnceLock::new(),
             fixed_numbers: None,
             stop: None,
+            laws: Arc::default(),
+            compile_time: Duration::from_secs(60),
             theory: Arc::new(theory.clone()),
         }
     }
@@ -179,6 +189,54 @@ impl Data {
         self.stop = Some(flag);
     }
 
+    /// Says which axioms are laws, by name; a family's name means all its members. Under the semantics `probability` worlds that
+    /// break one do not exist, and every value is conditional on all of them.
+    ///
+    /// ```
+    /// use logltn::{Data, Engine, Output, Parameters, Plan, Semantics, Source, Theory};
+    /// let theory = Theory::parse(Source::new("t", "
+    ///     predicate cat()  predicate animal()
+    ///     axiom isa: cat() -> animal()
+    ///     axiom seen: animal()"))?;
+    /// let mut data = Data::new(&theory);
+    /// data.set_laws(["isa"]);
+    /// let semantics = Semantics::named("probability").unwrap();
+    /// let mut engine = Engine::<f64>::new(Plan::new(&data, &[Output::truth(); 2], &semantics)?);
+    /// (0..2).for_each(|request| engine.numbers_mut(request)[0] = 0.5);
+    /// // Three of the four worlds keep the law, in two of these there is an animal.
+    /// let truth = engine.evaluate(&Parameters::default())?.axioms[1].truth;
+    /// assert!((truth.exp() - 2.0 / 3.0).abs() < 1e-12);
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    pub fn set_laws<N: Into<String>>(&mut self, names: impl IntoIterator<Item = N>) {
+        self.laws = names.into_iter().map(Into::into).collect();
+    }
+
+    /// Says how long events may take to compile under the semantics `probability`, a minute unless said otherwise.
+    pub fn set_compile_time(&mut self, time: Duration) {
+        self.compile_time = time;
+    }
+
+    pub(crate) fn compile_time(&self) -> Duration {
+        self.compile_time
+    }
+
+    /// The names that [`Data::set_laws`] was given.
+    pub fn laws(&self) -> &[String] {
+        &self.laws
+    }
+
+    /// Whether an axiom, or a member of a family, is a law.
+    pub fn is_law(&self, axiom: &str) -> bool {
+        let family = axiom.split('[').next();
+        (self.laws.iter()).any(|law| law == axiom || Some(law.as_str()) == family)
+    }
+
+    /// Whether some members of an axiom of the theory are laws.
+    pub fn has_laws_of(&self, axiom: &str) -> bool {
+        (self.laws.iter()).any(|law| law == axiom || law.split('[').next() == Some(axiom))
+    }
+
     /// Whether the flag of [`Data::set_stop`] is set.
     pub(crate) fn is_stopped(&self) -> bool {
         (self.stop.as_ref()).is_some_and(|flag| flag.load(Ordering::Relaxed))
@@ -188,10 +246,12 @@ impl Data {
     pub fn with_formula(&self, source: Source, formula: Axiom) -> Data {
         let mut theory = self.theory.without_places();
         theory.source = source;
+        theory.products.extend(formula.products.iter().cloned());
         theory.axioms = vec![formula];
         Data {
             theory: Arc::new(theory),
             numbers: OnceLock::new(),
+            product_rows: OnceLock::new(),
             fixed_numbers: None,
             ..self.clone()
         }
@@ -209,6 +269,7 @@ impl Data {
         Data {
             theory,
             numbers: OnceLock::new(),
+            product_rows: OnceLock::new(),
             fixed_numbers: None,
             ..self.clone()
         }
@@ -217,6 +278,16 @@ impl Data {
     /// The same data with a question instead of the axioms.
     pub(crate) fn with_query(&self, query: &Query) -> Data {
         (self.with_formula(query.source.clone(), query.axiom.clone())).unbatched()
+    }
+
+    /// The same data with the axioms of another theory, of the same symbols, after its own, which no law is named after.
+    pub(crate) fn and_axioms(&self, laws: &Theory) -> Data {
+        let mut theory = Theory::clone(&self.theory);
+        for axiom in &mut theory.axioms {
+            axiom.name = format!("the {}", axiom.name);
+        }
+        theory.axioms.extend(laws.without_places().axioms);
+        self.with_theory(Arc::new(theory))
     }
 
     /// A question is about all rows.
@@ -233,6 +304,7 @@ impl Data {
         let mut data = Data {
             theory,
             numbers: OnceLock::new(),
+            product_rows: OnceLock::new(),
             fixed_numbers: None,
             ..self.clone()
         };
@@ -241,6 +313,18 @@ impl Data {
             data.streamed.push(true);
             data.empty_table(TableId(table as u32));
         }
+        data
+    }
+
+    /// The same data for a theory that has one more table at the end of its list, with these columns.
+    pub(crate) fn with_more_rows(&self, theory: Arc<Theory>, columns: Arc<[ColumnData]>) -> Data {
+        let mut data = self.with_theory(theory);
+        data.tables.push(Some(TableData {
+            rows: columns.first().map_or(0, ColumnData::len),
+            columns,
+            batched: false,
+        }));
+        data.streamed.push(false);
         data
     }
 
@@ -272,6 +356,7 @@ impl Data {
             .into()),
             _ => {
                 self.sorts[id.index()].size = Some(size);
+                self.product_rows = OnceLock::new();
                 Ok(())
             }
         }
@@ -361,7 +446,7 @@ impl Data {
             rows,
             batched: false,
         });
-        self.numbers = OnceLock::new();
+        self.forget_numbers();
         Ok(())
     }
 
@@ -412,10 +497,10 @@ impl Data {
         if let Some(data) = &mut self.tables[table.index()] {
             data.batched = true;
         }
-        self.numbers = OnceLock::new();
+        self.forget_numbers();
     }
 
-    fn streams_anything(&self) -> bool {
+    pub(crate) fn streams_anything(&self) -> bool {
         self.streamed.contains(&true) || self.sorts.iter().any(|s| s.streamed)
     }
 
@@ -430,6 +515,7 @@ impl Data {
     /// What they are depends on the data.
     pub(crate) fn forget_numbers(&mut self) {
         self.numbers = OnceLock::new();
+        self.product_rows = OnceLock::new();
     }
 
     /// The numbers that stand as arguments where a `Real` is expected, each once: a leaf of an
@@ -453,7 +539,13 @@ impl Data {
 
     /// Whether the rows of a table come with each call.
     pub fn streams_table(&self, table: TableId) -> bool {
-        self.streamed[table.index()]
+        match table.product() {
+            None => self.streamed[table.index()],
+            Some(product) => (self.theory.products[product].parts.iter()).any(|part| match part {
+                ProductPart::Rows(table) => self.streamed[table.index()],
+                ProductPart::Sort(sort) => self.streams_sort(*sort),
+            }),
+        }
     }
 
     /// Whether the size of a sort comes with each call.
@@ -466,6 +558,11 @@ impl Data {
         self.streams_anything() && !self.has_come
     }
 
+    /// Whether the size of a sort comes with each call and has not come yet.
+    pub(crate) fn waits_for(&self, sort: SortId) -> bool {
+        self.streams_sort(sort) && self.waits_for_streams()
+    }
+
     /// Takes over what comes with a call. What does not come has the size that it had before.
     pub(crate) fn stream(
         &mut self,
@@ -476,7 +573,7 @@ impl Data {
         if self.fixed_numbers.is_none() {
             self.fixed_numbers = Some(Arc::clone(self.number_pool()));
         }
-        self.numbers = OnceLock::new();
+        self.forget_numbers();
         let not_streamed = |what: String, help: &str| {
             let message = format!("{what} does not come with a call");
             Diagnostics::from(Diagnostic::error(Code::NotStreamed, message).help(help))
@@ -514,7 +611,7 @@ impl Data {
     /// As before the first call.
     pub(crate) fn forget_streams(&mut self) {
         self.has_come = false;
-        self.numbers = OnceLock::new();
+        self.forget_numbers();
         self.sorts
             .iter_mut()
             .filter(|s| s.streamed)
@@ -644,15 +741,14 @@ impl Data {
                 if changed && !came && !self.streams_sort(sort) {
                     continue;
                 }
-                if self.streams_sort(sort) && self.waits_for_streams() {
+                if self.waits_for(sort) {
                     continue;
                 }
                 let size = self.size(sort);
                 if let Some(row) = cells.iter().position(|&c| c as usize >= size) {
                     out.push(Diagnostic::error(Code::UnknownIndividual, format!(
-                        "table `{}`, row {}, column `{}`: index {} is out of range, sort `{}` has {size} individuals",
+                        "table `{}`, row {row}, column `{}`: index {} is out of range, sort `{}` has {size} individuals",
                         table.name,
-                        row + 1,
                         column.name,
                         cells[row],
                         theory[sort].name
@@ -661,7 +757,7 @@ impl Data {
             }
         }
         for (constant, data) in theory.constants.iter().zip(&self.constants) {
-            if self.streams_sort(constant.sort) && self.waits_for_streams() {
+            if self.waits_for(constant.sort) {
                 continue;
             }
             let size = self.size(constant.sort);
@@ -692,7 +788,35 @@ impl Data {
         let learnable = (self.theory.constants.iter().zip(&self.constants))
             .filter(|(c, d)| c.sort == sort && **d == Some(ConstantData::Learnable))
             .count();
-        self.size(sort) + learnable
+        let size = match self.waits_for(sort) {
+            true => self.least_size(sort),
+            false => self.size(sort),
+        };
+        size + learnable
+    }
+
+    /// How many individuals a sort has at least, since tables and constants name them.
+    fn least_size(&self, sort: SortId) -> usize {
+        let mut least = self.size(sort);
+        for (table, data) in self.theory.tables.iter().zip(&self.tables) {
+            let Some(data) = data else { continue };
+            for (column, cells) in table.columns.iter().zip(&*data.columns) {
+                if let ColumnData::Individuals(cells) = cells
+                    && column.sort == ColumnSort::Sort(sort)
+                {
+                    let largest = cells.iter().max();
+                    least = least.max(largest.map_or(0, |&cell| cell as usize + 1));
+                }
+            }
+        }
+        for (constant, data) in self.theory.constants.iter().zip(&self.constants) {
+            if let Some(ConstantData::Row(row)) = data
+                && constant.sort == sort
+            {
+                least = least.max(*row as usize + 1);
+            }
+        }
+        least
     }
 
     /// Which individual a constant is, if set.
@@ -722,7 +846,10 @@ impl Data {
 
     /// The rows of a table, if set.
     pub fn table(&self, table: TableId) -> Option<&TableData> {
-        self.tables[table.index()].as_ref()
+        match table.product() {
+            None => self.tables[table.index()].as_ref(),
+            Some(product) => self.products().get(product),
+        }
     }
 
     /// The features of an individual.

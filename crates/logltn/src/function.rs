@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::data::Data;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::source::Span;
 use crate::suggest::did_you_mean;
 use crate::theory::*;
 
@@ -91,6 +92,45 @@ impl Data {
         self.functions[id.index()] = Some(Arc::new(values));
         self.forget_numbers();
         Ok(())
+    }
+
+    /// The same data for questions about a column of a sort's features, `x.age`, that no axiom speaks of.
+    ///
+    /// ```
+    /// use logltn::{Data, Source, Theory};
+    /// let theory = Theory::parse(Source::new("t", "
+    ///     sort Person  predicate tall(Person)  axiom a: forall x: Person. tall(x)"))?;
+    /// let mut data = Data::new(&theory);
+    /// data.set_size("Person", 2)?;
+    /// let data = data.with_field("Person", "age", vec![12.0, 40.0])?;
+    /// let query = Source::new("query", "forall x: Person where x.age > 18. tall(x)");
+    /// assert!(data.theory().parse_query(query).is_ok());
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no such sort, or a number is not finite.
+    pub fn with_field(
+        &self,
+        sort: &str,
+        field: &str,
+        values: Vec<f64>,
+    ) -> Result<Data, Diagnostics> {
+        let mut theory = Theory::clone(self.theory());
+        let Some(id) = theory.sort(sort) else {
+            let what = format!("the theory has no sort `{sort}`");
+            return Err(Diagnostic::error(Code::UnknownSort, what).into());
+        };
+        let function = Function::of_field(id, sort, field, Span::default());
+        let name = function.name.clone();
+        let mut data = self.clone();
+        if theory.function(&name).is_none() {
+            theory.functions.push(function);
+            data = self.with_theory(Arc::new(theory));
+            data.functions.push(None);
+        }
+        data.set_function(&name, FunctionData::Reals(values))?;
+        Ok(data)
     }
 
     /// The values of a function that is given by data.

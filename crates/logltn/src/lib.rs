@@ -65,21 +65,27 @@
 //! The language is described in `docs/language.md`, the operators in `docs/semantics.md`, the reasons behind the
 //! design in `docs/design.md`.
 
+mod circuit;
 mod data;
+mod definitions;
 mod engine;
+mod format;
 mod function;
 mod guard;
+mod guard_parts;
+mod identify;
+mod natural;
 mod nnf;
 mod number;
-mod numbers;
+mod number_pool;
 mod operators;
 mod output;
 mod parameters;
 mod parser;
-mod parts;
 pub(crate) mod plan;
 mod polarity;
 mod print;
+mod product;
 mod recursion;
 mod resolve;
 mod same;
@@ -89,6 +95,8 @@ mod semantics_error;
 mod syntax;
 pub mod theory;
 mod token;
+mod told_apart;
+mod words;
 
 use logltn_diagnostics as diagnostic;
 use logltn_diagnostics as source;
@@ -101,25 +109,31 @@ pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
 pub use engine::Fusing;
 pub use engine::{
     Answer, Answers, AxiomValue, BlamedLiteral, Bound, EXPORT_VERSION, Engine, Evaluation,
-    Exchange, Explanation, Exported, ExportedArray, ExportedBatch, Gathered, InPlace, Individual,
-    NUMBERS_PER_PART, Precision, Request, Rule, Violation, Wanted, Witness,
+    EventSize, Exchange, Explanation, Exported, ExportedArray, ExportedBatch, Gathered, InPlace,
+    Individual, NUMBERS_PER_PART, Precision, Request, Rule, Violation, Wanted, Witness, World,
 };
+pub use format::format;
 pub use function::FunctionData;
 pub use guard::Neighbours;
+pub use identify::{Identified, Identify, KnownAtom, LabelNext, Support, SupportKind};
+pub use logltn_diagnostics::early;
 pub use logltn_diagnostics::{
     Code, Diagnostic, Diagnostics, Severity, Source, Span, did_you_mean, harmless, nearest,
 };
-pub use logltn_diagnostics::{early, memory};
+pub use logltn_memory as memory;
 pub use nnf::MAX_NNF_NODES;
 pub use number::{ArithmeticError, Number};
 pub use operators::{Aggregator, And, Implies, Loss, Not, Or, Space};
 pub use output::{Output, OutputKind};
 pub use parameters::{AxiomParameters, ParameterError, Parameters};
-pub use plan::{ArgumentShape, Pass, Plan, PlanOptions, PlannedAxiom, Ranked, Rewrite};
+pub use plan::{
+    ArgumentShape, Pass, Plan, PlanOptions, PlannedAxiom, PlannedDefinition, Ranked, Rewrite,
+};
 pub use polarity::Polarity;
-pub use resolve::Labels;
+pub use resolve::{Declared, Labels};
 pub use sample::{Bindings, Sampled};
 pub use semantics::Semantics;
 pub use semantics_error::SemanticsError;
 pub use theory::Theory;
 pub use token::quoted_label;
+pub use words::{Role, Word, words};

@@ -5,7 +5,9 @@
 //! `¬a ∨ ¬b ∨ c`.
 
 use crate::recursion::deep;
-use crate::theory::{Binding, Formula, FormulaKind, Guard, PredicateId, Quantifier, Term};
+use crate::theory::{
+    Binding, DefinitionId, Formula, FormulaKind, Guard, PredicateId, Quantifier, Term,
+};
 
 /// An equivalence writes both of its sides twice, so nested ones double at each level. Where they make more nodes than
 /// this of few, the formula is refused; as many as somebody writes are no matter.
@@ -69,6 +71,11 @@ pub(crate) enum Layer<'f> {
         arguments: &'f [Term],
         negated: bool,
     },
+    Use {
+        definition: DefinitionId,
+        arguments: &'f [Term],
+        negated: bool,
+    },
     /// `not a` is `a` with the other sign.
     Same(Signed<'f>),
     Connective {
@@ -97,6 +104,14 @@ impl<'f> Layer<'f> {
                 arguments,
             } => Layer::Literal {
                 predicate: *predicate,
+                arguments,
+                negated: negate,
+            },
+            FormulaKind::Use {
+                definition,
+                arguments,
+            } => Layer::Use {
+                definition: *definition,
                 arguments,
                 negated: negate,
             },
@@ -139,8 +154,10 @@ impl<'f> Layer<'f> {
 fn convert((formula, negate): Signed) -> Formula {
     let span = formula.span;
     let kind = deep(|| match Layer::of((formula, negate)) {
-        Layer::Literal { negated: true, .. } => FormulaKind::Not(Box::new(formula.clone())),
-        Layer::Literal { .. } => formula.kind.clone(),
+        Layer::Literal { negated: true, .. } | Layer::Use { negated: true, .. } => {
+            FormulaKind::Not(Box::new(formula.clone()))
+        }
+        Layer::Literal { .. } | Layer::Use { .. } => formula.kind.clone(),
         // The place of the whole, so that a message shows the `not` as well.
         Layer::Same(inner) => convert(inner).kind,
         Layer::Connective { and, members } => connective(and, &members),

@@ -5,7 +5,7 @@
 
 use crate::recursion::deep;
 use crate::source::Span;
-use crate::theory::{Formula, FormulaKind, Theory};
+use crate::theory::{DefinitionId, Formula, FormulaKind, Theory};
 
 /// Where a predicate occurs in the negation normal form of the axioms.
 ///
@@ -43,7 +43,17 @@ impl Theory {
     pub fn polarities(&self) -> Vec<Polarity> {
         let mut found = vec![Polarity::default(); self.predicates.len()];
         for axiom in &self.axioms {
-            visit(&axiom.formula, Signs::POSITIVE, &mut found);
+            let mut uses = Vec::new();
+            visit(&axiom.formula, Signs::POSITIVE, &mut found, &mut uses);
+            // What a definition says counts for each sign of its uses, once.
+            let mut seen = Vec::new();
+            while let Some((definition, signs)) = uses.pop() {
+                if !seen.contains(&(definition, signs)) {
+                    seen.push((definition, signs));
+                    let formula = &self[definition].body.formula;
+                    visit(formula, signs, &mut found, &mut uses);
+                }
+            }
         }
         found
     }
@@ -51,7 +61,7 @@ impl Theory {
 
 /// The signs that a formula has in negation normal form: both within an equivalence, each side of which
 /// stands on both sides of an implication.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Signs {
     positive: bool,
     negative: bool,
@@ -76,7 +86,12 @@ impl Signs {
 }
 
 /// Without making the normal form, which may be far longer than the formula.
-fn visit(formula: &Formula, signs: Signs, found: &mut [Polarity]) {
+fn visit(
+    formula: &Formula,
+    signs: Signs,
+    found: &mut [Polarity],
+    uses: &mut Vec<(DefinitionId, Signs)>,
+) {
     deep(|| match &formula.kind {
         FormulaKind::Atom { predicate, .. } => {
             let polarity = &mut found[predicate.index()];
@@ -87,19 +102,20 @@ fn visit(formula: &Formula, signs: Signs, found: &mut [Polarity]) {
                 polarity.negative.get_or_insert(formula.span);
             }
         }
-        FormulaKind::Not(inner) => visit(inner, signs.negated(), found),
+        FormulaKind::Use { definition, .. } => uses.push((*definition, signs)),
+        FormulaKind::Not(inner) => visit(inner, signs.negated(), found, uses),
         FormulaKind::And(members) | FormulaKind::Or(members) => {
-            members.iter().for_each(|m| visit(m, signs, found));
+            members.iter().for_each(|m| visit(m, signs, found, uses));
         }
         FormulaKind::Implies(a, b) => {
-            visit(a, signs.negated(), found);
-            visit(b, signs, found);
+            visit(a, signs.negated(), found, uses);
+            visit(b, signs, found, uses);
         }
         FormulaKind::Iff(a, b) => {
-            visit(a, Signs::BOTH, found);
-            visit(b, Signs::BOTH, found);
+            visit(a, Signs::BOTH, found, uses);
+            visit(b, Signs::BOTH, found, uses);
         }
-        FormulaKind::Quantified { body, .. } => visit(body, signs, found),
+        FormulaKind::Quantified { body, .. } => visit(body, signs, found, uses),
     });
 }
 

@@ -118,11 +118,15 @@ impl fmt::Display for Theory {
             self.tables.iter().map(|t| self.table_line(t)).collect(),
             self.functions
                 .iter()
+                .filter(|x| x.field().is_none())
                 .map(|x| self.function_line(x))
                 .collect(),
             self.predicates
                 .iter()
                 .map(|p| self.predicate_line(p))
+                .collect(),
+            (self.definitions.iter())
+                .map(|d| self.definition_line(d))
                 .collect(),
             self.axioms.iter().map(|a| self.axiom_line(a)).collect(),
         ];
@@ -174,6 +178,34 @@ impl Theory {
             self.arguments(&function.arguments),
             self.argument_sort_name(&function.result)
         )
+    }
+
+    fn definition_line(&self, definition: &Definition) -> String {
+        let formula = self.show(&definition.body, &definition.body.formula);
+        format!(
+            "define {}: {formula}",
+            self.show_definition_head(definition)
+        )
+    }
+
+    /// The name of a definition with its parameters and its depth.
+    ///
+    /// ```
+    /// use logltn::{Source, Theory};
+    /// let text = "sort S = 0..9  predicate P(S, S)  define Q(x, y: S) to depth 3: P(x, y) or Q(y, x)  axiom a: Q(1, 2)";
+    /// let theory = Theory::parse(Source::new("t", text)).unwrap();
+    /// assert_eq!(theory.show_definition_head(&theory.definitions[0]), "Q(x, y: S) to depth 3");
+    /// ```
+    pub fn show_definition_head(&self, definition: &Definition) -> String {
+        self.print(&definition.body.variables, |p| {
+            p.push(definition.name());
+            p.push("(");
+            p.sorted_variables(&definition.parameter_ids());
+            p.push(")");
+            if let Some(depth) = definition.depth {
+                p.push(&format!(" to depth {depth}"));
+            }
+        })
     }
 
     fn axiom_line(&self, axiom: &Axiom) -> String {
@@ -261,6 +293,10 @@ impl<'a> Printer<'a> {
                 predicate,
                 arguments,
             } => self.atom(*predicate, arguments),
+            FormulaKind::Use {
+                definition,
+                arguments,
+            } => self.applied(self.theory[*definition].name(), arguments),
             FormulaKind::Not(inner) => self.wrapped(place > Place::Not, |p| {
                 p.push("not ");
                 p.formula(inner, Place::Not);
@@ -317,6 +353,17 @@ impl<'a> Printer<'a> {
                 p.push(if *negated { "not " } else { "" });
                 p.atom(*predicate, arguments);
             }),
+            Kind::Use {
+                stratum,
+                arguments,
+                negated,
+            } => self.wrapped(*negated && place > Place::Not, |p| {
+                p.push(if *negated { "not " } else { "" });
+                match p.theory.definitions.get(*stratum) {
+                    Some(definition) => p.applied(definition.name(), arguments),
+                    None => p.applied(&format!("shared_{stratum}"), arguments),
+                }
+            }),
             Kind::Not(inner) => self.wrapped(place > Place::Not, |p| {
                 p.push("not ");
                 p.normal(inner, Place::Not);
@@ -360,8 +407,11 @@ impl<'a> Printer<'a> {
     }
 
     fn atom(&mut self, predicate: PredicateId, arguments: &[Term]) {
-        let name = self.theory[predicate].name.clone();
-        self.push(&name);
+        self.applied(&self.theory[predicate].name, arguments);
+    }
+
+    fn applied(&mut self, name: &str, arguments: &[Term]) {
+        self.push(name);
         self.push("(");
         self.list(arguments, ", ", |p, t| p.term(t));
         self.push(")");
@@ -370,12 +420,38 @@ impl<'a> Printer<'a> {
     fn binding(&mut self, binding: &Binding) {
         match binding {
             Binding::Sorts(variables) => self.sorted_variables(variables),
-            Binding::Rows(table, variables) => {
-                self.push("(");
-                self.list(variables, ", ", |p, v| p.push(p.variable(*v)));
-                self.push(") in ");
-                let name = self.theory[*table].name.clone();
-                self.push(&name);
+            Binding::Rows(table, variables) => match table.product() {
+                None => self.rows(*table, variables),
+                Some(product) => self.product(product, variables),
+            },
+        }
+    }
+
+    fn rows(&mut self, table: TableId, variables: &[VarId]) {
+        self.push("(");
+        self.list(variables, ", ", |p, v| p.push(p.variable(*v)));
+        self.push(") in ");
+        let name = self.theory[table].name.clone();
+        self.push(&name);
+    }
+
+    /// `(x, y) in T, z: S`
+    fn product(&mut self, product: usize, variables: &[VarId]) {
+        let theory = self.theory;
+        let mut rest = variables;
+        for (i, part) in theory.products[product].parts.iter().enumerate() {
+            if i > 0 {
+                self.push(", ");
+            }
+            let count = match part {
+                ProductPart::Rows(table) => theory[*table].columns.len(),
+                ProductPart::Sort(_) => 1,
+            };
+            let (own, others) = rest.split_at(count.min(rest.len()));
+            rest = others;
+            match part {
+                ProductPart::Rows(table) => self.rows(*table, own),
+                ProductPart::Sort(_) => self.sorted_variables(own),
             }
         }
     }
@@ -422,6 +498,12 @@ impl<'a> Printer<'a> {
             TermKind::Constant(id) => self.push(&self.theory[*id].name.clone()),
             TermKind::Number(x) => self.push(&number(x.0)),
             TermKind::Apply(id, arguments) => {
+                if let ([individual], Some(field)) = (&arguments[..], self.theory[*id].field()) {
+                    self.term(individual);
+                    self.push(".");
+                    self.push(field);
+                    return;
+                }
                 self.push(&self.theory[*id].name.clone());
                 self.push("(");
                 deep(|| self.list(arguments, ", ", |p, t| p.term(t)));

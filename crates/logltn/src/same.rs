@@ -21,14 +21,17 @@ impl Theory {
             && a.functions == b.functions
             && a.constants == b.constants
             && a.params == b.params
+            && a.definitions == b.definitions
             && a.axioms == b.axioms
+            && a.products == b.products
     }
 
     /// The same theory with every span empty.
     pub(crate) fn without_places(&self) -> Theory {
         let mut theory = self.clone();
         theory.sorts.iter_mut().for_each(|x| forget(&mut x.span));
-        for table in &mut theory.tables {
+        let products = theory.products.iter_mut().map(|p| &mut p.table);
+        for table in theory.tables.iter_mut().chain(products) {
             forget(&mut table.span);
             table.columns.iter_mut().for_each(|x| forget(&mut x.span));
         }
@@ -45,7 +48,8 @@ impl Theory {
             .iter_mut()
             .for_each(|x| forget(&mut x.span));
         theory.params.iter_mut().for_each(|x| forget(&mut x.span));
-        for axiom in &mut theory.axioms {
+        let definitions = theory.definitions.iter_mut().map(|d| &mut d.body);
+        for axiom in theory.axioms.iter_mut().chain(definitions) {
             forget(&mut axiom.span);
             forget(&mut axiom.name_span);
             axiom.variables.iter_mut().for_each(|v| forget(&mut v.span));
@@ -65,7 +69,9 @@ fn forget(span: &mut Span) {
 fn forget_formula(formula: &mut Formula) {
     forget(&mut formula.span);
     deep(|| match &mut formula.kind {
-        FormulaKind::Atom { arguments, .. } => arguments.iter_mut().for_each(forget_term),
+        FormulaKind::Atom { arguments, .. } | FormulaKind::Use { arguments, .. } => {
+            arguments.iter_mut().for_each(forget_term)
+        }
         FormulaKind::Not(inner) => forget_formula(inner),
         FormulaKind::And(members) | FormulaKind::Or(members) => {
             members.iter_mut().for_each(forget_formula);

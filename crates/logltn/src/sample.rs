@@ -13,7 +13,8 @@ use std::sync::Arc;
 use crate::data::{ColumnData, Data};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::guard::{Join, Scope, TableIndexes, conjuncts, tables};
-use crate::parts::PartMut;
+use crate::guard_parts::PartMut;
+use crate::memory;
 use crate::plan::PlanOptions;
 use crate::recursion::deep;
 use crate::semantics::Semantics;
@@ -102,6 +103,7 @@ impl Theory {
         let heads = self.axioms.iter().filter_map(|axiom| axiom.family.as_ref());
         let mut guards = heads.filter_map(|head| head.guard.as_ref());
         !guards.any(|guard| tables(guard).contains(&table))
+            && !self.is_in_product(table)
             && (self.axioms.iter()).all(|axiom| is_nowhere(table, &axiom.formula, true))
     }
 }
@@ -126,9 +128,54 @@ struct Sampler<'a> {
     large: &'a [TableId],
     /// Whether negations are moved to the atoms before anything is evaluated.
     normal_form: bool,
+    /// Whether bindings are left out for any empty `exists`, and nothing is sampled.
+    every: bool,
 }
 
 impl Data {
+    /// The same data where a quantifier leaves out the bindings for which an `exists` in its body has nothing to choose from, so that
+    /// they do not count as false: a sum of 19 for two digits says nothing about the digits.
+    ///
+    /// ```
+    /// # use logltn::{ColumnData, Data, Engine, Output, Plan, Semantics, Source, Theory};
+    /// let theory = Theory::parse(Source::new("t", "
+    ///     sort Digit = 0..9  table sums(n: Int)  predicate p(Digit)
+    ///     axiom a: forall (n) in sums. exists d: Digit where d = n. p(d)"))?;
+    /// let mut data = Data::new(&theory);
+    /// data.set_rows("sums", vec![ColumnData::Int(vec![3, 19])])?;
+    /// let semantics = Semantics::default();
+    /// let truth = |data: &Data| -> Result<f64, logltn::Diagnostics> {
+    ///     let mut engine = Engine::<f64>::new(Plan::new(data, &[Output::truth()], &semantics)?);
+    ///     engine.numbers_mut(0).fill(1.0);
+    ///     Ok(engine.evaluate(&Default::default())?.sat)
+    /// };
+    /// assert_eq!(truth(&data)?.round(), -50_000.0);
+    /// assert!(truth(&data.without_empty(&semantics))?.abs() < 1e-6);
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    pub fn without_empty(&self, semantics: &Semantics) -> Data {
+        let theory = self.theory();
+        let mut sampler = Sampler {
+            leaving: Vec::new(),
+            theory,
+            data: self,
+            tables: Vec::new(),
+            samples: Vec::new(),
+            batches: Vec::new(),
+            large: &[],
+            normal_form: semantics.in_log_space(),
+            every: true,
+        };
+        let mut changed = theory.clone();
+        for axiom in &mut changed.axioms {
+            let Axiom {
+                variables, formula, ..
+            } = axiom;
+            sampler.formula(formula, variables, Sense::AsWritten, false);
+        }
+        self.with_theory(Arc::new(changed))
+    }
+
     /// The same data for steps in which quantifiers over some sorts see samples. `all`, `any`, `for` and `exists` in
     /// guards see everyone, and so does an `exists` with a guard that no quantifier stands around: it could be empty, and
     /// nothing could leave it out.
@@ -161,8 +208,18 @@ impl Data {
             batches: Vec::new(),
             large,
             normal_form: semantics.in_log_space(),
+            every: false,
         };
         for &sort in sorts {
+            let is_part = |p: &&Product| p.parts.contains(&ProductPart::Sort(sort));
+            if let Some(product) = theory.products.iter().find(is_part) {
+                let message = format!(
+                    "sort `{}` is sampled, but a quantifier binds its individuals together with rows of a table",
+                    theory[sort].name
+                );
+                let error = Diagnostic::error(Code::NotStreamed, message);
+                return Err(error.at(&theory.source, product.table.span, "").into());
+            }
             let column = Column {
                 name: "x".to_string(),
                 sort: ColumnSort::Sort(sort),
@@ -176,6 +233,9 @@ impl Data {
         let (mut bindings, mut found) = (Vec::new(), Diagnostics::new());
         let mut changed = theory.axioms.clone();
         for &(place, count) in axioms {
+            if semantics.exact && self.has_laws_of(&changed[place].name) {
+                continue;
+            }
             let listed = sampler.list(&mut changed[place], count);
             listed.map_or_else(|error| found.push(error), |list| bindings.extend(list));
         }
@@ -183,8 +243,15 @@ impl Data {
             return Err(found);
         }
         for (place, axiom) in changed.iter_mut().enumerate() {
+            // A definition means its formula, whose quantifiers see samples too. One that uses itself sees everyone.
+            let written = theory.written_out(axiom);
+            if sampler.concerns(&written) {
+                *axiom = written;
+            }
             let own = axioms.iter().any(|(sampled, _)| *sampled == place);
-            let concerns = sampler.concerns(axiom) || own;
+            // Samples choose observations, never laws.
+            let law = semantics.exact && self.has_laws_of(&axiom.name);
+            let concerns = (sampler.concerns(axiom) || own) && !law;
             concerned.push(concerns);
             if concerns {
                 let Axiom {
@@ -298,7 +365,10 @@ impl Sampler<'_> {
             );
             return Err(Diagnostic::error(Code::TooMuchMemory, what)
                 .at(source, axiom.name_span, "")
-                .help("a narrower guard, a `sample` of the sort in place of one of the axiom, or more `--memory`"));
+                .help(format!(
+                    "a narrower guard, a `sample` of the sort in place of one of the axiom; {}",
+                    memory::allow_more()
+                )));
         }
         if found <= count {
             return Ok(None);
@@ -365,7 +435,7 @@ impl Sampler<'_> {
     ) -> Vec<Guard> {
         let span = formula.span;
         crate::recursion::deep(|| match &mut formula.kind {
-            FormulaKind::Atom { .. } => Vec::new(),
+            FormulaKind::Atom { .. } | FormulaKind::Use { .. } => Vec::new(),
             FormulaKind::Not(inner) => self.formula(inner, variables, sense.turned(), inside),
             FormulaKind::And(members) | FormulaKind::Or(members) => {
                 let mut conditions = Vec::new();
@@ -432,7 +502,9 @@ impl Sampler<'_> {
                     .chain(within)
                     .collect();
                 let mut conditions = Vec::new();
-                if can_be_empty && sampled {
+                if can_be_empty && self.every {
+                    conditions.push(exists(binding, all.clone(), variables, span));
+                } else if can_be_empty && sampled {
                     let some = exists(binding, all.clone(), variables, span);
                     let none = exists(binding, before.into_iter().collect(), variables, span);
                     conditions.push(Guard {
@@ -449,7 +521,7 @@ impl Sampler<'_> {
     /// The table that has the rows of a batch, for one that has batches.
     fn batch(&mut self, table: TableId) -> TableId {
         // Tables of samples are no tables of the theory.
-        let known = table.index() < self.theory.tables.len();
+        let known = table.index() < self.theory.tables.len() && !self.every;
         if !known || !self.data.table(table).is_some_and(|t| t.batched) {
             return table;
         }
@@ -521,6 +593,7 @@ fn count<'f>(
                 variables: axiom.variables.clone(),
                 family: axiom.family.clone(),
                 formula: body,
+                products: Vec::new(),
                 name_span: axiom.name_span,
                 span: axiom.span,
             });

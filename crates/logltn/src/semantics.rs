@@ -55,6 +55,9 @@ pub struct Semantics {
     pub stable_eps: f64,
     /// What training minimises.
     pub loss: Loss,
+    /// Whether formulas have exact probabilities, of whole events. The operators then say what holds of single literals
+    /// alone, and cannot be replaced.
+    pub exact: bool,
 }
 
 impl Default for Semantics {
@@ -75,6 +78,7 @@ const LOGLTN: Semantics = Semantics {
     over_axioms: Aggregator::Mean,
     stable_eps: 0.0,
     loss: Loss::MinusSat,
+    exact: false,
 };
 
 const STABLE: Semantics = Semantics {
@@ -89,6 +93,7 @@ const STABLE: Semantics = Semantics {
     over_axioms: Aggregator::PMeanError,
     stable_eps: 1e-4,
     loss: Loss::OneMinusSat,
+    exact: false,
 };
 
 /// In the order of the table in the language's description.
@@ -137,6 +142,13 @@ const BASES: &[Semantics] = &[
     Semantics {
         name: "logltn-prob",
         or: Or::LogProbabilisticSum,
+        ..LOGLTN
+    },
+    Semantics {
+        name: "probability",
+        or: Or::LogProbabilisticSum,
+        exists: Aggregator::LogProbabilisticSum,
+        exact: true,
         ..LOGLTN
     },
     Semantics {
@@ -191,6 +203,21 @@ impl Semantics {
         Key::named(key).map(Key::every_name).unwrap_or_default()
     }
 
+    /// What the operator of a key computes, in Markdown: a line for each space that it works in; none if there is no such key.
+    ///
+    /// ```
+    /// use logltn::Semantics;
+    /// let lines = Semantics::default().formulas("forall");
+    /// assert_eq!(lines[0], "`mean` of logs: 1/n Σ v (the geometric mean of the truth degrees)");
+    /// ```
+    pub fn formulas(&self, key: &str) -> Vec<String> {
+        let Some(key) = Key::named(key) else {
+            return Vec::new();
+        };
+        let (name, _) = self.operator(key);
+        table::formulas(name)
+    }
+
     /// The tables of the documents, in Markdown: the semantics, which operators each key can have, and what each
     /// operator computes.
     ///
@@ -204,7 +231,10 @@ impl Semantics {
         let mut semantics = format!("| | {} | loss |\n", Self::KEYS.join(" | "));
         semantics += &format!("|{}\n", "---|".repeat(Self::KEYS.len() + 2));
         for base in BASES {
-            let operators = Key::ALL.map(|key| format!("`{}`", base.operator(key).0));
+            let operators = Key::ALL.map(|key| match base.exact && key != Key::OverAxioms {
+                true => "exact".to_string(),
+                false => format!("`{}`", base.operator(key).0),
+            });
             let cells = operators.join(" | ");
             semantics += &format!("| `{}` | {cells} | {} |\n", base.name, base.loss);
         }
@@ -243,6 +273,9 @@ impl Semantics {
         let Some(key) = Key::named(key) else {
             return Err(SemanticsError::UnknownKey { key: key.into() });
         };
+        if self.exact {
+            return Err(SemanticsError::Exact { key: key.name() });
+        }
         // The space is checked before the name: in log space no name at all is right for `not`.
         if self.space == Space::Log && key.is_normal_form_of_logs() {
             return Err(SemanticsError::NegationNormalForm { key: key.name() });
@@ -517,7 +550,7 @@ mod tests {
             for key in Key::ALL {
                 for operator in key.every_name() {
                     let result = semantics.with(key.name(), operator);
-                    let fits = key.allowed(semantics.space).contains(&operator);
+                    let fits = key.allowed(semantics.space).contains(&operator) && !semantics.exact;
                     assert_eq!(result.is_ok(), fits, "{name} {key:?} {operator}");
                     if let Ok(changed) = result {
                         assert_eq!(changed.operator(key).0, operator);

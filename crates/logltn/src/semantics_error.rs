@@ -40,6 +40,11 @@ pub enum SemanticsError {
         /// `implies` or `not`.
         key: &'static str,
     },
+    /// Any operator of a semantics whose formulas have exact probabilities.
+    Exact {
+        /// One of [`Semantics::KEYS`].
+        key: &'static str,
+    },
     /// ε outside [0, 1).
     StableEps {
         /// As given.
@@ -58,6 +63,7 @@ impl SemanticsError {
             }
             SemanticsError::Mixed { .. }
             | SemanticsError::NegationNormalForm { .. }
+            | SemanticsError::Exact { .. }
             | SemanticsError::LossOfLog => Code::OperatorsDoNotMix,
             SemanticsError::StableEps { .. } => Code::ValueOutOfRange,
         }
@@ -93,6 +99,9 @@ impl SemanticsError {
             }
             SemanticsError::NegationNormalForm { key } => Some(format!(
                 "remove `{key}`, or start from a base of truth degrees, such as `stable`"
+            )),
+            SemanticsError::Exact { key } => Some(format!(
+                "remove `{key}`, or start from a base that has operators, such as `logltn`"
             )),
             SemanticsError::StableEps { .. } => Some("0 switches the projections off".into()),
             SemanticsError::LossOfLog => Some("use `Loss::MinusSat`".into()),
@@ -147,6 +156,10 @@ impl fmt::Display for SemanticsError {
                 f,
                 "`{key}` cannot be replaced in log space, where negation is pushed to the atoms and \
                  `a -> b` means `not a or b`"
+            ),
+            SemanticsError::Exact { key } => write!(
+                f,
+                "`{key}` cannot be replaced in `probability`, where formulas have exact probabilities and no operators"
             ),
             SemanticsError::StableEps { value } => {
                 write!(

@@ -27,6 +27,8 @@ pub(crate) enum ExprKind {
     Integer(u64),
     Number(f64),
     Call(Name, Vec<Expr>),
+    /// `x.age`: a column of an individual's features.
+    Field(Name, Name),
     Negative(Box<Expr>),
     /// Flat, so that a long sum is not a deep tree.
     Sum(Vec<(Sign, Expr)>),
@@ -162,6 +164,19 @@ pub(crate) enum Binding {
     Sorts(SortedNames),
     /// `(a, b) in T`
     Rows(Vec<Name>, Name),
+    /// Several of these at once.
+    Mixed(Vec<Binding>),
+}
+
+impl Binding {
+    /// The names that it binds.
+    pub fn names(&self) -> Vec<&str> {
+        match self {
+            Binding::Sorts(sorted) => sorted.iter().map(|(n, _)| n.text.as_str()).collect(),
+            Binding::Rows(names, _) => names.iter().map(|n| n.text.as_str()).collect(),
+            Binding::Mixed(parts) => parts.iter().flat_map(Binding::names).collect(),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -191,8 +206,34 @@ pub(crate) enum Declaration {
     Constant(Name, Option<Name>),
     Param(Name),
     Axiom(AxiomSyntax),
+    Define(DefinitionSyntax),
     /// Its name could be read, the rest not: known, but nothing is said about its uses.
     Broken(Name),
+}
+
+impl Declaration {
+    pub fn name(&self) -> &Name {
+        match self {
+            Declaration::Sort(name, _)
+            | Declaration::Table(name, _)
+            | Declaration::Predicate(name, _)
+            | Declaration::Function(name, ..)
+            | Declaration::Constant(name, _)
+            | Declaration::Param(name)
+            | Declaration::Broken(name) => name,
+            Declaration::Axiom(axiom) => &axiom.name,
+            Declaration::Define(definition) => &definition.name,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct DefinitionSyntax {
+    pub name: Name,
+    pub parameters: SortedNames,
+    pub depth: Option<u32>,
+    pub formula: Expr,
+    pub span: Span,
 }
 
 #[derive(Clone, Debug)]

@@ -35,6 +35,8 @@ ids! {
     ConstantId,
     /// A [`Param`] of the theory.
     ParamId,
+    /// A [`Definition`] of the theory.
+    DefinitionId,
     /// A [`Variable`] of one axiom.
     VarId
 }
@@ -56,8 +58,56 @@ pub struct Theory {
     pub constants: Vec<Constant>,
     /// The params.
     pub params: Vec<Param>,
+    /// The definitions.
+    pub definitions: Vec<Definition>,
     /// The axioms; a family is one.
     pub axioms: Vec<Axiom>,
+    /// What quantifiers range over that bind rows and individuals at once.
+    pub products: Vec<Product>,
+}
+
+/// All combinations of rows of tables and individuals of sorts: a table that nobody has declared, whose columns are those of its parts. A
+/// quantifier that binds several things at once is one aggregation over its rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Product {
+    /// Its columns.
+    pub table: Table,
+    /// What it is made of, the last one varying first.
+    pub parts: Vec<ProductPart>,
+}
+
+/// A part of a [`Product`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ProductPart {
+    /// The rows of a table, with all its columns.
+    Rows(TableId),
+    /// The individuals of a sort, which are a column.
+    Sort(SortId),
+}
+
+/// From here on tables are products.
+const PRODUCTS: u32 = 1 << 31;
+
+impl TableId {
+    /// The table of a product, by its place in [`Theory::products`].
+    pub(crate) fn of_product(place: usize) -> TableId {
+        TableId(PRODUCTS + place as u32)
+    }
+
+    /// The place in [`Theory::products`], if that is what it is.
+    pub fn product(self) -> Option<usize> {
+        self.0.checked_sub(PRODUCTS).map(|place| place as usize)
+    }
+}
+
+impl Index<TableId> for Theory {
+    type Output = Table;
+    fn index(&self, id: TableId) -> &Table {
+        match id.product() {
+            Some(place) => &self.products[place].table,
+            None => &self.tables[id.index()],
+        }
+    }
 }
 
 macro_rules! indexed {
@@ -73,11 +123,11 @@ macro_rules! indexed {
 
 indexed! {
     SortId => sorts: Sort,
-    TableId => tables: Table,
     PredicateId => predicates: Predicate,
     FunctionId => functions: Function,
     ConstantId => constants: Constant,
-    ParamId => params: Param
+    ParamId => params: Param,
+    DefinitionId => definitions: Definition
 }
 
 /// A sort of individuals.
@@ -192,6 +242,23 @@ pub struct Function {
     pub span: Span,
 }
 
+impl Function {
+    /// The column that it stands for, if it is one of a sort's features: `age` of `Person.age`, which a theory uses as
+    /// `x.age` and does not declare.
+    pub fn field(&self) -> Option<&str> {
+        self.name.split_once('.').map(|(_, field)| field)
+    }
+
+    pub(crate) fn of_field(sort: SortId, sort_name: &str, field: &str, span: Span) -> Function {
+        Function {
+            name: format!("{sort_name}.{field}"),
+            arguments: vec![ArgumentSort::Sort(sort)],
+            result: ArgumentSort::Vector(1),
+            span,
+        }
+    }
+}
+
 /// A named individual.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constant {
@@ -225,6 +292,8 @@ pub struct Axiom {
     pub family: Option<Family>,
     /// What is claimed.
     pub formula: Formula,
+    /// Of a question: the products that the theory does not have yet.
+    pub products: Vec<Product>,
     /// Where its name stands.
     pub name_span: Span,
     /// The whole axiom.
@@ -235,6 +304,35 @@ impl Index<VarId> for Axiom {
     type Output = Variable;
     fn index(&self, id: VarId) -> &Variable {
         &self.variables[id.index()]
+    }
+}
+
+/// A formula with a name: `define NAME(v: S, …) to depth N: formula`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Definition {
+    /// The name, the formula and its variables, of which the first [`arity`](Definition::arity) are the parameters. It has
+    /// weight 1 and no family.
+    pub body: Axiom,
+    /// The number of parameters.
+    pub arity: usize,
+    /// How deep its uses of itself go, if that is said.
+    pub depth: Option<u32>,
+}
+
+impl Definition {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.body.name
+    }
+
+    /// The parameters, all of them individuals of sorts.
+    pub fn parameters(&self) -> &[Variable] {
+        &self.body.variables[..self.arity]
+    }
+
+    /// The parameters as variables of its formula.
+    pub(crate) fn parameter_ids(&self) -> Vec<VarId> {
+        (0..self.arity as u32).map(VarId).collect()
     }
 }
 
@@ -271,6 +369,8 @@ pub enum BoundBy {
     Quantifier(Quantifier),
     /// `exists` within a guard.
     Guard,
+    /// The head of a definition.
+    Definition,
 }
 
 /// The head of a family of axioms: one member per binding that passes the guard.
@@ -295,7 +395,7 @@ impl Formula {
     /// The formulas right under this one.
     pub fn children(&self) -> Vec<&Formula> {
         match &self.kind {
-            FormulaKind::Atom { .. } => Vec::new(),
+            FormulaKind::Atom { .. } | FormulaKind::Use { .. } => Vec::new(),
             FormulaKind::Not(inner) | FormulaKind::Quantified { body: inner, .. } => vec![inner],
             FormulaKind::And(members) | FormulaKind::Or(members) => members.iter().collect(),
             FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => vec![a, b],
@@ -313,6 +413,13 @@ pub enum FormulaKind {
         /// The predicate.
         predicate: PredicateId,
         /// Its arguments.
+        arguments: Vec<Term>,
+    },
+    /// `D(x, y)`, where `D` is a definition.
+    Use {
+        /// The definition.
+        definition: DefinitionId,
+        /// What its parameters stand for.
         arguments: Vec<Term>,
     },
     /// `not a`
@@ -550,6 +657,17 @@ impl Theory {
     /// The function with that name.
     pub fn function(&self, name: &str) -> Option<FunctionId> {
         position(&self.functions, |f| f.name == name).map(FunctionId)
+    }
+
+    /// The definition with that name.
+    pub fn definition(&self, name: &str) -> Option<DefinitionId> {
+        position(&self.definitions, |d| d.name() == name).map(DefinitionId)
+    }
+
+    /// All formulas of the text with their variables: those of the axioms, then those of the definitions.
+    pub fn formulas(&self) -> impl Iterator<Item = &Axiom> {
+        let definitions = self.definitions.iter().map(|d| &d.body);
+        self.axioms.iter().chain(definitions)
     }
 
     /// The axiom (or family) with that name.

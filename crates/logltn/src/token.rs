@@ -17,6 +17,8 @@ pub(crate) enum Keyword {
     Constant,
     Param,
     Axiom,
+    /// Not reserved: the parser knows it by where it stands.
+    Define,
     For,
     In,
     Where,

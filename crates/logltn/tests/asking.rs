@@ -1,20 +1,17 @@
 //! Questions and explanations against brute force, on random theories.
 //!
-//! `LOGLTN_RANDOM_CASES=100000 cargo test --release --test asking` looks further than CI does.
+//! `LOGLTN_RANDOM_CASES=100000 cargo test --release --test all asking::` looks further than CI does.
 
-mod cases;
-mod reference;
-
-use cases::compare::near;
-use cases::random_case::{random_case, random_parameters, random_semantics};
-use cases::rng::Rng;
+use crate::cases::compare::near;
+use crate::cases::random_case::{random_case, random_parameters, random_semantics};
+use crate::cases::rng::Rng;
+use crate::reference::explain::{Blamed, Bound as Expected, bindings};
+use crate::reference::{Case, Environment, TieRule, Ties};
 use logltn::theory::{Axiom, Formula, FormulaKind, Quantifier};
 use logltn::{
     Answers, Bound, Engine, Explanation, Parameters, Plan, PlanOptions, Rule, Semantics, Source,
     Violation,
 };
-use reference::explain::{Blamed, Bound as Expected, bindings};
-use reference::{Case, Environment, TieRule, Ties};
 
 const TOLERANCE: f64 = 1e-9;
 
@@ -46,13 +43,13 @@ fn fill_in(engine: &mut Engine<f64>, case: &Case) {
 }
 
 /// The same bindings by name.
-fn named(case: &Case, cells: &[reference::Cell]) -> Vec<String> {
-    let name = |cell: &reference::Cell| match *cell {
-        reference::Cell::Individual(sort, index) => {
+fn named(case: &Case, cells: &[crate::reference::Cell]) -> Vec<String> {
+    let name = |cell: &crate::reference::Cell| match *cell {
+        crate::reference::Cell::Individual(sort, index) => {
             logltn::Individual::of(&case.theory, sort, index).to_string()
         }
-        reference::Cell::Number(reference::Num::Int(n)) => n.to_string(),
-        reference::Cell::Number(reference::Num::Real(x)) => x.to_string(),
+        crate::reference::Cell::Number(crate::reference::Num::Int(n)) => n.to_string(),
+        crate::reference::Cell::Number(crate::reference::Num::Real(x)) => x.to_string(),
     };
     cells.iter().map(name).collect()
 }
@@ -113,7 +110,7 @@ struct Counts {
 }
 
 fn environments<'c>(case: &'c Case, axiom: usize) -> Vec<(String, Environment<'c>)> {
-    reference::family(case, axiom).unwrap_or_default()
+    crate::reference::family(case, axiom).unwrap_or_default()
 }
 
 fn explain_case(
@@ -124,7 +121,7 @@ fn explain_case(
     counts: &mut Counts,
 ) -> Result<(), String> {
     let plan = Plan::for_explaining(&case.data, &case.outputs, semantics, &options(rng));
-    let evaluated = reference::evaluate(case, semantics, parameters);
+    let evaluated = crate::reference::evaluate(case, semantics, parameters);
     let (plan, evaluated) = match (plan, evaluated) {
         (Err(_), Err(_)) => {
             counts.refused += 1;
@@ -269,11 +266,12 @@ fn compare_violation(
     let mut before = f64::INFINITY;
     for literal in &found.literals {
         let individuals: Vec<u32> = literal.individuals.iter().map(|i| i.1).collect();
-        let position = case.position(literal.predicate, &individuals);
+        let predicate = literal.predicate.expect("no definitions here");
+        let position = case.position(predicate, &individuals);
         let negated = literal.text.starts_with("not ");
         let is_it = |b: &&Blamed| {
             (b.literal.predicate, b.literal.position, b.literal.negated)
-                == (literal.predicate, position, negated)
+                == (predicate, position, negated)
         };
         let Some(wanted) = expected.literals.iter().find(is_it) else {
             return Err(format!("{} is not to be listed", literal.text));
@@ -344,11 +342,11 @@ fn query_case(
                 Ties::default(),
             )
             .and_then(|all| {
-                reference::check_formula(&alone, semantics)?;
+                crate::reference::check_formula(&alone, semantics)?;
                 Ok(all)
             })
             .map(Some),
-            false => reference::evaluate(&alone, semantics, parameters).map(|_| None),
+            false => crate::reference::evaluate(&alone, semantics, parameters).map(|_| None),
         };
         let plan = Plan::for_query(&case.data, &case.outputs, semantics, &query, &options(rng));
         let (plan, expected) = match (plan, expected) {
@@ -365,7 +363,7 @@ fn query_case(
             .map_err(|e| e.to_string())?;
         match (answers, expected) {
             (Answers::Closed(truth), None) => {
-                let expected = reference::evaluate(&alone, semantics, parameters)?;
+                let expected = crate::reference::evaluate(&alone, semantics, parameters)?;
                 if expected.jump_gap > 1e-10 && !near(truth, expected.axioms[0].truth, TOLERANCE) {
                     return Err(format!(
                         "{text}: {truth}, expected {}",

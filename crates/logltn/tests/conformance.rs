@@ -1,10 +1,7 @@
 //! The reference evaluator against the conformance cases: whether we have read the language right.
 
-mod cases;
-mod reference;
-
-use cases::compare::{near, unambiguous_gradients};
-use cases::conformance;
+use crate::cases::compare::{near, unambiguous_gradients};
+use crate::cases::conformance;
 use logltn::{Source, Theory};
 use serde_json::Value;
 
@@ -17,7 +14,7 @@ fn the_reference_agrees_with_every_conformance_case() {
     for (name, case, expected) in conformance::cases() {
         for entry in expected {
             let place = format!("{name}, {}, {:?}", entry.semantics, entry.parameters);
-            let result = reference::evaluate(&case, &entry.semantics, &entry.parameters);
+            let result = crate::reference::evaluate(&case, &entry.semantics, &entry.parameters);
             let Some(expected) = entry.outcome else {
                 assert!(result.is_err(), "{place}: must be refused");
                 continue;

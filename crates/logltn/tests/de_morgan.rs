@@ -1,13 +1,9 @@
 //! `log_probabilistic_sum` is the exact dual of the sum: of any formula of `and`, `or` and `not`, and of quantifiers
 //! with these two as aggregators, the negation is worth log(1 − eᵛ), where v is what the formula is worth.
 
-mod cases;
-mod engine_run;
-mod reference;
-
-use cases::rng::Rng;
+use crate::cases::rng::Rng;
+use crate::reference::Case;
 use logltn::{Data, Output, OutputKind, Parameters, Semantics, Source, Theory};
-use reference::Case;
 
 /// A formula about six propositions and a predicate over four individuals.
 fn formula(rng: &mut Rng, depth: usize, quantifiers: bool) -> String {
@@ -89,8 +85,8 @@ fn of_logits() {
             });
             for (precision, tolerance) in [(64, 1e-11), (32, 3e-4)] {
                 let run = match precision {
-                    64 => engine_run::run_f64,
-                    _ => engine_run::run_f32,
+                    64 => crate::engine_run::run_f64,
+                    _ => crate::engine_run::run_f32,
                 };
                 let value = run(&case, semantics, &Parameters::default(), &[]).unwrap();
                 assert!(value.gradients.iter().flatten().all(|g| g.is_finite()));
@@ -127,7 +123,8 @@ fn of_truth_degrees() {
             let text = formula(&mut rng, 3, quantifiers);
             let case = both(&text, Output::truth(), || rng.uniform());
             assert_eq!(case.outputs[0].kind, OutputKind::Truth);
-            let value = engine_run::run_f64(&case, semantics, &Parameters::default(), &[]).unwrap();
+            let value =
+                crate::engine_run::run_f64(&case, semantics, &Parameters::default(), &[]).unwrap();
             let sum = value.axioms[0].truth.exp() + value.axioms[1].truth.exp();
             // Each literal can be off by 2e-7, and some formulas have dozens.
             let literals = text.matches(['p', 'P']).count() as f64;

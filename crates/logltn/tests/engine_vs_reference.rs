@@ -1,19 +1,15 @@
 //! The engine against the reference: conformance cases and random theories.
 //!
-//! `LOGLTN_RANDOM_CASES=100000 cargo test --release --test engine_vs_reference` looks further than CI does;
+//! `LOGLTN_RANDOM_CASES=100000 cargo test --release --test all engine_vs_reference::` looks further than CI does;
 //! `LOGLTN_SHOW=20` shows more than one of the theories that fail.
 
-mod cases;
-mod engine_run;
-mod reference;
-
-use cases::compare::{near, unambiguous_gradients};
-use cases::random_case::{random_case, random_parameters, random_semantics};
-use cases::rng::Rng;
-use cases::{conformance, named};
-use engine_run::{Compared, Precision, compare, run_f64};
+use crate::cases::compare::{near, unambiguous_gradients};
+use crate::cases::random_case::{random_case, random_parameters, random_semantics};
+use crate::cases::rng::Rng;
+use crate::cases::{conformance, named};
+use crate::engine_run::{Compared, Precision, compare, run_f64};
+use crate::reference::Case;
 use logltn::{ColumnData, Parameters, Semantics};
-use reference::Case;
 
 fn number_of_cases() -> u64 {
     std::env::var("LOGLTN_RANDOM_CASES").map_or(1500, |n| n.parse().expect("a number"))
@@ -98,12 +94,12 @@ fn named_cases() {
     let mut rng = Rng::new(1);
     for seed in 0..4 {
         for (name, case) in named::all(seed) {
-            for base in Semantics::NAMES {
+            for base in crate::cases::operators() {
                 let semantics = Semantics::named(base).unwrap();
                 if name == "extreme" && !base.starts_with("logltn") {
                     continue; // truth degrees of 0 and 1: every comparison is a tie
                 }
-                let parameters = cases::random_case::random_parameters(&mut rng);
+                let parameters = crate::cases::random_case::random_parameters(&mut rng);
                 for precision in [Precision::Double, Precision::Single] {
                     compare(&case, &semantics, &parameters, precision).unwrap_or_else(|error| {
                         panic!("{name}, seed {seed}, {semantics}, {parameters:?}: {error}")
@@ -131,13 +127,15 @@ fn extreme_logits_stay_finite_in_single_precision() {
                         alpha,
                         ..Parameters::default()
                     };
-                    let value = engine_run::run_f32(&case, &semantics, &parameters, &[]).unwrap();
+                    let value =
+                        crate::engine_run::run_f32(&case, &semantics, &parameters, &[]).unwrap();
                     assert!(
                         value.loss.is_finite(),
                         "{semantics}, α = {alpha}, seed {seed}"
                     );
                     assert!(value.gradients.iter().flatten().all(|g| g.is_finite()));
-                    let expected = reference::evaluate(&case, &semantics, &parameters).unwrap();
+                    let expected =
+                        crate::reference::evaluate(&case, &semantics, &parameters).unwrap();
                     assert!(near(value.loss, expected.loss, 1e-4));
                     compared += 1;
                 }
@@ -194,7 +192,7 @@ fn batches_are_smaller_tables() {
         for base in ["logltn", "logltn-max", "prod", "stable", "lukasiewicz"] {
             let (semantics, parameters) = (Semantics::named(base).unwrap(), Parameters::default());
             let found = run_f64(&case, &semantics, &parameters, &batches).unwrap();
-            let expected = reference::evaluate(&smaller, &semantics, &parameters).unwrap();
+            let expected = crate::reference::evaluate(&smaller, &semantics, &parameters).unwrap();
             assert!(near(found.loss, expected.loss, 1e-9), "{base}, {batches:?}");
             for (found, expected) in found.axioms.iter().zip(&expected.axioms) {
                 let same = near(found.truth, expected.truth, 1e-9);
@@ -242,7 +240,7 @@ fn batches_of_guarded_rows_are_smaller_tables() {
         for base in ["logltn", "logltn-max", "stable"] {
             let (semantics, parameters) = (Semantics::named(base).unwrap(), Parameters::default());
             let found = run_f64(&case, &semantics, &parameters, &[(table, rows.clone())]).unwrap();
-            let expected = reference::evaluate(&smaller, &semantics, &parameters).unwrap();
+            let expected = crate::reference::evaluate(&smaller, &semantics, &parameters).unwrap();
             for (found, expected) in found.axioms.iter().zip(&expected.axioms) {
                 let same = near(found.truth, expected.truth, 1e-9);
                 assert!(same, "{base}, {}, {rows:?}", expected.name);

@@ -1,20 +1,17 @@
-//! Exported plans, read by a program that knows nothing but `docs/plan-format.md`: the same truths, loss and gradients as the
+//! Exported plans, read by a program that knows nothing but `crates/logltn/PLAN-FORMAT.md`: the same truths, loss and gradients as the
 //! engine's.
 
-mod cases;
-mod engine_run;
-mod reference;
-
-use cases::compare::{near, unambiguous_gradients};
-use cases::conformance;
-use cases::random_case::{random_case, random_parameters, random_semantics};
-use cases::random_exists::random_exists;
-use cases::rng::Rng;
+use crate::cases::compare::{near, unambiguous_gradients};
+use crate::cases::conformance;
+use crate::cases::random_case::{random_case, random_parameters, random_semantics};
+use crate::cases::random_exists::random_exists;
+use crate::cases::rng::Rng;
+use crate::reference::tape::{Tape, Ties, Var};
+use crate::reference::{Case, literal, operators};
 use logltn::{
-    Aggregator, Engine, ExportedArray, Loss, Or, OutputKind, Parameters, Plan, Semantics, Space,
+    Aggregator, Engine, ExportedArray, Loss, Or, OutputKind, Parameters, Plan, PlanOptions,
+    Semantics, Space,
 };
-use reference::tape::{Tape, Ties, Var};
-use reference::{Case, literal, operators};
 use serde_json::Value;
 
 const FLOOR: f64 = -1e5;
@@ -384,7 +381,12 @@ fn compare(
     semantics: &Semantics,
     parameters: &Parameters,
 ) -> Result<(u32, u32), String> {
-    let Ok(plan) = Plan::new(&case.data, &case.outputs, semantics) else {
+    // Devices compute every formula as a whole.
+    let options = PlanOptions {
+        share: false,
+        ..PlanOptions::default()
+    };
+    let Ok(plan) = Plan::new_with(&case.data, &case.outputs, semantics, &options) else {
         return Ok((0, 0));
     };
     let mut engine = Engine::<f64>::new(plan);

@@ -1,11 +1,8 @@
 //! The paper's table of fuzzy properties: for each cell a search for truth degrees where the property
 //! fails, which must find some exactly where the table has no tick.
 
-mod cases;
-mod reference;
-
-use cases::propositional::{Degrees, Formulas};
-use cases::rng::Rng;
+use crate::cases::propositional::{Degrees, Formulas};
+use crate::cases::rng::Rng;
 use logltn::{Parameters, Semantics};
 
 /// How the two formulas of a property must compare.

@@ -1,6 +1,6 @@
 //! What the tool says to a user who makes a mistake: one snapshot per mistake, message as rendered.
 //!
-//! After a change, `INSTA_UPDATE=always cargo test -p logltn --test mistakes` rewrites the snapshots;
+//! After a change, `INSTA_UPDATE=always cargo test -p logltn --test all mistakes::` rewrites the snapshots;
 //! then read each one that changed as a new user would.
 
 use logltn::{Source, Theory};

@@ -2,24 +2,21 @@
 //! outside, by other mathematics than the evaluator's. `engine_vs_reference.rs` runs the same cases
 //! through the engine.
 
-mod cases;
-mod reference;
-
-use cases::compare::near;
-use cases::named;
-use cases::rng::Rng;
+use crate::cases::compare::near;
+use crate::cases::named;
+use crate::cases::rng::Rng;
 use logltn::{Parameters, Semantics};
 
 fn semantics(name: &str) -> Semantics {
     Semantics::named(name).unwrap()
 }
 
-fn evaluate(case: &reference::Case, name: &str, alpha: f64) -> reference::Evaluation {
+fn evaluate(case: &crate::reference::Case, name: &str, alpha: f64) -> crate::reference::Evaluation {
     let parameters = Parameters {
         alpha,
         ..Parameters::default()
     };
-    reference::evaluate(case, &semantics(name), &parameters).unwrap()
+    crate::reference::evaluate(case, &semantics(name), &parameters).unwrap()
 }
 
 /// With LogSumExp at α = 1 the truth of a sum is its probability, if the digits are independent: a
@@ -137,7 +134,7 @@ fn empty_guards_are_crisp_and_counted() {
     assert_eq!(stable[2], (0, 1.0));
     // Here the `forall` is evaluated, true, and only then negated.
     assert_eq!(stable[3].0, 0);
-    let refused = reference::evaluate(&case, &semantics("prod"), &Parameters::default());
+    let refused = crate::reference::evaluate(&case, &semantics("prod"), &Parameters::default());
     assert!(refused.is_err(), "`not forall` under `forall`");
 }
 
@@ -168,8 +165,9 @@ fn extreme_logits_stay_finite() {
 #[test]
 fn only_prod_refuses() {
     for (case_name, case) in named::all(5) {
-        for name in Semantics::NAMES {
-            let result = reference::evaluate(&case, &semantics(name), &Parameters::default());
+        for name in crate::cases::operators() {
+            let result =
+                crate::reference::evaluate(&case, &semantics(name), &Parameters::default());
             let refused = name == "prod" && matches!(case_name, "nested" | "empty");
             assert_eq!(result.is_err(), refused, "{case_name}, {name}");
         }

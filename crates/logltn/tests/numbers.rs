@@ -1,12 +1,9 @@
 //! Numbers as arguments: literals and cells of `Int` and `Real` columns. Each theory is compared with one in which the
 //! numbers are individuals of a sort, of which the other tests say that they are right.
 
-mod cases;
-mod reference;
-
 use std::collections::BTreeMap;
 
-use cases::rng::Rng;
+use crate::cases::rng::Rng;
 use logltn::{
     ArgumentShape, ColumnData, ConstantData, Data, Engine, Output, Parameters, Plan, PlanOptions,
     Semantics, Source, Theory,

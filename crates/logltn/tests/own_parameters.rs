@@ -1,17 +1,13 @@
 //! Weights, and α, p and p_forall of single axioms, which can change between calls.
 
-mod cases;
-mod engine_run;
-mod reference;
-
-use cases::compare::near;
-use cases::random_case::{random_case, random_parameters};
-use cases::rng::Rng;
-use engine_run::run_engine_f64;
+use crate::cases::compare::near;
+use crate::cases::random_case::{random_case, random_parameters};
+use crate::cases::rng::Rng;
+use crate::engine_run::run_engine_f64;
+use crate::reference::{Ties, evaluate_own};
 use logltn::{
     AxiomParameters, Data, Engine, Fusing, Output, Parameters, Plan, Semantics, Source, Theory,
 };
-use reference::{Ties, evaluate_own};
 
 /// Nothing here has ties, but for those that rounding makes.
 const SMOOTH: [&str; 6] = [

@@ -2,15 +2,12 @@
 //!
 //! Its table of fuzzy properties is in `fuzzy_properties.rs`.
 
-mod cases;
-mod reference;
-
-use cases::propositional::Formulas;
-use cases::random_case::random_case;
-use cases::rng::Rng;
+use crate::cases::propositional::Formulas;
+use crate::cases::random_case::random_case;
+use crate::cases::rng::Rng;
+use crate::reference::{Case, Evaluation};
 use logltn::{Data, Output, Parameters, Semantics, Source, Theory};
 use proptest::prelude::*;
-use reference::{Case, Evaluation};
 
 fn with(base: &str, changes: &[(&str, &str)]) -> Semantics {
     let base = Semantics::named(base).unwrap();
@@ -54,7 +51,7 @@ fn exists(semantics: &Semantics, parameters: &Parameters, logs: &[f64]) -> Evalu
         outputs: vec![Output::log_truth()],
         numbers: vec![logs.to_vec()],
     };
-    reference::evaluate(&case, semantics, parameters).unwrap()
+    crate::reference::evaluate(&case, semantics, parameters).unwrap()
 }
 
 proptest! {
@@ -129,10 +126,11 @@ fn the_normal_form_is_a_lower_bound() {
                 .for_each(|x| *x = rng.in_range(0.01, 0.99).ln());
         }
         let parameters = Parameters::default();
-        let Ok(in_logs) = reference::evaluate(&case, &log, &parameters) else {
+        let Ok(in_logs) = crate::reference::evaluate(&case, &log, &parameters) else {
             continue; // no axiom with a weight
         };
-        let as_written = reference::evaluate(&case, &product_and_max(), &parameters).unwrap();
+        let as_written =
+            crate::reference::evaluate(&case, &product_and_max(), &parameters).unwrap();
         for (normal, written) in in_logs.axioms.iter().zip(&as_written.axioms) {
             let difference = written.truth - normal.truth.exp();
             assert!(
@@ -380,7 +378,8 @@ fn log_negations_are_stable() {
             outputs: vec![Output::sigmoid()],
             numbers: vec![vec![x]],
         };
-        let found = reference::evaluate(&case, &Semantics::default(), &Parameters::default());
+        let found =
+            crate::reference::evaluate(&case, &Semantics::default(), &Parameters::default());
         let found = found.unwrap();
         assert!((found.sat - value).abs() <= 1e-9 * value.abs(), "{x}");
         assert!((found.gradients[0][0] + slope).abs() <= 1e-9, "{x}"); // the loss is −sat

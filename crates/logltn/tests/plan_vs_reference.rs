@@ -1,19 +1,16 @@
 //! What a plan knows before any number is there: which axioms, how many groundings, how many empty
 //! `exists`. Guards are compiled to indexes in a plan, and visited one binding at a time here.
 
-mod cases;
-mod reference;
-
-use cases::random_case::{random_case, random_semantics};
-use cases::rng::Rng;
-use cases::{conformance, named};
+use crate::cases::random_case::{random_case, random_semantics};
+use crate::cases::rng::Rng;
+use crate::cases::{conformance, named};
+use crate::reference::Case;
 use logltn::{Parameters, Plan, Semantics};
-use reference::Case;
 
 /// Whether both accept the case, if they agree.
 fn compare(case: &Case, semantics: &Semantics) -> Result<bool, String> {
     let plan = Plan::new(&case.data, &case.outputs, semantics);
-    let expected = reference::evaluate(case, semantics, &Parameters::default());
+    let expected = crate::reference::evaluate(case, semantics, &Parameters::default());
     let (plan, expected) = match (plan, expected) {
         (Err(_), Err(_)) => return Ok(false),
         (Err(error), Ok(_)) => return Err(format!("refused: {error}")),
@@ -88,7 +85,7 @@ fn named_and_conformance_cases() {
         .into_iter()
         .map(|(name, case, _)| (name, case));
     for (name, case) in named.chain(conformance) {
-        for base in Semantics::NAMES {
+        for base in crate::cases::operators() {
             let semantics = Semantics::named(base).unwrap();
             compare(&case, &semantics).unwrap_or_else(|error| panic!("{name}, {base}: {error}"));
         }

@@ -1,10 +1,7 @@
 //! What the generator of random cases makes, so that the tests that use it are known to test something.
 
-mod cases;
-mod reference;
-
-use cases::random_case::{random_case, random_parameters, random_semantics};
-use cases::rng::Rng;
+use crate::cases::random_case::{random_case, random_parameters, random_semantics};
+use crate::cases::rng::Rng;
 use logltn::Space;
 
 #[test]
@@ -25,7 +22,7 @@ fn cases_are_varied_and_small() {
         let semantics = random_semantics(&mut rng);
         let parameters = random_parameters(&mut rng);
         mixed += u64::from(semantics.space == Space::Mixed);
-        match reference::evaluate(&random.case, &semantics, &parameters) {
+        match crate::reference::evaluate(&random.case, &semantics, &parameters) {
             Ok(value) => {
                 empty += u64::from(value.axioms.iter().any(|a| a.empty_exists > 0));
                 guarded += u64::from(value.axioms.iter().any(|a| a.groundings == 0));

@@ -1,14 +1,11 @@
 //! The reference's gradients against finite differences of its own values: every operator and every
 //! aggregator, in every semantics.
 
-mod cases;
-mod reference;
-
-use cases::compare::unambiguous_gradients;
-use cases::random_case::{random_case, random_parameters, random_semantics};
-use cases::rng::Rng;
+use crate::cases::compare::unambiguous_gradients;
+use crate::cases::random_case::{random_case, random_parameters, random_semantics};
+use crate::cases::rng::Rng;
+use crate::reference::Case;
 use logltn::{Data, Output, OutputKind, Parameters, Semantics, Source, Theory};
-use reference::Case;
 
 /// Every connective and quantifier over every kind of literal, with nothing `prod` would refuse.
 const EVERYTHING: &str = "
@@ -52,7 +49,7 @@ fn everything(rng: &mut Rng) -> Case {
 /// Whether gradients could be compared, or why they differ.
 fn check(case: &Case, semantics: &Semantics, parameters: &Parameters) -> Result<bool, String> {
     const STEP: f64 = 1e-5;
-    let Ok(value) = reference::evaluate(case, semantics, parameters) else {
+    let Ok(value) = crate::reference::evaluate(case, semantics, parameters) else {
         return Ok(false);
     };
     if value.jump_gap < 1e-3 || !value.loss.is_finite() {
@@ -66,7 +63,7 @@ fn check(case: &Case, semantics: &Semantics, parameters: &Parameters) -> Result<
             let loss = |step: f64| {
                 let mut moved = case.clone();
                 moved.numbers[predicate][place] += step;
-                reference::evaluate(&moved, semantics, parameters)
+                crate::reference::evaluate(&moved, semantics, parameters)
                     .unwrap()
                     .loss
             };
@@ -91,7 +88,7 @@ fn check(case: &Case, semantics: &Semantics, parameters: &Parameters) -> Result<
 fn every_operator_of_every_semantics() {
     let mut rng = Rng::new(7);
     let mut valid = 0;
-    for name in Semantics::NAMES {
+    for name in crate::cases::operators() {
         let base = Semantics::named(name).unwrap();
         for key in Semantics::KEYS {
             for operator in Semantics::choices(key) {

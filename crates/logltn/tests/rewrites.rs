@@ -1,19 +1,15 @@
 //! Rewritten plans against plans as written, and against the reference: same values, same gradients, same
 //! counts.
 //!
-//! `LOGLTN_RANDOM_CASES=100000 cargo test --release --test rewrites` looks further than CI does.
+//! `LOGLTN_RANDOM_CASES=100000 cargo test --release --test all rewrites::` looks further than CI does.
 
-mod cases;
-mod engine_run;
-mod reference;
-
-use cases::compare::{near, unambiguous_gradients};
-use cases::random_case::{RandomCase, random_case, random_parameters};
-use cases::random_exists::random_exists;
-use cases::rng::Rng;
-use engine_run::{Answer, run_plan_f64};
+use crate::cases::compare::{near, unambiguous_gradients};
+use crate::cases::random_case::{RandomCase, random_case, random_parameters};
+use crate::cases::random_exists::random_exists;
+use crate::cases::rng::Rng;
+use crate::engine_run::{Answer, run_plan_f64};
+use crate::reference::Case;
 use logltn::{Parameters, Plan, PlanOptions, Semantics};
-use reference::Case;
 
 fn number_of_cases() -> u64 {
     std::env::var("LOGLTN_RANDOM_CASES").map_or(1500, |n| n.parse().expect("a number"))
@@ -21,7 +17,7 @@ fn number_of_cases() -> u64 {
 
 /// One of the log semantics, sometimes with operators replaced.
 fn log_semantics(rng: &mut Rng) -> Semantics {
-    let names = Semantics::NAMES.map(|name| match name.starts_with("logltn") {
+    let names = crate::cases::operators().map(|name| match name.starts_with("logltn") {
         true => name,
         false => "logltn", // more often than the others
     });
@@ -88,7 +84,8 @@ fn compare(
         (a, b) => return Err(format!("only one refused: {a:?} {b:?}")),
     };
     assert!(!plan.to_string().contains("rewritten"));
-    let changed = rewritten.to_string().contains("rewritten");
+    let changed = ["rewritten", "shared_"].map(|word| rewritten.to_string().contains(word));
+    let changed = changed.contains(&true);
     let warnings = |p: &Plan| p.warnings().to_string();
     if warnings(&plan) != warnings(&rewritten) {
         return Err(format!(
@@ -100,7 +97,8 @@ fn compare(
     let expected = run_plan_f64(plan, case, parameters, &[])?;
     let shown = rewritten.to_string();
     let found = run_plan_f64(rewritten, case, parameters, &[])?;
-    let reference = reference::evaluate(case, semantics, parameters).map_err(|e| e.to_string())?;
+    let reference =
+        crate::reference::evaluate(case, semantics, parameters).map_err(|e| e.to_string())?;
     // Away from ties.
     let gradients = unambiguous_gradients(case, semantics, parameters, 1e-10, 1e-9);
     same(&found, &expected, gradients.is_some()).map_err(|e| format!("{e}\n{shown}"))?;
@@ -115,13 +113,24 @@ fn compare(
     Ok((changed, gradients.is_some()))
 }
 
-fn compare_many(make: impl Fn(u64) -> RandomCase, cases: u64, at_least: f64) {
+/// Any semantics, where parts of formulas are shared and nothing else is rewritten unless it is a log semantics.
+fn any_semantics(rng: &mut Rng) -> Semantics {
+    let names = crate::cases::operators();
+    Semantics::named(rng.pick::<&str>(&names)).unwrap()
+}
+
+fn compare_many(
+    make: impl Fn(u64) -> RandomCase,
+    semantics: impl Fn(&mut Rng) -> Semantics,
+    cases: u64,
+    at_least: f64,
+) {
     let (mut changed, mut with_gradients) = (0, 0);
     let mut failures = Vec::new();
     for seed in 0..cases {
         let random = make(seed);
         let mut rng = Rng::new(!seed);
-        let semantics = log_semantics(&mut rng);
+        let semantics = semantics(&mut rng);
         let parameters = random_parameters(&mut rng);
         let checked = || compare(&random, &semantics, &parameters);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(checked));
@@ -160,10 +169,15 @@ fn compare_many(make: impl Fn(u64) -> RandomCase, cases: u64, at_least: f64) {
 
 #[test]
 fn random_theories() {
-    compare_many(random_case, number_of_cases(), 0.1);
+    compare_many(random_case, log_semantics, number_of_cases(), 0.1);
 }
 
 #[test]
 fn random_conjunctions_under_exists() {
-    compare_many(random_exists, number_of_cases() / 3, 0.5);
+    compare_many(random_exists, log_semantics, number_of_cases() / 3, 0.5);
+}
+
+#[test]
+fn shared_parts_in_all_semantics() {
+    compare_many(random_case, any_semantics, number_of_cases(), 0.2);
 }

@@ -1,19 +1,15 @@
 //! Rows of tables and sizes of sorts that come with the call, against plans that were made with them: the same values,
 //! gradients, counts and requests, whatever came before.
 
-mod cases;
-mod engine_run;
-mod reference;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use cases::compare::near;
-use cases::random_case::{random_case, random_parameters, random_semantics};
-use cases::rng::Rng;
-use engine_run::{Answer, run_engine_f64};
+use crate::cases::compare::near;
+use crate::cases::random_case::{random_case, random_parameters, random_semantics};
+use crate::cases::rng::Rng;
+use crate::engine_run::{Answer, run_engine_f64};
+use crate::reference::Case;
 use logltn::theory::{SortId, SortKind, TableId};
 use logltn::{ColumnData, Data, Engine, Output, Parameters, Plan, Semantics, Source, Theory};
-use reference::Case;
 
 /// What comes with the call.
 #[derive(Clone, Default)]

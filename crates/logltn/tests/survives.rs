@@ -1,11 +1,9 @@
 //! Whatever the text, the language neither panics nor overflows the stack nor takes long, and what it
 //! accepts survives a round trip through the printer.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::random_theory::{Rng, random_theory};
+use crate::common::random_theory::{Rng, random_theory};
 use logltn::theory::{Formula, FormulaKind};
 use logltn::{Diagnostics, Labels, Source, Theory};
 use proptest::prelude::*;
@@ -30,6 +28,7 @@ fn run_through(text: &str) -> Option<Theory> {
 
 fn assert_negation_at_atoms(formula: &Formula) {
     match &formula.kind {
+        FormulaKind::Use { .. } => unreachable!("no definitions here"),
         FormulaKind::Atom { .. } => {}
         FormulaKind::Not(inner) => {
             assert!(matches!(inner.kind, FormulaKind::Atom { .. }), "{inner:?}");

@@ -16,6 +16,7 @@ fn engine(semantics: &str) -> Engine<f32> {
         axiom covered:   forall x: Point. exists c: Kind. C(x, c)
         axiom smooth:    forall c: Kind, x: Point, y: Point where dist(x, y) < near. C(x, c) -> C(y, c)
         axiom linked:    forall x: Point. exists y: Point where dist(x, y) < near. R(x, y) or C(y, 1) or not C(x, 2)
+        axiom shared:    forall x: Point, y: Point. R(x, y) -> (exists z: Point. R(y, z) and C(z, 1))
         axiom somewhere: exists x: Point, y: Point. R(x, y) and C(x, 0)
         axiom chain:     forall x: Point. exists a, b, c, d: Kind where a + b = c + d. C(x, a) and C(x, b) and C(x, c) and C(x, d)"))
         .expect("a theory");
@@ -89,7 +90,7 @@ fn bits(engine: &mut Engine<f32>, threads: usize) -> Vec<u64> {
 
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
-    for semantics in Semantics::NAMES {
+    for semantics in crate::cases::operators() {
         let mut engine = engine(semantics);
         let one = bits(&mut engine, 1);
         assert!(
@@ -110,7 +111,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
 
 #[test]
 fn nor_do_those_of_many_rows() {
-    for semantics in Semantics::NAMES {
+    for semantics in crate::cases::operators() {
         let mut engine = many_rows(semantics);
         let one = bits(&mut engine, 1);
         for threads in [2, 5] {

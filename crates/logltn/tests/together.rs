@@ -1,21 +1,17 @@
 //! Many processes, here threads, each with some of the rows of every table: the same truths and loss as one with all rows, to
 //! the bit the same on each, and gradients whose mean is that of one.
 
-mod cases;
-mod engine_run;
-mod reference;
-
 use std::sync::{Barrier, Mutex};
 
-use cases::compare::{near, unambiguous_gradients};
-use cases::random_case::{random_case, random_parameters, random_semantics};
-use cases::rng::Rng;
+use crate::cases::compare::{near, unambiguous_gradients};
+use crate::cases::random_case::{random_case, random_parameters, random_semantics};
+use crate::cases::rng::Rng;
+use crate::reference::Case;
 use logltn::theory::TableId;
 use logltn::{
     Code, ColumnData, Data, Diagnostics, Engine, Evaluation, NUMBERS_PER_PART, Output, Parameters,
     Plan, PlanOptions, Semantics, Severity, Source, Theory, Wanted,
 };
-use reference::Case;
 
 /// What a process found: truths and loss, and its gradients by all numbers of the case.
 type Found = (Evaluation, Vec<Vec<f64>>);

@@ -156,3 +156,43 @@ pub fn addition(rows: usize) -> Problem {
     data.set_batched("sums").expect("a table");
     (data, vec![Output::softmax()])
 }
+
+/// Shapes of the race (`bench/race`) that broadcasting is good at, small.
+pub fn shape(name: &str) -> Problem {
+    let pairs = "sort X  predicate r(X, X)  predicate q(X, X)  predicate s(X)";
+    let (text, size) = match name {
+        "nested" => (
+            format!(
+                "{pairs}  axiom a: forall x: X. exists y: X. r(x, y) and (forall z: X. r(y, z) -> s(z))"
+            ),
+            100,
+        ),
+        "product" => (
+            format!("{pairs}  axiom a: forall x, z: X. exists y: X. r(x, y) and q(y, z)"),
+            100,
+        ),
+        "exists" => (
+            format!("{pairs}  axiom a: forall x: X. exists y: X. r(x, y) and s(y)"),
+            300,
+        ),
+        "iff" => (
+            format!("{pairs}  axiom a: forall x, y: X. r(x, y) <-> q(x, y)"),
+            200,
+        ),
+        _ => {
+            let literals: Vec<String> = (0..12).map(|i| format!("p{i}(x)")).collect();
+            let predicates: Vec<String> = (0..12).map(|i| format!("predicate p{i}(X)")).collect();
+            let text = format!(
+                "sort X  {}  axiom a: forall x: X. {}",
+                predicates.join("  "),
+                literals.join(" or ")
+            );
+            (text, 5_000)
+        }
+    };
+    let theory = parse(&text);
+    let mut data = Data::new(&theory);
+    data.set_size("X", size).expect("a size");
+    let outputs = vec![Output::sigmoid(); theory.predicates.len()];
+    (data, outputs)
+}

@@ -6,7 +6,7 @@
 
 use super::lane::Blocks;
 use crate::plan::Plan;
-use crate::plan::physical::LevelComponent;
+use crate::plan::physical::{LevelComponent, Physical};
 use crate::plan::program::*;
 use crate::theory::TableId;
 
@@ -18,6 +18,8 @@ pub(super) struct Numbering {
     complete: bool,
     /// Number by code, where there are not too many codes; only the current rows' entries count.
     by_code: Vec<u32>,
+    /// Of a stratum, whose tuples have an order of their own: the number by the place among the codes.
+    by_place: Vec<u32>,
 }
 
 /// Above this many possible rows a number is found by search instead of by table.
@@ -30,8 +32,43 @@ impl Numbering {
         }
         match self.by_code.get(code as usize) {
             Some(number) => *number,
-            None => self.codes.partition_point(|c| *c < code) as u32,
+            None => {
+                let place = self.codes.partition_point(|c| *c < code);
+                match self.by_place.is_empty() {
+                    true => place as u32,
+                    false => self.by_place.get(place).copied().unwrap_or(0),
+                }
+            }
         }
+    }
+
+    /// The numbering of a stratum's tuples, in this order.
+    fn of_stratum(codes: &[u64], grid: u64) -> Numbering {
+        if grid <= MAX_TABLE {
+            let mut by_code = vec![0; grid as usize];
+            for (number, code) in codes.iter().enumerate() {
+                by_code[*code as usize] = number as u32;
+            }
+            return Numbering {
+                by_code,
+                ..Numbering::default()
+            };
+        }
+        let mut by_place: Vec<u32> = (0..codes.len() as u32).collect();
+        by_place.sort_unstable_by_key(|number| codes[*number as usize]);
+        Numbering {
+            codes: by_place.iter().map(|n| codes[*n as usize]).collect(),
+            by_place,
+            ..Numbering::default()
+        }
+    }
+
+    /// The code of a row.
+    pub fn code(&self, row: usize) -> u64 {
+        if self.complete {
+            return row as u64;
+        }
+        self.codes.get(row).copied().unwrap_or(0)
     }
 
     pub fn rows(&self, request: &RequestPlan) -> usize {
@@ -97,6 +134,8 @@ pub(super) struct Active {
     /// What each map adds per tuple that takes part. A wide map has its values in `wide`.
     pub maps: Vec<Vec<u32>>,
     pub wide: Vec<Vec<u64>>,
+    /// By map: from each tuple to the next, if that is always the same.
+    pub strides: Vec<Option<u32>>,
     pub numbering: Vec<Numbering>,
     /// The constant part of each program's slots.
     pub bases: Vec<Vec<u32>>,
@@ -132,6 +171,8 @@ impl Active {
         self.maps.resize(plan.maps.len(), Vec::new());
         self.wide.truncate(maps);
         self.wide.resize(plan.maps.len(), Vec::new());
+        self.strides.truncate(maps);
+        self.strides.resize(plan.maps.len(), None);
         self.numbering.truncate(requests);
         for request in &plan.requests[self.numbering.len()..] {
             self.numbering.push(Numbering {
@@ -141,11 +182,15 @@ impl Active {
                     grid if !request.complete && grid <= MAX_TABLE => vec![0; grid as usize],
                     _ => Vec::new(),
                 },
+                by_place: Vec::new(),
             });
         }
-        self.bases = (plan.programs.iter())
-            .map(|p| vec![0; p.slots.len()])
-            .collect();
+        let strata = plan.strata.strata.iter().zip(&plan.requests);
+        for ((stratum, request), numbering) in strata.zip(&mut self.numbering) {
+            *numbering = Numbering::of_stratum(&stratum.codes, request.grid());
+        }
+        let slots = |p: Option<&Physical>| vec![0; p.map_or(0, |p| p.slots.len())];
+        self.bases = plan.all_programs().map(slots).collect();
         self.number(plan, maps, requests);
     }
 
@@ -199,17 +244,54 @@ impl Active {
             true
         };
         let mut literals = (exec.nodes.iter())
-            .filter(|node| matches!(node.kind, NodeKind::Literal { .. }))
+            .filter(|node| matches!(node.kind, NodeKind::Literal { .. } | NodeKind::Use { .. }))
             .peekable();
         literals.peek().is_some() && !literals.any(|node| reached(node.level))
+    }
+
+    /// Whether a program has no binding of anything it asks a predicate about. Where lists depend on outer bindings, these are gone through.
+    pub fn is_about_nothing(&self, plan: &Plan, program: usize) -> bool {
+        let exec = &plan.programs[program];
+        let around = |mut level: usize| {
+            std::iter::from_fn(move || {
+                let here = (level > 0).then(|| &exec.levels[level])?;
+                level = here.parent;
+                Some(here)
+            })
+            .flat_map(|level| &level.components)
+        };
+        let is_empty = |c: &LevelComponent| {
+            (self.components[c.component].offsets.last()).is_none_or(|end| *end == 0)
+        };
+        let reached = |level: usize| {
+            if around(level).any(is_empty) {
+                return false;
+            }
+            if around(level).all(|c| c.key.is_none()) {
+                return true;
+            }
+            let mut reached = false;
+            let mut blocks = Blocks::for_collecting(exec);
+            blocks.visit(self, plan, program, exec, level, &mut |block| {
+                reached |= block.len > 0;
+            });
+            reached
+        };
+        let nodes = (exec.nodes.iter())
+            .filter(|node| matches!(node.kind, NodeKind::Literal { .. } | NodeKind::Use { .. }));
+        let mut levels: Vec<usize> = nodes.map(|node| node.level).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        !levels.is_empty() && !levels.into_iter().any(reached)
     }
 
     /// Numbers the rows of the requests and fills in the maps. The first so many maps and requests are there already,
     /// and change with the batch only.
     pub fn number(&mut self, plan: &Plan, maps: usize, requests: usize) {
         let concerned = |request: usize| {
+            let is_stratum = request < plan.strata.strata.len();
             let plan = &plan.requests[request];
-            (plan.dynamic || request >= requests) && !plan.complete
+            (plan.dynamic || request >= requests) && !plan.complete && !is_stratum
         };
         for (map, plan_map) in plan.maps.iter().enumerate() {
             let component = &plan.components[plan_map.component];
@@ -219,7 +301,10 @@ impl Active {
             let chosen = (component.batched.is_some())
                 .then_some(self.components[plan_map.component].chosen.as_slice());
             match &plan_map.values {
-                MapValues::Plain(values) => choose(&mut self.maps[map], values, chosen),
+                MapValues::Plain(values) => {
+                    choose(&mut self.maps[map], values, chosen);
+                    self.strides[map] = stride(&self.maps[map]);
+                }
                 MapValues::Wide(values) => choose(&mut self.wide[map], values, chosen),
                 MapValues::Rows { codes, .. } => {
                     let length = chosen.map_or(codes.len(), <[u32]>::len);
@@ -257,7 +342,8 @@ impl Active {
 
     /// The codes of literals whose row several components determine: what their blocks will look up.
     fn collect_looked_up_codes(&mut self, plan: &Plan, concerned: &dyn Fn(usize) -> bool) {
-        for (program, exec) in plan.programs.iter().enumerate() {
+        for (program, exec) in plan.all_programs().enumerate() {
+            let Some(exec) = exec else { continue };
             // Those for small clauses look up the same.
             let levels = exec.levels[..exec.quantifier_levels].iter();
             for (level, exec_level) in levels.enumerate() {
@@ -314,9 +400,11 @@ impl Active {
                 }
                 None => values.extend(codes.iter().map(|c| numbering.number(*c) * width)),
             }
+            self.strides[map] = stride(values);
         }
-        for (program, bases) in plan.programs.iter().zip(&mut self.bases) {
-            for (slot, base) in program.slots.iter().zip(bases) {
+        for (program, bases) in plan.all_programs().zip(&mut self.bases) {
+            let slots = program.map_or(&[][..], |program| &program.slots);
+            for (slot, base) in slots.iter().zip(bases) {
                 *base = slot.plain;
                 if let Some((request, code)) = slot.row {
                     let width = plan.requests[request].width as u32;
@@ -325,6 +413,16 @@ impl Active {
             }
         }
     }
+}
+
+/// From each value to the next, if they are evenly spaced and ascending.
+fn stride(values: &[u32]) -> Option<u32> {
+    let stride = match values {
+        [first, second, ..] => second.checked_sub(*first)?,
+        _ => 0,
+    };
+    let even = values.windows(2).all(|w| w[1].wrapping_sub(w[0]) == stride);
+    even.then_some(stride)
 }
 
 fn choose<V: Copy>(into: &mut Vec<V>, values: &[V], chosen: Option<&[u32]>) {

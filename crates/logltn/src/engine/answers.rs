@@ -84,4 +84,19 @@ impl<T: Precision> Engine<T> {
             answers,
         })
     }
+
+    /// How true a question is of each of its bindings, in the order of the individuals or of the rows; a closed one has
+    /// one. The numbers must be filled in.
+    ///
+    /// # Errors
+    /// As [`Engine::answers`].
+    pub fn truths_in_order(&mut self, parameters: &Parameters) -> Result<Vec<f64>, Diagnostics> {
+        if self.ground.plan.programs[0].ranking.is_none() {
+            return Ok(vec![self.evaluate(parameters)?.axioms[0].truth]);
+        }
+        let ranks = self.ranks(parameters, Order::TruestFirst, usize::MAX)?;
+        let mut found = ranks.into_iter().next().flatten().unwrap_or_default().first;
+        found.sort_unstable_by_key(|found| found.codes);
+        Ok(found.into_iter().map(|found| found.truth).collect())
+    }
 }

@@ -302,7 +302,7 @@ impl<T: Real> Run<'_, '_, T> {
                 *out += self.values(member)[binding];
             }
         }
-        if !self.lane.again {
+        if !self.lane.again && !self.exec.nodes[node].uncounted {
             self.lane.empty_exists += empty;
         }
         self.put_values(node, out);

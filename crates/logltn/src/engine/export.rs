@@ -1,5 +1,5 @@
 //! The plan as plain arrays, for whoever runs it elsewhere: on a GPU, or in another program. The format is described in
-//! `docs/plan-format.md`; it is a header in JSON and the arrays that it names by number.
+//! `crates/logltn/PLAN-FORMAT.md`; it is a header in JSON and the arrays that it names by number.
 
 use std::fmt::Write;
 
@@ -282,6 +282,8 @@ impl Writer {
                 self.number("negated", negated)?;
                 self.place("place", node.place, bases)?;
             }
+            // Refused before.
+            NodeKind::Use { .. } => return Err(std::fmt::Error),
             NodeKind::Not(a) => {
                 self.name("kind", "not")?;
                 self.numbers("members", &[*a])?;
@@ -395,8 +397,20 @@ impl<T: Real> Engine<T> {
     /// ranges for the individuals of a sort, and formulas as nodes. Never a grid.
     ///
     /// # Errors
-    /// If a predicate has more than 2⁶³ tuples of which some are looked up.
+    /// If a predicate has more than 2⁶³ tuples of which some are looked up, the theory has definitions, parts of axioms are
+    /// shared ([`PlanOptions::share`](crate::PlanOptions::share)), or formulas have exact probabilities.
     pub fn export(&self) -> Result<Exported, Diagnostics> {
+        if self.strata() > 0 {
+            let message = match self.ground.plan.shares_parts() {
+                true => "plans that share parts of axioms are run by the CPU engine only",
+                false => "plans of theories with definitions are run by the CPU engine only",
+            };
+            return Err(Diagnostic::error(Code::NotExported, message).into());
+        }
+        if self.events.is_some() {
+            let message = "exact probabilities are computed by the CPU engine only";
+            return Err(Diagnostic::error(Code::NotExported, message).into());
+        }
         let mut writer = Writer {
             out: String::new(),
             arrays: Vec::new(),
@@ -463,6 +477,9 @@ impl<T: Real> Engine<T> {
             w.name(key, name)?;
         }
         w.number("stable_eps", s.stable_eps)?;
+        if let Some(p) = self.over_axioms.p_forall {
+            w.number("p_axioms", p)?;
+        }
         w.name(
             "loss",
             match s.loss {

@@ -4,7 +4,6 @@ use super::merge::{self, take_in};
 use super::run::Partial;
 use super::{AxiomValue, Engine, Evaluation, Precision};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::operators::Settings;
 use crate::parameters::Parameters;
 
 /// What has been found of each axiom over several evaluations, as if all their rows had been there at once.
@@ -66,7 +65,7 @@ impl<T: Precision> Engine<T> {
         }
         self.evaluation.axioms = axioms;
         let semantics = self.ground.plan.semantics;
-        let settings = Settings::new(parameters, semantics.stable_eps);
+        let settings = self.over_axioms.settings(parameters, semantics.stable_eps);
         let by = &mut self.other_derivatives;
         (self.over_axioms).finish(&semantics, &settings, &mut self.evaluation, by);
         &self.evaluation

@@ -18,11 +18,74 @@ pub(super) struct Block {
     pub stamp: u64,
     arrays: Vec<Vec<u32>>,
     wide: Vec<Vec<u64>>,
+    /// Where each run of the last component's tuples ends.
+    run_ends: Vec<u32>,
+    /// By array, if its places are evenly spaced in each run: by how much, and where each run begins. Such an array is
+    /// not written.
+    strides: Vec<Option<u32>>,
+    run_starts: Vec<Vec<u32>>,
 }
 
+/// The places of a block's bindings in a table.
+pub(super) enum BlockPlaces<'a> {
+    Listed(&'a [u32]),
+    /// Evenly spaced in each of some runs.
+    Spaced(Spaced<'a>),
+}
+
+/// Runs of evenly spaced places.
+#[derive(Clone, Copy)]
+pub(super) struct Spaced<'a> {
+    pub stride: u32,
+    /// By run: where it ends in the block, and its first place.
+    pub ends: &'a [u32],
+    pub starts: &'a [u32],
+}
+
+/// Fewer bindings than this in a run, and its places are as quickly written down.
+const LONG_RUN: usize = 16;
+
 impl Block {
+    /// Places that were written down: see [`Level::read_by_literals`].
     pub fn array(&self, index: usize) -> &[u32] {
+        debug_assert!(self.strides[index].is_none(), "not written down");
         &self.arrays[index][..self.len]
+    }
+
+    /// Where a literal's numbers are.
+    pub fn places(&self, index: usize) -> BlockPlaces<'_> {
+        match self.strides[index] {
+            None => BlockPlaces::Listed(self.array(index)),
+            Some(stride) => BlockPlaces::Spaced(Spaced {
+                stride,
+                ends: &self.run_ends,
+                starts: &self.run_starts[index],
+            }),
+        }
+    }
+
+    /// Forgets the bindings, and says which arrays are going to be written down.
+    fn start(&mut self, level: &Level, active: &Active, stamp: u64) {
+        self.len = 0;
+        self.stamp = stamp;
+        self.segments.clear();
+        self.run_ends.clear();
+        self.run_starts
+            .resize_with(level.adds.len().max(self.run_starts.len()), Vec::new);
+        self.strides.clear();
+        let last = level.components.len() - 1;
+        let component = &active.components[level.components[last].component];
+        let keys = (component.offsets.len() - 1).max(1);
+        let tuples = component.offsets.last().map_or(0, |end| *end as usize);
+        let long = tuples / keys >= LONG_RUN;
+        for (i, add) in level.adds.iter().enumerate() {
+            self.run_starts[i].clear();
+            let own = &add.maps[last];
+            let spaced = long && level.read_by_literals.get(i) == Some(&true);
+            let mut strides = own.iter().map(|&map| active.strides[map]);
+            let sum = strides.try_fold(0_u32, |sum, stride| sum.checked_add(stride?));
+            self.strides.push(sum.filter(|_| spaced));
+        }
     }
 
     pub fn wide_array(&self, index: usize) -> &[u64] {
@@ -135,16 +198,20 @@ impl Blocks {
         }
         let mut block = std::mem::take(&mut self.blocks[level]);
         let parent = &self.blocks[exec_level.parent];
-        let wide_bases = &plan.programs[program].wide_slots;
-        block.len = 0;
-        block.segments.clear();
+        let wide_bases = &exec.wide_slots;
         self.stamps += 1;
-        block.stamp = self.stamps;
+        block.start(exec_level, active, self.stamps);
         while advance(cursor, exec_level, active, parent, bases) {
             let left = usize::try_from(cursor.left).unwrap_or(usize::MAX);
             let room = (exec_level.capacity - block.len).min(left);
             if room == 0 {
                 break;
+            }
+            if let Some(parents) = whole_parents(cursor, exec_level, room) {
+                write_parents(
+                    &mut block, exec_level, active, parent, bases, wide_bases, cursor, parents,
+                );
+                continue;
             }
             let last = exec_level.components.len() - 1;
             let take = ((cursor.ranges[last].1 - cursor.at[last]) as usize).min(room);
@@ -167,7 +234,7 @@ impl Blocks {
                 cursor.started = false;
             }
         }
-        resolve(&mut block, exec_level, active, plan, program);
+        resolve(&mut block, exec_level, active, plan, exec);
         self.blocks[level] = block;
         true
     }
@@ -229,7 +296,10 @@ fn grow<V: Clone + Default>(arrays: &mut Vec<Vec<V>>, count: usize, capacity: us
 fn value(place: Place, block: &Block, bases: &[u32], at: usize) -> u32 {
     match place {
         Place::Base(slot) => bases[slot],
-        Place::Array(index) => block.arrays[index][at],
+        Place::Array(index) => {
+            debug_assert!(block.strides[index].is_none(), "not written down");
+            block.arrays[index][at]
+        }
     }
 }
 
@@ -293,6 +363,83 @@ fn carry(cursor: &mut Cursor) -> bool {
     true
 }
 
+/// How many parents there is room for with all their bindings, where these are the same few for each.
+fn whole_parents(cursor: &Cursor, level: &Level, room: usize) -> Option<usize> {
+    let ([component], [range]) = (&level.components[..], &cursor.ranges[..]) else {
+        return None;
+    };
+    let each = (range.1 - range.0) as usize;
+    let parents = (room / each.max(1)).min(cursor.parents - cursor.parent);
+    let at_start = component.key.is_none() && cursor.at[0] == range.0;
+    (at_start && parents > 1 && each < LONG_RUN).then_some(parents)
+}
+
+/// Writes all bindings of so many parents, array by array.
+#[allow(clippy::too_many_arguments)] // the parts of two blocks, borrowed separately
+fn write_parents(
+    block: &mut Block,
+    level: &Level,
+    active: &Active,
+    parent: &Block,
+    bases: &[u32],
+    wide_bases: &[u64],
+    cursor: &mut Cursor,
+    parents: usize,
+) {
+    let (from, to) = (cursor.ranges[0].0 as usize, cursor.ranges[0].1 as usize);
+    let each = to - from;
+    let (first, start) = (cursor.parent, block.len);
+    let taken = start..start + parents * each;
+    for (i, add) in level.adds.iter().enumerate() {
+        let base = |p: usize| value(add.from, parent, bases, first + p);
+        let out = &mut block.arrays[i][taken.clone()];
+        write_same(&add.maps[0], &active.maps, from..to, base, out);
+    }
+    for (add, array) in level.wide_adds.iter().zip(&mut block.wide) {
+        let base = |p: usize| match add.from {
+            Place::Base(slot) => wide_bases[slot],
+            Place::Array(index) => parent.wide[index][first + p],
+        };
+        write_same(
+            &add.maps[0],
+            &active.wide,
+            from..to,
+            base,
+            &mut array[taken.clone()],
+        );
+    }
+    for p in 0..parents {
+        let start = start + p * each;
+        block.segments.push(Segment {
+            parent: first + p,
+            start,
+            end: start + each,
+        });
+    }
+    block.len = taken.end;
+    cursor.left -= (parents * each) as u64;
+    cursor.parent += parents;
+    cursor.started = false;
+}
+
+/// For each parent its `base` and what the same tuples add.
+fn write_same<V: Copy + AddAssign + Add<Output = V>>(
+    own: &[usize],
+    maps: &[Vec<V>],
+    tuples: std::ops::Range<usize>,
+    base: impl Fn(usize) -> V,
+    out: &mut [V],
+) {
+    for (p, out) in out.chunks_exact_mut(tuples.len()).enumerate() {
+        out.fill(base(p));
+        for &map in own {
+            for (out, &value) in out.iter_mut().zip(&maps[map][tuples.clone()]) {
+                *out += value;
+            }
+        }
+    }
+}
+
 /// Writes the places of the next `take` bindings, which differ in the last component only.
 #[allow(clippy::too_many_arguments)] // the parts of two blocks, borrowed separately
 fn write_run(
@@ -308,9 +455,16 @@ fn write_run(
     let last = level.components.len() - 1;
     let from = cursor.at[last] as usize;
     let at = &cursor.at[..last];
-    for (add, array) in level.adds.iter().zip(&mut block.arrays) {
+    block.run_ends.push((block.len + take) as u32);
+    for (i, add) in level.adds.iter().enumerate() {
         let base = value(add.from, parent, bases, cursor.parent);
-        let out = &mut array[block.len..block.len + take];
+        if block.strides[i].is_some() {
+            let mut start = [0];
+            write_sums(&add.maps, &active.maps, base, at, from, &mut start);
+            block.run_starts[i].push(start[0]);
+            continue;
+        }
+        let out = &mut block.arrays[i][block.len..block.len + take];
         write_sums(&add.maps, &active.maps, base, at, from, out);
     }
     for (add, array) in level.wide_adds.iter().zip(&mut block.wide) {
@@ -358,7 +512,7 @@ fn write_sums<V: Copy + AddAssign + Add<Output = V>>(
 }
 
 /// Look-ups whose parts are all there now.
-fn resolve(block: &mut Block, level: &Level, active: &Active, plan: &Plan, program: usize) {
+fn resolve(block: &mut Block, level: &Level, active: &Active, plan: &Plan, exec: &Physical) {
     for resolve in &level.resolves {
         let codes = &block.wide[resolve.wide][..block.len];
         let places = &mut block.arrays[resolve.array][..block.len];
@@ -371,7 +525,7 @@ fn resolve(block: &mut Block, level: &Level, active: &Active, plan: &Plan, progr
                 }
             }
             ResolveTable::Applied { functions, request } => {
-                let functions = &plan.programs[program].applied[functions];
+                let functions = &exec.applied[functions];
                 for (place, code) in places.iter_mut().zip(codes) {
                     let code = functions.code(*code);
                     *place += match request {
@@ -381,7 +535,7 @@ fn resolve(block: &mut Block, level: &Level, active: &Active, plan: &Plan, progr
                 }
             }
             ResolveTable::Key(table) => {
-                let table = &plan.programs[program].key_tables[table];
+                let table = &exec.key_tables[table];
                 for (place, code) in places.iter_mut().zip(codes) {
                     *place += table.get(code).copied().unwrap_or(0);
                 }

@@ -1,10 +1,12 @@
 //! From the numbers behind a predicate to its literals, and back: the paper's stable log-negations
 //! (theorems 1 and 2), in time linear in the number of classes.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::pieces::{Pieces, Threads};
 use crate::operators::Space;
 use crate::output::OutputKind;
-use crate::vector::Real;
+use crate::vector::{Function, LogSigmoid, Real, Sigmoid, Task, run_task};
 
 /// Truth degrees enter log space as log(t + this), so that 0 and 1 stay finite.
 const TRUTH_EPS: f64 = 1e-7;
@@ -16,8 +18,8 @@ const TRUTH_EPS: f64 = 1e-7;
 pub(super) struct Literals<T> {
     pub positive: Vec<T>,
     pub negative: Vec<T>,
-    /// Whether the negated literal occurs at all.
-    negated: bool,
+    /// Whether the literal, and its negation, occur at all: what does not is not computed.
+    wanted: [bool; 2],
     /// Of a softmax: its probabilities, the arg-max of each row, and what is left for the others there.
     probabilities: Vec<T>,
     largest: Vec<u32>,
@@ -88,18 +90,21 @@ impl<T: Real> Pieces for Rows<'_, T> {
 }
 
 impl<T: Real> Literals<T> {
-    /// Computes the literals; negated ones only if they occur.
+    /// Computes the literals, plain and negated ones if they are wanted; whether all numbers were finite.
     pub fn forward(
         &mut self,
         (kind, space): (OutputKind, Space),
-        negated: bool,
+        wanted: [bool; 2],
         width: usize,
         numbers: &[T],
         threads: Threads,
-    ) {
-        self.negated = negated;
-        for table in [&mut self.positive, &mut self.negative, &mut self.scratch] {
+    ) -> bool {
+        self.wanted = wanted;
+        for table in [&mut self.positive, &mut self.negative] {
             table.resize(numbers.len(), T::ZERO);
+        }
+        if kind != OutputKind::Sigmoid {
+            self.scratch.resize(numbers.len(), T::ZERO);
         }
         if kind == OutputKind::Softmax {
             let rows = numbers.len() / width;
@@ -108,10 +113,19 @@ impl<T: Real> Literals<T> {
             self.largest.resize(rows, 0);
         }
         let rows = self.rows(width, numbers, [&[], &[]], &mut []);
-        threads.each(rows, |mut rows| rows.forward(kind, space, negated));
+        let all_finite = AtomicBool::new(true);
+        threads.each(rows, |mut rows| {
+            // The sum of finite numbers may overflow, but that of a NaN or an infinity is never finite.
+            if !T::kernels().sum(rows.numbers).is_finite() {
+                all_finite.store(false, Ordering::Relaxed);
+            }
+            rows.forward(kind, space, wanted);
+        });
+        all_finite.into_inner()
     }
 
-    /// The derivative of the loss by the numbers, from that by the literals, plain and negated.
+    /// The derivative of the loss by the numbers, from that by the literals, plain and negated; of those that are not
+    /// wanted there may be none.
     pub fn backward(
         &mut self,
         (kind, space): (OutputKind, Space),
@@ -121,9 +135,9 @@ impl<T: Real> Literals<T> {
         out: &mut [T],
         threads: Threads,
     ) {
-        let negated = self.negated;
+        let wanted = self.wanted;
         let rows = self.rows(width, numbers, by, out);
-        threads.each(rows, |rows| rows.backward(kind, space, negated));
+        threads.each(rows, |rows| rows.backward(kind, space, wanted));
     }
 
     fn rows<'a>(
@@ -150,8 +164,15 @@ impl<T: Real> Literals<T> {
 }
 
 impl<T: Real> Rows<'_, T> {
-    fn forward(&mut self, kind: OutputKind, space: Space, negated: bool) {
-        self.compute(kind, space, negated);
+    fn forward(&mut self, kind: OutputKind, space: Space, wanted: [bool; 2]) {
+        if let (OutputKind::Sigmoid, Space::Log) = (kind, space) {
+            return run_task(LogSigmoids {
+                numbers: self.numbers,
+                to: [&mut *self.positive, &mut *self.negative],
+                wanted,
+            });
+        }
+        self.compute(kind, space, wanted[1]);
         if space == Space::Log {
             // Logits at the end of the range have logs beyond it, and ∞ − ∞ is no number. Far below any
             // log that matters, and far enough from the end for sums of many.
@@ -174,9 +195,6 @@ impl<T: Real> Rows<'_, T> {
             (OutputKind::Softmax, _) => {
                 self.softmax();
                 self.positive.copy_from_slice(self.probabilities);
-            }
-            (OutputKind::Sigmoid, Space::Log) => {
-                T::kernels().log_sigmoid(numbers, self.positive, self.negative);
             }
             (OutputKind::Sigmoid, _) => T::kernels().sigmoid(numbers, self.positive),
             (OutputKind::Truth, Space::Log) => {
@@ -299,8 +317,16 @@ impl<T: Real> Rows<'_, T> {
         }
     }
 
-    fn backward(self, kind: OutputKind, space: Space, negated: bool) {
-        let (width, numbers) = (self.width, self.numbers);
+    fn backward(self, kind: OutputKind, space: Space, wanted: [bool; 2]) {
+        if let OutputKind::Sigmoid = kind {
+            return run_task(SigmoidSlopes {
+                numbers: self.numbers,
+                by: [self.by_positive, self.by_negative],
+                out: self.out,
+                in_logs: space == Space::Log,
+            });
+        }
+        let (width, numbers, negated) = (self.width, self.numbers, wanted[1]);
         let (by_positive, by_negative) = (self.by_positive, self.by_negative);
         let (probabilities, out) = (&*self.probabilities, &mut *self.out);
         match (kind, space) {
@@ -345,21 +371,7 @@ impl<T: Real> Rows<'_, T> {
                     }
                 }
             }
-            (OutputKind::Sigmoid, space) => {
-                // S(z) and S(−z) = 1 − S(z), each to full accuracy.
-                let not = self.scratch;
-                not.iter_mut().zip(numbers).for_each(|(n, &z)| *n = -z);
-                out.copy_from_slice(not);
-                T::kernels().sigmoid(out, not);
-                T::kernels().sigmoid(numbers, out);
-                for (i, out) in out.iter_mut().enumerate() {
-                    let (p, q) = (*out, not[i]);
-                    *out = match space {
-                        Space::Log => by_positive[i] * q - by_negative[i] * p,
-                        _ => by_positive[i] * p * q,
-                    };
-                }
-            }
+            (OutputKind::Sigmoid, _) => unreachable!("computed above"),
             (OutputKind::Truth, Space::Log) => {
                 let eps = T::from_f64(TRUTH_EPS);
                 for (i, out) in out.iter_mut().enumerate() {
@@ -382,6 +394,94 @@ impl<T: Real> Rows<'_, T> {
                     *out = by_positive[i] * self.positive[i];
                 }
             }
+        }
+    }
+}
+
+/// The literals of sigmoid atoms, in one pass, and only those that are wanted.
+struct LogSigmoids<'a, T> {
+    numbers: &'a [T],
+    to: [&'a mut [T]; 2],
+    wanted: [bool; 2],
+}
+
+impl<T: Real> Task for LogSigmoids<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let floor = T::from_f64(lowest_log::<T>());
+        let [positive, negative] = self.to;
+        match self.wanted {
+            [true, true] => {
+                let to = positive.iter_mut().zip(negative);
+                for ((positive, negative), &z) in to.zip(self.numbers) {
+                    let both: (T, T) = LogSigmoid.of::<FUSED>(z);
+                    *positive = at_least(both.0, floor);
+                    *negative = at_least(both.1, floor);
+                }
+            }
+            [_, false] => {
+                for (positive, &z) in positive.iter_mut().zip(self.numbers) {
+                    *positive = at_least(LogSigmoid.of::<FUSED>(z), floor);
+                }
+            }
+            [false, true] => {
+                for (negative, &z) in negative.iter_mut().zip(self.numbers) {
+                    *negative = at_least(LogSigmoid.of::<FUSED>(-z), floor);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn at_least<T: Real>(x: T, floor: T) -> T {
+    if x < floor { floor } else { x }
+}
+
+/// From the derivatives by sigmoid atoms' literals to those by their numbers, in one pass.
+struct SigmoidSlopes<'a, T> {
+    numbers: &'a [T],
+    by: [&'a [T]; 2],
+    out: &'a mut [T],
+    in_logs: bool,
+}
+
+impl<T: Real> Task for SigmoidSlopes<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let [plain, negated] = self.by;
+        let all = self.out.iter_mut().zip(self.numbers);
+        // S(z) and S(−z) = 1 − S(z), each to full accuracy.
+        match (self.in_logs, plain.is_empty(), negated.is_empty()) {
+            (true, false, false) => {
+                for ((out, &z), (&by, &by_not)) in all.zip(plain.iter().zip(negated)) {
+                    let (p, q): (T, T) = Sigmoid.of::<FUSED>(z);
+                    *out = by * q - by_not * p;
+                }
+            }
+            (true, false, true) => {
+                for ((out, &z), &by) in all.zip(plain) {
+                    let (_, q): (T, T) = Sigmoid.of::<FUSED>(z);
+                    *out = by * q;
+                }
+            }
+            (true, true, false) => {
+                for ((out, &z), &by_not) in all.zip(negated) {
+                    let (p, _): (T, T) = Sigmoid.of::<FUSED>(z);
+                    *out = -(by_not * p);
+                }
+            }
+            (false, false, _) => {
+                for ((out, &z), &by) in all.zip(plain) {
+                    let (p, q): (T, T) = Sigmoid.of::<FUSED>(z);
+                    *out = by * p * q;
+                }
+            }
+            (_, true, _) => self.out.fill(T::ZERO),
         }
     }
 }
@@ -476,7 +576,7 @@ mod tests {
         let mut literals = Literals::default();
         literals.forward(
             (OutputKind::Sigmoid, Space::Log),
-            true,
+            [true; 2],
             1,
             &x,
             Threads(None),
@@ -515,7 +615,7 @@ mod tests {
         for kind in [OutputKind::Sigmoid, OutputKind::Softmax] {
             let z = [f64::MAX, -f64::MAX, 1e300, 0.0];
             let mut literals = Literals::default();
-            literals.forward((kind, Space::Log), true, 2, &z, Threads(None));
+            literals.forward((kind, Space::Log), [true; 2], 2, &z, Threads(None));
             let mut all = literals.positive.iter().chain(&literals.negative);
             assert!(all.all(|x| x.is_finite() && *x <= 0.0), "{literals:?}");
             let mut gradient = [0.0; 4];
@@ -536,7 +636,7 @@ mod tests {
                 let z = [gap, 0.0, 0.0];
                 let how = (OutputKind::Softmax, Space::Log);
                 let mut literals = Literals::default();
-                literals.forward(how, negated, 3, &z, Threads(None));
+                literals.forward(how, [true, negated], 3, &z, Threads(None));
                 let exact = -(2.0 * (-f64::from(gap)).exp()).ln_1p();
                 let found = f64::from(literals.positive[0]);
                 let close = |found: f64, exact: f64| (found - exact).abs() <= exact.abs() * 1e-6;
@@ -558,7 +658,7 @@ mod tests {
             let mut literals = Literals::default();
             literals.forward(
                 (OutputKind::Softmax, Space::Log),
-                true,
+                [true; 2],
                 3,
                 &z,
                 Threads(None),

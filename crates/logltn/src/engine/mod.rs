@@ -7,7 +7,10 @@
 mod active;
 mod answers;
 mod clause;
+mod contract;
 mod eliminate;
+mod events;
+mod exact;
 mod explain;
 mod export;
 mod gather;
@@ -25,18 +28,21 @@ mod rules;
 mod run;
 mod share;
 mod stop;
+mod strata;
 mod together;
+mod touched;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::data::ColumnData;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::operators::Settings;
+use crate::output::OutputKind;
 use crate::parameters::{AxiomParameters, Parameters};
 use crate::plan::physical::{Node, Physical};
 use crate::plan::program::NodeKind;
-use crate::plan::{ArgumentShape, Plan};
+use crate::plan::strata::StratumPlan;
+use crate::plan::{ArgumentShape, Plan, PlannedAxiom};
 use crate::source::Span;
 use crate::theory::{PredicateId, SortId, TableId};
 use crate::vector::Real;
@@ -45,6 +51,9 @@ use active::Active;
 pub use answers::{Answer, Answers};
 pub use clause::Fusing;
 use clause::{Exponentials, Sums, Tables};
+pub use events::EventSize;
+pub use events::World;
+pub(crate) use events::{EventLister, Events, ListedEvent};
 pub use explain::{BlamedLiteral, Explanation, Violation, Witness};
 pub use export::{EXPORT_VERSION, Exported, ExportedArray, ExportedBatch};
 pub use gather::Gathered;
@@ -62,6 +71,7 @@ use share::{Fit, LaneWork, Part, each_lane};
 use stop::Stop;
 use together::Joint;
 pub use together::{Exchange, NUMBERS_PER_PART};
+use touched::Touched;
 
 /// Runs a [`Plan`], in `f32` for training or in `f64`.
 ///
@@ -80,6 +90,12 @@ pub struct Engine<T: Real> {
     /// By axiom: the parameters of its own, and those of the current call with them.
     own: Vec<AxiomParameters>,
     settings: Vec<Settings<f64>>,
+    /// The definitions that explanations go into.
+    opened: Vec<String>,
+    /// Of each group of axioms with the same parameters that ask strata, one.
+    leaders: Vec<usize>,
+    /// Of strata that are products, by stratum and group.
+    products: Vec<contract::Products<T>>,
     /// By request: whether the literal and its negation are wanted.
     wanted: Vec<[bool; 2]>,
     /// By request, plain and negated, if a small clause reads it; of the α that was asked for last.
@@ -107,6 +123,8 @@ pub struct Engine<T: Real> {
     stop: Stop,
     /// How much there is to do in the current batch.
     work: u64,
+    /// Computed instead of programs, where formulas have exact probabilities.
+    events: Option<Arc<Events>>,
 }
 
 /// Which gradient is wanted.
@@ -126,6 +144,8 @@ struct Ground<T> {
     literals: Vec<Literals<T>>,
     /// The same for small clauses.
     tables: Tables<T>,
+    /// By axiom: whose parameters its strata are computed with.
+    groups: Vec<usize>,
 }
 
 impl<T: Real> Ground<T> {
@@ -134,9 +154,10 @@ impl<T: Real> Ground<T> {
             plan,
             active,
             literals,
+            groups,
             ..
         } = self;
-        Shared::new(plan, active, literals, settings, stop)
+        Shared::new(plan, active, literals, settings, groups, stop)
     }
 }
 
@@ -206,6 +227,8 @@ pub struct AxiomValue {
     pub truth: f64,
     /// How often an `exists` had nothing to choose from.
     pub empty_exists: u64,
+    /// Where formulas have exact probabilities: how many observations have none.
+    pub impossible: u64,
 }
 
 impl<T: Precision> Engine<T> {
@@ -213,7 +236,8 @@ impl<T: Precision> Engine<T> {
     pub fn new(plan: impl Into<Arc<Plan>>) -> Engine<T> {
         let plan: Arc<Plan> = plan.into();
         let axioms = plan.axioms.len();
-        let over_axioms = OverAxioms::new(plan.axioms.iter().map(|a| a.weight).collect());
+        let weight = |a: &PlannedAxiom| if a.hard { 0.0 } else { a.weight };
+        let over_axioms = OverAxioms::new(plan.axioms.iter().map(weight).collect());
         let eps = plan.semantics.stable_eps;
         let mut engine = Engine {
             ground: Ground {
@@ -221,6 +245,7 @@ impl<T: Precision> Engine<T> {
                 plan,
                 literals: Vec::new(),
                 tables: Tables::default(),
+                groups: Vec::new(),
             },
             requests: Vec::new(),
             numbers: Vec::new(),
@@ -228,6 +253,9 @@ impl<T: Precision> Engine<T> {
             fusing: Fusing::default(),
             own: vec![AxiomParameters::default(); axioms],
             settings: vec![Settings::new(&Parameters::default(), eps); axioms],
+            opened: Vec::new(),
+            leaders: Vec::new(),
+            products: Vec::new(),
             wanted: Vec::new(),
             exponentials: Vec::new(),
             scratch: Vec::new(),
@@ -248,7 +276,9 @@ impl<T: Precision> Engine<T> {
             },
             stop: Stop::default(),
             work: 0,
+            events: None,
         };
+        engine.events = engine.ground.plan.events.clone();
         engine.take_over_plan(0);
         engine
     }
@@ -288,6 +318,7 @@ impl<T: Precision> Engine<T> {
         self.numbers.resize(count, Vec::new());
         self.gradients.resize(count, Vec::new());
         self.wanted = wanted_literals(plan);
+        self.group_axioms();
         T::list_rows(self, fixed);
         T::assign_lanes(self);
     }
@@ -321,6 +352,7 @@ impl<T: Precision> Engine<T> {
         rows: Vec<(TableId, Vec<ColumnData>)>,
     ) -> Result<(), Diagnostics> {
         let done = Arc::make_mut(&mut self.ground.plan).stream(sizes, rows);
+        self.events = self.ground.plan.events.clone();
         let fixed = self.ground.plan.fixed().unwrap_or_default();
         self.ground.active.renew(&self.ground.plan, fixed);
         self.take_over_plan(fixed.2);
@@ -346,7 +378,7 @@ impl<T: Precision> Engine<T> {
 
     /// What the predicates are to be asked in the current batch.
     pub fn requests(&self) -> &[Request] {
-        &self.requests
+        &self.requests[self.strata()..]
     }
 
     /// Restricts a batched table to some of its rows, by number; the requests change accordingly.
@@ -365,6 +397,9 @@ impl<T: Precision> Engine<T> {
         let plan = &self.ground.plan;
         let (maps, requests) = (plan.maps.len(), plan.requests.len());
         self.ground.active.number(plan, maps, requests);
+        if let Some(events) = &mut self.events {
+            Arc::make_mut(events).choose(plan, &self.ground.active)?;
+        }
         T::list_rows(self, requests);
         T::assign_lanes(self);
         Ok(())
@@ -376,6 +411,11 @@ impl<T: Precision> Engine<T> {
         let Ground { plan, active, .. } = &self.ground;
         // An empty `exists` is false, and counted.
         self.evaluation.axioms[axiom].empty_exists == 0 && active.leaves_nothing(plan, axiom)
+    }
+
+    /// Whether an axiom, by place in the plan, asks no predicate anything: an empty sort or table, or guards that keep nothing.
+    pub fn is_about_nothing(&self, axiom: usize) -> bool {
+        (self.ground.active).is_about_nothing(&self.ground.plan, axiom)
     }
 
     fn restrict(&mut self, table: TableId, rows: &[u32]) -> Result<(), Diagnostics> {
@@ -405,18 +445,26 @@ impl<T: Precision> Engine<T> {
 
     /// The numbers of a request, row by row, to be filled in before evaluating.
     pub fn numbers_mut(&mut self, request: usize) -> &mut [T] {
-        &mut self.numbers[request]
+        let strata = self.strata();
+        &mut self.numbers[strata + request]
     }
 
     /// A request together with its numbers, for whoever fills them in by its rows.
     pub fn request_and_numbers(&mut self, request: usize) -> (&Request, &mut [T]) {
+        let request = self.strata() + request;
         (&self.requests[request], &mut self.numbers[request])
     }
 
     /// The derivative of the loss by each number of a request, after
     /// [`Engine::evaluate_with_gradients`].
     pub fn gradient(&self, request: usize) -> &[T] {
-        &self.gradients[request]
+        &self.gradients[self.strata() + request]
+    }
+
+    /// The same, for whoever adds to the loss.
+    pub fn gradient_mut(&mut self, request: usize) -> &mut [T] {
+        let strata = self.strata();
+        &mut self.gradients[strata + request]
     }
 
     /// The truth of the axioms and the loss.
@@ -506,18 +554,21 @@ impl<T: Precision> Engine<T> {
 
     /// Lists the rows of the requests, of which the first so many change with the batch only.
     fn list_rows_here(&mut self, known: usize) {
-        for (i, plan) in self.ground.plan.requests.iter().enumerate() {
-            if i < known && (!plan.dynamic || plan.complete) {
+        let strata = self.strata();
+        for (i, plan) in self.ground.plan.requests.iter().enumerate().skip(strata) {
+            let events = self.events.as_ref();
+            if i < known && (!plan.dynamic || plan.complete) && events.is_none() {
                 continue;
             }
             let numbering = &self.ground.active.numbering[i];
+            let codes = events.map_or(&numbering.codes[..], |events| events.rows(i));
             let request = &mut self.requests[i];
-            request.rows = numbering.rows(plan);
+            request.rows = events.map_or_else(|| numbering.rows(plan), |_| codes.len());
             request.individuals.resize(request.rows * request.arity, 0);
             if request.arity > 0 {
                 let rows = request.individuals.chunks_exact_mut(request.arity);
                 for (number, row) in rows.enumerate() {
-                    let code = numbering.codes.get(number).copied();
+                    let code = codes.get(number).copied();
                     plan.decode(code.unwrap_or(number as u64), row);
                 }
             }
@@ -532,11 +583,11 @@ impl<T: Precision> Engine<T> {
         if let Err(error) = parameters.validate() {
             return Err(Diagnostic::error(Code::ValueOutOfRange, error.to_string()).into());
         }
-        self.check_numbers(lent)?;
         if self.take_parameters(parameters) {
             T::assign_lanes(self);
         }
-        self.forward_literals(parameters, lent);
+        self.forward_literals(parameters, lent)?;
+        self.forward_strata();
         Ok(())
     }
 
@@ -549,10 +600,13 @@ impl<T: Precision> Engine<T> {
     ) -> Result<(), Diagnostics> {
         self.joint.clear();
         self.lent = !lent.is_empty();
+        if self.events.is_some() {
+            return self.run_exact(parameters, wanted, lent);
+        }
         self.prepare(parameters, lent)?;
         let gradients = wanted.is_some();
         let semantics = self.ground.plan.semantics;
-        let settings = Settings::new(parameters, semantics.stable_eps);
+        let settings = self.over_axioms.settings(parameters, semantics.stable_eps);
         // Of an aggregation over axioms that is linear the derivatives are known before the truths are.
         let known = match wanted {
             None => false,
@@ -658,6 +712,7 @@ impl<T: Precision> Engine<T> {
             if !self.parts.iter().all(gone_along) {
                 each_lane(pool, &mut self.lanes, backward);
             }
+            self.backward_strata();
             self.backward_literals(None, lent);
         }
         self.unless_stopped()
@@ -674,6 +729,9 @@ impl<T: Precision> Engine<T> {
     }
 
     fn axiom_gradient_norms_here(&mut self, parameters: &Parameters) -> Vec<f64> {
+        if self.events.is_some() {
+            return self.exact_gradient_norms(parameters);
+        }
         self.take_parameters(parameters);
         let mut norms = Vec::with_capacity(self.ground.plan.programs.len());
         for axiom in 0..self.ground.plan.programs.len() {
@@ -695,6 +753,7 @@ impl<T: Precision> Engine<T> {
                     }
                 }
             }
+            self.backward_strata();
             self.backward_literals(Some(axiom), &mut []);
             let squares = (self.gradients.iter().flatten()).map(|g| g.to_f64() * g.to_f64());
             norms.push(squares.sum::<f64>().sqrt());
@@ -704,36 +763,48 @@ impl<T: Precision> Engine<T> {
 
     /// Forgets the derivatives of the last evaluation.
     fn clear_derivatives(&mut self) {
-        let threads = Threads(self.pool.as_deref());
         for (lane, work) in self.lanes.iter_mut().enumerate() {
             let (items, parts) = (&work.items, &self.parts);
-            let only_clauses = items.iter().all(|i| parts[i.part].fused.is_some());
+            let only_clauses = items.iter().all(|i| parts[i.part].fused.is_some())
+                && self.ground.plan.strata.steps.is_empty();
             let by_literal = &mut work.lane.by_literal;
             by_literal.resize_with(self.ground.plan.requests.len(), Default::default);
             for (i, wanted) in self.wanted.iter().enumerate() {
+                let predicate = self.ground.plan.requests[i].predicate;
+                // A stratum has none.
+                let output = self.ground.plan.outputs.get(predicate.index());
+                let kind = output.map_or(OutputKind::Sigmoid, |output| output.kind);
                 for (by, wanted) in by_literal[i].iter_mut().zip(wanted) {
                     // The first lane's tables are where all are added up; the others have those they add to, if any:
                     // small clauses have tables of their own.
-                    if lane == 0 || *wanted && !only_clauses {
-                        threads.zeros(by, self.ground.literals[i].positive.len());
-                    } else {
-                        by.clear();
-                    }
+                    let needed = match lane {
+                        0 => *wanted || kind != OutputKind::Sigmoid,
+                        _ => *wanted && !only_clauses,
+                    };
+                    let length = self.ground.literals[i].positive.len();
+                    by.clear(if needed { length } else { 0 });
                 }
             }
         }
     }
 
-    fn forward_literals(&mut self, parameters: &Parameters, lent: Lent<T>) {
+    fn forward_literals(
+        &mut self,
+        parameters: &Parameters,
+        lent: Lent<T>,
+    ) -> Result<(), Diagnostics> {
         let pool = self.pool.clone();
         let threads = Threads(pool.as_deref());
         let space = self.ground.plan.semantics.space;
-        for (i, request) in self.ground.plan.requests.iter().enumerate() {
+        let strata = self.strata();
+        for (i, request) in self.ground.plan.requests.iter().enumerate().skip(strata) {
             let kind = self.ground.plan.outputs[request.predicate.index()].kind;
-            let negated = self.wanted[i][1];
-            let numbers = numbers(lent, &self.numbers, i);
+            let wanted = self.wanted[i];
+            let numbers = numbers(lent, &self.numbers, i, strata);
             let literals = &mut self.ground.literals[i];
-            literals.forward((kind, space), negated, request.width, numbers, threads);
+            if !literals.forward((kind, space), wanted, request.width, numbers, threads) {
+                self.check_numbers(i, lent)?;
+            }
         }
         let exponentials = self.ground.plan.semantics.clauses_take_exponentials();
         if exponentials && self.look_at_exponentials() {
@@ -741,6 +812,7 @@ impl<T: Precision> Engine<T> {
         }
         let alpha = exponentials.then_some(parameters.alpha);
         (self.ground.tables).fill(&self.ground.literals, alpha, threads);
+        Ok(())
     }
 
     /// Adds up the lanes' derivatives by literals, those of small clauses included (of one axiom, if only that is
@@ -749,7 +821,8 @@ impl<T: Precision> Engine<T> {
         let pool = self.pool.clone();
         let threads = Threads(pool.as_deref());
         let space = self.ground.plan.semantics.space;
-        for (i, request) in self.ground.plan.requests.iter().enumerate() {
+        let strata = self.strata();
+        for (i, request) in self.ground.plan.requests.iter().enumerate().skip(strata) {
             let kind = self.ground.plan.outputs[request.predicate.index()].kind;
             let Some((first, rest)) = self.lanes.split_first_mut() else {
                 let lent = lent
@@ -761,13 +834,14 @@ impl<T: Precision> Engine<T> {
             };
             let mut by = std::mem::take(&mut first.lane.by_literal[i]);
             for (sign, sum) in by.iter_mut().enumerate() {
-                let places = Places { at: 0, of: sum };
-                threads.each(places, |Places { at, of: sum }| {
-                    for lane in rest.iter() {
-                        let part = lane.lane.by_literal[i][sign].get(at..).unwrap_or_default();
-                        sum.iter_mut().zip(part).for_each(|(a, &b)| *a += b);
-                    }
-                });
+                for lane in rest.iter() {
+                    let (range, part) = lane.lane.by_literal[i][sign].touched();
+                    let sum = sum.part_mut(range);
+                    let places = Places { at: 0, of: sum };
+                    threads.each(places, |Places { at, of: sum }| {
+                        sum.iter_mut().zip(&part[at..]).for_each(|(a, &b)| *a += b);
+                    });
+                }
             }
             for (at, part) in self.parts.iter().enumerate() {
                 let (Some(fused), Partial::State(total)) = (part.fused, self.totals[at]) else {
@@ -798,7 +872,7 @@ impl<T: Precision> Engine<T> {
                     threads,
                 );
             }
-            let (numbers, gradient) = match lent.get_mut(i) {
+            let (numbers, gradient) = match lent.get_mut(i - strata) {
                 Some(Some(lent)) => (lent.numbers, lent.gradient.as_deref_mut()),
                 _ => (&self.numbers[i][..], None),
             };
@@ -806,7 +880,7 @@ impl<T: Precision> Engine<T> {
                 (kind, space),
                 request.width,
                 numbers,
-                by.each_ref().map(Vec::as_slice),
+                by.each_ref().map(Touched::values),
                 gradient.unwrap_or(&mut self.gradients[i]),
                 threads,
             );
@@ -815,22 +889,9 @@ impl<T: Precision> Engine<T> {
     }
 
     /// Refuses numbers that are not finite, with the predicate, the row and an axiom that asks for it.
-    fn check_numbers(&self, lent: &[Option<InPlace<T>>]) -> Result<(), Diagnostics> {
-        for i in 0..self.numbers.len() {
-            let numbers = numbers(lent, &self.numbers, i);
-            // The sum of finite numbers may overflow, but that of a NaN or an infinity is never finite.
-            let all_finite = AtomicBool::new(true);
-            Threads(self.pool.as_deref()).each(numbers, |numbers| {
-                if !T::kernels().sum(numbers).is_finite() {
-                    all_finite.store(false, Ordering::Relaxed);
-                }
-            });
-            if all_finite.into_inner() {
-                continue;
-            }
-            let Some(at) = numbers.iter().position(|x| !x.is_finite()) else {
-                continue;
-            };
+    fn check_numbers(&self, i: usize, lent: &[Option<InPlace<T>>]) -> Result<(), Diagnostics> {
+        let numbers = numbers(lent, &self.numbers, i, self.strata());
+        if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
             let theory = self.ground.plan.data.theory();
             let request = &self.requests[i];
             let asks = |exec: &Physical| {
@@ -839,7 +900,16 @@ impl<T: Precision> Engine<T> {
                 exec.nodes.iter().any(is_it)
             };
             let axiom = self.ground.plan.programs.iter().position(asks);
-            let axiom = axiom.map_or("?", |a| self.ground.plan.axioms[a].name.as_str());
+            let plan = &self.ground.plan;
+            let asks = |s: &&StratumPlan| s.programs.iter().flatten().any(asks);
+            let definition = || plan.strata.strata.iter().find(asks);
+            let by = match axiom {
+                Some(axiom) => format!("axiom `{}`", plan.axioms[axiom].name),
+                None => definition().map_or("?".to_string(), |s| match &s.shared {
+                    Some(part) => format!("axiom `{}`", part.axiom),
+                    None => format!("definition `{}`", s.name),
+                }),
+            };
             return Err(Diagnostic::error(
                 Code::NotFinite,
                 format!(
@@ -853,7 +923,7 @@ impl<T: Precision> Engine<T> {
             .at(
                 &theory.source,
                 self.ground.plan.requests[i].span,
-                format!("asked for by axiom `{axiom}`"),
+                format!("asked for by {by}"),
             )
             .help("a smaller learning rate or clipped gradients keep networks from running away")
             .into());
@@ -866,7 +936,7 @@ impl<T: Precision> Engine<T> {
 fn wanted_literals(plan: &Plan) -> Vec<[bool; 2]> {
     let mut wanted: Vec<[bool; 2]> = plan.requests.iter().map(|r| r.occurs).collect();
     let semantics = &plan.semantics;
-    for exec in &plan.programs {
+    for exec in plan.all_programs().flatten() {
         for node in &exec.nodes {
             let (members, wants) = match &node.kind {
                 NodeKind::And(members) => {

@@ -2,6 +2,7 @@
 
 use super::Evaluation;
 use crate::operators::{self, Accumulated, Aggregation, Block, Segment, Settings, Slopes};
+use crate::parameters::Parameters;
 use crate::semantics::Semantics;
 
 /// The aggregation over axioms, with its buffers.
@@ -9,6 +10,8 @@ use crate::semantics::Semantics;
 pub(super) struct OverAxioms {
     /// By axiom.
     pub weights: Vec<f64>,
+    /// p_forall of this aggregation, if it has its own.
+    pub p_forall: Option<f64>,
     truths: Vec<f64>,
     complements: Vec<f64>,
     by_complements: Vec<f64>,
@@ -24,7 +27,18 @@ impl OverAxioms {
             by_complements: zeros(),
             scratch: [zeros(), zeros()],
             weights,
+            p_forall: None,
         }
+    }
+
+    /// What a call says, but for what this aggregation has of its own.
+    pub fn settings(&self, parameters: &Parameters, eps: f64) -> Settings<f64> {
+        let p_forall = self.p_forall.unwrap_or(parameters.p_forall);
+        let own = Parameters {
+            p_forall,
+            ..*parameters
+        };
+        Settings::new(&own, eps)
     }
 
     /// Fills in `sat` and `loss`, and the derivative of the loss by each axiom's truth.

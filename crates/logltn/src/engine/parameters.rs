@@ -37,9 +37,13 @@ impl<T: Precision> Engine<T> {
                 )
                 .into());
             }
-            changed[axiom] = weight;
+            // A law is not weighed.
+            if !self.ground.plan.axioms[axiom].hard {
+                changed[axiom] = weight;
+            }
         }
-        if changed.iter().sum::<f64>() == 0.0 {
+        let laws_only = self.ground.plan.axioms.iter().all(|a| a.hard);
+        if changed.iter().sum::<f64>() == 0.0 && !laws_only {
             return Err(Diagnostic::error(
                 Code::ZeroWeights,
                 "the weights of the axioms add up to 0",
@@ -64,10 +68,25 @@ impl<T: Precision> Engine<T> {
             return Err(Diagnostic::error(Code::ValueOutOfRange, message).into());
         }
         let other_tables = self.own[axiom].alpha != parameters.alpha;
+        let other_group = self.own[axiom] != parameters;
         self.own[axiom] = parameters;
+        if other_group {
+            self.group_axioms();
+        }
         if other_tables {
             T::assign_lanes(self);
         }
+        Ok(())
+    }
+
+    /// Gives the aggregation over axioms a p_forall of its own, whatever a call says.
+    pub fn set_p_over_axioms(&mut self, p_forall: Option<f64>) -> Result<(), Diagnostics> {
+        let checked = p_forall.map_or(Ok(()), |p| Parameters::check("p_forall", p));
+        if let Err(error) = checked {
+            let message = format!("over axioms: {error}");
+            return Err(Diagnostic::error(Code::ValueOutOfRange, message).into());
+        }
+        self.over_axioms.p_forall = p_forall;
         Ok(())
     }
 

@@ -3,8 +3,6 @@
 
 use rayon::ThreadPool;
 
-use crate::vector::Real;
-
 /// The numbers of a piece: few enough for the caches, and enough to be worth another thread.
 const PIECE: usize = 1 << 14;
 
@@ -30,12 +28,6 @@ impl Threads<'_> {
             Some(pool) => pool.install(|| halves(all, &work)),
             None => halves(all, &work),
         }
-    }
-
-    /// Makes an array of so many zeros.
-    pub fn zeros<T: Real>(self, array: &mut Vec<T>, length: usize) {
-        array.resize(length, T::ZERO);
-        self.each(array.as_mut_slice(), |piece| piece.fill(T::ZERO));
     }
 }
 

@@ -10,7 +10,7 @@ use super::share::{LaneWork, each_lane};
 use super::{Engine, Precision};
 use super::{Fusing, Ground};
 use crate::diagnostic::Diagnostics;
-use crate::diagnostic::memory::{self, TooMuch};
+use crate::memory::{self, TooMuch};
 use crate::operators::{Semiring, Space};
 use crate::parameters::Parameters;
 use crate::plan::program::{MOST_CODES, NodeKind, Ranking};
@@ -31,6 +31,24 @@ pub struct Ranks {
     pub likely: u64,
     /// In order.
     pub first: Vec<Found>,
+}
+
+impl Ranks {
+    /// The first `top` of some bindings with their truths.
+    pub fn of(bindings: Vec<([u64; MOST_CODES], f64)>, order: Order, top: usize) -> Ranks {
+        let total = bindings.len() as u64;
+        let found = bindings.into_iter();
+        let mut first: Vec<Found> = found
+            .map(|(codes, v)| Found::new(order, v, codes))
+            .collect();
+        first.sort();
+        first.truncate(top);
+        Ranks {
+            total,
+            likely: 0,
+            first,
+        }
+    }
 }
 
 /// A binding, by the numbers that its [`Ranking`] gives it.
@@ -161,6 +179,9 @@ impl<T: Precision> Engine<T> {
         order: Order,
         top: usize,
     ) -> Result<Vec<Option<Ranks>>, Diagnostics> {
+        if self.events.is_some() {
+            return self.exact_ranks(parameters, order, top);
+        }
         let fusing = self.fusing;
         self.set_fusing(Fusing::Never);
         let done = self
@@ -242,8 +263,8 @@ fn too_many(error: TooMuch) -> Diagnostics {
     let error = error.refuse("the list of all answers");
     error
         .help(format!(
-            "fewer answers, as `--top 100`; {}",
-            memory::ALLOW_MORE
+            "fewer answers, the first 100 say; {}",
+            memory::allow_more()
         ))
         .into()
 }

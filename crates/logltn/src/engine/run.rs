@@ -4,19 +4,21 @@
 
 use super::active::Active;
 use super::eliminate;
-use super::lane::{Blocks, Cursor};
+use super::lane::{BlockPlaces, Blocks, Cursor};
 use super::literals::Literals;
 use super::stop::Stop;
+use super::strata::Layer;
+use super::touched::{ReadSpaced, Touched};
 use crate::operators::{
     self, Accumulated, Aggregation, Backward, Block, Connection, FLOOR, Forward, Implication,
     Members, Negation, Settings, Slopes, Space, State,
 };
 use crate::plan::Plan;
-use crate::plan::physical::{LevelComponent, MOST_LITERALS, Physical, Place};
+use crate::plan::physical::{LevelComponent, MOST_LITERALS, Node, Physical, Place};
 use crate::plan::program::NodeKind;
 use crate::recursion::deep;
 use crate::semantics::Semantics;
-use crate::vector::Real;
+use crate::vector::{Real, run_task};
 
 /// What all lanes read.
 pub(super) struct Shared<'a, T> {
@@ -32,6 +34,8 @@ pub(super) struct Shared<'a, T> {
     exists: Aggregation<T>,
     /// By axiom.
     pub settings: &'a [Settings<f64>],
+    /// By axiom: whose parameters its strata are computed with.
+    pub groups: &'a [usize],
     pub stop: &'a Stop,
 }
 
@@ -41,6 +45,7 @@ impl<'a, T: Real> Shared<'a, T> {
         active: &'a Active,
         literals: &'a [Literals<T>],
         settings: &'a [Settings<f64>],
+        groups: &'a [usize],
         stop: &'a Stop,
     ) -> Shared<'a, T> {
         let semantics = &plan.semantics;
@@ -56,6 +61,7 @@ impl<'a, T: Real> Shared<'a, T> {
             forall: semantics.aggregator(true).computation(),
             exists: semantics.aggregator(false).computation(),
             settings,
+            groups,
             stop,
         }
     }
@@ -100,7 +106,7 @@ pub(super) struct Lane<T> {
     /// By elimination of the program.
     pub(super) eliminations: Vec<eliminate::Work<T>>,
     /// By request: positive and negated.
-    pub by_literal: Vec<[Vec<T>; 2]>,
+    pub by_literal: Vec<[Touched<T>; 2]>,
     /// Empty `exists` met in the forward pass.
     pub empty_exists: u64,
     /// By level: how many bindings its blocks have had.
@@ -173,6 +179,8 @@ pub(super) struct Run<'a, 'l, T> {
     pub settings: Settings<T>,
     /// The same, as aggregators want them.
     pub aggregators: &'a Settings<f64>,
+    /// Where it stands among strata.
+    pub layer: Layer,
 }
 
 /// What the forward pass over a part of an axiom found.
@@ -199,6 +207,7 @@ impl<'a, 'l, T: Real> Run<'a, 'l, T> {
             lane,
             settings: shared.settings[program].cast(),
             aggregators: &shared.settings[program],
+            layer: Layer::outside(shared.groups[program]),
         }
     }
 }
@@ -374,9 +383,9 @@ impl<T: Real> Run<'_, '_, T> {
                 out[..len].fill(value);
                 self.put_values(node, out);
             }
-            NodeKind::Literal { .. } => {
+            NodeKind::Literal { .. } | NodeKind::Use { .. } => {
                 let mut out = self.take_values(node);
-                self.gather(node, &mut out[..len], |out, x| *out = x);
+                self.gather(node, &mut out[..len], false);
                 self.put_values(node, out);
             }
             NodeKind::And(members) if self.shared.and.laws.adds => {
@@ -422,39 +431,64 @@ impl<T: Real> Run<'_, '_, T> {
         }
     }
 
-    /// Reads a literal's values: `each(out, value)`.
-    fn gather(&self, node: usize, out: &mut [T], each: impl Fn(&mut T, T)) {
+    /// Reads a literal's values, and adds them to what is there if `add`.
+    fn gather(&self, node: usize, out: &mut [T], add: bool) {
         if let NodeKind::Literal {
             request, negated, ..
         } = self.exec.nodes[node].kind
         {
-            self.gather_from(node, request, negated, out, each);
+            self.gather_from(node, request, negated, out, add);
+        }
+        if let NodeKind::Use {
+            stratum, negated, ..
+        } = self.exec.nodes[node].kind
+        {
+            let literals = &self.shared.literals[stratum];
+            let table = match negated {
+                true => &literals.negative,
+                false => &literals.positive,
+            };
+            let start = self.layer.start(self.shared.plan, stratum);
+            self.gather_places(node, &table[start..], out, add);
         }
     }
 
-    fn gather_from(
-        &self,
-        node: usize,
-        request: usize,
-        negated: bool,
-        out: &mut [T],
-        each: impl Fn(&mut T, T),
-    ) {
+    fn gather_from(&self, node: usize, request: usize, negated: bool, out: &mut [T], add: bool) {
         let literals = &self.shared.literals[request];
         let table = if negated {
             &literals.negative
         } else {
             &literals.positive
         };
+        self.gather_places(node, table, out, add);
+    }
+
+    fn gather_places(&self, node: usize, table: &[T], out: &mut [T], add: bool) {
         match self.exec.nodes[node].place {
             Place::Base(slot) => {
                 let value = table[self.shared.active.bases[self.program][slot] as usize];
-                out.iter_mut().for_each(|out| each(out, value));
+                match add {
+                    true => out.iter_mut().for_each(|out| *out += value),
+                    false => out.fill(value),
+                }
             }
             Place::Array(index) => {
                 let block = self.lane.blocks.block(self.exec.nodes[node].level);
-                for (out, &place) in out.iter_mut().zip(block.array(index)) {
-                    each(out, table[place as usize]);
+                match block.places(index) {
+                    BlockPlaces::Listed(places) if add => {
+                        let pairs = out.iter_mut().zip(places);
+                        pairs.for_each(|(out, &place)| *out += table[place as usize]);
+                    }
+                    BlockPlaces::Listed(places) => {
+                        let pairs = out.iter_mut().zip(places);
+                        pairs.for_each(|(out, &place)| *out = table[place as usize]);
+                    }
+                    BlockPlaces::Spaced(spaced) => run_task(ReadSpaced {
+                        table,
+                        spaced,
+                        out,
+                        add,
+                    }),
                 }
             }
         }
@@ -473,8 +507,7 @@ impl<T: Real> Run<'_, '_, T> {
         for (i, &member) in members.iter().enumerate() {
             let out = &mut out[..len];
             match (is_literal(member), i) {
-                (true, 0) => self.gather(member, out, |out, x| *out = x),
-                (true, _) => self.gather(member, out, |out, x| *out += x),
+                (true, i) => self.gather(member, out, i > 0),
                 (false, 0) => out.copy_from_slice(self.values(member)),
                 (false, _) => {
                     let values = self.values(member);
@@ -528,7 +561,7 @@ impl<T: Real> Run<'_, '_, T> {
             match self.exec.nodes[node].kind {
                 NodeKind::Literal {
                     request, negated, ..
-                } => self.gather_from(node, request, !negated, &mut all[k], |out, x| *out = x),
+                } => self.gather_from(node, request, !negated, &mut all[k], false),
                 _ => operators::complements(self.values(node), &mut all[k]),
             }
         }
@@ -542,7 +575,7 @@ impl<T: Real> Run<'_, '_, T> {
             match self.exec.nodes[node].kind {
                 NodeKind::Literal {
                     request, negated, ..
-                } => self.scatter_to(node, request, !negated, by),
+                } => self.scatter_to(node, request, 0, !negated, by),
                 _ => {
                     let mut own = self.take_derivatives(node);
                     operators::add_slopes(self.values(node), by, &mut own);
@@ -646,7 +679,7 @@ impl<T: Real> Run<'_, '_, T> {
                 state,
             ));
         }
-        if !forall && !self.lane.again {
+        if !forall && !self.lane.again && !self.exec.nodes[node].uncounted {
             let empty = states.iter().filter(|s| s.count == 0.0).count();
             self.lane.empty_exists += empty as u64;
         }
@@ -689,7 +722,7 @@ impl<T: Real> Run<'_, '_, T> {
         let s = self.settings;
         match &exec.nodes[node].kind {
             NodeKind::Constant(_) => {}
-            NodeKind::Literal { .. } => {
+            NodeKind::Literal { .. } | NodeKind::Use { .. } => {
                 let by = self.take_derivatives(node);
                 self.scatter(node, &by[..len]);
                 self.put_derivatives(node, by);
@@ -762,11 +795,18 @@ impl<T: Real> Run<'_, '_, T> {
             request, negated, ..
         } = self.exec.nodes[node].kind
         {
-            self.scatter_to(node, request, negated, by);
+            self.scatter_to(node, request, 0, negated, by);
+        }
+        if let NodeKind::Use {
+            stratum, negated, ..
+        } = self.exec.nodes[node].kind
+        {
+            let start = self.layer.start(self.shared.plan, stratum);
+            self.scatter_to(node, stratum, start, negated, by);
         }
     }
 
-    fn scatter_to(&mut self, node: usize, request: usize, negated: bool, by: &[T]) {
+    fn scatter_to(&mut self, node: usize, request: usize, start: usize, negated: bool, by: &[T]) {
         let Lane {
             blocks, by_literal, ..
         } = &mut *self.lane;
@@ -774,11 +814,15 @@ impl<T: Real> Run<'_, '_, T> {
         match self.exec.nodes[node].place {
             Place::Base(slot) => {
                 let place = self.shared.active.bases[self.program][slot] as usize;
-                table[place] += T::kernels().sum(by);
+                table.add(start + place, T::kernels().sum(by));
             }
             Place::Array(index) => {
-                let places = blocks.block(self.exec.nodes[node].level).array(index);
-                add_at(table, places, by);
+                let block = blocks.block(self.exec.nodes[node].level);
+                match block.places(index) {
+                    places if start > 0 => table.add_beyond(start, places, by),
+                    BlockPlaces::Listed(places) => table.add_at(places, by),
+                    BlockPlaces::Spaced(spaced) => table.add_spaced(spaced, by),
+                }
             }
         }
     }
@@ -808,7 +852,19 @@ impl<T: Real> Run<'_, '_, T> {
         if wants_complements {
             self.hand_on_complements(members);
         }
-        members.iter().for_each(|m| self.backward(*m));
+        for &member in members {
+            let literal = matches!(self.exec.nodes[member].kind, NodeKind::Literal { .. });
+            // All of it is by the complement, as a rule.
+            if !(wants_complements && literal && self.has_no_derivatives(member)) {
+                self.backward(member);
+            }
+        }
+    }
+
+    fn has_no_derivatives(&self, node: usize) -> bool {
+        let Node { level, buffer, .. } = self.exec.nodes[node];
+        let own = &self.lane.derivatives[level][buffer][..self.len(node)];
+        own.iter().all(|by| *by == T::ZERO)
     }
 
     fn backward_quantifier(&mut self, node: usize, forall: bool, level: usize, body: usize) {
@@ -872,23 +928,4 @@ impl<T: Real> Run<'_, '_, T> {
             self.hand_on_complements(&[body]);
         }
     }
-}
-
-/// table[place] += by, for each place. Neighbouring bindings often share a place: pairs are listed by their first
-/// individual. Such a run is added up in a register, since each addition to memory would wait for the one before.
-fn add_at<T: Real>(table: &mut [T], places: &[u32], by: &[T]) {
-    let mut all = places.iter().zip(by);
-    let Some((&first, &start)) = all.next() else {
-        return;
-    };
-    let (mut place, mut sum) = (first, start);
-    for (&next, &by) in all {
-        if next == place {
-            sum += by;
-        } else {
-            table[place as usize] += sum;
-            (place, sum) = (next, by);
-        }
-    }
-    table[place as usize] += sum;
 }

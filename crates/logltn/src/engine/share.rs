@@ -46,6 +46,11 @@ pub(super) struct LaneWork<T> {
     pub lane: Lane<T>,
     pub items: Vec<Item>,
     pub found: Vec<(Partial, u64)>,
+    /// What a stratum says of some tuples, or the derivatives by that.
+    pub tuples: Vec<T>,
+    /// Rows of a product of matrices, and columns of one of these.
+    pub rows: Vec<T>,
+    pub panel: Vec<T>,
     /// By item, if that is of a small clause.
     pub sums: Vec<Sums<T>>,
 }

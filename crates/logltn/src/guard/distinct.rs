@@ -1,6 +1,6 @@
 //! Combinations of individuals, each kept once.
 
-use crate::diagnostic::memory;
+use crate::memory;
 
 /// Collects combinations, in no more memory than about twice what the different ones take.
 pub(super) struct Distinct {

@@ -3,9 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use super::evaluate::{Cell, GuardError, integer};
+use super::evaluate::{Cell, GuardError, Scope, integer};
 use super::join::{Join, Step};
 use super::table_index::cell_code;
+use crate::diagnostic::{Code, Diagnostic, early};
+use crate::source::Span;
+use crate::theory::{Guard, Theory};
 
 /// What there is at least, with three standard errors to spare.
 #[derive(Clone, Copy, Debug)]
@@ -13,16 +16,90 @@ pub(crate) struct Estimate {
     /// Bindings that pass.
     pub kept: f64,
     /// Combinations that are tried.
-    pub tried: f64,
+    tried: f64,
+    /// The same on average, if an `exists` that was given up goes on to its end.
+    up_to: f64,
 }
 
 const WALKS: usize = 2000;
 const PATIENCE: Duration = Duration::from_millis(100);
+/// After so many combinations a walk goes no further into an `exists`: that takes a tenth of a second.
+const ENOUGH: u64 = 1 << 21;
+
+/// With fewer combinations, listing is as quick as an estimate.
+const WORTH_AN_ESTIMATE: u128 = 1 << 24;
+/// How many combinations are tried at most to list a guard: some hours.
+const MOST_TRIED: f64 = 1e11;
+/// What trying one of them takes, about, in seconds.
+const SECONDS_TO_TRY: f64 = 5e-8;
+const MINUTE: f64 = 60.0;
+
+/// What to do about too many.
+const TIE: &str =
+    "tie the variables to each other by equations, tables or distances of two, or bind fewer";
+
+/// Warns of what takes a minute or more.
+pub(crate) fn say_if_slow(
+    seconds: f64,
+    what: impl FnOnce() -> String,
+    theory: &Theory,
+    span: Span,
+) {
+    if seconds >= MINUTE {
+        let time = match seconds / MINUTE {
+            minutes if minutes < 300.0 => format!("{minutes:.0} minutes"),
+            minutes if minutes < 6000.0 => format!("{:.0} hours", minutes / 60.0),
+            minutes => format!("{:.0} days", minutes / 1440.0),
+        };
+        let what = format!("{}, which takes about {time}", what());
+        let warning = Diagnostic::warning(Code::SlowWork, what);
+        early::say(&warning.at(&theory.source, span, "").help(TIE));
+    }
+}
+
+impl Estimate {
+    /// Refuses what nobody can wait for, and warns of what is slow.
+    pub fn check(&self, theory: &Theory, span: Span) -> Result<(), Diagnostic> {
+        if self.tried > MOST_TRIED {
+            return Err(Diagnostic::error(
+                Code::TooManyBindings,
+                format!(
+                    "to list what this guard keeps, about {:.1e} combinations have to be tried, which nobody can wait for",
+                    self.tried.max(self.up_to)
+                ),
+            )
+            .at(&theory.source, span, "")
+            .help(TIE));
+        }
+        let most = self.up_to.max(self.tried);
+        let up_to = if most > 2.0 * self.tried {
+            "up to"
+        } else {
+            "about"
+        };
+        let what = || {
+            format!(
+                "to list what this guard keeps, {up_to} {most:.1e} combinations have to be tried"
+            )
+        };
+        say_if_slow(most * SECONDS_TO_TRY, what, theory, span);
+        Ok(())
+    }
+}
+
+impl Scope<'_> {
+    /// Whether what some conditions keep of so many combinations is worth an estimate before it is listed.
+    pub fn is_worth_an_estimate(&self, combinations: u128, conditions: &[&Guard]) -> bool {
+        let tries = conditions.iter().map(|guard| self.tries(guard));
+        let tries = tries.fold(0, u128::saturating_add).max(1);
+        combinations.saturating_mul(tries) >= WORTH_AN_ESTIMATE
+    }
+}
 
 impl Join<'_> {
     /// About how much there is to list under what is bound outside. `None` where something fails: listing will say what.
     pub fn estimate(&self, env: &mut Vec<Cell>) -> Option<Estimate> {
-        let (mut kept, mut tried) = (Mean::default(), Mean::default());
+        let [mut kept, mut tried, mut up_to] = [const { Mean::new() }; 3];
         let end = Instant::now() + PATIENCE;
         let mut random = 0x9e37_79b9_7f4a_7c15;
         for walk in 0..WALKS {
@@ -30,6 +107,7 @@ impl Join<'_> {
                 random,
                 weight: 1.0,
                 visited: 0.0,
+                given_up: 0.0,
                 repeats: false,
             };
             let arrived = self.walk_down(env, &mut chosen).ok()?;
@@ -37,14 +115,18 @@ impl Join<'_> {
             let counts = arrived && !chosen.repeats;
             kept.add(if counts { chosen.weight } else { 0.0 });
             tried.add(chosen.visited);
+            up_to.add(chosen.visited + chosen.given_up);
             random = chosen.random;
-            if walk > 8 && Instant::now() > end {
+            // A walk that was given up took long, and the next would, too.
+            let least = if chosen.given_up > 0.0 { 4 } else { 8 };
+            if walk > least && Instant::now() > end {
                 break;
             }
         }
         Some(Estimate {
             kept: kept.at_least(),
             tried: tried.at_least(),
+            up_to: up_to.mean,
         })
     }
 
@@ -139,10 +221,21 @@ impl Join<'_> {
                     None => None,
                 },
                 Step::Check(guard) => {
-                    let holds = scope.holds(guard, env)?;
+                    scope.indexes.tires.set(before + ENOUGH);
+                    let holds = scope.holds(guard, env);
+                    scope.indexes.tires.set(0);
                     // What an `exists` tries to find one.
-                    walk.visited += walk.weight * (scope.indexes.tried.get() - before) as f64;
-                    holds.then_some(())
+                    let tried = (scope.indexes.tried.get() - before) as f64;
+                    walk.visited += walk.weight * tried;
+                    match holds {
+                        // Given up: as a rule there is none, and all are tried.
+                        Err(GuardError::Stopped) if !scope.data.is_stopped() => {
+                            let rest = scope.tries(guard) as f64 - tried;
+                            walk.given_up += walk.weight * rest.max(1.0);
+                            None
+                        }
+                        holds => holds?.then_some(()),
+                    }
                 }
             };
             if chosen.is_none() {
@@ -159,6 +252,8 @@ struct Chosen {
     /// For how many bindings the one that it is at stands.
     weight: f64,
     visited: f64,
+    /// What was not tried any more.
+    given_up: f64,
     /// Whether another walk may end at the same binding by another way.
     repeats: bool,
 }
@@ -178,7 +273,6 @@ impl Chosen {
 }
 
 /// A running mean and how far it may be off.
-#[derive(Default)]
 struct Mean {
     count: f64,
     mean: f64,
@@ -186,6 +280,14 @@ struct Mean {
 }
 
 impl Mean {
+    const fn new() -> Mean {
+        Mean {
+            count: 0.0,
+            mean: 0.0,
+            squares: 0.0,
+        }
+    }
+
     fn add(&mut self, x: f64) {
         self.count += 1.0;
         let off = x - self.mean;

@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use super::join::Join;
 use super::table_index::TableIndexes;
 use crate::data::{ColumnData, Data};
-use crate::diagnostic::{Code, Diagnostic, memory};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::function::FunctionData;
+use crate::memory;
 use crate::number::{ArithmeticError, Number};
 use crate::source::Span;
 use crate::theory::*;
@@ -403,7 +404,7 @@ impl<'a> Scope<'a> {
                 .at(&self.theory().source, *span, "what this leaves is listed")
                 .help(format!(
                     "a narrower guard, or fewer individuals; {}",
-                    memory::ALLOW_MORE
+                    memory::allow_more()
                 ));
             }
         };

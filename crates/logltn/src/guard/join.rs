@@ -13,7 +13,7 @@ use super::linear::Linear;
 use super::near_pairs::NearPoints;
 use super::planner::{Patience, Planner};
 use super::table_index::{ByValue, RowsByKey, cell_code};
-use crate::parts::{Part, PartMut};
+use crate::guard_parts::{Part, PartMut};
 use crate::source::Span;
 use crate::theory::*;
 
@@ -267,7 +267,7 @@ impl<'a> Join<'a> {
         let scope = &self.scope;
         let tried = scope.indexes.tried.get() + 1;
         scope.indexes.tried.set(tried);
-        if tried.is_multiple_of(LOOKS_UP) && scope.data.is_stopped() {
+        if tried.is_multiple_of(LOOKS_UP) && scope.is_to_stop() {
             return Err(GuardError::Stopped);
         }
         match step {
@@ -692,6 +692,38 @@ impl<'a> Scope<'a> {
     pub fn names(&self, variables: &[VarId]) -> Vec<&'a str> {
         let name = |v: &VarId| self.variables[v.index()].name.as_str();
         variables.iter().map(name).collect()
+    }
+
+    /// Whether somebody has asked to stop, or an estimate has seen enough.
+    fn is_to_stop(&self) -> bool {
+        let tires = self.indexes.tires.get();
+        self.data.is_stopped() || (tires > 0 && self.indexes.tried.get() > tires)
+    }
+
+    /// How many combinations a binder has.
+    fn combinations(&self, binding: &Binding) -> u128 {
+        match binding {
+            Binding::Sorts(variables) => (variables.iter())
+                .map(|v| u128::from(self.size_of(*v)))
+                .fold(1, u128::saturating_mul),
+            Binding::Rows(table, _) => self.data.table(*table).map_or(0, |t| t.rows as u128),
+        }
+    }
+
+    /// How many combinations the `exists` of a guard have to go through for one binding, at most.
+    pub fn tries(&self, guard: &Guard) -> u128 {
+        let all = |guards: &mut dyn Iterator<Item = &Guard>| {
+            guards.fold(0, |sum: u128, guard| sum.saturating_add(self.tries(guard)))
+        };
+        match &guard.kind {
+            GuardKind::Not(inner) => self.tries(inner),
+            GuardKind::And(members) | GuardKind::Or(members) => all(&mut members.iter()),
+            GuardKind::Exists(binding, guard, body) => {
+                let inside = all(&mut guard.iter().chain([body]).map(|guard| &**guard));
+                (self.combinations(binding)).saturating_mul(inside.max(1))
+            }
+            GuardKind::Compare(..) | GuardKind::Same { .. } | GuardKind::Member(..) => 0,
+        }
     }
 
     /// How many individuals a variable ranges over.

@@ -16,13 +16,14 @@ mod planner;
 mod table_index;
 
 pub(crate) use distinct::sort_tuples;
+pub(crate) use estimate::say_if_slow;
 pub(crate) use evaluate::{Cell, Scope};
 pub(crate) use join::{Join, with_names};
 pub(crate) use linear::Linear;
 pub use neighbours::Neighbours;
 pub(crate) use table_index::{Kept, TableIndexes};
 
-use crate::parts::Part;
+use crate::guard_parts::Part;
 use crate::theory::*;
 
 /// The conjuncts of a guard: `a and (b and c)` has three.
@@ -81,9 +82,12 @@ impl Theory {
     /// Whether some guard asks whether a table has a row, or looks for one in it: what is true then depends on all rows, and
     /// not on those that a quantifier ranges over.
     pub fn guards_look_into(&self, table: TableId) -> bool {
+        if self.is_in_product(table) {
+            return true;
+        }
         let looks =
             |guard: &Option<Guard>| guard.as_ref().is_some_and(|g| tables(g).contains(&table));
-        self.axioms.iter().any(|axiom| {
+        self.formulas().any(|axiom| {
             let mut formulas = vec![&axiom.formula];
             let mut found = axiom.family.as_ref().is_some_and(|f| looks(&f.guard));
             while let Some(formula) = formulas.pop().filter(|_| !found) {
@@ -96,6 +100,14 @@ impl Theory {
         })
     }
 
+    /// Whether the rows of a table are bound together with others.
+    pub(crate) fn is_in_product(&self, table: TableId) -> bool {
+        let parts = self.products.iter().flat_map(|p| &p.parts);
+        parts
+            .into_iter()
+            .any(|part| *part == ProductPart::Rows(table))
+    }
+
     /// Whether individuals of a sort are met only as cells of rows, of some tables, that quantifiers range over, and no guard asks
     /// who they are: then nothing depends on the numbers they go by.
     pub fn are_only_cells(&self, sort: SortId, of: &dyn Fn(TableId) -> bool) -> bool {
@@ -104,7 +116,7 @@ impl Theory {
         if self.constants.iter().any(|c| c.sort == sort) || self.functions.iter().any(by_function) {
             return false;
         }
-        self.axioms.iter().all(|axiom| {
+        self.formulas().all(|axiom| {
             let own = |v: &VarId| axiom[*v].sort == ColumnSort::Sort(sort);
             let elsewhere = |v: &Variable| {
                 v.sort == ColumnSort::Sort(sort) && !matches!(v.bound_by, BoundBy::Quantifier(_))

@@ -7,7 +7,7 @@ use super::evaluate::Scope;
 use super::join::{Join, Known, Step};
 use super::linear::Linear;
 use super::{conjuncts, free_variables};
-use crate::parts::Part;
+use crate::guard_parts::Part;
 use crate::theory::*;
 
 /// Sorts of more individuals than this are not indexed by what functions say of them.

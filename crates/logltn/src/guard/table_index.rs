@@ -52,6 +52,8 @@ pub(crate) struct TableIndexes {
     neighbours: RefCell<FxHashMap<SortId, Option<Rc<NearPoints>>>>,
     /// How many combinations have been tried so far, by whoever looks things up here.
     pub(super) tried: Cell<u64>,
+    /// After how many of these an estimate gives a condition up; 0 if there is none.
+    pub(super) tires: Cell<u64>,
 }
 
 /// Look-ups into tables whose rows do not come with a call: they are the same for the next one.

@@ -3,7 +3,7 @@
 use super::aggregate::{Accumulated, Block, Running, Slopes, State};
 use super::connective::{Backward, Forward, Members};
 use super::settings::Settings;
-use crate::vector::Real;
+use crate::vector::{Exp, Function, Ln, Log1pExpNeg, Real, Task, run_task};
 
 /// `a`: the greatest member; `b`: the sum of exponentials relative to it.
 pub(crate) struct Exponentials;
@@ -14,6 +14,9 @@ impl Running for Exponentials {
     }
 
     fn accumulate<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
+        if block.weights.is_none() && LONG * block.segments.len() <= block.values.len() {
+            return accumulate_long(s, block, to);
+        }
         for segment in block.segments {
             let state = &mut to.states[segment.parent];
             let greatest = block.greatest(segment, block.values);
@@ -43,7 +46,17 @@ impl Running for Exponentials {
 
     /// Each member's share of the sum.
     fn slopes<T: Real>(s: &Settings<f64>, block: Block<T>, to: Slopes<T>) {
-        if !to.fresh {
+        if !to.fresh && block.weights.is_none() && LONG * block.segments.len() <= to.out.len() {
+            for segment in block.segments {
+                let relative = Relative {
+                    values: &block.values[segment.range()],
+                    alpha: T::from_f64(s.alpha),
+                    greatest: T::from_f64(to.states[segment.parent].a),
+                    out: &mut to.out[segment.range()],
+                };
+                run_task(relative);
+            }
+        } else if !to.fresh {
             for segment in block.segments {
                 let greatest = T::from_f64(to.states[segment.parent].a);
                 to.scratch[segment.range()].fill(greatest);
@@ -58,83 +71,216 @@ impl Running for Exponentials {
     }
 }
 
+/// Members of one outer binding, from which on they are worth a loop of their own.
+const LONG: usize = 64;
+
+fn accumulate_long<T: Real>(s: &Settings<f64>, block: Block<T>, to: Accumulated<T>) {
+    for segment in block.segments {
+        let state = &mut to.states[segment.parent];
+        let greatest = block.greatest(segment, block.values);
+        if greatest > state.a {
+            if state.b > 0.0 {
+                state.b *= (s.alpha * (state.a - greatest)).exp();
+            }
+            state.a = greatest;
+        }
+        let sum = run_task(Relative {
+            values: &block.values[segment.range()],
+            alpha: T::from_f64(s.alpha),
+            greatest: T::from_f64(state.a),
+            out: &mut to.work[segment.range()],
+        });
+        state.b += sum.to_f64();
+    }
+}
+
+/// The numbers that are computed together, and the number of partial sums.
+const TOGETHER: usize = 16;
+
+/// out = exp(α (value − greatest)), and the sum of these, always in the same order.
+struct Relative<'a, T> {
+    values: &'a [T],
+    alpha: T,
+    greatest: T,
+    out: &'a mut [T],
+}
+
+impl<T: Real> Task for Relative<'_, T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> T {
+        let mut sums = [T::ZERO; TOGETHER];
+        let (values, values_left) = self.values.as_chunks::<TOGETHER>();
+        let (out, out_left) = self.out.as_chunks_mut::<TOGETHER>();
+        for (out, values) in out.iter_mut().zip(values) {
+            for i in 0..TOGETHER {
+                out[i] = Exp.of::<FUSED>(self.alpha * (values[i] - self.greatest));
+                sums[i] += out[i];
+            }
+        }
+        for ((out, &x), sum) in out_left.iter_mut().zip(values_left).zip(&mut sums) {
+            *out = Exp.of::<FUSED>(self.alpha * (x - self.greatest));
+            *sum += *out;
+        }
+        let mut width = TOGETHER / 2;
+        while width > 0 {
+            for i in 0..width {
+                sums[i] += sums[i + width];
+            }
+            width /= 2;
+        }
+        sums[0]
+    }
+}
+
 /// The connective over blocks: `out`, and in `slopes` each member's share of the sum.
 pub(super) fn forward<T: Real>(mean: bool, alpha: T, members: Members<T>, to: Forward<T>) {
-    let Forward {
-        slopes,
-        out,
-        scratch,
-    } = to;
+    let Forward { slopes, out, .. } = to;
     let len = out.len();
     if let [a, b] = slopes {
-        let two = [members.values(0), members.values(1)];
-        return forward_of_two(mean, alpha, two, [&mut a[..len], &mut b[..len]], out);
+        return run_task(SharesOfTwo {
+            mean,
+            alpha,
+            members: [members.values(0), members.values(1)],
+            shares: [&mut a[..len], &mut b[..len]],
+            out,
+        });
     }
-    out.copy_from_slice(members.values(0));
-    for k in 1..slopes.len() {
-        for (out, &x) in out.iter_mut().zip(members.values(k)) {
-            *out = out.max(x);
+    run_task(Shares {
+        mean,
+        alpha,
+        members,
+        shares: slopes,
+        out,
+    });
+}
+
+/// Where there are fewer bindings, the rest are zeros.
+#[inline(always)]
+fn filled_up<T: Real>(values: &[T]) -> [T; TOGETHER] {
+    let mut block = [T::ZERO; TOGETHER];
+    block[..values.len()].copy_from_slice(values);
+    block
+}
+
+/// The shares of many members, some bindings at a time.
+struct Shares<'a, T> {
+    mean: bool,
+    alpha: T,
+    members: Members<'a, T>,
+    shares: &'a mut [Vec<T>],
+    out: &'a mut [T],
+}
+
+impl<T: Real> Task for Shares<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Shares {
+            mean,
+            alpha,
+            members,
+            shares,
+            out,
+        } = self;
+        let count = match mean {
+            true => T::from_f64(shares.len() as f64),
+            false => T::ONE,
+        };
+        for (i, out) in out.chunks_mut(TOGETHER).enumerate() {
+            let from = TOGETHER * i;
+            let range = from..from + out.len();
+            let mut greatest = [T::NEG_INFINITY; TOGETHER];
+            for k in 0..shares.len() {
+                let values = filled_up(&members.values(k)[range.clone()]);
+                for (greatest, x) in greatest.iter_mut().zip(values) {
+                    *greatest = if x > *greatest { x } else { *greatest };
+                }
+            }
+            let mut sums = [T::ZERO; TOGETHER];
+            for (k, share) in shares.iter_mut().enumerate() {
+                let mut values = filled_up(&members.values(k)[range.clone()]);
+                for i in 0..TOGETHER {
+                    values[i] = Exp.of::<FUSED>(alpha * (values[i] - greatest[i]));
+                    sums[i] += values[i];
+                }
+                share[range.clone()].copy_from_slice(&values[..out.len()]);
+            }
+            let mut logs = [T::ZERO; TOGETHER];
+            let mut inverse = [T::ZERO; TOGETHER];
+            for i in 0..TOGETHER {
+                inverse[i] = T::ONE / sums[i];
+                logs[i] = greatest[i] + Ln.of::<FUSED>(sums[i] / count) / alpha;
+            }
+            for share in shares.iter_mut() {
+                for (share, &inverse) in share[range.clone()].iter_mut().zip(&inverse) {
+                    *share *= inverse;
+                }
+            }
+            out.copy_from_slice(&logs[..out.len()]);
         }
-    }
-    scratch.fill(T::ZERO);
-    for (k, share) in slopes.iter_mut().enumerate() {
-        let share = &mut share[..len];
-        share.copy_from_slice(members.values(k));
-        T::kernels().exp_scaled_difference(share, alpha, out);
-        for (sum, &e) in scratch.iter_mut().zip(share.iter()) {
-            *sum += e;
-        }
-    }
-    for share in slopes.iter_mut() {
-        for (e, &sum) in share.iter_mut().zip(scratch.iter()) {
-            *e = *e / sum;
-        }
-    }
-    let count = T::from_f64(slopes.len() as f64);
-    if mean {
-        scratch.iter_mut().for_each(|s| *s = *s / count);
-    }
-    T::kernels().ln(scratch);
-    for (out, &log) in out.iter_mut().zip(scratch.iter()) {
-        *out += log / alpha;
     }
 }
 
 /// Two members need one exponential and one logarithm: max + log(1 + e^(−α|a − b|))/α.
-fn forward_of_two<T: Real>(
+struct SharesOfTwo<'a, T> {
     mean: bool,
     alpha: T,
-    [a, b]: [&[T]; 2],
-    [share_a, share_b]: [&mut [T]; 2],
-    out: &mut [T],
-) {
-    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-        *out = (a - b).abs() * alpha;
-    }
-    T::kernels().log1p_exp_neg_with_exp(out, share_a);
-    let over = T::ONE / alpha;
-    let less = if mean {
-        T::from_f64(std::f64::consts::LN_2)
-    } else {
-        T::ZERO
-    };
-    let shares = share_a.iter_mut().zip(share_b.iter_mut());
-    for ((out, (share_a, share_b)), (&a, &b)) in out.iter_mut().zip(shares).zip(a.iter().zip(b)) {
-        *out = a.max(b) + (*out - less) * over;
-        let e = *share_a;
-        let large = T::ONE / (T::ONE + e);
-        let small = e * large;
-        let a_is_larger = a >= b;
-        *share_a = if a_is_larger { large } else { small };
-        *share_b = if a_is_larger { small } else { large };
+    members: [&'a [T]; 2],
+    shares: [&'a mut [T]; 2],
+    out: &'a mut [T],
+}
+
+impl<T: Real> Task for SharesOfTwo<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let over = T::ONE / self.alpha;
+        let less = match self.mean {
+            true => T::LN2,
+            false => T::ZERO,
+        };
+        let ([a, b], [share_a, share_b]) = (self.members, self.shares);
+        let shares = share_a.iter_mut().zip(share_b);
+        let members = a.iter().zip(b);
+        for ((out, (share_a, share_b)), (&a, &b)) in self.out.iter_mut().zip(shares).zip(members) {
+            let (log, e): (T, T) = Log1pExpNeg.of::<FUSED>((a - b).abs() * self.alpha);
+            let a_is_larger = a >= b;
+            let greater = if a_is_larger { a } else { b };
+            *out = greater + (log - less) * over;
+            let large = T::ONE / (T::ONE + e);
+            let small = e * large;
+            *share_a = if a_is_larger { large } else { small };
+            *share_b = if a_is_larger { small } else { large };
+        }
     }
 }
 
 /// The shares become derivatives.
 pub(super) fn backward<T: Real>(to: Backward<T>) {
-    for share in to.slopes {
-        for (share, &by) in share.iter_mut().zip(to.by) {
-            *share *= by;
+    run_task(Scaled {
+        shares: to.slopes,
+        by: to.by,
+    });
+}
+
+struct Scaled<'a, T> {
+    shares: &'a mut [Vec<T>],
+    by: &'a [T],
+}
+
+impl<T: Real> Task for Scaled<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        for share in self.shares {
+            for (share, &by) in share.iter_mut().zip(self.by) {
+                *share *= by;
+            }
         }
     }
 }

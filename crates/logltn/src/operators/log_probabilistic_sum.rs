@@ -11,7 +11,7 @@ use super::connective::{Backward, Connective, Forward, Members};
 use super::laws::{AggregatorLaws, ConnectiveLaws};
 use super::log_exp::{self, Exponentials};
 use super::{Domain, Formula, Operator, Or, Settings};
-use crate::vector::Real;
+use crate::vector::{Function, LogNot, Real, Task, run_task};
 
 pub(crate) struct LogProbabilisticSum;
 
@@ -33,6 +33,47 @@ fn vanishes<T: Real>(sum: T) -> bool {
 /// The derivative by each complement.
 fn slope<T: Real>(sum: T) -> T {
     -T::ONE / (-sum).exp_m1()
+}
+
+fn any_vanishes<T: Real>(sums: &[T]) -> bool {
+    T::kernels().max(sums).to_f64() > -NOTHING
+}
+
+/// out = log(1 − e^sum), above the floor.
+struct LogNots<'a, T> {
+    sums: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Real> Task for LogNots<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let floor = T::from_f64(FLOOR);
+        for (out, &sum) in self.out.iter_mut().zip(self.sums) {
+            let (log, _): (T, T) = LogNot.of::<FUSED>(sum);
+            *out = if log < floor { floor } else { log };
+        }
+    }
+}
+
+/// Sums become the derivatives by the complements that they are of.
+struct Derivatives<'a, T> {
+    sums: &'a mut [T],
+    by: &'a [T],
+}
+
+impl<T: Real> Task for Derivatives<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        for (sum, &by) in self.sums.iter_mut().zip(self.by) {
+            let (_, slope): (T, T) = LogNot.of::<FUSED>(*sum);
+            *sum = by * slope;
+        }
+    }
 }
 
 fn add_up_complements<T: Real>(members: Members<T>, count: usize, out: &mut [T]) {
@@ -59,7 +100,12 @@ impl Connective<Or> for LogProbabilisticSum {
         } = to;
         let count = slopes.len();
         add_up_complements(members, count, scratch);
-        if scratch.iter().any(|&sum| vanishes(sum)) {
+        if !any_vanishes(scratch) {
+            run_task(LogNots { sums: scratch, out });
+            let len = out.len();
+            return slopes.iter_mut().for_each(|own| own[..len].fill(T::ZERO));
+        }
+        {
             let to = Forward {
                 slopes,
                 out,
@@ -84,11 +130,18 @@ impl Connective<Or> for LogProbabilisticSum {
     fn backward<T: Real>(_: Settings<T>, members: Members<T>, to: Backward<T>) {
         let count = to.slopes.len();
         add_up_complements(members, count, to.scratch);
-        for (sum, &by) in to.scratch.iter_mut().zip(to.by) {
-            *sum = match vanishes(*sum) {
-                true => T::ZERO,
-                false => by * slope(*sum),
-            };
+        if any_vanishes(to.scratch) {
+            for (sum, &by) in to.scratch.iter_mut().zip(to.by) {
+                *sum = match vanishes(*sum) {
+                    true => T::ZERO,
+                    false => by * slope(*sum),
+                };
+            }
+        } else {
+            run_task(Derivatives {
+                sums: to.scratch,
+                by: to.by,
+            });
         }
         for k in 0..count {
             for (slope, &by) in to.slopes[k].iter_mut().zip(to.by) {

@@ -20,6 +20,24 @@ pub(crate) fn operators() -> String {
     table.replace("|  |", "| |")
 }
 
+/// What an operator computes, a line for each space.
+pub(crate) fn formulas(name: &str) -> Vec<String> {
+    let entries = ALL.iter().filter(|entry| entry.name == name);
+    let formulas = entries.flat_map(|entry| entry.formulas);
+    let line = |formula: &super::Formula| {
+        let roles = match formula.roles {
+            "" => String::new(),
+            roles => format!(" ({roles})"),
+        };
+        let remarks = match formula.remarks {
+            "" => String::new(),
+            remarks => format!(" ({remarks})"),
+        };
+        format!("`{name}`{roles} of {}: {}{remarks}", formula.of, formula.is)
+    };
+    formulas.map(line).collect()
+}
+
 /// Which operators each key can have in each space.
 pub(crate) fn choices() -> String {
     let mut table =

@@ -37,9 +37,12 @@ impl Parser<'_> {
             let sort = self.colon_and_sort(&group[group.len() - 1], &what)?;
             bound.extend(group.into_iter().map(|name| (name, sort.clone())));
             self.comma_before_a_quantifier();
-            if !self.eat(Token::Comma) {
+            // Rows of a table may follow, which are read elsewhere.
+            let rows_follow = self.tokens.get(self.at + 1).map(|t| t.0) == Some(Token::Open);
+            if self.peek() != Token::Comma || rows_follow {
                 return Ok(bound);
             }
+            self.advance();
         }
     }
 
@@ -127,10 +130,19 @@ impl Parser<'_> {
         self.binder(quantifier, quantifier.word())
     }
 
-    /// A quantifier, or `find`, which binds like one: the word is for messages.
-    pub(super) fn binder(&mut self, quantifier: Quantifier, word: &str) -> Parsed<Expr> {
-        let quantifier_span = self.advance();
-        let binding = if self.peek() == Token::Open {
+    /// Whether the comma that comes next separates binders, `(x, y) in T, c: S` or `c: S, (x, y) in T`.
+    fn binds_more(&self) -> bool {
+        let token = |ahead: usize| self.tokens.get(self.at + ahead).map(|t| t.0);
+        match token(1) {
+            Some(Token::Open) => true,
+            Some(Token::Name) => matches!(token(2), Some(Token::Colon | Token::Comma)),
+            _ => false,
+        }
+    }
+
+    /// Variables of sorts, or of the rows of one table.
+    fn bound_together(&mut self, word: &str) -> Parsed<Binding> {
+        Ok(if self.peek() == Token::Open {
             self.advance();
             let mut names = Vec::new();
             while self.peek() != Token::Close {
@@ -162,6 +174,20 @@ impl Parser<'_> {
             self.rows_without_parentheses(names)?
         } else {
             Binding::Sorts(self.sorted_names(word)?)
+        })
+    }
+
+    /// A quantifier, or `find`, which binds like one: the word is for messages.
+    pub(super) fn binder(&mut self, quantifier: Quantifier, word: &str) -> Parsed<Expr> {
+        let quantifier_span = self.advance();
+        let mut parts = vec![self.bound_together(word)?];
+        while self.peek() == Token::Comma && self.binds_more() {
+            self.advance();
+            parts.push(self.bound_together(word)?);
+        }
+        let binding = match parts.len() {
+            1 => parts.remove(0),
+            _ => Binding::Mixed(parts),
         };
         let guard = self.guard()?;
         if !self.eat(Token::Dot) {
@@ -177,14 +203,7 @@ impl Parser<'_> {
                     format!("write `.` instead of {}", self.quoted())
                 }
                 (Token::Keyword(Keyword::In), _) => {
-                    let names = match &binding {
-                        Binding::Sorts(sorted) => {
-                            sorted.iter().map(|(n, _)| n.text.as_str()).collect()
-                        }
-                        Binding::Rows(names, _) => {
-                            names.iter().map(|n| n.text.as_str()).collect::<Vec<_>>()
-                        }
-                    };
+                    let names = binding.names();
                     let names = shortened(&names.join(", "));
                     format!(
                         "rows of a table bind names without sorts: `{} ({names}) in …`",
@@ -517,12 +536,36 @@ impl Parser<'_> {
         Err(Bail)
     }
 
+    /// Whether `.age` follows a name that ends at `before`, without spaces and without a `(` after it: in `x = y.C(x)` the
+    /// dot is that of a quantifier.
+    fn at_field(&self, before: Span) -> bool {
+        let token = |i: usize| self.tokens.get(self.at + i).copied();
+        let (Some((Token::Dot, dot)), Some((Token::Name, name))) = (token(0), token(1)) else {
+            return false;
+        };
+        dot.start == before.end
+            && name.start == dot.end
+            && token(2).is_none_or(|(next, _)| next != Token::Open)
+    }
+
     fn name_or_call(&mut self) -> Parsed<Expr> {
         let span = self.advance();
         let name = Name {
             text: self.text(span),
             span,
         };
+        if self.at_field(span) {
+            self.advance();
+            let field = self.advance();
+            let field = Name {
+                text: self.text(field),
+                span: field,
+            };
+            return Ok(Expr {
+                span: span.to(field.span),
+                kind: ExprKind::Field(name, field),
+            });
+        }
         if self.peek() != Token::Open {
             return Ok(Expr {
                 kind: ExprKind::Name(name.text),

@@ -14,9 +14,28 @@ use crate::token::{Keyword, Token, tokenize, unquoted};
 /// The deepest nesting that is accepted. Deeper text is a mistake or an attack.
 pub(crate) const MAX_NESTING: usize = 1000;
 
+/// The greatest depth of a definition.
+const MAX_DEPTH: u32 = 1_000_000;
+
 /// Reads all declarations, reporting what is wrong.
 pub(crate) fn parse(source: &Source, out: &mut Diagnostics) -> Vec<Declaration> {
     Parser::new(source, Unit::Theory, out).theory()
+}
+
+/// The tokens of a theory, and which of them begin declarations: what the formatter lays out.
+pub(crate) fn parse_layout(source: &Source, out: &mut Diagnostics) -> Layout {
+    let mut parser = Parser::new(source, Unit::Theory, out);
+    parser.theory();
+    Layout {
+        tokens: parser.tokens,
+        starts: parser.starts,
+    }
+}
+
+/// See [`parse_layout`].
+pub(crate) struct Layout {
+    pub tokens: Vec<(Token, Span)>,
+    pub starts: Vec<usize>,
 }
 
 /// Reads one formula, as `logltn query` does.
@@ -60,6 +79,8 @@ struct Parser<'a> {
     source: &'a Source,
     tokens: Vec<(Token, Span)>,
     at: usize,
+    /// Where declarations begin.
+    starts: Vec<usize>,
     depth: usize,
     unit: Unit,
     /// What kind of expression is being read, for messages.
@@ -69,7 +90,7 @@ struct Parser<'a> {
     out: &'a mut Diagnostics,
 }
 
-const DECLARATION_WORDS: [(&str, Keyword); 7] = [
+const DECLARATION_WORDS: [(&str, Keyword); 8] = [
     ("sort", Keyword::Sort),
     ("table", Keyword::Table),
     ("predicate", Keyword::Predicate),
@@ -77,6 +98,7 @@ const DECLARATION_WORDS: [(&str, Keyword); 7] = [
     ("constant", Keyword::Constant),
     ("param", Keyword::Param),
     ("axiom", Keyword::Axiom),
+    ("define", Keyword::Define),
 ];
 
 impl<'a> Parser<'a> {
@@ -85,6 +107,7 @@ impl<'a> Parser<'a> {
             source,
             tokens: tokenize(source, out),
             at: 0,
+            starts: Vec::new(),
             depth: 0,
             unit,
             expected: "a formula",
@@ -169,7 +192,21 @@ impl<'a> Parser<'a> {
     /// Whether a declaration starts here: with its keyword, or with two words at the start of a line,
     /// of which the first must be a misspelt keyword. Nothing else starts with two words.
     fn at_declaration(&self) -> bool {
-        self.peek().starts_declaration() || self.at_misspelt_declaration()
+        self.peek().starts_declaration() || self.at_definition() || self.at_misspelt_declaration()
+    }
+
+    /// `define NAME(`: `define` is not reserved, but nothing else starts with two words and a parenthesis.
+    fn at_definition(&self) -> bool {
+        let next = |n: usize| self.tokens.get(self.at + n).map(|t| t.0);
+        self.unit == Unit::Theory
+            && self.at_word("define")
+            && next(1) == Some(Token::Name)
+            && next(2) == Some(Token::Open)
+    }
+
+    /// Whether a word stands here that means something in this place only.
+    fn at_word(&self, word: &str) -> bool {
+        self.peek() == Token::Name && self.source.slice(self.span()) == word
     }
 
     fn at_misspelt_declaration(&self) -> bool {
@@ -303,9 +340,11 @@ impl<'a> Parser<'a> {
         while self.peek() != Token::End {
             let keyword = match self.peek() {
                 Token::Keyword(keyword) if self.peek().starts_declaration() => Some(keyword),
+                _ if self.at_word("define") => Some(Keyword::Define),
                 _ => self.unexpected_at_top(),
             };
             let start = self.at;
+            self.starts.push(start);
             self.advance();
             let Some(keyword) = keyword else {
                 self.skip_to_declaration();
@@ -370,6 +409,7 @@ impl<'a> Parser<'a> {
                 let name = self.name("the name of the param", false)?;
                 ("param", Declaration::Param(name))
             }
+            Keyword::Define => return self.definition(start),
             _ => return self.axiom(start),
         };
         // What follows is wrong, but the declaration is whole.
@@ -695,6 +735,76 @@ impl<'a> Parser<'a> {
             span: start.to(formula.span),
             formula,
         }))
+    }
+
+    fn definition(&mut self, start: Span) -> Parsed<Declaration> {
+        let name = self.name("the name of the definition", false)?;
+        if self.peek() != Token::Open {
+            let message = format!(
+                "expected `(` after the name of definition `{}`, found {}",
+                shortened(&name.text),
+                self.found()
+            );
+            let help =
+                "write `define name(x: S): formula`, or `define name(): formula`".to_string();
+            return Err(self.error_with_help(message, "expected `(`", Some(help)));
+        }
+        self.advance();
+        let parameters = match self.peek() {
+            Token::Close => Vec::new(),
+            _ => self.sorted_names("define")?,
+        };
+        self.expect(Token::Close, "`)` or `,`", "after a parameter")?;
+        let depth = self.depth()?;
+        if !self.eat(Token::Colon) {
+            let message = format!(
+                "expected `:` before the formula of definition `{}`, found {}",
+                shortened(&name.text),
+                self.found()
+            );
+            let help = "write `define name(x: S): formula`".to_string();
+            let repairable = self.peek().starts_expression();
+            let bail = self.error_with_help(message, "expected `:`", Some(help));
+            if !repairable {
+                return Err(bail);
+            }
+        }
+        let formula = self.expression()?;
+        self.expect_end_of_formula()?;
+        Ok(Declaration::Define(DefinitionSyntax {
+            name,
+            parameters,
+            depth,
+            span: start.to(formula.span),
+            formula,
+        }))
+    }
+
+    /// `to depth N`
+    fn depth(&mut self) -> Parsed<Option<u32>> {
+        if !self.at_word("to") {
+            return Ok(None);
+        }
+        self.advance();
+        let help = Some("write `to depth 8`".to_string());
+        if !self.at_word("depth") {
+            let message = format!("expected `depth` after `to`, found {}", self.found());
+            return Err(self.error_with_help(message, "expected `depth`", help));
+        }
+        self.advance();
+        match self.peek() {
+            Token::Integer(n) if n <= u64::from(MAX_DEPTH) => {
+                self.advance();
+                Ok(Some(n as u32))
+            }
+            _ => {
+                let message = format!(
+                    "a depth is an integer from 0 to {MAX_DEPTH}, found {}",
+                    self.found()
+                );
+                Err(self.error_with_help(message, "expected an integer", help))
+            }
+        }
     }
 
     fn expect_end_of_formula(&mut self) -> Parsed<()> {

@@ -2,7 +2,8 @@
 //! instead of exhausting the machine.
 
 use super::program::RequestPlan;
-use crate::diagnostic::{Code, Diagnostic, memory};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::memory;
 use crate::source::Span;
 use crate::theory::Theory;
 
@@ -82,7 +83,7 @@ impl Account {
         .at(&theory.source, span, "listed one by one")
         .help(format!(
             "a narrower guard, fewer individuals, or fewer variables under one quantifier; {}",
-            memory::ALLOW_MORE
+            memory::allow_more()
         ))
     }
 

@@ -8,16 +8,20 @@ use super::functions::check_functions;
 use super::ground::{self, Grounder, Shared};
 use super::lower::{Lower, places_in_complete_tables};
 use super::narrow::Narrow;
-use super::normal::{Maker, Member, Normal};
+use super::normal::{Kind, Maker, Member, Normal};
 use super::passes::Forms;
 use super::physical::Physical;
 use super::program::{Program, Ungrounded};
 use super::shard::Shards;
+use super::share;
+use super::strata::{self, StrataPlan, StratumPlan};
 use super::stream;
-use super::{Plan, PlanOptions, PlannedAxiom, Ranked};
+use super::{Plan, PlanOptions, PlannedAxiom, Ranked, Rewrite};
 use crate::data::Data;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, memory};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::engine::Events;
 use crate::guard::{Scope, TableIndexes};
+use crate::memory;
 use crate::output::{Output, OutputKind};
 use crate::semantics::Semantics;
 use crate::theory::*;
@@ -32,11 +36,28 @@ pub(super) struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
+    /// Whether parts of axioms may become strata. Strata are not planned anew with rows that come with a call unless the theory
+    /// has definitions, and bindings that are asked for one by one are asked of the whole formula.
+    fn shares_parts(&self) -> bool {
+        let PlanOptions {
+            share,
+            sharded,
+            ranked,
+            ..
+        } = *self.options;
+        share
+            && !sharded
+            && ranked == Ranked::None
+            && !self.semantics.exact
+            && !self.data.streams_anything()
+    }
+
     /// What this process has its own of, if there are others.
     fn shards(&self, axiom: usize) -> Option<Shards<'a>> {
         self.options.sharded.then(|| Shards {
             data: self.data,
             variables: &self.data.theory().axioms[axiom].variables,
+            what: "axiom",
         })
     }
 }
@@ -46,6 +67,7 @@ pub(super) struct Grounded {
     pub axiom: PlannedAxiom,
     pub program: Program,
     pub forms: Forms,
+    pub leading: usize,
     pub warning: Option<Diagnostic>,
 }
 
@@ -54,6 +76,7 @@ pub(super) struct Lowered {
     pub axiom: PlannedAxiom,
     pub program: Physical,
     pub forms: Forms,
+    pub leading: usize,
 }
 
 pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
@@ -66,17 +89,48 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
     let theory = data.theory();
     let mut found = data.missing();
     check(data, outputs, semantics, &mut found);
+    if semantics.exact && options.sharded {
+        found.push(
+            Diagnostic::error(
+                Code::NotShardable,
+                "`probability` cannot be computed by several processes together",
+            )
+            .help("let one process have all rows, or use another semantics, such as `logltn`"),
+        );
+    }
+    if found.has_errors() {
+        return Err(found);
+    }
+    if !theory.definitions.is_empty()
+        && let Some(data) = strata::write_out(problem, &mut found)
+        && !found.has_errors()
+    {
+        return compile(Problem {
+            data: &data,
+            ..problem
+        });
+    }
     if found.has_errors() {
         return Err(found);
     }
     let indexes = TableIndexes::default();
     let mut shared = Shared::new(Grounder::new(Account::new(options.memory)));
+    if !theory.definitions.is_empty() {
+        strata::prepare(problem, &mut shared, &indexes, &mut found);
+        if let Err(error) = strata::take_sizes(problem, &mut shared) {
+            found.push(error);
+        }
+        if found.has_errors() {
+            return Err(found);
+        }
+    }
     // What comes with a call is planned last, so that the rest can stay.
     let (streamed, fixed): (Vec<_>, Vec<_>) =
         (theory.axioms.iter().enumerate()).partition(|(_, axiom)| stream::depends(data, axiom));
     let mut lowered = Vec::new();
-    let mut plan_all = |shared: &mut Shared, axioms: Vec<(usize, &Axiom)>| {
-        let mut grounded = Vec::new();
+    let mut strata = StrataPlan::default();
+    let mut plan_all = |shared: &mut Shared, axioms: Vec<(usize, &Axiom)>, last: bool| {
+        let mut prepared = Vec::new();
         let mut normal_forms = Vec::new();
         for (index, axiom) in axioms {
             let scope = Scope {
@@ -88,31 +142,71 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
                 scope,
                 semantics,
                 fixed: vec![None; axiom.variables.len()],
+                text: axiom.span,
                 warnings: &mut found,
             };
             memory::doing(format!("planning axiom `{}`", axiom.name));
-            let done = maker.members(axiom).and_then(|members| {
+            let done = maker.members(axiom).and_then(|mut members| {
+                members.retain(|member| !options.only_laws || data.is_law(&member.name));
                 let keep = stream::depends(data, axiom);
                 normal_forms.extend(
                     (members.iter())
                         .filter(|_| keep)
                         .map(|m| (index, m.clone())),
                 );
-                let plan = |m| ground_member(problem, scope, shared, index, m);
-                members.into_iter().map(plan).collect::<Result<Vec<_>, _>>()
+                let prepare = |m| prepare_member(problem, scope, index, m);
+                (members.into_iter().map(prepare)).collect::<Result<Vec<_>, _>>()
             });
             // Each axiom is planned even if an earlier one failed, to report all errors.
             match done {
                 Err(error) => found.push(error),
-                Ok(members) => grounded.extend(members),
+                Ok(members) => prepared.extend(members),
             }
         }
-        lowered.extend(lower_all(problem, shared, grounded, &mut found));
+        if problem.shares_parts() && !found.has_errors() {
+            share::apply(problem, shared, &mut prepared);
+        }
+        let mut grounded = Vec::with_capacity(prepared.len());
+        let mut failed = None;
+        for member in prepared {
+            let index = member.index;
+            // The members of a family fail alike.
+            if failed == Some(index) {
+                continue;
+            }
+            memory::doing(format!("planning axiom `{}`", theory.axioms[index].name));
+            match ground_prepared(problem, shared, member) {
+                Err(error) => {
+                    failed = Some(index);
+                    found.push(error);
+                }
+                Ok(member) => grounded.push(member),
+            }
+        }
+        let mut steps = Vec::new();
+        let mut strata_grounded = Vec::new();
+        // They are asked by all axioms that use them.
+        if last && !found.has_errors() {
+            match strata::ground_all(problem, shared, &indexes) {
+                Ok(all) => (strata_grounded, steps) = all,
+                Err(error) => found.push(error),
+            }
+        }
+        let (axioms, planned) = lower_all(problem, shared, grounded, strata_grounded, &mut found);
+        lowered.extend(axioms);
+        strata = StrataPlan {
+            strata: planned,
+            steps,
+        };
         normal_forms
     };
-    plan_all(&mut shared, fixed);
+    let streams = !streamed.is_empty();
+    plan_all(&mut shared, fixed, !streams);
     shared.fix();
-    let normal_forms = plan_all(&mut shared, streamed);
+    let normal_forms = match streams {
+        true => plan_all(&mut shared, streamed, true),
+        false => Vec::new(),
+    };
     lowered.sort_by_key(|l| l.axiom.axiom);
     // Whoever explains axioms does not weigh them.
     let weighed = options.ranked != Ranked::Foralls;
@@ -131,20 +225,31 @@ pub(super) fn compile(problem: Problem) -> Result<Plan, Diagnostics> {
         components: Vec::new(),
         maps: Vec::new(),
         requests: Vec::new(),
+        strata,
         warnings: found,
         streaming: None,
+        leading: Vec::with_capacity(lowered.len()),
+        events: None,
     };
     for Lowered {
         axiom,
         program,
         forms,
+        leading,
     } in lowered
     {
+        plan.leading.push(leading);
         plan.axioms.push(axiom);
         plan.programs.push(program);
         plan.forms.push(forms);
     }
     plan.keep(shared, *options, normal_forms);
+    if semantics.exact && options.events {
+        memory::doing("compiling events");
+        let bytes = options.memory.min(memory::limit());
+        let events = Events::new(&plan, data.compile_time(), bytes)?;
+        plan.events = Some(Arc::new(events));
+    }
     Ok(plan)
 }
 
@@ -153,21 +258,31 @@ pub(super) fn lower_all(
     problem: Problem,
     shared: &mut Shared,
     grounded: Vec<Grounded>,
+    strata: Vec<strata::Grounded>,
     found: &mut Diagnostics,
-) -> Vec<Lowered> {
+) -> (Vec<Lowered>, Vec<StratumPlan>) {
     let theory = problem.data.theory();
     let (mut programs, mut others) = (Vec::new(), Vec::new());
     for one in grounded {
         one.warning.into_iter().for_each(|w| found.push(w));
         programs.push(one.program);
-        others.push((one.axiom, one.forms));
+        others.push((one.axiom, one.forms, one.leading));
     }
     let own = shared.fixed.requests..;
     for problem in (shared.lists.account).take_tables(&shared.requests[own], theory) {
         found.push(problem);
     }
     if found.has_errors() {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
+    }
+    let axioms = programs.len();
+    let mut planned = Vec::with_capacity(strata.len());
+    for stratum in strata {
+        planned.push((
+            stratum.plan,
+            stratum.programs.each_ref().map(Option::is_some),
+        ));
+        programs.extend(stratum.programs.into_iter().flatten());
     }
     places_in_complete_tables(&mut programs, &mut shared.maps, &shared.requests);
     let lower = Lower {
@@ -177,7 +292,19 @@ pub(super) fn lower_all(
         requests: &shared.requests,
     };
     let mut lowered = Vec::with_capacity(programs.len());
-    for (program, (axiom, forms)) in programs.into_iter().zip(others) {
+    let mut of_strata = programs.split_off(axioms).into_iter();
+    let mut next = || {
+        of_strata
+            .next()
+            .map(|program| lower.apply(program, usize::MAX))
+    };
+    let strata = (planned.into_iter())
+        .map(|(mut plan, signs)| {
+            plan.programs = signs.map(|asked| if asked { next() } else { None });
+            plan
+        })
+        .collect();
+    for (program, (axiom, forms, leading)) in programs.into_iter().zip(others) {
         let mut program = lower.apply(program, axiom.axiom);
         if let Some(shards) = problem.shards(axiom.axiom) {
             shards.mark(&mut program, &shared.lists.components);
@@ -189,9 +316,10 @@ pub(super) fn lower_all(
             axiom,
             program,
             forms,
+            leading,
         });
     }
-    lowered
+    (lowered, strata)
 }
 
 /// Work that takes decades, in values of nodes.
@@ -212,6 +340,37 @@ fn endless(theory: &Theory, axiom: &PlannedAxiom) -> Diagnostic {
     .help("use guards that tie variables to each other, or fewer quantifiers inside each other")
 }
 
+/// An axiom, or a member of a family, that has been through the passes that look at it alone and list nothing.
+pub(super) struct Prepared<'a> {
+    pub scope: Scope<'a>,
+    pub index: usize,
+    pub normal: Normal,
+    name: String,
+    forms: Forms,
+    rewrites: Vec<Rewrite>,
+    hard: bool,
+    leading: usize,
+    ranked: usize,
+    /// As it was, to be explained.
+    written: Option<Normal>,
+}
+
+impl Prepared<'_> {
+    /// Takes the formula out, to be put back.
+    pub fn take(&mut self) -> Normal {
+        let nothing = Normal::new(Kind::Constant(true), self.normal.span);
+        std::mem::replace(&mut self.normal, nothing)
+    }
+
+    fn keep_form(&mut self, options: &PlanOptions) {
+        if options.keep_forms {
+            let Prepared { scope, normal, .. } = &*self;
+            let text = (scope.theory()).whole_normal_text(scope.variables, normal);
+            self.forms.push(text);
+        }
+    }
+}
+
 /// Takes an axiom, or a member of a family, from its normal form through all other passes.
 pub(super) fn ground_member(
     problem: Problem,
@@ -220,6 +379,19 @@ pub(super) fn ground_member(
     index: usize,
     member: Member,
 ) -> Result<Grounded, Diagnostic> {
+    ground_prepared(
+        problem,
+        shared,
+        prepare_member(problem, scope, index, member)?,
+    )
+}
+
+fn prepare_member<'a>(
+    problem: Problem<'a>,
+    scope: Scope<'a>,
+    index: usize,
+    member: Member,
+) -> Result<Prepared<'a>, Diagnostic> {
     let Problem {
         semantics, options, ..
     } = problem;
@@ -229,23 +401,38 @@ pub(super) fn ground_member(
     if let Some(shards) = shards {
         shards.check(axiom, &formula, semantics)?;
     }
-    let mut forms = Forms::default();
-    let mut keep = |form: &Normal| {
-        if options.keep_forms {
-            forms.push((scope.theory()).whole_normal_text(scope.variables, form));
-        }
-    };
     let mut rewrites = Vec::new();
-    let mut normal = formula;
+    let normal = formula;
+    let hard = semantics.exact && problem.data.is_law(&name);
+    let leading = match semantics.exact && (hard || !options.joint) {
+        true => leading_foralls(&axiom.formula).min(normal.foralls()),
+        false => 0,
+    };
     let ranked = match options.ranked {
+        // Whoever breaks a law is named.
+        _ if hard => leading,
         Ranked::None => 0,
         Ranked::First => 1,
+        Ranked::Foralls if semantics.exact => leading,
         Ranked::Foralls => normal.foralls(),
     };
-    let explained = options.ranked == Ranked::Foralls;
-    let written = explained.then(|| normal.clone());
-    keep(&normal);
-    if options.narrow && semantics.in_log_space() {
+    // A `find` is no part of the event.
+    let leading = leading.max(ranked);
+    let explained = options.ranked == Ranked::Foralls && !hard;
+    let mut prepared = Prepared {
+        scope,
+        index,
+        name,
+        forms: Forms::default(),
+        rewrites: Vec::new(),
+        hard,
+        leading,
+        ranked,
+        written: explained.then(|| normal.clone()),
+        normal,
+    };
+    prepared.keep_form(options);
+    if options.narrow && semantics.in_log_space() && !semantics.exact {
         let mut narrow = Narrow {
             scope,
             semantics,
@@ -255,22 +442,48 @@ pub(super) fn ground_member(
             rewrites: &mut rewrites,
         };
         // Whose bindings are asked for keeps them.
-        narrow.apply(normal.under_mut(ranked));
+        narrow.apply(prepared.normal.under_mut(ranked));
     }
-    keep(&normal);
-    if options.eliminate && semantics.and_distributes_over_exists() {
+    prepared.rewrites = rewrites;
+    prepared.keep_form(options);
+    Ok(prepared)
+}
+
+fn ground_prepared(
+    problem: Problem,
+    shared: &mut Shared,
+    mut prepared: Prepared,
+) -> Result<Grounded, Diagnostic> {
+    let Problem {
+        semantics, options, ..
+    } = problem;
+    prepared.keep_form(options);
+    let (scope, index) = (prepared.scope, prepared.index);
+    let axiom = &problem.data.theory().axioms[index];
+    if options.eliminate && semantics.and_distributes_over_exists() && !semantics.exact {
         let mut eliminate = Eliminate {
             scope,
             outputs: problem.outputs,
             written: &axiom.formula,
             always: options.always,
-            shards,
+            shards: problem.shards(index),
             lists: &mut shared.lists,
             around: Vec::new(),
         };
-        eliminate.apply(&mut normal)?;
+        eliminate.apply(&mut prepared.normal)?;
     }
-    keep(&normal);
+    prepared.keep_form(options);
+    let Prepared {
+        normal,
+        name,
+        forms,
+        mut rewrites,
+        hard,
+        leading,
+        ranked,
+        written,
+        ..
+    } = prepared;
     let form = written.map(|written| {
         Arc::new(Ungrounded {
             written,
@@ -294,15 +507,40 @@ pub(super) fn ground_member(
         axiom: index,
         groundings_before: ground::groundings_before(&scope, &axiom.formula),
         groundings: counts.groundings,
-        empty_exists: u64::try_from(counts.empty_exists).unwrap_or(u64::MAX),
+        empty_exists: match semantics.exact {
+            true => 0,
+            false => u64::try_from(counts.empty_exists).unwrap_or(u64::MAX),
+        },
         span: axiom.name_span,
+        hard,
     };
     Ok(Grounded {
         axiom,
         program,
         forms,
+        leading,
         warning,
     })
+}
+
+/// How many `forall`s of the negation normal form stand one under the other from the root on; `all` is none.
+fn leading_foralls(formula: &Formula) -> usize {
+    let (mut at, mut negated, mut count) = (formula, false, 0);
+    loop {
+        match &at.kind {
+            FormulaKind::Not(inner) => (at, negated) = (inner, !negated),
+            FormulaKind::Quantified {
+                quantifier, body, ..
+            } if matches!(
+                (quantifier, negated),
+                (Quantifier::Forall, false) | (Quantifier::Exists, true)
+            ) =>
+            {
+                (at, count) = (body, count + 1);
+            }
+            _ => return count,
+        }
+    }
 }
 
 fn check_weights<'p>(
@@ -316,11 +554,17 @@ fn check_weights<'p>(
             Diagnostic::error(Code::NoAxioms, "there are no axioms to evaluate")
                 .help("write at least one: `axiom name: formula`"),
         ),
-        Some(last) if weighed && axioms.map(|a| a.weight).sum::<f64>() == 0.0 => found.push(
-            Diagnostic::error(Code::ZeroWeights, "the weights of the axioms add up to 0")
-                .at(&theory.source, last.span, "")
-                .help("give at least one axiom a weight above 0"),
-        ),
+        // Laws are not weighed, and may be all there is.
+        Some(_) if axioms.clone().all(|a| a.hard) => {}
+        Some(last)
+            if weighed && axioms.filter(|a| !a.hard).map(|a| a.weight).sum::<f64>() == 0.0 =>
+        {
+            found.push(
+                Diagnostic::error(Code::ZeroWeights, "the weights of the axioms add up to 0")
+                    .at(&theory.source, last.span, "")
+                    .help("give at least one axiom a weight above 0"),
+            )
+        }
         _ => {}
     }
 }
@@ -328,6 +572,7 @@ fn check_weights<'p>(
 pub(super) fn check(data: &Data, outputs: &[Output], semantics: &Semantics, out: &mut Diagnostics) {
     let theory = data.theory();
     check_functions(data, out);
+    data.check_products(out);
     if let Err(error) = semantics.validate() {
         out.push(Diagnostic::error(error.code(), error.to_string()).maybe_help(error.help()));
     }

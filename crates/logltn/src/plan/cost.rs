@@ -10,7 +10,7 @@ pub(super) fn work(scope: &Scope, normal: &Normal) -> f64 {
     let inside = || deep(|| normal.children().map(|c| work(scope, c)).sum::<f64>());
     match &normal.kind {
         Kind::Constant(_) | Kind::Not(_) | Kind::And(_) | Kind::Log(_) => inside(),
-        Kind::Literal { .. } => 2.0,
+        Kind::Literal { .. } | Kind::Use { .. } => 2.0,
         Kind::Or(members) => 3.0 * members.len() as f64 + inside(),
         Kind::Implies(..) => 6.0 + inside(),
         Kind::Iff(..) => 12.0 + inside(),

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::Scope;
-use crate::parts::Part;
+use crate::guard_parts::Part;
 use crate::theory::*;
 
 /// Every `dist` of a guard needs features of one width on both sides.

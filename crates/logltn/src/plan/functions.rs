@@ -2,7 +2,7 @@
 
 use crate::data::{ConstantData, Data};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::parts::Part;
+use crate::guard_parts::Part;
 use crate::recursion::deep;
 use crate::source::Span;
 use crate::theory::*;
@@ -13,7 +13,7 @@ pub(super) fn check_functions(data: &Data, out: &mut Diagnostics) {
     if theory.functions.is_empty() {
         return;
     }
-    for axiom in &theory.axioms {
+    for axiom in theory.formulas() {
         if let Some(guard) = axiom.family.as_ref().and_then(|f| f.guard.as_ref()) {
             check_guard(data, guard, out);
         }
@@ -23,7 +23,7 @@ pub(super) fn check_functions(data: &Data, out: &mut Diagnostics) {
 
 fn check_formula(data: &Data, formula: &Formula, out: &mut Diagnostics) {
     match &formula.kind {
-        FormulaKind::Atom { arguments, .. } => {
+        FormulaKind::Atom { arguments, .. } | FormulaKind::Use { arguments, .. } => {
             for argument in arguments {
                 argument.visit(&mut |part| check_arguments(data, part, true, out));
             }
@@ -50,6 +50,11 @@ fn check_guard(data: &Data, guard: &Guard, out: &mut Diagnostics) {
             && data.function(*function).is_none()
         {
             let declared = &theory[*function];
+            if let (Some(field), [ArgumentSort::Sort(sort)]) = (declared.field(), &declared.arguments[..]) {
+                let what = format!("sort `{}` has no column of numbers `{field}`", theory[*sort].name);
+                out.push(Diagnostic::error(Code::UnknownColumn, what).at(&theory.source, *span, "read here"));
+                return;
+            }
             let what = format!(
                 "function `{}` in a guard: a guard is crisp and may not depend on what is learnt",
                 declared.name

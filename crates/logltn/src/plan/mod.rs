@@ -12,22 +12,27 @@ mod laws;
 mod lower;
 mod narrow;
 pub(crate) mod normal;
+mod of_definition;
 mod passes;
 pub(crate) mod physical;
 pub(crate) mod program;
 mod query;
 mod shard;
+mod share;
 mod show;
+pub(crate) mod strata;
 mod stream;
 
 use std::sync::Arc;
 
 use crate::data::Data;
-use crate::diagnostic::{Diagnostics, memory};
+use crate::diagnostic::Diagnostics;
+use crate::engine::{EventSize, Events};
+use crate::memory;
 use crate::output::Output;
 use crate::semantics::Semantics;
 use crate::source::Span;
-use crate::theory::{PredicateId, Query};
+use crate::theory::{Axiom, FormulaKind, PredicateId, Query};
 
 use compile::{Problem, compile};
 pub(crate) use ground::{KeyIds, Leaf, codes, strides};
@@ -36,6 +41,7 @@ pub use passes::Pass;
 use physical::Physical;
 pub use program::ArgumentShape;
 use program::{Component, Map, RequestPlan};
+use strata::StrataPlan;
 use stream::Streaming;
 
 /// A theory compiled for some data, some outputs and a semantics.
@@ -52,11 +58,16 @@ pub struct Plan {
     pub(crate) components: Vec<Component>,
     pub(crate) maps: Vec<Map>,
     pub(crate) requests: Vec<RequestPlan>,
+    pub(crate) strata: StrataPlan,
     /// By axiom, if they were to be kept.
     forms: Vec<Forms>,
     warnings: Diagnostics,
     /// What is needed to plan again what depends on rows that come with the call.
     streaming: Option<Streaming>,
+    /// By axiom: how many `forall`s lead, where formulas have exact probabilities.
+    pub(crate) leading: Vec<usize>,
+    /// What is computed there instead of the programs.
+    pub(crate) events: Option<Arc<Events>>,
 }
 
 /// How to plan.
@@ -67,6 +78,9 @@ pub struct PlanOptions {
     pub narrow: bool,
     /// Whether the variables of an `exists` may be eliminated one at a time, likewise.
     pub eliminate: bool,
+    /// Whether a part of a formula that reads fewer variables than are bound around it, or that stands in several places, may be
+    /// computed once for each binding of those that it reads. In all semantics, likewise.
+    pub share: bool,
     /// How many bytes the lists of bindings and the tables of answers may take. A plan that would need more is refused
     /// with the place in the theory that asks for it, instead of exhausting the machine. [What the whole program
     /// may take](crate::memory::limit) unless said otherwise, and never more.
@@ -76,9 +90,17 @@ pub struct PlanOptions {
     /// Whether other processes have other rows of batched and streamed tables, and other individuals of sorts whose size comes
     /// with the call: [`Engine::evaluate_together`](crate::Engine::evaluate_together). What that cannot be had for is refused.
     pub sharded: bool,
+    /// Whether the leading `forall`s belong to the event, where formulas have exact probabilities.
+    pub joint: bool,
+    /// Whether axioms that are no laws are left out, where formulas have exact probabilities.
+    #[doc(hidden)]
+    pub only_laws: bool,
     /// Rewrites wherever that is exact, even where it does not pay: for tests, whose theories are small.
     #[doc(hidden)]
     pub always: bool,
+    /// Whether events are compiled, where formulas have exact probabilities.
+    #[doc(hidden)]
+    pub events: bool,
     /// Which bindings are asked for one by one: see [`Plan::for_query`] and [`Plan::for_explaining`].
     #[doc(hidden)]
     pub ranked: Ranked,
@@ -101,10 +123,14 @@ impl Default for PlanOptions {
         PlanOptions {
             narrow: true,
             eliminate: true,
+            share: true,
             memory: memory::limit(),
             keep_forms: false,
             sharded: false,
+            joint: false,
+            only_laws: false,
             always: false,
+            events: true,
             ranked: Ranked::None,
         }
     }
@@ -116,6 +142,7 @@ impl PlanOptions {
         PlanOptions {
             narrow: false,
             eliminate: false,
+            share: false,
             ..PlanOptions::default()
         }
     }
@@ -151,6 +178,19 @@ pub struct PlannedAxiom {
     pub empty_exists: u64,
     /// Where the axiom stands in the theory.
     pub span: Span,
+    /// Whether it is a law of a semantics with exact probabilities: it then has no truth and no weight.
+    pub hard: bool,
+}
+
+/// What is asked of a definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedDefinition {
+    /// Its name.
+    pub name: String,
+    /// How many distinct tuples are asked for, by axioms and by definitions.
+    pub tuples: usize,
+    /// How many uses come one after the other at most, from one that is asked for to one that asks for no more.
+    pub depth: usize,
 }
 
 impl Plan {
@@ -197,7 +237,78 @@ impl Plan {
             },
             ..*options
         };
-        Plan::new_with(&data.with_query(query), outputs, semantics, &options)
+        if !(semantics.exact
+            && data
+                .theory()
+                .axioms
+                .iter()
+                .any(|a| data.has_laws_of(&a.name)))
+        {
+            return Plan::new_with(&data.with_query(query), outputs, semantics, &options);
+        }
+        // What is wrong with the laws is said in their own text.
+        let is_law = |axiom: &Axiom| data.has_laws_of(&axiom.name);
+        let laws = data.with_axioms(is_law).unbatched();
+        Plan::new_with(
+            &laws,
+            outputs,
+            semantics,
+            &PlanOptions {
+                ranked: Ranked::None,
+                ..options
+            },
+        )?;
+        let question = data.with_query(query).and_axioms(laws.theory());
+        let mut plan = Plan::new_with(&question, outputs, semantics, &options)?;
+        // Members of a family of which others are laws.
+        plan.retain_axioms(|axiom| axiom.axiom == 0);
+        Ok(plan)
+    }
+
+    /// Plans worlds in which all axioms hold and a closed formula does not, for [`Engine::world`](crate::Engine::world); without a
+    /// formula, those in which all axioms hold. Atoms are free but those of degree 0 and 1.
+    ///
+    /// # Errors
+    /// With the code [`Code::Contradiction`](crate::Code::Contradiction) if there is no such world: the formula follows.
+    pub fn for_refuting(
+        data: &Data,
+        outputs: &[Output],
+        query: Option<&Query>,
+    ) -> Result<Plan, Diagnostics> {
+        let mut laws = match query {
+            Some(query) => {
+                query::check_individuals(data, query).into_result(())?;
+                let mut negated = query.clone();
+                let formula = &mut negated.axiom.formula;
+                let span = formula.span;
+                let inner = Box::new(formula.clone());
+                formula.kind = FormulaKind::Not(inner);
+                formula.span = span;
+                data.with_query(&negated).and_axioms(data.theory())
+            }
+            None => data.clone().unbatched(),
+        };
+        let names: Vec<String> = (laws.theory().axioms.iter())
+            .map(|axiom| axiom.name.clone())
+            .collect();
+        laws.set_laws(names);
+        let semantics = Semantics::named("probability").unwrap_or_default();
+        Plan::new(&laws, outputs, &semantics)
+    }
+
+    /// Plans the laws alone, whatever axioms are, for the questions about worlds: [`Engine::marginals`](crate::Engine::marginals) and
+    /// those beside it.
+    ///
+    /// # Errors
+    /// If there are no worlds that keep them ([`Code::Contradiction`](crate::Code::Contradiction)), or they are too hard.
+    pub fn for_worlds(data: &Data, outputs: &[Output]) -> Result<Plan, Diagnostics> {
+        let laws = data.with_axioms(|axiom| data.has_laws_of(&axiom.name));
+        let semantics = Semantics::named("probability").unwrap_or_default();
+        let options = PlanOptions {
+            only_laws: true,
+            ..PlanOptions::default()
+        };
+        Plan::new_with(&laws.unbatched(), outputs, &semantics, &options)
     }
 
     /// Plans a theory so that its engine can also say which bindings violate an axiom most:
@@ -217,7 +328,8 @@ impl Plan {
 
     /// Leaves only some axioms, such as the members of a family that a phase of training names.
     pub fn retain_axioms(&mut self, keep: impl Fn(&PlannedAxiom) -> bool) {
-        let kept: Vec<bool> = self.axioms.iter().map(keep).collect();
+        // Batches, phases and samples choose observations, never laws.
+        let kept: Vec<bool> = self.axioms.iter().map(|a| a.hard || keep(a)).collect();
         let mut at = kept.iter();
         self.axioms.retain(|_| at.next() == Some(&true));
         let mut at = kept.iter();
@@ -227,11 +339,56 @@ impl Plan {
         if let Some(streaming) = &mut self.streaming {
             streaming.retain_axioms(&kept);
         }
+        if let Some(mut events) = self.events.take() {
+            let mut at = kept.iter();
+            self.leading.retain(|_| at.next() == Some(&true));
+            Arc::make_mut(&mut events).retain_axioms(self, &kept);
+            self.events = Some(events);
+        }
+    }
+
+    /// How large the events of an axiom are, by its place in [`Plan::axioms`]; of a law, all laws together. None unless
+    /// formulas have exact probabilities.
+    pub fn event_size(&self, axiom: usize) -> Option<EventSize> {
+        let events = self.events.as_ref()?;
+        Some(match self.axioms[axiom].hard {
+            true => events.size_of_laws(),
+            false => events.size(axiom),
+        })
     }
 
     /// The axioms, families written out.
     pub fn axioms(&self) -> &[PlannedAxiom] {
         &self.axioms
+    }
+
+    /// The definitions of the theory, in its order.
+    ///
+    /// ```
+    /// use logltn::{Data, Output, Plan, Semantics, Source, Theory};
+    /// let theory = Theory::parse(Source::new("t", "
+    ///     sort Step = 0..9  predicate P(Step)
+    ///     define upto(i: Step): P(i) and (forall j: Step where j = i - 1. upto(j))
+    ///     axiom a: upto(5)"))?;
+    /// let plan = Plan::new(&Data::new(&theory), &[Output::sigmoid()], &Semantics::default())?;
+    /// let upto = &plan.definitions()[0];
+    /// assert_eq!((upto.tuples, upto.depth), (6, 6));
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    pub fn definitions(&self) -> Vec<PlannedDefinition> {
+        let named = self.data.theory().definitions.len();
+        (self.strata.strata.iter().take(named))
+            .map(|stratum| PlannedDefinition {
+                name: stratum.name.clone(),
+                tuples: stratum.codes.len(),
+                depth: stratum.depth,
+            })
+            .collect()
+    }
+
+    /// Whether parts of axioms are computed once for all their places ([`PlanOptions::share`]).
+    pub fn shares_parts(&self) -> bool {
+        self.strata.strata.iter().any(|s| s.shared.is_some())
     }
 
     /// What is probably not meant: guards that keep nothing, families without members.
@@ -268,9 +425,24 @@ impl Plan {
         roots.collect()
     }
 
+    /// What the engine runs of each axiom, then of each stratum, plain and negated, if that is asked for.
+    pub(crate) fn all_programs(&self) -> impl Iterator<Item = Option<&Physical>> {
+        let strata = self.strata.strata.iter().flat_map(|s| &s.programs);
+        (self.programs.iter().map(Some)).chain(strata.map(Option::as_ref))
+    }
+
     /// How many parts the formulas of all axioms have, families, `all` and `any` written out.
     pub fn parts(&self) -> usize {
         self.programs.iter().map(|p| p.nodes.len()).sum()
+    }
+
+    /// About how many numbers predicates are asked for, whatever steps see of them.
+    pub fn answers(&self) -> u128 {
+        let groundings = self.axioms.iter().map(|axiom| axiom.groundings);
+        let groundings = groundings.fold(0, u128::saturating_add);
+        (self.requests.iter())
+            .map(|request| u128::from(request.grid()).min(groundings) * request.width as u128)
+            .fold(0, u128::saturating_add)
     }
 
     /// About how much memory the lists of bindings and the maps take.

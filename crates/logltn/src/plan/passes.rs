@@ -9,6 +9,8 @@ pub enum Pass {
     Normal,
     /// Quantifiers moved inward.
     Narrow,
+    /// Parts that are computed once for all their places.
+    Share,
     /// Variables of `exists` eliminated one after another.
     Eliminate,
     /// Guards become lists, atoms become rows of requests.
@@ -19,9 +21,10 @@ pub enum Pass {
 
 impl Pass {
     /// All of them, in their order.
-    pub const ALL: [Pass; 5] = [
+    pub const ALL: [Pass; 6] = [
         Pass::Normal,
         Pass::Narrow,
+        Pass::Share,
         Pass::Eliminate,
         Pass::Ground,
         Pass::Lower,
@@ -32,6 +35,7 @@ impl Pass {
         match self {
             Pass::Normal => "normal",
             Pass::Narrow => "narrow",
+            Pass::Share => "share",
             Pass::Eliminate => "eliminate",
             Pass::Ground => "ground",
             Pass::Lower => "lower",

@@ -62,6 +62,8 @@ pub(crate) struct Node {
     pub buffer: usize,
     /// For a literal: where its places stand; for an elimination, its keys.
     pub place: Place,
+    /// In a definition that was written out: its empty `exists` are not counted.
+    pub uncounted: bool,
 }
 
 /// Where the values of a slot are.
@@ -79,6 +81,9 @@ pub(crate) struct Level {
     /// The longest comes last: its tuples run in the innermost loop.
     pub components: Vec<LevelComponent>,
     pub adds: Vec<Add>,
+    /// By add: whether only literals of this level read the places, so that they need not be written down one by one
+    /// where they follow each other.
+    pub read_by_literals: Vec<bool>,
     pub wide_adds: Vec<Add>,
     pub resolves: Vec<Lookup>,
     /// The number of nodes whose values stand in this level's block.

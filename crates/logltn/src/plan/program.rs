@@ -83,7 +83,8 @@ pub(crate) struct RequestPlan {
     pub predicate: PredicateId,
     /// How the arguments are made of individuals.
     pub shape: Vec<ArgumentShape>,
-    /// The number of individuals that each leaf of the shape may be; codes are mixed-radix numbers.
+    /// The number of individuals that each leaf of the shape may be; codes are mixed-radix numbers. Where one of them is 0 there
+    /// are no codes.
     pub extents: Vec<u64>,
     /// The number of answers per row: 1, or one per class.
     pub width: usize,
@@ -98,6 +99,9 @@ pub(crate) struct RequestPlan {
     /// The first place in the theory that asks for it.
     pub span: Span,
 }
+
+/// The strata of a plan are its first requests, and ask no predicate.
+pub(crate) const NO_PREDICATE: PredicateId = PredicateId(u32::MAX);
 
 impl RequestPlan {
     pub fn grid(&self) -> u64 {
@@ -407,6 +411,12 @@ pub(crate) enum NodeKind {
     Constant(bool),
     Literal {
         request: usize,
+        negated: bool,
+        slot: usize,
+    },
+    /// What a stratum says of a tuple.
+    Use {
+        stratum: usize,
         negated: bool,
         slot: usize,
     },

@@ -2,7 +2,7 @@
 
 use crate::data::Data;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::parts::Part;
+use crate::guard_parts::Part;
 use crate::recursion::deep;
 use crate::theory::*;
 
@@ -35,7 +35,9 @@ fn look_at(data: &Data, query: &Query, formula: &Formula, found: &mut Diagnostic
         }
     };
     match &formula.kind {
-        FormulaKind::Atom { arguments, .. } => arguments.iter().for_each(|a| a.visit(&mut look)),
+        FormulaKind::Atom { arguments, .. } | FormulaKind::Use { arguments, .. } => {
+            arguments.iter().for_each(|a| a.visit(&mut look));
+        }
         FormulaKind::Quantified {
             guard: Some(guard), ..
         } => guard.visit(&mut look),

@@ -11,7 +11,7 @@ use super::program::{Component, ComponentSource, NodeKind};
 use crate::data::{ConstantData, Data};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::tables;
-use crate::parts::Part;
+use crate::guard_parts::Part;
 use crate::recursion::deep;
 use crate::semantics::Semantics;
 use crate::source::Span;
@@ -23,6 +23,8 @@ pub(super) struct Shards<'a> {
     pub data: &'a Data,
     /// Of the axiom.
     pub variables: &'a [Variable],
+    /// An axiom or a definition, for people.
+    pub what: &'static str,
 }
 
 impl Shards<'_> {
@@ -40,7 +42,17 @@ impl Shards<'_> {
     /// How many of this process' own rows or individuals a quantifier binds at once.
     pub fn bound(&self, binding: &Binding) -> usize {
         match binding {
-            Binding::Rows(table, _) => usize::from(self.of_table(*table)),
+            Binding::Rows(table, _) => match table.product() {
+                None => usize::from(self.of_table(*table)),
+                Some(product) => {
+                    let parts = self.data.theory().products[product].parts.iter();
+                    let own = |part: &&ProductPart| match part {
+                        ProductPart::Rows(table) => self.of_table(*table),
+                        ProductPart::Sort(sort) => self.data.streams_sort(*sort),
+                    };
+                    parts.filter(own).count()
+                }
+            },
             Binding::Sorts(variables) => variables.iter().filter(|v| self.of_variable(**v)).count(),
         }
     }
@@ -64,6 +76,13 @@ impl Shards<'_> {
         }
     }
 
+    /// Refuses a definition that would: wherever it is used, it is inside of a formula.
+    pub fn check_definition(&self, body: &Axiom, formula: &Normal) -> Result<(), Diagnostic> {
+        self.check_variables(body)?;
+        self.check_guards(body, formula)?;
+        self.check_inside(body, formula)
+    }
+
     /// Refuses an axiom that would have to see rows of other processes.
     pub fn check(
         &self,
@@ -84,20 +103,7 @@ impl Shards<'_> {
                 ));
             }
         }
-        for variable in &axiom.variables {
-            let ColumnSort::Sort(sort) = variable.sort else {
-                continue;
-            };
-            // Families, `all` and `any` range over no such sort.
-            if self.data.streams_sort(sort) && variable.bound_by == BoundBy::Guard {
-                let message = format!(
-                    "this guard goes through the individuals of sort `{}`, of which each process has its own",
-                    theory[sort].name
-                );
-                let help = "range over them with a `forall` or `exists` at the front of the axiom, or give the sort a fixed size";
-                return Err(self.refused(axiom, variable.span, message, help));
-            }
-        }
+        self.check_variables(axiom)?;
         self.check_guards(axiom, formula)?;
         let mut summands = Vec::new();
         find_summands(formula, semantics.and.laws().adds, &mut summands);
@@ -116,6 +122,26 @@ impl Shards<'_> {
                 }
             }
             self.check_inside(axiom, body)?;
+        }
+        Ok(())
+    }
+
+    /// No guard goes through individuals of which each process has its own.
+    fn check_variables(&self, axiom: &Axiom) -> Result<(), Diagnostic> {
+        let theory = self.data.theory();
+        for variable in &axiom.variables {
+            let ColumnSort::Sort(sort) = variable.sort else {
+                continue;
+            };
+            // Families, `all` and `any` range over no such sort.
+            if self.data.streams_sort(sort) && variable.bound_by == BoundBy::Guard {
+                let message = format!(
+                    "this guard goes through the individuals of sort `{}`, of which each process has its own",
+                    theory[sort].name
+                );
+                let help = "range over them with a `forall` or `exists` at the front of the axiom, or give the sort a fixed size";
+                return Err(self.refused(axiom, variable.span, message, help));
+            }
         }
         Ok(())
     }
@@ -196,8 +222,8 @@ impl Shards<'_> {
         Diagnostic::error(
             Code::NotShardable,
             format!(
-                "axiom `{}` cannot be put together of what each process sees of its own rows",
-                axiom.name
+                "{} `{}` cannot be put together of what each process sees of its own rows",
+                self.what, axiom.name
             ),
         )
         .at(&self.data.theory().source, span, label)

@@ -36,8 +36,34 @@ impl fmt::Display for Plan {
             f,
             "Requests: each row is asked for once per step, however many axioms need it"
         )?;
-        for (i, request) in self.requests.iter().enumerate() {
+        for (i, request) in self
+            .requests
+            .iter()
+            .enumerate()
+            .skip(self.strata.strata.len())
+        {
             writeln!(f, "  {}", self.request_line(i, request))?;
+        }
+        if !self.strata.strata.is_empty() {
+            let of = match self.data.theory().definitions.is_empty() {
+                true => "Shared parts of axioms",
+                false if self.strata.strata.iter().any(|s| s.shared.is_some()) => {
+                    "Definitions, and shared parts of axioms"
+                }
+                false => "Definitions",
+            };
+            writeln!(
+                f,
+                "\n{of}: computed in this order, for the tuples that are asked for"
+            )?;
+            let mut order: Vec<usize> = self.strata.steps.iter().map(|s| s.stratum).collect();
+            order.extend(0..self.strata.strata.len());
+            let mut shown = vec![false; self.strata.strata.len()];
+            for stratum in order {
+                if !std::mem::replace(&mut shown[stratum], true) {
+                    self.stratum(f, stratum)?;
+                }
+            }
         }
         writeln!(f, "\nAxioms")?;
         self.each_family(f, |f, axiom| self.axiom(f, axiom))?;
@@ -56,7 +82,7 @@ fn mean(counts: &[u128]) -> u128 {
 }
 
 impl Plan {
-    /// What a pass made of an axiom, by its place in [`Plan::axioms`]. The first three passes leave a formula; what they
+    /// What a pass made of an axiom, by its place in [`Plan::axioms`]. The first four passes leave a formula; what they
     /// made is there if [`PlanOptions::keep_forms`](super::PlanOptions::keep_forms) said so.
     pub fn form(&self, axiom: usize, pass: Pass) -> Option<String> {
         let program = self.programs.get(axiom)?;
@@ -64,7 +90,8 @@ impl Plan {
         match pass {
             Pass::Normal => kept(0),
             Pass::Narrow => kept(1),
-            Pass::Eliminate => kept(2),
+            Pass::Share => kept(2),
+            Pass::Eliminate => kept(3),
             Pass::Ground => {
                 let mut out = String::new();
                 self.node(&mut out, program, program.root, 0).ok()?;
@@ -99,6 +126,42 @@ impl Plan {
             if family.len() > 1 {
                 writeln!(out, "  … and {} more of the family", family.len() - 1)?;
             }
+        }
+        Ok(())
+    }
+
+    fn stratum(&self, out: &mut impl Write, index: usize) -> fmt::Result {
+        let stratum = &self.strata.strata[index];
+        let tuples = grouped(stratum.codes.len() as u128);
+        let steps = self.strata.steps.iter().filter(|s| s.stratum == index);
+        if let Some(part) = &stratum.shared {
+            let (name, parameters) = (&stratum.name, part.parameters.join(", "));
+            writeln!(out, "  {name}({parameters}): {}", part.formula)?;
+            if let Some(of) = &stratum.contraction {
+                let sides = [of.left, of.right].map(|s| &self.strata.strata[s].name);
+                writeln!(
+                    out,
+                    "    as the product of matrices {} and {}",
+                    sides[0], sides[1]
+                )?;
+            }
+            return writeln!(
+                out,
+                "    {tuples} tuples instead of {} bindings; cost: about {} operations before, {} after",
+                grouped(part.bindings.ceil() as u128),
+                grouped(part.cost_before.ceil() as u128),
+                grouped(part.cost_after.ceil() as u128)
+            );
+        }
+        write!(
+            out,
+            "  {}: {tuples} tuples, depth {}",
+            stratum.name, stratum.depth
+        )?;
+        writeln!(out, ", in {} steps", grouped(steps.count() as u128))?;
+        for rewrite in &stratum.rewrites {
+            writeln!(out, "    as written: {}", rewrite.before)?;
+            writeln!(out, "    rewritten:  {}", rewrite.after)?;
         }
         Ok(())
     }
@@ -275,7 +338,7 @@ impl Plan {
         let indent = "  ".repeat(depth.min(20));
         match &program.nodes[node].kind {
             NodeKind::Constant(truth) => writeln!(f, "{indent}always {truth}"),
-            NodeKind::Literal { .. } => Ok(()),
+            NodeKind::Literal { .. } | NodeKind::Use { .. } => Ok(()),
             NodeKind::Not(a) | NodeKind::Log(a) => self.node(f, program, *a, depth),
             NodeKind::And(members) | NodeKind::Or(members) => members
                 .iter()

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use super::compile::{Problem, check, ground_member, lower_all};
 use super::ground::Shared;
 use super::normal::Member;
+use super::strata::{self, StrataPlan};
 use super::{Plan, PlanOptions, PlannedAxiom};
 use crate::data::{ColumnData, Data};
 use crate::diagnostic::Diagnostics;
 use crate::guard::{Kept, Scope, TableIndexes, tables};
-use crate::parts::Part;
+use crate::guard_parts::Part;
 use crate::recursion::deep;
 use crate::theory::*;
 
@@ -47,6 +48,10 @@ impl Streaming {
 
 /// Whether an axiom depends on what comes with a call.
 pub(super) fn depends(data: &Data, axiom: &Axiom) -> bool {
+    // Strata are planned together, with all that use them.
+    if data.streams_anything() && !data.theory().used_directly(&axiom.formula).is_empty() {
+        return true;
+    }
     let sort = |sort: ColumnSort| matches!(sort, ColumnSort::Sort(s) if data.streams_sort(s));
     axiom.variables.iter().any(|v| sort(v.sort)) || formula_depends(data, &axiom.formula)
 }
@@ -74,6 +79,9 @@ fn formula_depends(data: &Data, formula: &Formula) -> bool {
                 ArgumentSort::Sort(sort) => data.streams_sort(*sort),
                 ArgumentSort::Vector(_) => false,
             });
+            (arguments.iter()).for_each(|a| a.visit(&mut |part| constant(part, &mut found)));
+        }
+        FormulaKind::Use { arguments, .. } => {
             (arguments.iter()).for_each(|a| a.visit(&mut |part| constant(part, &mut found)));
         }
         FormulaKind::Quantified { binding, guard, .. } => {
@@ -207,6 +215,11 @@ impl Plan {
         let done = self.plan_with(&mut streaming);
         self.exchange(&mut streaming.shared);
         self.streaming = Some(streaming);
+        if let (Ok(()), Some(mut events)) = (&done, self.events.take()) {
+            let renewed = Arc::make_mut(&mut events).renew(self);
+            self.events = Some(events);
+            return renewed;
+        }
         done
     }
 
@@ -226,6 +239,7 @@ impl Plan {
             return Err(found);
         }
         let indexes = TableIndexes::with(std::mem::take(&mut streaming.kept));
+        strata::take_sizes(problem, shared)?;
         let mut grounded = Vec::with_capacity(streaming.axioms.len());
         for streamed in &streaming.axioms {
             let scope = Scope {
@@ -242,8 +256,10 @@ impl Plan {
                 member,
             )?);
         }
+        let strata = strata::ground_all(problem, shared, &indexes);
         streaming.kept = indexes.keep(&data);
-        let lowered = lower_all(problem, shared, grounded, &mut found);
+        let (strata, steps) = strata?;
+        let (lowered, strata) = lower_all(problem, shared, grounded, strata, &mut found);
         if found.has_errors() {
             return Err(found);
         }
@@ -252,6 +268,7 @@ impl Plan {
             self.programs[streamed.place] = lowered.program;
             self.forms[streamed.place] = lowered.forms;
         }
+        self.strata = StrataPlan { strata, steps };
         self.warnings = found;
         Ok(())
     }

@@ -47,6 +47,7 @@ impl Resolver<'_> {
             }
             ExprKind::Integer(_)
             | ExprKind::Number(_)
+            | ExprKind::Field(..)
             | ExprKind::Negative(_)
             | ExprKind::Sum(_)
             | ExprKind::Product(_) => {
@@ -74,7 +75,7 @@ impl Resolver<'_> {
             ExprKind::Call(name, _) => {
                 matches!(
                     self.symbols.get(&name.text),
-                    Some((Symbol::Predicate(_), _))
+                    Some((Symbol::Predicate(_) | Symbol::Definition(_), _))
                 )
             }
             _ => false,
@@ -200,6 +201,9 @@ impl Resolver<'_> {
         };
         let predicate = match symbol {
             Symbol::Predicate(id) => id,
+            Symbol::Definition(id) => {
+                return self.definition_use(id, name, arguments, declared, span);
+            }
             Symbol::Broken => return None,
             _ if self.declared_twice.contains(&name.text) => return None,
             other => {
@@ -298,13 +302,17 @@ impl Resolver<'_> {
                 help,
             );
         }
-        let known = self.theory.predicates.iter().map(|p| p.name.as_str());
+        let known = self.known_atoms();
         let help = match name.text.as_str() {
             "dist" | "abs" | "min" | "max" => {
                 format!("`{short}` is arithmetic, for guards: `where {short}(…) < …`")
             }
-            _ => (self.suggestion(&name.text, known))
-                .unwrap_or_else(|| format!("declare it: `predicate {short}(…)`")),
+            _ => (self.suggestion(&name.text, known.iter().map(String::as_str))).unwrap_or_else(
+                || {
+                    let known = known.iter().map(String::as_str);
+                    self.how_to_declare(format!("predicate {short}(…)"), known)
+                },
+            ),
         };
         self.error_with_help(
             Code::UnknownPredicate,
@@ -334,12 +342,19 @@ impl Resolver<'_> {
                     };
                     (format!("predicate `{name}` needs parentheses"), Some(help))
                 }
+                Some((Symbol::Definition(id), _)) => {
+                    let help = match self.theory[*id].arity {
+                        0 => format!("write `{name}()`"),
+                        n => format!("it takes {}", count(n, "argument")),
+                    };
+                    (format!("definition `{name}` needs parentheses"), Some(help))
+                }
                 Some((symbol, _)) => (
                     format!("`{name}` is a {}, not a formula", symbol.kind()),
                     None,
                 ),
                 None => {
-                    let known = self.theory.predicates.iter().map(|p| p.name.as_str());
+                    let known = self.known_atoms();
                     code = Code::UnknownPredicate;
                     let message = format!("unknown name `{}`", shortened(name));
                     let help = match name.to_lowercase().as_str() {
@@ -348,7 +363,7 @@ impl Resolver<'_> {
                              `not P(x)` for `P(x) <-> false`"
                                 .to_string(),
                         ),
-                        _ => self.suggestion(name, known),
+                        _ => self.suggestion(name, known.iter().map(String::as_str)),
                     };
                     (message, help)
                 }

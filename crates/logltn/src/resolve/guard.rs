@@ -64,6 +64,7 @@ impl Resolver<'_> {
             | ExprKind::Label(_)
             | ExprKind::Integer(_)
             | ExprKind::Number(_)
+            | ExprKind::Field(..)
             | ExprKind::Negative(_)
             | ExprKind::Sum(_)
             | ExprKind::Product(_) => {
@@ -230,7 +231,7 @@ impl Resolver<'_> {
                 return None;
             }
             Some(_) if self.declared_twice.contains(&name.text) => return None,
-            Some((Symbol::Predicate(_), declared)) => {
+            Some((Symbol::Predicate(_) | Symbol::Definition(_), declared)) => {
                 self.predicate_in_guard(name, declared);
                 return None;
             }
@@ -392,6 +393,7 @@ impl Resolver<'_> {
                 ValueKind::Product(members.into_iter().collect::<Option<_>>()?)
             }
             ExprKind::Call(name, arguments) => self.arithmetic(name, arguments, span)?,
+            ExprKind::Field(variable, field) => self.field(variable, field, span)?,
             ExprKind::Compare(..)
             | ExprKind::Not(_)
             | ExprKind::And(_)
@@ -459,9 +461,14 @@ impl Resolver<'_> {
                     .chain(self.theory.params.iter().map(|p| p.name.as_str()))
                     .chain(self.theory.constants.iter().map(|c| c.name.as_str()));
                 let short = shortened(name);
-                let help = self.suggestion(name, known).unwrap_or_else(|| {
-                    format!("bind it with a quantifier, or declare it: `param {short}`")
-                });
+                let help = self
+                    .suggestion(name, known)
+                    .unwrap_or_else(|| match self.question {
+                        Some(_) => format!("bind it with a quantifier, `exists {short}: S. …`"),
+                        None => {
+                            format!("bind it with a quantifier, or declare it: `param {short}`")
+                        }
+                    });
                 let message = format!("unknown name `{short}` in a guard");
                 self.error_with_help(Code::UnknownVariable, message, span, "", Some(help));
                 None
@@ -542,10 +549,52 @@ impl Resolver<'_> {
         })
     }
 
+    /// `x.age`. It is a function given by data, which is declared where it is first met; a question can use those that
+    /// there are.
+    fn field(&mut self, variable: &Name, field: &Name, span: Span) -> Option<ValueKind> {
+        let individual = Expr {
+            kind: ExprKind::Name(variable.text.clone()),
+            span: variable.span,
+        };
+        let Some(sort) = self.sort_of_name(&individual) else {
+            self.featured(&individual); // says what is wrong with the name
+            return None;
+        };
+        let name = self.theory[sort].name.clone();
+        if self.theory[sort].kind != SortKind::Data {
+            let message = format!("individuals of sort `{name}` have no features, so no column");
+            self.error(Code::NoFeatures, message, span, "");
+            return None;
+        }
+        let function = Name {
+            text: format!("{name}.{}", field.text),
+            span: field.span,
+        };
+        let known = self.symbols.get(&function.text).copied();
+        let id = match known {
+            Some((Symbol::Function(id), _)) => id,
+            _ if self.question.is_some() => {
+                let message = format!("sort `{name}` has no column of numbers `{}`", field.text);
+                self.error(Code::UnknownColumn, message, field.span, "");
+                return None;
+            }
+            _ => {
+                let id = FunctionId(self.theory.functions.len() as u32);
+                let declared = Function::of_field(sort, &name, &field.text, field.span);
+                self.theory.functions.push(declared);
+                (self.symbols).insert(function.text.clone(), (Symbol::Function(id), field.span));
+                id
+            }
+        };
+        self.function_number(id, &function, &[individual], span)
+    }
+
     fn unknown_arithmetic(&mut self, name: &Name) {
         match self.symbols.get(&name.text).copied() {
             Some((Symbol::Broken, _)) => {}
-            Some((Symbol::Predicate(_), declared)) => self.predicate_in_guard(name, declared),
+            Some((Symbol::Predicate(_) | Symbol::Definition(_), declared)) => {
+                self.predicate_in_guard(name, declared);
+            }
             Some(_) if self.declared_twice.contains(&name.text) => {}
             Some((symbol, _)) => {
                 let help = (symbol.kind() == "table").then(|| {
@@ -590,9 +639,16 @@ impl Resolver<'_> {
                 let known = (self.local_names())
                     .chain(self.theory.constants.iter().map(|c| c.name.as_str()));
                 let short = shortened(name);
-                let help = self.suggestion(name, known).unwrap_or_else(|| {
-                    format!("bind it with a quantifier, or declare it: `constant {short}: S`")
-                });
+                let help = self
+                    .suggestion(name, known)
+                    .unwrap_or_else(|| match self.question {
+                        Some(_) => format!("bind it with a quantifier, `exists {short}: S. …`"),
+                        None => {
+                            format!(
+                                "bind it with a quantifier, or declare it: `constant {short}: S`"
+                            )
+                        }
+                    });
                 let message = format!("unbound variable `{short}`");
                 self.error_with_help(Code::UnknownVariable, message, expr.span, "", Some(help));
                 return None;

@@ -3,6 +3,7 @@
 //! Nothing here stops at the first mistake. What cannot be understood is reported once and left out;
 //! what depends on it is not reported again.
 
+mod definition;
 mod formula;
 mod guard;
 mod lookalike;
@@ -14,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, shortened};
 use crate::source::{Source, Span};
 use crate::suggest::did_you_mean;
-use crate::syntax::{AxiomSyntax, Declaration, Expr, Name, SortDefinition, TypeName};
+use crate::syntax::{AxiomSyntax, Declaration, Expr, Name, SortDefinition, SortedNames, TypeName};
 use crate::theory::*;
 use scope::Local;
 
@@ -63,6 +64,18 @@ impl Labels {
     }
 }
 
+/// What a theory declares by a name; axioms have names of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Declared {
+    /// A sort, table, predicate, function, constant or param.
+    Symbol,
+    /// An axiom or a definition.
+    Formula,
+}
+
+/// Which declarations are wanted.
+type Keep<'a> = &'a dyn Fn(Declared, &str) -> bool;
+
 impl Theory {
     /// Parses and checks a theory. All mistakes are reported together.
     pub fn parse(source: Source) -> Result<Theory, Diagnostics> {
@@ -86,16 +99,43 @@ impl Theory {
         labels: &Labels,
         out: &mut Diagnostics,
     ) -> Theory {
-        Theory::read(source, labels, out, true)
+        Theory::read(source, labels, out, None)
     }
 
     /// The same without the axioms: what they say of individuals is not looked at, so these may be others. The notation
     /// of the whole text is.
     pub fn parse_symbols(source: Source, labels: &Labels, out: &mut Diagnostics) -> Theory {
-        Theory::read(source, labels, out, false)
+        Theory::parse_part(
+            source,
+            labels,
+            &|declared, _| declared != Declared::Formula,
+            out,
+        )
     }
 
-    fn read(source: Source, labels: &Labels, out: &mut Diagnostics, axioms: bool) -> Theory {
+    /// The same with the declarations that `keep` wants, by name: what others say is not looked at. Those that are kept must
+    /// speak of no others.
+    pub fn parse_part(
+        source: Source,
+        labels: &Labels,
+        keep: Keep,
+        out: &mut Diagnostics,
+    ) -> Theory {
+        Theory::read(source, labels, out, Some(keep))
+    }
+
+    /// The names that a text defines, whatever is wrong with their formulas.
+    pub fn defined_names(source: &Source) -> Vec<String> {
+        let declarations = crate::parser::parse(source, &mut Diagnostics::new());
+        (declarations.into_iter())
+            .filter_map(|declared| match declared {
+                Declaration::Define(define) => Some(define.name.text),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn read(source: Source, labels: &Labels, out: &mut Diagnostics, keep: Option<Keep>) -> Theory {
         if source.text().len() > Source::MAX_BYTES {
             out.push(Diagnostic::error(
                 Code::FileTooLarge,
@@ -105,10 +145,16 @@ impl Theory {
         }
         let mut found = Diagnostics::new();
         let mut declarations = crate::parser::parse(&source, &mut found);
-        if !axioms {
-            declarations.retain(|declared| !matches!(declared, Declaration::Axiom(_)));
+        if let Some(keep) = keep {
+            declarations.retain(|declaration| {
+                let declared = match declaration {
+                    Declaration::Axiom(_) | Declaration::Define(_) => Declared::Formula,
+                    _ => Declared::Symbol,
+                };
+                keep(declared, &declaration.name().text)
+            });
         }
-        let theory = Resolver::new(source, &mut found).run(declarations, labels, axioms);
+        let theory = Resolver::new(source, &mut found).run(declarations, labels, keep.is_none());
         // A user works through a file from top to bottom, not stage by stage.
         found.sort_by_place();
         out.extend(found);
@@ -142,7 +188,8 @@ impl Theory {
     /// ```
     pub fn parse_query(&self, source: Source) -> Result<Query, Diagnostics> {
         let mut out = Diagnostics::new();
-        let find_is_predicate = self.predicate("find").is_some();
+        let find_is_predicate =
+            self.predicate("find").is_some() || self.definition("find").is_some();
         let query = crate::parser::parse_query(&source, find_is_predicate, &mut out).and_then(
             |(formula, is_open)| {
                 let axiom = self.resolve_question(source.clone(), formula, true, &mut out)?;
@@ -171,7 +218,7 @@ impl Theory {
         resolver.question = Some(Question { may_find });
         let span = formula.span;
         // What is never used is of interest in a file that is kept, not in a question.
-        resolver.axiom(AxiomSyntax {
+        let mut axiom = resolver.axiom(AxiomSyntax {
             name: Name {
                 text: "query".into(),
                 span,
@@ -180,7 +227,9 @@ impl Theory {
             family: None,
             formula,
             span,
-        })
+        })?;
+        axiom.products = resolver.theory.products.split_off(self.products.len());
+        Some(axiom)
     }
 
     fn empty(source: Source) -> Theory {
@@ -192,7 +241,9 @@ impl Theory {
             functions: Vec::new(),
             constants: Vec::new(),
             params: Vec::new(),
+            definitions: Vec::new(),
             axioms: Vec::new(),
+            products: Vec::new(),
         }
     }
 }
@@ -206,6 +257,7 @@ pub(super) enum Symbol {
     Function(FunctionId),
     Constant(ConstantId),
     Param(ParamId),
+    Definition(DefinitionId),
     Label(SortId, u32),
     /// Declared, but not understood; nothing is said about its uses.
     Broken,
@@ -220,6 +272,7 @@ impl Symbol {
             Symbol::Function(_) => "function",
             Symbol::Constant(_) => "constant",
             Symbol::Param(_) => "param",
+            Symbol::Definition(_) => "definition",
             Symbol::Label(..) => "label",
             Symbol::Broken => "symbol",
         }
@@ -343,8 +396,13 @@ impl<'a> Resolver<'a> {
         let mut names: FxHashMap<String, Span> = FxHashMap::default();
         let mut defective = false;
         for declaration in declarations {
-            let Declaration::Axiom(syntax) = declaration else {
-                continue;
+            let syntax = match declaration {
+                Declaration::Axiom(syntax) => syntax,
+                Declaration::Define(syntax) => {
+                    defective |= !self.define(syntax);
+                    continue;
+                }
+                _ => continue,
             };
             if !syntax.name.text.is_empty()
                 && let Some(first) = names.insert(syntax.name.text.clone(), syntax.name.span)
@@ -364,8 +422,12 @@ impl<'a> Resolver<'a> {
                 None => defective = true,
             }
         }
+        if !defective && !self.out.has_errors() {
+            self.check_depths();
+        }
         if axioms && !defective && !self.out.has_errors() {
             self.warn_about_unused();
+            self.warn_about_unused_definitions();
         }
         self.theory
     }
@@ -407,6 +469,9 @@ impl<'a> Resolver<'a> {
         for (i, x) in theory.params.iter().enumerate() {
             add(&x.name, Symbol::Param(ParamId(i as u32)));
         }
+        for (i, x) in theory.definitions.iter().enumerate() {
+            add(x.name(), Symbol::Definition(DefinitionId(i as u32)));
+        }
     }
 
     fn declare(&mut self, name: &Name, symbol: Symbol) {
@@ -422,7 +487,7 @@ impl<'a> Resolver<'a> {
                 format!("second time, as a {}", symbol.kind()),
             )
             .mark(first, format!("first time, as a {}", old.kind()))
-            .help("sorts, tables, predicates, functions, constants, params and labels share one namespace");
+            .help("sorts, tables, predicates, functions, constants, params, definitions and labels share one namespace");
         self.out.push(error);
         self.declared_twice.insert(name.text.clone());
     }
@@ -471,6 +536,7 @@ impl<'a> Resolver<'a> {
     fn declare_symbol(&mut self, declaration: &Declaration) {
         match declaration {
             Declaration::Sort(..) | Declaration::Axiom(_) => {}
+            Declaration::Define(syntax) => self.declare_definition(syntax),
             Declaration::Broken(name) => {
                 self.symbols
                     .entry(name.text.clone())
@@ -622,8 +688,8 @@ impl<'a> Resolver<'a> {
             None => {
                 let short = shortened(&name.text);
                 let sorts = self.theory.sorts.iter().map(|s| s.name.as_str());
-                let help = (self.suggestion(&name.text, sorts))
-                    .or_else(|| Some(format!("declare it: `sort {short}`")));
+                let help = (self.suggestion(&name.text, sorts.clone()))
+                    .or_else(|| Some(self.how_to_declare(format!("sort {short}"), sorts)));
                 self.error_with_help(
                     Code::UnknownSort,
                     format!("unknown sort `{short}`"),
@@ -644,12 +710,17 @@ impl<'a> Resolver<'a> {
 
     // --- axioms ---------------------------------------------------------------------------------
 
-    fn axiom(&mut self, syntax: AxiomSyntax) -> Option<Axiom> {
-        let errors = self.out.error_count();
+    /// Forgets the variables of the formula before.
+    fn start_formula(&mut self) {
         self.leave_scopes(0);
         self.variables.clear();
         self.variable_used.clear();
         self.row_variables.clear();
+    }
+
+    fn axiom(&mut self, syntax: AxiomSyntax) -> Option<Axiom> {
+        let errors = self.out.error_count();
+        self.start_formula();
         let family = match &syntax.family {
             Some((binding, guard)) => {
                 let variables = self.bind_sorts(binding, BoundBy::Family);
@@ -688,6 +759,7 @@ impl<'a> Resolver<'a> {
             variables: std::mem::take(&mut self.variables),
             family,
             formula: formula?,
+            products: Vec::new(),
             name_span: syntax.name.span,
             span: syntax.span,
         })

@@ -93,6 +93,56 @@ impl Resolver<'_> {
         }
     }
 
+    /// Rows and individuals at once: the rows of a table that is their product.
+    fn bind_product(&mut self, parts: &[syntax::Binding], bound_by: BoundBy) -> Option<Binding> {
+        let mut variables = Vec::new();
+        let mut product = Some(Vec::new());
+        for part in parts {
+            let bound = match part {
+                syntax::Binding::Sorts(list) => self.bind_sorts(list, bound_by).map(|ids| {
+                    let sort = |id: &VarId| match self.variables[id.index()].sort {
+                        ColumnSort::Sort(sort) => ProductPart::Sort(sort),
+                        // Variables of sorts are of sorts.
+                        ColumnSort::Int | ColumnSort::Real => ProductPart::Sort(SortId(0)),
+                    };
+                    (ids.iter().map(sort).collect(), ids)
+                }),
+                syntax::Binding::Rows(names, table) => (self.bind_rows(names, table, bound_by))
+                    .map(|(table, ids)| (vec![ProductPart::Rows(table)], ids)),
+                // They are not nested.
+                syntax::Binding::Mixed(_) => None,
+            };
+            match (bound, &mut product) {
+                (Some((parts, ids)), Some(product)) => {
+                    product.extend(parts);
+                    variables.extend(ids);
+                }
+                _ => product = None,
+            }
+        }
+        let parts = product?;
+        let column = |id: &VarId| {
+            let variable = &self.variables[id.index()];
+            Column {
+                name: variable.name.clone(),
+                sort: variable.sort,
+                span: variable.span,
+            }
+        };
+        let columns: Vec<Column> = variables.iter().map(column).collect();
+        let span = columns.first().map_or_else(Span::default, |c| c.span);
+        let id = TableId::of_product(self.theory.products.len());
+        self.theory.products.push(Product {
+            table: Table {
+                name: "a product".to_string(),
+                columns,
+                span,
+            },
+            parts,
+        });
+        Some(Binding::Rows(id, variables))
+    }
+
     pub(super) fn wrong_number_of_columns(
         &mut self,
         table: &Name,
@@ -171,11 +221,35 @@ impl Resolver<'_> {
         }
     }
 
+    /// What to do about a name that nothing like it is known of: declare it; in a question, take one of the theory's.
+    pub(super) fn how_to_declare<'k>(
+        &self,
+        declaration: String,
+        known: impl Iterator<Item = &'k str>,
+    ) -> String {
+        const MOST: usize = 12;
+        if self.question.is_none() {
+            return format!("declare it: `{declaration}`");
+        }
+        let kind = declaration.split(' ').next().unwrap_or_default();
+        let known: Vec<&str> = known.collect();
+        let mut names: Vec<String> = (known.iter().take(MOST))
+            .map(|name| format!("`{}`", shortened(name)))
+            .collect();
+        if known.len() > MOST {
+            names.push("…".to_string());
+        }
+        match names.is_empty() {
+            true => format!("the theory has no {kind}s, and a question cannot declare any"),
+            false => format!("the theory's {kind}s are {}", names.join(", ")),
+        }
+    }
+
     pub(super) fn unknown_table(&mut self, name: &Name) {
         let short = shortened(&name.text);
         let tables = self.theory.tables.iter().map(|t| t.name.as_str());
-        let help = (self.suggestion(&name.text, tables))
-            .or_else(|| Some(format!("declare it: `table {short}(column: S, …)`")));
+        let help = (self.suggestion(&name.text, tables.clone()))
+            .or_else(|| Some(self.how_to_declare(format!("table {short}(column: S, …)"), tables)));
         self.error_with_help(
             Code::UnknownTable,
             format!("unknown table `{short}`"),
@@ -271,6 +345,7 @@ impl Resolver<'_> {
             syntax::Binding::Rows(names, table) => self
                 .bind_rows(names, table, bound_by)
                 .map(|(table, ids)| Binding::Rows(table, ids)),
+            syntax::Binding::Mixed(parts) => self.bind_product(parts, bound_by),
         };
         let result = inside(self, bound);
         self.leave_scopes(depth);

@@ -360,8 +360,9 @@ impl Resolver<'_> {
                 let short = shortened(&name.text);
                 let help = match name.text.as_str() {
                     "dist" | "abs" | "min" | "max" => Some(format!("`{short}` is for guards only")),
-                    _ => (self.suggestion(&name.text, known))
-                        .or_else(|| Some(format!("declare it: `function {short}(…): …`"))),
+                    _ => (self.suggestion(&name.text, known.clone())).or_else(|| {
+                        Some(self.how_to_declare(format!("function {short}(…): …"), known))
+                    }),
                 };
                 let message = format!("unknown function `{short}`");
                 self.error_with_help(Code::UnknownFunction, message, name.span, "", help);

@@ -30,7 +30,7 @@ fn folders() -> Vec<PathBuf> {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
     let mut folders: Vec<PathBuf> = (fs::read_dir(&all).unwrap())
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
+        .filter(|path| path.join("theory.ltn").is_file())
         .collect();
     folders.sort();
     // A test that found none would pass without having compared anything.

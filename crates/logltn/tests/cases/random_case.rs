@@ -201,7 +201,7 @@ fn random_number(rng: &mut Rng, kind: OutputKind) -> f64 {
 
 /// A base, up to three operators replaced, sometimes another ε.
 pub fn random_semantics(rng: &mut Rng) -> Semantics {
-    let mut semantics = Semantics::named(rng.pick::<&str>(&Semantics::NAMES)).unwrap();
+    let mut semantics = Semantics::named(rng.pick::<&str>(&super::operators())).unwrap();
     for _ in 0..rng.below(4) {
         let key = *rng.pick(&Semantics::KEYS);
         let names = Semantics::choices(key);

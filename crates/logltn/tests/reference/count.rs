@@ -13,6 +13,7 @@ pub fn groundings(case: &Case, mut environment: Environment) -> Result<u128, Str
 
 fn count(case: &Case, environment: &mut Environment, formula: &Formula) -> Result<u128, String> {
     Ok(match &formula.kind {
+        FormulaKind::Use { .. } => unreachable!("no definitions here"),
         FormulaKind::Atom { .. } => 1,
         FormulaKind::Not(inner) => count(case, environment, inner)?,
         FormulaKind::And(members) | FormulaKind::Or(members) => {

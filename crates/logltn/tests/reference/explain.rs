@@ -151,8 +151,10 @@ pub fn bindings(
 /// The literals and witnesses that are shown.
 fn list(evaluator: &mut Evaluator, formula: &Formula, to: &mut Bound) -> Result<(), String> {
     match &formula.kind {
+        FormulaKind::Use { .. } => unreachable!("no definitions here"),
         FormulaKind::Atom { .. } => add(evaluator, formula, formula, false, to),
         FormulaKind::Not(inner) => match &inner.kind {
+            FormulaKind::Use { .. } => unreachable!("no definitions here"),
             FormulaKind::Atom { .. } => add(evaluator, formula, inner, true, to),
             _ => list(evaluator, inner, to),
         },

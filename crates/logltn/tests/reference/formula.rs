@@ -73,6 +73,7 @@ pub fn prod_refuses(formula: &Formula) -> bool {
 
 fn has_forall(formula: &Formula) -> bool {
     match &formula.kind {
+        FormulaKind::Use { .. } => unreachable!("no definitions here"),
         FormulaKind::Atom { .. } => false,
         FormulaKind::Not(inner) => has_forall(inner),
         FormulaKind::And(members) | FormulaKind::Or(members) => members.iter().any(has_forall),
@@ -115,6 +116,7 @@ impl Evaluator<'_> {
     pub fn formula(&mut self, formula: &Formula) -> Result<Var, String> {
         let eps = self.semantics.stable_eps;
         Ok(match &formula.kind {
+            FormulaKind::Use { .. } => unreachable!("no definitions here"),
             FormulaKind::Atom { .. } => self.literal(formula, false),
             FormulaKind::Not(inner) if self.semantics.space == Space::Log => {
                 self.literal(inner, true)

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::pieces::Threads;
 use super::run::{Lane, Partial, Run};
+use super::touched::Touched;
 use crate::operators::{Settings, State, Summand};
 use crate::plan::physical::{ClauseLiteral, Form, MOST_LITERALS, Place, SmallClause};
 use crate::vector::{Power, Real, run_task};
@@ -471,7 +472,7 @@ pub(super) fn finish<'s, T: Real>(
     factor: f64,
     lanes: impl Iterator<Item = &'s Sums<T>> + Clone + Send + Sync,
     scratch: &mut Vec<T>,
-    by: &mut [Vec<T>; 2],
+    by: &mut [Touched<T>; 2],
     threads: Threads,
 ) {
     let factor = T::from_f64(factor);
@@ -487,7 +488,7 @@ pub(super) fn finish<'s, T: Real>(
             entry,
             from: entry.base,
             rows: scratch,
-            by: &mut by[usize::from(entry.negated)],
+            by: by[usize::from(entry.negated)].all_mut(),
         };
         threads.each(rows, |piece| {
             let range = piece.from..piece.from + piece.rows.len();

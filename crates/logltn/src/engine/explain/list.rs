@@ -8,6 +8,7 @@ use super::{BlamedLiteral, Looked, Violation, Witness};
 use crate::engine::individual::{Bound, Individual};
 use crate::guard::Cell;
 use crate::plan::ArgumentShape;
+use crate::plan::normal::Normal;
 use crate::recursion::deep;
 use crate::source::Span;
 use crate::theory::*;
@@ -20,6 +21,8 @@ struct List {
     literals: Vec<(Place, BlamedLiteral)>,
     seen: FxHashSet<Place>,
     witnesses: Vec<Witness>,
+    /// The tuples of definitions that were gone into.
+    opened: FxHashSet<Place>,
 }
 
 impl<T: Real> Look<'_, T> {
@@ -34,7 +37,9 @@ impl<T: Real> Look<'_, T> {
         let mut list = List::default();
         self.list(tree, env, &mut list)?;
         self.blames.clear();
+        self.pending.clear();
         self.blame(tree, env, 1.0)?;
+        self.blame_opened()?;
         let mut literals: Vec<BlamedLiteral> = (list.literals.into_iter())
             .map(|(place, literal)| BlamedLiteral {
                 blame: self.blames.get(&place).copied().unwrap_or(0.0),
@@ -57,13 +62,20 @@ impl<T: Real> Look<'_, T> {
     fn list_here(&mut self, tree: &Tree, env: &mut Vec<Cell>, to: &mut List) -> Looked<()> {
         match &tree.kind {
             TreeKind::Constant(_) | TreeKind::Sum(_) => Ok(()),
-            TreeKind::Literal(literal) => {
+            TreeKind::Use(literal) if self.opened.is(literal.request) => {
+                let place = self.place(literal, env);
+                match to.opened.insert(place) {
+                    true => self.inside(place, |look, tree, env| look.list(tree, env, to)),
+                    false => Ok(()),
+                }
+            }
+            TreeKind::Literal(literal) | TreeKind::Use(literal) => {
                 let truth = self.value(tree, env)?;
                 self.add(literal, literal.negated, truth, tree.normal.span, env, to);
                 Ok(())
             }
-            TreeKind::Not(a) => match &a.kind {
-                TreeKind::Literal(literal) => {
+            TreeKind::Not(a) => match self.opened.literal(a) {
+                Some(literal) => {
                     let truth = self.value(tree, env)?;
                     self.add(literal, true, truth, tree.normal.span, env, to);
                     Ok(())
@@ -82,8 +94,7 @@ impl<T: Real> Look<'_, T> {
                 let variables = quantifier.binding.variables();
                 let found = self.extreme(quantifier, env)?;
                 if !quantifier.forall {
-                    let theory = self.scope.theory();
-                    let formula = theory.whole_normal_text(self.scope.variables, tree.normal);
+                    let formula = self.text(tree.normal, env);
                     let truest = found.then(|| Bound::all(&self.scope, variables, env));
                     let truest = match truest {
                         Some(binding) => Some((binding, self.value(&quantifier.body, env)?)),
@@ -97,6 +108,20 @@ impl<T: Real> Look<'_, T> {
                 }
             }
         }
+    }
+
+    /// A formula as it is evaluated; in a definition with individuals in the place of its parameters.
+    fn text(&self, normal: &Normal, env: &[Cell]) -> String {
+        let theory = self.scope.theory();
+        if self.parameters.is_empty() {
+            return theory.whole_normal_text(self.scope.variables, normal);
+        }
+        let mut variables = self.scope.variables.to_vec();
+        for parameter in self.parameters.iter().map(|p| p.index()) {
+            let bound = Bound::new(&self.scope, VarId(parameter as u32), env[parameter]);
+            variables[parameter].name = written(&bound.to);
+        }
+        theory.whole_normal_text(&variables, normal)
     }
 
     /// Leaves the environment at the truest binding of an `exists`, or at the least true one of a `forall`, the first in
@@ -154,7 +179,10 @@ impl<T: Real> Look<'_, T> {
             ArgumentShape::Individual(sort) => Some((*sort, self.scope.leaf_index(leaf, env))),
             _ => None,
         });
-        let name = &theory[literal.predicate].name;
+        let name = match literal.predicate {
+            Some(predicate) => &theory[predicate].name,
+            None => &self.ground.plan.strata.strata[literal.request].name,
+        };
         let not = if negated { "not " } else { "" };
         to.literals.push((
             place,

@@ -1,10 +1,14 @@
 //! Values and derivatives of a formula at one binding, by plain recursion in double precision.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
+use super::opened::Opened;
 use super::tree::{Literal, Quantifier, Tree, TreeKind};
 use super::{Looked, Visit};
 use crate::engine::Ground;
+use crate::engine::strata::Layer;
 use crate::guard::{Cell, Scope};
 use crate::operators::{
     Accumulated, Aggregation, Backward, Block, Connection, FLOOR, Forward, Implication, Members,
@@ -27,6 +31,12 @@ pub(super) struct Look<'a, T> {
     pub scope: Scope<'a>,
     /// The axiom's place in the plan.
     pub axiom: usize,
+    /// The definitions whose formulas are looked into.
+    pub opened: &'a Opened<'a>,
+    /// Where it is: in the axiom, or in a definition that is looked into.
+    pub layer: Layer,
+    /// Those of the definition that it is in.
+    pub parameters: &'a [VarId],
     space: Space,
     and: Connection<f64>,
     or: Connection<f64>,
@@ -36,6 +46,8 @@ pub(super) struct Look<'a, T> {
     exists: Aggregation<f64>,
     /// The derivatives found so far.
     pub blames: FxHashMap<Place, f64>,
+    /// Those by tuples of definitions that are still to be looked into, by the step that computes them.
+    pub pending: BTreeMap<(usize, Place), f64>,
 }
 
 /// A member of a connective or a quantifier.
@@ -52,6 +64,7 @@ impl<'a, T: Real> Look<'a, T> {
         settings: &Settings<f64>,
         scope: Scope<'a>,
         axiom: usize,
+        opened: &'a Opened<'a>,
     ) -> Look<'a, T> {
         let semantics = &ground.plan.semantics;
         Look {
@@ -59,6 +72,9 @@ impl<'a, T: Real> Look<'a, T> {
             settings: *settings,
             scope,
             axiom,
+            opened,
+            layer: Layer::outside(ground.groups[axiom]),
+            parameters: &[],
             space: semantics.space,
             and: semantics.and.computation(),
             or: semantics.or.computation(),
@@ -67,6 +83,7 @@ impl<'a, T: Real> Look<'a, T> {
             forall: semantics.aggregator(true).computation(),
             exists: semantics.aggregator(false).computation(),
             blames: FxHashMap::default(),
+            pending: BTreeMap::new(),
         }
     }
 
@@ -90,7 +107,10 @@ impl<'a, T: Real> Look<'a, T> {
     pub fn place(&self, literal: &Literal, env: &[Cell]) -> Place {
         let (code, class) = literal.code(&self.scope, env);
         let row = self.ground.active.numbering[literal.request].number(code);
-        let place = literal.place(row, class);
+        let mut place = literal.place(row, class);
+        if literal.predicate.is_none() {
+            place += self.layer.start(&self.ground.plan, literal.request);
+        }
         (literal.request, literal.negated, place)
     }
 
@@ -111,7 +131,9 @@ impl<'a, T: Real> Look<'a, T> {
     fn value_here(&mut self, tree: &Tree, env: &mut Vec<Cell>) -> Looked<f64> {
         Ok(match &tree.kind {
             TreeKind::Constant(truth) => self.crisp(*truth),
-            TreeKind::Literal(literal) => self.at(self.place(literal, env)),
+            TreeKind::Literal(literal) | TreeKind::Use(literal) => {
+                self.at(self.place(literal, env))
+            }
             TreeKind::Not(a) => {
                 let x = self.value(a, env)?;
                 self.negated(x)
@@ -308,12 +330,15 @@ impl<'a, T: Real> Look<'a, T> {
     fn blame_here(&mut self, tree: &Tree, env: &mut Vec<Cell>, by: f64) -> Looked<()> {
         match &tree.kind {
             TreeKind::Constant(_) => {}
-            TreeKind::Literal(literal) => {
+            TreeKind::Use(literal) if self.opened.is(literal.request) => {
+                self.blame_tuple(self.place(literal, env), by);
+            }
+            TreeKind::Literal(literal) | TreeKind::Use(literal) => {
                 *self.blames.entry(self.place(literal, env)).or_default() += by;
             }
             TreeKind::Not(a) => {
                 // A directly negated atom is a literal of its own.
-                if let TreeKind::Literal(literal) = &a.kind {
+                if let Some(literal) = self.opened.literal(a) {
                     let (request, _, place) = self.place(literal, env);
                     *self.blames.entry((request, true, place)).or_default() += by;
                     return Ok(());

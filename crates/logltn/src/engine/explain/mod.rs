@@ -2,23 +2,27 @@
 //!
 //! The bindings are found by the engine, block by block ([`super::rank`]). Only the few that are shown are then looked at
 //! one by one, by a plain interpreter of the normal form: [`tree`] makes the formula ready for it, [`look`] has values and
-//! derivatives, [`sum_product`] those of an `exists` whose variables were eliminated, [`list`] what is shown.
+//! derivatives, [`sum_product`] those of an `exists` whose variables were eliminated, [`opened`] those of definitions that are
+//! gone into, [`list`] what is shown.
 
 mod list;
 mod look;
+mod opened;
 mod sum_product;
 mod tree;
 
 use super::individual::Bound;
-use super::rank::Order;
-use super::{Engine, Precision};
+use super::rank::{Order, Ranks};
+use super::{Engine, Events, Precision};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::guard::{Cell, Scope, TableIndexes};
 use crate::parameters::Parameters;
+use crate::plan::program::MOST_CODES;
 use crate::source::Span;
 use crate::theory::{PredicateId, SortId};
 
 use look::Look;
+use opened::Opened;
 use tree::Planter;
 
 /// Why an axiom is as true as it is.
@@ -58,8 +62,8 @@ pub struct BlamedLiteral {
     pub truth: f64,
     /// The derivative of the binding's truth by the literal's.
     pub blame: f64,
-    /// Its predicate.
-    pub predicate: PredicateId,
+    /// Its predicate; none if it is a definition's.
+    pub predicate: Option<PredicateId>,
     /// The individuals that it is about, in the order of its arguments: what a function given by data says, what one that
     /// is learnt is applied to. A learnable constant comes after those of its sort.
     pub individuals: Vec<(SortId, u32)>,
@@ -77,6 +81,12 @@ pub struct Witness {
 }
 
 impl<T: Precision> Engine<T> {
+    /// Names definitions whose formulas explanations go into, instead of taking what they say for one literal. Names that
+    /// are none of theirs are left out.
+    pub fn open_definitions(&mut self, names: &[String]) {
+        self.opened = names.to_vec();
+    }
+
     /// Explains the axioms of a plan [for that](crate::Plan::for_explaining) by their `top` least true bindings, all of
     /// them if that is 0. What takes memory is those, not the bindings they are chosen from. The numbers must be filled
     /// in.
@@ -101,9 +111,13 @@ impl<T: Precision> Engine<T> {
             .map(|axiom| axiom.truth)
             .collect();
         let ranks = self.ranks(parameters, Order::LeastTrueFirst, top)?;
+        if let Some(events) = &self.events {
+            return Ok(self.explain_events(events, &truths, ranks));
+        }
         let plan = &self.ground.plan;
         let mut explanations = Vec::with_capacity(truths.len());
         let indexes = TableIndexes::default();
+        let opened = Opened::new(plan, &self.opened, &indexes);
         for (axiom, (truth, ranks)) in truths.into_iter().zip(ranks).enumerate() {
             let exec = &plan.programs[axiom];
             let Some(form) = &exec.form else { continue };
@@ -113,7 +127,7 @@ impl<T: Precision> Engine<T> {
                 indexes: &indexes,
             };
             let tree = Planter::new(scope, plan).plant(form);
-            let mut look = Look::new(&self.ground, &self.settings[axiom], scope, axiom);
+            let mut look = Look::new(&self.ground, &self.settings[axiom], scope, axiom, &opened);
             let mut env = scope.environment();
             let mut worst = Vec::new();
             let groundings = match (&exec.ranking, &ranks) {
@@ -140,6 +154,59 @@ impl<T: Precision> Engine<T> {
             });
         }
         Ok(explanations)
+    }
+}
+
+impl<T: Precision> Engine<T> {
+    /// Of exact probabilities: the literals of events, and how much more probable each is given its event.
+    fn explain_events(
+        &self,
+        events: &Events,
+        truths: &[f64],
+        ranks: Vec<Option<Ranks>>,
+    ) -> Vec<Explanation> {
+        let plan = &self.ground.plan;
+        let indexes = TableIndexes::default();
+        let mut explanations = Vec::new();
+        for (axiom, (truth, ranks)) in truths.iter().zip(ranks).enumerate() {
+            let exec = &plan.programs[axiom];
+            if plan.axioms[axiom].hard || exec.form.is_none() {
+                continue;
+            }
+            let scope = Scope {
+                data: &plan.data,
+                variables: &plan.data.theory().axioms[exec.axiom].variables,
+                indexes: &indexes,
+            };
+            let mut env = scope.environment();
+            let violation =
+                |binding: Vec<Bound>, truth: f64, codes: &[u64; MOST_CODES]| Violation {
+                    binding,
+                    truth,
+                    literals: events.blame(plan, axiom, codes),
+                    witnesses: Vec::new(),
+                };
+            let (groundings, worst) = match (&exec.ranking, ranks) {
+                (Some(ranking), Some(ranks)) => {
+                    let variables = ranking.variables();
+                    let worst = ranks.first.iter().map(|found| {
+                        ranking.bind(&scope, &found.codes, &mut env);
+                        let binding = Bound::all(&scope, &variables, &env);
+                        violation(binding, found.truth, &found.codes)
+                    });
+                    (ranks.total, worst.collect())
+                }
+                _ => (1, vec![violation(Vec::new(), *truth, &[0; MOST_CODES])]),
+            };
+            explanations.push(Explanation {
+                axiom,
+                name: plan.axioms[axiom].name.clone(),
+                truth: *truth,
+                groundings,
+                worst,
+            });
+        }
+        explanations
     }
 }
 

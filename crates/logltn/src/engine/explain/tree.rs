@@ -16,6 +16,8 @@ pub(super) struct Tree<'a> {
 pub(super) enum TreeKind<'a> {
     Constant(bool),
     Literal(Literal<'a>),
+    /// What a definition says of a tuple.
+    Use(Literal<'a>),
     Not(Box<Tree<'a>>),
     Implies(Box<Tree<'a>>, Box<Tree<'a>>),
     Iff(Box<Tree<'a>>, Box<Tree<'a>>),
@@ -56,7 +58,8 @@ pub(super) struct Factor<'a> {
 }
 
 pub(super) struct Literal<'a> {
-    pub predicate: PredicateId,
+    /// None if it is a definition.
+    pub predicate: Option<PredicateId>,
     pub arguments: &'a [Term],
     pub request: usize,
     pub negated: bool,
@@ -114,6 +117,11 @@ impl<'a> Planter<'a> {
         self.tree(under(&form.written), form.eliminated.as_ref().map(under))
     }
 
+    /// The formula of a definition, as it was written.
+    pub fn plant_written(mut self, formula: &'a Normal) -> Tree<'a> {
+        self.tree(formula, None)
+    }
+
     /// `eliminated` is the same formula after elimination.
     fn tree(&mut self, normal: &'a Normal, eliminated: Option<&'a Normal>) -> Tree<'a> {
         deep(|| self.tree_here(normal, eliminated))
@@ -141,6 +149,11 @@ impl<'a> Planter<'a> {
                 arguments,
                 negated,
             } => TreeKind::Literal(self.literal(*predicate, arguments, *negated)),
+            Kind::Use {
+                stratum,
+                arguments,
+                negated,
+            } => TreeKind::Use(self.used(*stratum, arguments, *negated)),
             Kind::Not(a) => TreeKind::Not(child(self, a).into()),
             Kind::Log(a) => TreeKind::Log(child(self, a).into()),
             Kind::Implies(a, b) => {
@@ -209,6 +222,23 @@ impl<'a> Planter<'a> {
         self.tree(normal, Some(normal))
     }
 
+    fn used(&self, stratum: usize, arguments: &'a [Term], negated: bool) -> Literal<'a> {
+        let mut leaves = Vec::new();
+        for argument in arguments {
+            self.scope.argument(argument, &mut leaves);
+        }
+        let strides = strides(&self.plan.requests[stratum].extents).unwrap_or_default();
+        Literal {
+            predicate: None,
+            arguments,
+            request: stratum,
+            negated,
+            width: 1,
+            leaves: leaves.into_iter().map(|l| l.0).zip(strides).collect(),
+            class: None,
+        }
+    }
+
     fn literal(&self, predicate: PredicateId, arguments: &'a [Term], negated: bool) -> Literal<'a> {
         let scope = &self.scope;
         let per_class = self.plan.output(predicate).per_class;
@@ -225,7 +255,7 @@ impl<'a> Planter<'a> {
         let request = requests.iter().position(is_it).unwrap_or(0);
         let strides = strides(&requests[request].extents).unwrap_or_default();
         Literal {
-            predicate,
+            predicate: Some(predicate),
             arguments,
             request,
             negated,

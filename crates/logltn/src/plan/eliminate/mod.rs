@@ -37,6 +37,7 @@ use crate::theory::*;
 use clique::Cliques;
 use lists::Lists;
 use network::*;
+pub(super) use nonempty::never_empty;
 use order::Clique;
 use split::Split;
 
@@ -174,10 +175,7 @@ impl Eliminate<'_> {
             return None;
         }
         let members = body.conjuncts();
-        if !members
-            .iter()
-            .all(|member| nonempty::never_empty(scope, member))
-        {
+        if !members.iter().all(|member| never_empty(scope, member)) {
             return None;
         }
         let (mut common, mut groups) = (Vec::new(), Vec::<Group>::new());
@@ -259,11 +257,17 @@ impl Eliminate<'_> {
                 .map(|(f, t)| t.len() as f64 * (weight(&f.members) + 1.0))
                 .sum::<f64>()
             + weight(&common);
-        let enough = if self.asks_more(&groups, &outer) {
-            0.01
-        } else {
-            0.8
+        let asks_more = self.asks_more(&groups, &outer);
+        let asks_strata = |m: &&Normal| {
+            let mut uses = Vec::new();
+            m.uses(&mut uses);
+            !uses.is_empty()
         };
+        // A stratum is computed where it is asked for, and may be in a circle with what asks.
+        if asks_more && groups.iter().flat_map(|g| &g.members).any(asks_strata) {
+            return None;
+        }
+        let enough = if asks_more { 0.01 } else { 0.8 };
         if !self.always && cost_after > enough * cost_before {
             return None;
         }
@@ -296,6 +300,9 @@ impl Eliminate<'_> {
 
     /// The variables of the arguments that name rows.
     fn row_variables(&self, normal: &Normal, found: &mut Vec<VarId>) {
+        if let Kind::Use { arguments, .. } = &normal.kind {
+            arguments.iter().for_each(|a| term_variables(a, found));
+        }
         if let Kind::Literal {
             predicate,
             arguments,

@@ -12,7 +12,7 @@ use crate::theory::*;
 const MAX_TRIES: u64 = 1 << 12;
 
 /// Whether every `exists` in the formula surely has something to choose from.
-pub(super) fn never_empty(scope: Scope, normal: &Normal) -> bool {
+pub(in crate::plan) fn never_empty(scope: Scope, normal: &Normal) -> bool {
     let chooses = match &normal.kind {
         Kind::Quantifier {
             forall: false,

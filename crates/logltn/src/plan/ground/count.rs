@@ -71,7 +71,7 @@ fn reads(program: &Program) -> Vec<Vec<VarId>> {
         };
         match &node.kind {
             _ if node.groundings.is_some() => {}
-            NodeKind::Constant(_) | NodeKind::Literal { .. } => {}
+            NodeKind::Constant(_) | NodeKind::Literal { .. } | NodeKind::Use { .. } => {}
             NodeKind::Not(a) | NodeKind::Log(a) => own.extend(&reads[*a]),
             NodeKind::And(members) | NodeKind::Or(members) => {
                 own.extend(members.iter().flat_map(|m| &reads[*m]));
@@ -128,7 +128,7 @@ impl Counter<'_> {
     fn count(&mut self, node: usize, env: &mut Vec<Cell>) -> Count {
         let program = self.program;
         deep(|| match &program.nodes[node].kind {
-            NodeKind::Constant(_) | NodeKind::Literal { .. } => (1, 0),
+            NodeKind::Constant(_) | NodeKind::Literal { .. } | NodeKind::Use { .. } => (1, 0),
             NodeKind::Not(a) | NodeKind::Log(a) => self.node(*a, env),
             NodeKind::And(members) | NodeKind::Or(members) => {
                 let mut total: Count = (1, 0);
@@ -261,7 +261,7 @@ impl Counter<'_> {
 pub(in crate::plan) fn groundings_before(scope: &Scope, formula: &Formula) -> u128 {
     let inside = |f: &Formula| groundings_before(scope, f);
     deep(|| match &formula.kind {
-        FormulaKind::Atom { .. } => 1,
+        FormulaKind::Atom { .. } | FormulaKind::Use { .. } => 1,
         FormulaKind::Not(inner) => inside(inner),
         FormulaKind::And(members) | FormulaKind::Or(members) => {
             members.iter().map(inside).fold(1, u128::saturating_mul)

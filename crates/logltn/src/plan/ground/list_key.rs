@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::lists::Bound;
 use crate::data::Data;
 use crate::guard::{Scope, tables};
-use crate::parts::PartMut;
+use crate::guard_parts::PartMut;
 use crate::plan::program::ComponentSource;
 use crate::theory::*;
 

@@ -6,24 +6,13 @@ use std::time::{Duration, Instant};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::list_key::{ListKey, place};
-use crate::diagnostic::{Code, Diagnostic, early, memory};
-use crate::guard::{Cell, Join, Scope, conjuncts, free_variables, sort_tuples};
+use crate::diagnostic::{Diagnostic, early};
+use crate::guard::{Cell, Join, Scope, conjuncts, free_variables, say_if_slow, sort_tuples};
+use crate::memory;
 use crate::plan::account::Account;
 use crate::plan::program::{Component, ComponentSource};
 use crate::source::Span;
 use crate::theory::*;
-
-fn say_if_slow(seconds: f64, what: impl FnOnce() -> String, theory: &Theory, span: Span) {
-    if seconds >= MINUTE {
-        let what = format!(
-            "{}, which takes about {:.0} minutes",
-            what(),
-            seconds / MINUTE
-        );
-        let warning = Diagnostic::warning(Code::SlowWork, what);
-        early::say(&warning.at(&theory.source, span, "").help(TIE));
-    }
-}
 
 /// What a component binds in one axiom.
 #[derive(Clone, Debug)]
@@ -50,22 +39,9 @@ pub(crate) struct Grounder {
     streamed: FxHashSet<usize>,
 }
 
-/// With fewer combinations, listing is as quick as an estimate.
-const WORTH_AN_ESTIMATE: u128 = 1 << 24;
-/// How many combinations are tried at most to list a guard: some hours.
-const MOST_TRIED: f64 = 1e11;
-
-/// What trying one of them takes, about, in seconds.
-const SECONDS_TO_TRY: f64 = 5e-8;
-
-const MINUTE: f64 = 60.0;
-
 /// How long lists may have been made before it is foretold how long all of them take.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What to do about too many.
-const TIE: &str =
-    "tie the variables to each other by equations, tables or distances of two, or bind fewer";
 /// What a key takes: its values, its number, and its place in a table.
 const PER_KEY: usize = 64;
 
@@ -169,13 +145,33 @@ impl Grounder {
         }))
     }
 
+    /// The tuples of some variables that a stratum is computed for, one after the other.
+    pub fn tuples(&mut self, variables: Vec<VarId>, size: usize, tuples: Vec<u32>) -> Arc<Bound> {
+        let component = self.push(Component {
+            source: ComponentSource::Guarded { rows_of: None },
+            offsets: vec![0, size as u32],
+            tuples,
+            arity: variables.len(),
+            candidates: size as u128,
+            method: "those that are asked for".to_string(),
+            batched: None,
+        });
+        self.keys.push(Arc::default());
+        self.streamed.insert(component);
+        Arc::new(Bound {
+            component,
+            variables,
+            keys: Vec::new(),
+        })
+    }
+
     fn push(&mut self, component: Component) -> usize {
         self.components.push(component);
         self.components.len() - 1
     }
 
     /// All individuals of a variable's sort, or all rows of a table.
-    fn all(
+    pub fn all(
         &mut self,
         scope: Scope,
         rows_of: Option<TableId>,
@@ -284,7 +280,7 @@ impl Grounder {
                 return true;
             }
             // Of several lists the first one stands for the others.
-            if keys.is_empty() && sizes >= WORTH_AN_ESTIMATE {
+            if keys.is_empty() && scope.is_worth_an_estimate(sizes, conditions) {
                 let checked = self.check_estimate(scope, (&join, env), (arity, room), span);
                 failure = checked.err();
                 if failure.is_some() {
@@ -375,25 +371,7 @@ impl Grounder {
         if found.kept * arity as f64 > room as f64 {
             return Err(self.account.too_much(Some(found.kept), theory, span));
         }
-        if found.tried > MOST_TRIED {
-            return Err(Diagnostic::error(
-                Code::TooManyBindings,
-                format!(
-                    "to list what this guard keeps, about {:.1e} combinations have to be tried, which nobody can wait for",
-                    found.tried
-                ),
-            )
-            .at(&theory.source, span, "")
-            .help(TIE));
-        }
-        let what = || {
-            format!(
-                "to list what this guard keeps, about {:.1e} combinations have to be tried",
-                found.tried
-            )
-        };
-        say_if_slow(found.tried * SECONDS_TO_TRY, what, theory, span);
-        Ok(())
+        found.check(theory, span)
     }
 
     /// Visits the combinations of some components' tuples, from the outside in, such that each combination of the

@@ -7,7 +7,7 @@ use super::{Bound, Ground};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::function::FunctionData;
 use crate::guard::{Cell, Scope, term_variables};
-use crate::parts::PartMut;
+use crate::guard_parts::PartMut;
 use crate::plan::applied::{Applied, Tree, Values};
 use crate::plan::program::*;
 use crate::source::Span;
@@ -181,6 +181,68 @@ impl Ground<'_> {
         })
     }
 
+    /// What a stratum says of a tuple, which it will be asked about.
+    pub(super) fn ask(
+        &mut self,
+        stratum: usize,
+        arguments: &[Term],
+        negated: bool,
+        span: Span,
+    ) -> Result<NodeKind, Diagnostic> {
+        let mut leaves = Vec::new();
+        for argument in arguments {
+            self.scope.argument(argument, &mut leaves);
+        }
+        self.shared.requests[stratum].occurs[usize::from(negated)] = true;
+        let slot = self.new_slot();
+        self.row(stratum, &leaves, slot, span)?;
+        self.collect(stratum, &leaves, span)?;
+        Ok(NodeKind::Use {
+            stratum,
+            negated,
+            slot,
+        })
+    }
+
+    /// Remembers which tuples a stratum is asked about.
+    fn collect(
+        &mut self,
+        stratum: usize,
+        leaves: &[(Leaf, ArgumentShape)],
+        span: Span,
+    ) -> Result<(), Diagnostic> {
+        if self.shared.strata.is_closed(stratum) {
+            return Ok(());
+        }
+        let strides = strides(&self.shared.requests[stratum].extents).unwrap_or_default();
+        let mut variables: Vec<VarId> = leaves.iter().flat_map(|(l, _)| l.variables()).collect();
+        variables.sort_unstable();
+        variables.dedup();
+        if self.needs_every_row(leaves, &self.owners(&variables)) {
+            self.shared.strata.asked[stratum].push_every();
+            return Ok(());
+        }
+        let mut asked = std::mem::take(&mut self.shared.strata.asked[stratum]);
+        let scope = self.scope;
+        let around = super::relevant(&self.around, &variables);
+        let lists = &self.shared.lists;
+        let had_room = lists.walk(scope, &around, &variables, &mut |env| {
+            let parts = leaves.iter().zip(&strides);
+            let code =
+                parts.map(|((leaf, _), stride)| u64::from(scope.leaf_index(leaf, env)) * stride);
+            asked.push(code.sum())
+        });
+        self.shared.strata.asked[stratum] = asked;
+        match had_room && !self.shared.strata.asked[stratum].is_full() {
+            true => Ok(()),
+            false => Err(self
+                .shared
+                .lists
+                .account
+                .too_much(None, scope.theory(), span)),
+        }
+    }
+
     fn request(
         &mut self,
         predicate: PredicateId,
@@ -230,13 +292,11 @@ impl Ground<'_> {
 
     fn extents(&self, shape: &ArgumentShape, extents: &mut Vec<u64>) {
         match shape {
-            ArgumentShape::Individual(sort) => {
-                extents.push(self.scope.data.extent(*sort).max(1) as u64)
-            }
-            ArgumentShape::Number => extents.push(self.scope.data.number_extent().max(1)),
+            ArgumentShape::Individual(sort) => extents.push(self.scope.data.extent(*sort) as u64),
+            ArgumentShape::Number => extents.push(self.scope.data.number_extent()),
             ArgumentShape::Row(function) => {
                 let rows = self.scope.data.function_rows(*function);
-                extents.push(rows.unwrap_or(0).max(1) as u64);
+                extents.push(rows.unwrap_or(0) as u64);
             }
             ArgumentShape::Apply(_, arguments) => {
                 arguments.iter().for_each(|a| self.extents(a, extents));
@@ -271,8 +331,9 @@ impl Ground<'_> {
         let owners = self.owners(&variables);
         match (leaf, owners.as_slice()) {
             (Leaf::Fixed(index), _) => {
-                if matches!(shape, ArgumentShape::Individual(sort) if index as usize >= self.scope.data.size(sort))
-                {
+                let data = self.scope.data;
+                let is_beyond = |sort| !data.waits_for(sort) && index as usize >= data.size(sort);
+                if matches!(shape, ArgumentShape::Individual(sort) if is_beyond(sort)) {
                     return Err(wrong("a learnable constant"));
                 }
                 self.program.slots[slot].plain = index;
@@ -327,7 +388,9 @@ impl Ground<'_> {
             self.shared.requests[request].dynamic = true;
         }
         // What is fixed has been laid out already.
-        if request < self.shared.fixed.requests {
+        if self.shared.requests[request].predicate == NO_PREDICATE {
+            // A stratum numbers its tuples itself.
+        } else if request < self.shared.fixed.requests {
             self.shared.requests[request].dynamic = true;
         } else if self.needs_every_row(leaves, &owners) {
             self.shared.requests[request].complete = true;

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::account::Account;
 use super::normal::{Kind, Normal};
 use super::program::*;
+use super::strata::Strata;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::Scope;
 use crate::output::Output;
@@ -34,6 +35,8 @@ pub(super) struct Shared {
     map_index: FxHashMap<MapKey, usize>,
     pub requests: Vec<RequestPlan>,
     request_index: FxHashMap<(PredicateId, Vec<ArgumentShape>), usize>,
+    /// Each has the request of its number.
+    pub strata: Strata,
     /// What does not depend on rows that come with the call.
     pub fixed: Fixed,
 }
@@ -57,6 +60,7 @@ impl Shared {
             map_index: FxHashMap::default(),
             requests: Vec::new(),
             request_index: FxHashMap::default(),
+            strata: Strata::default(),
             fixed: Fixed::default(),
         }
     }
@@ -84,6 +88,7 @@ impl Shared {
             self.lists.account = account;
         }
         self.lists.forget(fixed.components);
+        self.strata.forget();
     }
 }
 
@@ -138,6 +143,45 @@ pub(super) fn ground(
     Ok(ground.program)
 }
 
+/// The program of a stratum, whose quantifier at the root runs through its tuples.
+pub(super) fn ground_under(
+    scope: Scope,
+    outputs: &[Output],
+    shared: &mut Shared,
+    tuples: Vec<Arc<Bound>>,
+    normal: Normal,
+) -> Result<Program, Diagnostic> {
+    let span = normal.span;
+    let mut ground = Ground {
+        scope,
+        outputs,
+        shared,
+        program: Program::default(),
+        around: Vec::new(),
+        places: Vec::new(),
+        level: 0,
+        reads: Vec::new(),
+        wide_reads: Vec::new(),
+        ranked: 0,
+    };
+    ground.program.levels.push(Level::default());
+    let (level, body) = ground.under(tuples, normal)?;
+    ground.program.nodes.push(Node {
+        kind: NodeKind::Quantifier {
+            forall: true,
+            level,
+            body,
+        },
+        level: 0,
+        equivalence: false,
+        groundings: None,
+        span,
+    });
+    ground.program.root = ground.program.nodes.len() - 1;
+    ground.carry_slots();
+    Ok(ground.program)
+}
+
 impl Ground<'_> {
     fn formula(&mut self, normal: Normal) -> Result<usize, Diagnostic> {
         deep(|| self.formula_here(normal))
@@ -157,6 +201,11 @@ impl Ground<'_> {
                 arguments,
                 negated,
             } => self.literal(predicate, &arguments, negated, span)?,
+            Kind::Use {
+                stratum,
+                arguments,
+                negated,
+            } => self.ask(stratum, &arguments, negated, span)?,
             Kind::Not(a) => NodeKind::Not(self.formula(*a)?),
             Kind::Log(a) => NodeKind::Log(self.formula(*a)?),
             Kind::Implies(a, b) => NodeKind::Implies(self.formula(*a)?, self.formula(*b)?),

@@ -14,6 +14,16 @@ pub(super) use complete::places_in_complete_tables;
 /// through the nodes, few enough for the buffers of a formula to stay in the second-level cache.
 const BLOCK: usize = 1024;
 
+/// The most that a block holds so that what is under one outer binding fits into it, and need not be computed again for
+/// the derivatives.
+const GREATEST_BLOCK: usize = 8192;
+
+/// The most values of all nodes in such a block: they are to stay in the second-level cache.
+const MOST_VALUES: usize = 1 << 17;
+
+/// The fewest outer bindings, where not even one of them has an inner block of its own.
+const FEWEST: usize = 8;
+
 /// What all axioms share, grounded.
 #[derive(Clone, Copy)]
 pub(super) struct Lower<'a> {
@@ -31,13 +41,11 @@ impl Lower<'_> {
             .map(|level| self.level(level, &program.levels[level.parent]))
             .collect();
         let buffers = buffers(&program.nodes, &mut levels);
-        let nodes = program
-            .nodes
-            .into_iter()
-            .zip(buffers)
-            .map(|(node, buffer)| {
+        let uncounted = uncounted(&program);
+        let nodes = program.nodes.into_iter().zip(buffers).zip(uncounted).map(
+            |((node, buffer), uncounted)| {
                 let slot = match node.kind {
-                    NodeKind::Literal { slot, .. } => Some(slot),
+                    NodeKind::Literal { slot, .. } | NodeKind::Use { slot, .. } => Some(slot),
                     NodeKind::Elimination(index) => program.eliminations[index].key_slot,
                     _ => None,
                 };
@@ -47,8 +55,10 @@ impl Lower<'_> {
                     level: node.level,
                     buffer,
                     place: place(adds, slot.unwrap_or(0)),
+                    uncounted,
                 }
-            });
+            },
+        );
         let mut ranking = program.ranking;
         if let Some(ranking) = &mut ranking {
             let innermost = ranking.levels.last().copied().unwrap_or(0);
@@ -76,6 +86,7 @@ impl Lower<'_> {
         };
         self.choose_capacities(&mut physical.levels);
         self.choose_roots(&mut physical);
+        find_places_of_literals(&mut physical);
         physical
     }
 
@@ -102,6 +113,7 @@ impl Lower<'_> {
             parent: level.parent,
             components: order.iter().copied().map(component).collect(),
             adds: level.adds.iter().map(|a| add(a, &parent.adds)).collect(),
+            read_by_literals: Vec::new(),
             wide_adds: wide_adds.map(|a| add(a, &parent.wide_adds)).collect(),
             resolves: level.resolves.iter().map(lookup).collect(),
             buffers: 0,
@@ -112,12 +124,27 @@ impl Lower<'_> {
     /// A block of an outer level holds only as many bindings as the inner level's block has room for,
     /// so that the inner block is still there when the backward pass wants it.
     fn choose_capacities(&self, levels: &mut [Level]) {
+        for i in 1..levels.len() {
+            // All bindings under one of the outermost level, if that is not too much.
+            let (mut at, mut under) = (i, 1);
+            while levels[at].parent != 0 {
+                under = self.expansion(&levels[at]).saturating_mul(under);
+                at = levels[at].parent;
+            }
+            let under = usize::try_from(under.max(1)).unwrap_or(usize::MAX);
+            let most = (MOST_VALUES / levels[i].buffers.max(1)).clamp(BLOCK, GREATEST_BLOCK);
+            if under <= most {
+                let whole = BLOCK.div_ceil(under) * under;
+                levels[i].capacity = if whole <= most { whole } else { under };
+            }
+        }
         for i in (1..levels.len()).rev() {
             let room = levels[i].capacity / self.expansion(&levels[i]).max(1) as usize;
             let parent = levels[i].parent;
             if parent != 0 {
+                let room = if room == 0 { FEWEST } else { room };
                 let capacity = levels[parent].capacity.min(room);
-                levels[parent].capacity = capacity.clamp(8, BLOCK);
+                levels[parent].capacity = capacity.clamp(1, GREATEST_BLOCK);
             }
         }
         levels[0].capacity = 1;
@@ -196,6 +223,68 @@ impl Lower<'_> {
         let component = &self.components[component];
         component.len() / component.keys().max(1)
     }
+}
+
+/// Finds the arrays of places that nothing but literals of their own level reads.
+fn find_places_of_literals(physical: &mut Physical) {
+    let counts = physical.levels.iter().map(|level| level.adds.len());
+    let mut only: Vec<Vec<bool>> = counts.map(|count| vec![true; count]).collect();
+    let mut read = |level: usize, place: Place| {
+        if let Place::Array(index) = place {
+            only[level][index] = false;
+        }
+    };
+    for (at, level) in physical.levels.iter().enumerate() {
+        level.adds.iter().for_each(|a| read(level.parent, a.from));
+        let keys = level.components.iter().filter_map(|c| c.key);
+        keys.for_each(|key| read(level.parent, key));
+        let looked_up = level.resolves.iter().map(|r| Place::Array(r.array));
+        looked_up.for_each(|array| read(at, array));
+    }
+    for node in &physical.nodes {
+        if !matches!(node.kind, NodeKind::Literal { .. } | NodeKind::Use { .. }) {
+            read(node.level, node.place);
+        }
+    }
+    for clause in &physical.clauses {
+        let literals = clause.literals.iter();
+        literals.for_each(|l| read(clause.level, l.place));
+    }
+    for (level, only) in physical.levels.iter_mut().zip(only) {
+        level.read_by_literals = only;
+    }
+}
+
+/// By node: whether it is in something whose bindings are not counted one by one.
+fn uncounted(program: &Program) -> Vec<bool> {
+    let mut uncounted: Vec<bool> = (program.nodes.iter())
+        .map(|node| node.groundings.is_some())
+        .collect();
+    // Children come before their parents.
+    for (at, node) in program.nodes.iter().enumerate().rev() {
+        if !uncounted[at] {
+            continue;
+        }
+        match &node.kind {
+            NodeKind::Constant(_) | NodeKind::Literal { .. } | NodeKind::Use { .. } => {}
+            NodeKind::Not(a) | NodeKind::Log(a) | NodeKind::Quantifier { body: a, .. } => {
+                uncounted[*a] = true;
+            }
+            NodeKind::Implies(a, b) | NodeKind::Iff(a, b) => {
+                uncounted[*a] = true;
+                uncounted[*b] = true;
+            }
+            NodeKind::And(members) | NodeKind::Or(members) => {
+                members.iter().for_each(|m| uncounted[*m] = true);
+            }
+            NodeKind::Elimination(index) => {
+                let elimination = &program.eliminations[*index];
+                (elimination.common.iter()).for_each(|m| uncounted[*m] = true);
+                (elimination.factors.iter()).for_each(|f| uncounted[f.body] = true);
+            }
+        }
+    }
+    uncounted
 }
 
 /// By node: its buffer among those of its level. The members of a connective stand side by side.

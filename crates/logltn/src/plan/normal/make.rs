@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::{Kind, Normal};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::guard::{Cell, Join, Scope, conjuncts, tables};
+use crate::guard_parts::PartMut;
 use crate::nnf::{Layer, Signed};
 use crate::operators::Space;
-use crate::parts::PartMut;
 use crate::plan::distances::check_distances;
 use crate::recursion::deep;
 use crate::semantics::Semantics;
@@ -28,6 +28,8 @@ pub(crate) struct Maker<'a> {
     pub semantics: &'a Semantics,
     /// What `for`, `all` and `any` have bound, by variable.
     pub fixed: Vec<Option<u32>>,
+    /// Where its text stands: formulas from elsewhere are definitions written out, whose bindings do not count.
+    pub text: Span,
     pub warnings: &'a mut Diagnostics,
 }
 
@@ -38,6 +40,7 @@ impl Maker<'_> {
     /// The members of a family, or the axiom itself.
     pub fn members(&mut self, axiom: &Axiom) -> Result<Vec<Member>, Diagnostic> {
         self.check(axiom)?;
+        self.check_foralls(axiom)?;
         self.check_written_out(axiom)?;
         let Some(family) = &axiom.family else {
             let formula = self.root(&axiom.formula)?;
@@ -88,9 +91,30 @@ impl Maker<'_> {
             .at(source, axiom.name_span, "")
             .help("name the parts: give the inner equivalence a predicate of its own"));
         }
+        Ok(())
+    }
+
+    /// The formula of a definition, or of its negation.
+    pub fn definition(
+        &mut self,
+        definition: &Definition,
+        negated: bool,
+    ) -> Result<Normal, Diagnostic> {
+        self.check(&definition.body)?;
+        self.check_written_out(&definition.body)?;
+        let formula = &definition.body.formula;
+        match self.semantics.space {
+            Space::Log => self.in_log_space((formula, negated)),
+            Space::Truth | Space::Mixed => self.in_truth_space(formula),
+        }
+    }
+
+    /// Refuses a `forall` where it would be taken for a truth degree, in the axiom or in what it uses.
+    fn check_foralls(&self, axiom: &Axiom) -> Result<(), Diagnostic> {
         if self.semantics.space != Space::Mixed {
             return Ok(());
         }
+        let source = &self.scope.theory().source;
         let mut inner = &axiom.formula;
         while let FormulaKind::Quantified {
             quantifier: Quantifier::Forall,
@@ -100,16 +124,25 @@ impl Maker<'_> {
         {
             inner = body;
         }
-        let Some(forall) = first_forall(inner) else {
+        let mut seen = Vec::new();
+        let Some(forall) = first_forall(self.scope.theory(), inner, &mut seen) else {
             return Ok(());
         };
-        Err(Diagnostic::error(Code::MisplacedForall, format!(
+        let error = Diagnostic::error(Code::MisplacedForall, format!(
             "`{}` cannot evaluate a `forall` inside another formula",
             self.semantics.name
         ))
         .at(source, forall.span, "this `forall` is not at the front of its axiom")
         .note("there `forall` gives the log of a truth degree, while connectives, `exists` and `not` take truth degrees")
-        .help("use the semantics `logltn`, which evaluates any formula, or move the `forall` to the front"))
+        .help("use the semantics `logltn`, which evaluates any formula, or move the `forall` to the front");
+        Err(match seen.last() {
+            Some(definition) => error.note(format!(
+                "axiom `{}` uses definition `{}`, which means its formula in parentheses",
+                axiom.name,
+                self.scope.theory()[*definition].name()
+            )),
+            None => error,
+        })
     }
 
     fn root(&mut self, formula: &Formula) -> Result<Normal, Diagnostic> {
@@ -122,7 +155,7 @@ impl Maker<'_> {
 
     /// In `prod` the leading `forall`s add up logs of what is under them.
     fn with_logs_outside(&mut self, formula: &Formula) -> Result<Normal, Diagnostic> {
-        deep(|| match &formula.kind {
+        let normal = deep(|| match &formula.kind {
             FormulaKind::Quantified {
                 quantifier: Quantifier::Forall,
                 binding,
@@ -137,17 +170,34 @@ impl Maker<'_> {
                 let inner = Box::new(self.in_truth_space(formula)?);
                 Ok(Normal::new(Kind::Log(inner), formula.span))
             }
-        })
+        });
+        Ok(self.uncounted(normal?, formula.span))
+    }
+
+    /// Marks what is not of the axiom's own text.
+    fn uncounted(&self, normal: Normal, span: Span) -> Normal {
+        let inside = self.text.start <= span.start && span.end <= self.text.end;
+        match self.text == Span::default() || inside && span != Span::default() {
+            true => normal,
+            false => Normal {
+                groundings: Some(1),
+                ..normal
+            },
+        }
     }
 
     fn in_truth_space(&mut self, formula: &Formula) -> Result<Normal, Diagnostic> {
-        deep(|| {
+        let normal = deep(|| {
             let mut inner = |f: &Formula| self.in_truth_space(f);
             let kind = match &formula.kind {
                 FormulaKind::Atom {
                     predicate,
                     arguments,
                 } => self.literal(*predicate, arguments, false),
+                FormulaKind::Use {
+                    definition,
+                    arguments,
+                } => self.used(*definition, arguments, false),
                 FormulaKind::Not(a) => Kind::Not(inner(a)?.into()),
                 FormulaKind::Implies(a, b) => Kind::Implies(inner(a)?.into(), inner(b)?.into()),
                 FormulaKind::Iff(a, b) => Kind::Iff(inner(a)?.into(), inner(b)?.into()),
@@ -170,12 +220,13 @@ impl Maker<'_> {
                 }
             };
             Ok(Normal::new(kind, formula.span))
-        })
+        });
+        Ok(self.uncounted(normal?, formula.span))
     }
 
     fn in_log_space(&mut self, signed: Signed) -> Result<Normal, Diagnostic> {
         let span = signed.0.span;
-        deep(|| match Layer::of(signed) {
+        let normal = deep(|| match Layer::of(signed) {
             Layer::Literal {
                 predicate,
                 arguments,
@@ -184,6 +235,11 @@ impl Maker<'_> {
                 self.literal(predicate, arguments, negated),
                 span,
             )),
+            Layer::Use {
+                definition,
+                arguments,
+                negated,
+            } => Ok(Normal::new(self.used(definition, arguments, negated), span)),
             Layer::Same(inner) => self.in_log_space(inner),
             Layer::Connective { and, members } => self.connective(and, &members, span),
             Layer::Equivalence { and, halves } => {
@@ -201,7 +257,8 @@ impl Maker<'_> {
             } => self.quantified(quantifier, binding, guard, span, &mut |this| {
                 this.in_log_space(body)
             }),
-        })
+        });
+        Ok(self.uncounted(normal?, span))
     }
 
     fn connective(
@@ -219,15 +276,28 @@ impl Maker<'_> {
     }
 
     fn literal(&self, predicate: PredicateId, arguments: &[Term], negated: bool) -> Kind {
+        Kind::Literal {
+            predicate,
+            arguments: self.arguments(arguments),
+            negated,
+        }
+    }
+
+    /// The strata begin with the definitions.
+    fn used(&self, definition: DefinitionId, arguments: &[Term], negated: bool) -> Kind {
+        Kind::Use {
+            stratum: definition.index(),
+            arguments: self.arguments(arguments),
+            negated,
+        }
+    }
+
+    fn arguments(&self, arguments: &[Term]) -> Vec<Term> {
         let mut arguments = arguments.to_vec();
         for argument in &mut arguments {
             argument.visit_mut(&mut |part| substitute(&self.scope, &self.fixed, part));
         }
-        Kind::Literal {
-            predicate,
-            arguments,
-            negated,
-        }
+        arguments
     }
 
     fn guard(&self, guard: Option<&Guard>) -> Result<Option<Arc<Guard>>, Diagnostic> {
@@ -333,13 +403,21 @@ impl Maker<'_> {
         for (cell, fixed) in env.iter_mut().zip(&self.fixed) {
             *cell = fixed.map_or(*cell, Cell::Individual);
         }
-        Join::over_sorts(scope, variables, &conditions)
-            .run(&mut env, &mut |env, _| {
-                let cells = variables.iter().map(|v| env[v.index()].individual());
-                found.push(cells.collect::<Vec<u32>>());
-                found.len() <= MOST_MEMBERS
-            })
-            .map_err(|error| scope.diagnose(&error))?;
+        let join = Join::over_sorts(scope, variables, &conditions);
+        let sizes = variables.iter().map(|v| u128::from(scope.size_of(*v)));
+        let sizes = sizes.fold(1, u128::saturating_mul);
+        if let (Some(first), Some(last)) = (conditions.first(), conditions.last())
+            && scope.is_worth_an_estimate(sizes, &conditions)
+            && let Some(found) = join.estimate(&mut env)
+        {
+            found.check(theory, first.span.to(last.span))?;
+        }
+        join.run(&mut env, &mut |env, _| {
+            let cells = variables.iter().map(|v| env[v.index()].individual());
+            found.push(cells.collect::<Vec<u32>>());
+            found.len() <= MOST_MEMBERS
+        })
+        .map_err(|error| scope.diagnose(&error))?;
         if found.len() > MOST_MEMBERS {
             let span = scope.variables[variables[0].index()].span;
             return Err(Diagnostic::error(
@@ -400,12 +478,24 @@ fn quantified(
     Normal::new(kind, span)
 }
 
-fn first_forall(formula: &Formula) -> Option<&Formula> {
+/// `seen` are the definitions that it looked into, and found one in the last of them.
+fn first_forall<'f>(
+    theory: &'f Theory,
+    formula: &'f Formula,
+    seen: &mut Vec<DefinitionId>,
+) -> Option<&'f Formula> {
     match formula.kind {
         FormulaKind::Quantified {
             quantifier: Quantifier::Forall,
             ..
         } => Some(formula),
-        _ => deep(|| formula.children().into_iter().find_map(first_forall)),
+        FormulaKind::Use { definition, .. } if !seen.contains(&definition) => {
+            seen.push(definition);
+            deep(|| first_forall(theory, &theory[definition].body.formula, seen))
+        }
+        _ => deep(|| {
+            let mut children = formula.children().into_iter();
+            children.find_map(|child| first_forall(theory, child, seen))
+        }),
     }
 }

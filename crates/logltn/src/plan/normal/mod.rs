@@ -39,6 +39,13 @@ pub(crate) enum Kind {
         arguments: Vec<Term>,
         negated: bool,
     },
+    /// What a stratum says of a tuple: a definition. No literal, whatever the operators make of these.
+    Use {
+        stratum: usize,
+        arguments: Vec<Term>,
+        /// In log space, where the stratum has a formula for that.
+        negated: bool,
+    },
     /// Truth space only, as are the next two.
     Not(Box<Normal>),
     Implies(Box<Normal>, Box<Normal>),
@@ -122,7 +129,9 @@ impl Normal {
     pub fn children(&self) -> impl Iterator<Item = &Normal> {
         let (first, second, members, factors): (_, Option<&Normal>, &[Normal], &[Factor]) =
             match &self.kind {
-                Kind::Constant(_) | Kind::Literal { .. } => (None, None, &[], &[]),
+                Kind::Constant(_) | Kind::Literal { .. } | Kind::Use { .. } => {
+                    (None, None, &[], &[])
+                }
                 Kind::Not(a) | Kind::Log(a) | Kind::Quantifier { body: a, .. } => {
                     (Some(&**a), None, &[], &[])
                 }
@@ -138,7 +147,9 @@ impl Normal {
     pub fn children_mut(&mut self) -> impl Iterator<Item = &mut Normal> {
         let (first, second, members): (_, Option<&mut Normal>, &mut [Normal]) = match &mut self.kind
         {
-            Kind::Constant(_) | Kind::Literal { .. } | Kind::SumProduct(_) => (None, None, &mut []),
+            Kind::Constant(_) | Kind::Literal { .. } | Kind::Use { .. } | Kind::SumProduct(_) => {
+                (None, None, &mut [])
+            }
             Kind::Not(a) | Kind::Log(a) | Kind::Quantifier { body: a, .. } => {
                 (Some(&mut **a), None, &mut [])
             }
@@ -161,7 +172,7 @@ impl Normal {
     /// Every variable that it mentions; each binder has variables of its own.
     pub fn variables(&self, found: &mut Vec<VarId>) {
         match &self.kind {
-            Kind::Literal { arguments, .. } => {
+            Kind::Literal { arguments, .. } | Kind::Use { arguments, .. } => {
                 arguments.iter().for_each(|a| term_variables(a, found));
             }
             Kind::Quantifier { guard, .. } => {
@@ -170,6 +181,17 @@ impl Normal {
             _ => {}
         }
         deep(|| self.children().for_each(|c| c.variables(found)));
+    }
+
+    /// The strata that it asks, with the sign.
+    pub fn uses(&self, found: &mut Vec<(usize, bool)>) {
+        if let Kind::Use {
+            stratum, negated, ..
+        } = self.kind
+        {
+            found.push((stratum, negated));
+        }
+        deep(|| self.children().for_each(|c| c.uses(found)));
     }
 
     /// The members of a conjunction, nested ones too: a sum of sums is a sum.

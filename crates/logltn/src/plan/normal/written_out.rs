@@ -1,8 +1,9 @@
 //! How much families, `all` and `any` write out, before they do.
 
 use super::Maker;
-use crate::diagnostic::{Code, Diagnostic, memory};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::guard::free_variables;
+use crate::memory;
 use crate::recursion::deep;
 use crate::source::Span;
 use crate::theory::*;
@@ -10,7 +11,7 @@ use crate::theory::*;
 /// What a part of a formula takes in all: in the normal form, in the program, in the engine.
 const BYTES_PER_PART: u128 = 400;
 /// What a member of a family takes besides.
-const BYTES_PER_MEMBER: u128 = 2500;
+const BYTES_PER_MEMBER: u128 = 4600;
 /// Below this nothing needs to be counted.
 const FEW: u128 = 1 << 16;
 
@@ -56,7 +57,7 @@ impl Maker<'_> {
         }
         Err(refused.help(format!(
             "`forall` and `exists` take no memory for their bindings; or narrower guards, smaller sorts; {}",
-            memory::ALLOW_MORE
+            memory::allow_more()
         )))
     }
 
@@ -73,7 +74,7 @@ impl Maker<'_> {
             ),
         )
         .at(&self.scope.theory().source, span, "")
-        .help(memory::ALLOW_MORE))
+        .help(memory::allow_more()))
     }
 
     /// How many combinations some variables have, guards aside.

@@ -1,0 +1,428 @@
+//! From a formula to a circuit, from the top: parts without common variables go apart, a variable is decided where there
+//! are none, and equal parts are compiled once.
+
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+
+use super::order::Order;
+use super::proposition::Proposition;
+use super::store::{FALSE, Formula, Id, Store, TRUE};
+use super::{Circuit, Node, Root};
+use crate::recursion::deep;
+
+/// How long a compilation may take, and how many edges its circuit may have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    pub time: Duration,
+    pub edges: usize,
+}
+
+impl Budget {
+    /// About what an edge takes while compiling.
+    pub const BYTES_PER_EDGE: usize = 200;
+
+    pub fn new(time: Duration, bytes: u64) -> Budget {
+        let edges = usize::try_from(bytes).unwrap_or(usize::MAX) / Self::BYTES_PER_EDGE;
+        Budget {
+            time,
+            edges: edges.min(u32::MAX as usize / 2),
+        }
+    }
+}
+
+/// A formula that no circuit was found for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TooHard {
+    pub variables: usize,
+    /// What was reached.
+    pub nodes: usize,
+    pub edges: usize,
+    pub seconds: f64,
+}
+
+struct Compiler<'a> {
+    store: &'a mut Store,
+    order: Order,
+    /// By formula.
+    compiled: FxHashMap<Id, Root>,
+    circuit: Circuit,
+    unique: FxHashMap<(u8, Vec<u32>), u32>,
+    budget: Budget,
+    started: Instant,
+    calls: usize,
+}
+
+/// Compiles a formula over variables with these many states.
+pub(crate) fn compile(
+    proposition: &Proposition,
+    domains: &[u32],
+    budget: Budget,
+) -> Result<Circuit, TooHard> {
+    let started = Instant::now();
+    let mut store = Store::new(domains.to_vec());
+    let root = store.insert(proposition);
+    let orders = Order::to_try(&store, root);
+    let mut best: Option<Circuit> = None;
+    let mut failed = None;
+    // The second order is for when the first gives something large; it must do better.
+    const LARGE: usize = 2_000;
+    let count = orders.len();
+    for (i, order) in orders.into_iter().enumerate() {
+        let left = budget.time.saturating_sub(started.elapsed());
+        let mut own = budget;
+        own.time = match i + 1 < count {
+            true => left / 2,
+            false => left,
+        };
+        if let Some(best) = &best {
+            if best.edges() <= LARGE {
+                break;
+            }
+            own.edges = best.edges();
+        }
+        match compile_with(&mut store, root, order, own) {
+            Ok(circuit) => best = Some(circuit),
+            Err(reached) => {
+                failed.get_or_insert(reached);
+            }
+        }
+    }
+    best.ok_or(TooHard {
+        seconds: started.elapsed().as_secs_f64(),
+        ..failed.unwrap_or(TooHard {
+            variables: domains.len(),
+            nodes: 0,
+            edges: 0,
+            seconds: 0.0,
+        })
+    })
+}
+
+/// Whether some world makes the formula true.
+pub(crate) fn is_satisfiable(
+    proposition: &Proposition,
+    domains: &[u32],
+    budget: Budget,
+) -> Result<bool, TooHard> {
+    let circuit = compile(proposition, domains, budget)?;
+    Ok(circuit.root != Root::False)
+}
+
+fn compile_with(
+    store: &mut Store,
+    root: Id,
+    order: Order,
+    budget: Budget,
+) -> Result<Circuit, TooHard> {
+    let mut slots = vec![0];
+    for domain in &store.domains {
+        slots.push(slots[slots.len() - 1] + domain);
+    }
+    let mut compiler = Compiler {
+        circuit: Circuit {
+            domains: store.domains.clone(),
+            slots,
+            ..Circuit::default()
+        },
+        store,
+        order,
+        compiled: FxHashMap::default(),
+        unique: FxHashMap::default(),
+        budget,
+        started: Instant::now(),
+        calls: 0,
+    };
+    let root = compiler.compile(root)?;
+    let mut circuit = compiler.circuit;
+    circuit.root = root;
+    Ok(pruned(circuit))
+}
+
+impl Compiler<'_> {
+    fn too_hard(&self) -> TooHard {
+        TooHard {
+            variables: self.circuit.domains.len(),
+            nodes: self.circuit.nodes.len(),
+            edges: self.circuit.edges(),
+            seconds: self.started.elapsed().as_secs_f64(),
+        }
+    }
+
+    fn compile(&mut self, id: Id) -> Result<Root, TooHard> {
+        match id {
+            TRUE => return Ok(Root::True),
+            FALSE => return Ok(Root::False),
+            _ => {}
+        }
+        if let Some(known) = self.compiled.get(&id) {
+            return Ok(*known);
+        }
+        self.calls += 1;
+        if self.circuit.edges().max(self.store.len()) > self.budget.edges
+            || self.calls.is_multiple_of(64) && self.started.elapsed() > self.budget.time
+        {
+            return Err(self.too_hard());
+        }
+        let compiled = match self.store.formula(id).clone() {
+            Formula::True => Root::True,
+            Formula::False => Root::False,
+            Formula::In { var, set } => {
+                let states = self.store.states(set).to_vec();
+                Root::Node(self.leaf(var, &states))
+            }
+            Formula::And(members) => {
+                let parts = self.components(&members);
+                match parts.len() {
+                    1 => deep(|| self.decide(id))?,
+                    _ => {
+                        let (mut compiled, mut literals) = (Vec::new(), Vec::new());
+                        for part in parts {
+                            let part = self.rejoined(true, part);
+                            let root = deep(|| self.compile(part))?;
+                            match (self.store.formula(part), root) {
+                                (Formula::In { var, .. }, Root::Node(node)) => {
+                                    literals.push((*var, node));
+                                }
+                                _ => compiled.push(root),
+                            }
+                        }
+                        compiled.extend(self.literals(literals));
+                        self.product(compiled)
+                    }
+                }
+            }
+            Formula::Or(members) => {
+                let mut parts = self.components(&members);
+                match parts.len() {
+                    1 => deep(|| self.decide(id))?,
+                    count => {
+                        // The first half, or not the first half and the second: they exclude each other.
+                        let second = parts.split_off(count / 2).concat();
+                        let first = self.rejoined(false, parts.concat());
+                        let second = self.rejoined(false, second);
+                        let neither = self.store.negation(first);
+                        let first = deep(|| self.compile(first))?;
+                        let neither = deep(|| self.compile(neither))?;
+                        let second = deep(|| self.compile(second))?;
+                        let rest = self.product(vec![neither, second]);
+                        self.sum(vec![first, rest])
+                    }
+                }
+            }
+        };
+        self.compiled.insert(id, compiled);
+        Ok(compiled)
+    }
+
+    /// Some members of a connective, which are as simple together as they were.
+    fn rejoined(&mut self, and: bool, members: Vec<Id>) -> Id {
+        self.store.connective(and, members)
+    }
+
+    /// Parts whose product is that of many literals, grouped by variable so that others who settle the same ones share them:
+    /// a label that is absent settles all labels below it.
+    fn literals(&mut self, mut parts: Vec<(u32, u32)>) -> Vec<Root> {
+        const GROUP: usize = 16;
+        parts.sort_unstable();
+        while parts.len() > GROUP {
+            let mut groups = Vec::with_capacity(parts.len() / GROUP + 1);
+            for group in parts.chunk_by(|a, b| a.0 / GROUP as u32 == b.0 / GROUP as u32) {
+                let nodes = group.iter().map(|(_, node)| Root::Node(*node)).collect();
+                if let Root::Node(node) = self.product(nodes) {
+                    groups.push((group[0].0 / GROUP as u32, node));
+                }
+            }
+            parts = groups;
+        }
+        parts
+            .into_iter()
+            .map(|(_, node)| Root::Node(node))
+            .collect()
+    }
+
+    /// Members that have variables in common, together; in the order of the first member of each.
+    fn components(&self, members: &[Id]) -> Vec<Vec<Id>> {
+        let mut owner: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut leader: Vec<u32> = (0..members.len() as u32).collect();
+        fn find(leader: &mut [u32], mut i: u32) -> u32 {
+            while leader[i as usize] != i {
+                leader[i as usize] = leader[leader[i as usize] as usize];
+                i = leader[i as usize];
+            }
+            i
+        }
+        for (i, member) in members.iter().enumerate() {
+            for var in self.store.variables(*member) {
+                let other = *owner.entry(*var).or_insert(i as u32);
+                let (a, b) = (find(&mut leader, i as u32), find(&mut leader, other));
+                leader[a.max(b) as usize] = a.min(b);
+            }
+        }
+        let mut place: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut parts: Vec<Vec<Id>> = Vec::new();
+        for (i, member) in members.iter().enumerate() {
+            let first = find(&mut leader, i as u32);
+            let at = *place.entry(first).or_insert_with(|| {
+                parts.push(Vec::new());
+                parts.len() - 1
+            });
+            parts[at].push(*member);
+        }
+        parts
+    }
+
+    /// A sum over the states of a variable, those together that leave the same formula.
+    fn decide(&mut self, id: Id) -> Result<Root, TooHard> {
+        let var = self.order.choose(self.store, id);
+        let mut branches: Vec<(Id, Vec<u32>)> = Vec::new();
+        for states in self.store.classes(id, var) {
+            let left = self.store.given(id, var, &states);
+            match branches.iter_mut().find(|(other, _)| *other == left) {
+                Some((_, others)) => others.extend(states),
+                None => branches.push((left, states)),
+            }
+        }
+        let mut summands = Vec::with_capacity(branches.len());
+        for (left, mut states) in branches {
+            let rest = self.compile(left)?;
+            if rest == Root::False {
+                continue;
+            }
+            states.sort_unstable();
+            let all = states.len() == self.circuit.domains[var as usize] as usize;
+            let leaf = match all {
+                true => Root::True,
+                false => Root::Node(self.leaf(var, &states)),
+            };
+            summands.push(self.product(vec![leaf, rest]));
+        }
+        Ok(self.sum(summands))
+    }
+
+    fn leaf(&mut self, var: u32, states: &[u32]) -> u32 {
+        let mut key = vec![var];
+        key.extend_from_slice(states);
+        self.node(0, key)
+    }
+
+    fn product(&mut self, parts: Vec<Root>) -> Root {
+        let mut children = Vec::with_capacity(parts.len());
+        for part in parts {
+            match part {
+                Root::False => return Root::False,
+                Root::True => {}
+                // Products inside stay: others may share them.
+                Root::Node(node) => children.push(node),
+            }
+        }
+        match children.as_slice() {
+            [] => Root::True,
+            [only] => Root::Node(*only),
+            _ => Root::Node(self.node(1, children)),
+        }
+    }
+
+    /// True members are there only alone: what excludes it is false.
+    fn sum(&mut self, parts: Vec<Root>) -> Root {
+        let mut children = Vec::with_capacity(parts.len());
+        for part in parts {
+            match part {
+                Root::False => {}
+                Root::True => return Root::True,
+                Root::Node(node) => children.push(node),
+            }
+        }
+        match children.as_slice() {
+            [] => Root::False,
+            [only] => Root::Node(*only),
+            _ => Root::Node(self.node(2, children)),
+        }
+    }
+
+    fn node(&mut self, kind: u8, key: Vec<u32>) -> u32 {
+        if let Some(known) = self.unique.get(&(kind, key.clone())) {
+            return *known;
+        }
+        let circuit = &mut self.circuit;
+        let list = match kind {
+            0 => &mut circuit.states,
+            _ => &mut circuit.children,
+        };
+        let from = list.len() as u32;
+        list.extend_from_slice(if kind == 0 { &key[1..] } else { &key });
+        let to = list.len() as u32;
+        circuit.nodes.push(match kind {
+            0 => Node::Leaf {
+                var: key[0],
+                from,
+                to,
+            },
+            1 => Node::Product { from, to },
+            _ => Node::Sum { from, to },
+        });
+        let number = circuit.nodes.len() as u32 - 1;
+        self.unique.insert((kind, key), number);
+        number
+    }
+}
+
+/// The same circuit without nodes that the root does not reach, such as branches that turned out to be impossible.
+fn pruned(circuit: Circuit) -> Circuit {
+    let Root::Node(root) = circuit.root else {
+        return Circuit {
+            nodes: Vec::new(),
+            children: Vec::new(),
+            states: Vec::new(),
+            ..circuit
+        };
+    };
+    let mut used = vec![false; circuit.nodes.len()];
+    used[root as usize] = true;
+    for at in (0..=root as usize).rev() {
+        if let (true, Node::Product { from, to } | Node::Sum { from, to }) =
+            (used[at], circuit.nodes[at])
+        {
+            (circuit.children_of(from, to).iter()).for_each(|c| used[*c as usize] = true);
+        }
+    }
+    let mut number = vec![0; circuit.nodes.len()];
+    let mut kept = Circuit {
+        domains: circuit.domains.clone(),
+        slots: circuit.slots.clone(),
+        ..Circuit::default()
+    };
+    for (at, node) in circuit.nodes.iter().enumerate().filter(|(at, _)| used[*at]) {
+        let copied = match *node {
+            Node::Leaf { var, from, to } => {
+                let start = kept.states.len() as u32;
+                kept.states.extend_from_slice(circuit.states_of(from, to));
+                Node::Leaf {
+                    var,
+                    from: start,
+                    to: kept.states.len() as u32,
+                }
+            }
+            Node::Product { from, to } | Node::Sum { from, to } => {
+                let start = kept.children.len() as u32;
+                let children = circuit.children_of(from, to).iter();
+                kept.children.extend(children.map(|c| number[*c as usize]));
+                let end = kept.children.len() as u32;
+                match node {
+                    Node::Product { .. } => Node::Product {
+                        from: start,
+                        to: end,
+                    },
+                    _ => Node::Sum {
+                        from: start,
+                        to: end,
+                    },
+                }
+            }
+        };
+        number[at] = kept.nodes.len() as u32;
+        kept.nodes.push(copied);
+    }
+    kept.root = Root::Node(number[root as usize]);
+    kept
+}

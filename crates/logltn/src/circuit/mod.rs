@@ -1,0 +1,84 @@
+//! Formulas over variables of finitely many states, compiled to circuits that answer questions about all worlds at once.
+//!
+//! A formula ([`Proposition`]) becomes hash-consed negation normal form ([`store`]), that becomes a circuit whose sums are
+//! over worlds that exclude each other and whose products are over different variables ([`compile`]), and a circuit is
+//! evaluated for many assignments of weights at once ([`evaluate`]): probabilities, marginals, the most probable world,
+//! a world drawn at random.
+//!
+//! A variable that a branch does not mention is free there: its weights add up to 1, so nothing has to be written for it.
+//! That keeps circuits small; whoever asks about single states gives the mass that is left to the variable's own weights.
+
+mod compile;
+#[cfg(test)]
+mod count;
+mod evaluate;
+mod order;
+mod proposition;
+mod store;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use compile::{Budget, TooHard, compile, is_satisfiable};
+pub(crate) use evaluate::{Lanes, Random, Weights};
+pub(crate) use proposition::{Proposition, Shape};
+
+/// A compiled formula.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Circuit {
+    /// By variable: how many states it has.
+    pub domains: Vec<u32>,
+    /// By variable: where its states begin among those of all variables. One more than there are variables.
+    pub slots: Vec<u32>,
+    /// Children before parents.
+    pub nodes: Vec<Node>,
+    /// The children of all products and sums.
+    pub children: Vec<u32>,
+    /// The states of all leaves.
+    pub states: Vec<u32>,
+    pub root: Root,
+}
+
+/// What the whole circuit is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Root {
+    /// No world.
+    #[default]
+    False,
+    /// Every world.
+    True,
+    Node(u32),
+}
+
+/// A part of a circuit; ranges point into [`Circuit::children`] or [`Circuit::states`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Node {
+    /// The variable is in one of these states.
+    Leaf { var: u32, from: u32, to: u32 },
+    /// Parts about different variables.
+    Product { from: u32, to: u32 },
+    /// Parts that exclude each other.
+    Sum { from: u32, to: u32 },
+}
+
+impl Circuit {
+    pub fn edges(&self) -> usize {
+        self.children.len()
+    }
+
+    fn range(list: &[u32], from: u32, to: u32) -> &[u32] {
+        &list[from as usize..to as usize]
+    }
+
+    pub fn states_of(&self, from: u32, to: u32) -> &[u32] {
+        Self::range(&self.states, from, to)
+    }
+
+    pub fn children_of(&self, from: u32, to: u32) -> &[u32] {
+        Self::range(&self.children, from, to)
+    }
+
+    /// How many states all variables have together.
+    pub fn slot_count(&self) -> usize {
+        self.slots.last().map_or(0, |s| *s as usize)
+    }
+}

@@ -1,0 +1,376 @@
+//! Formulas in negation normal form, each stored once, so that equal ones have the same number.
+
+use rustc_hash::FxHashMap;
+
+use super::proposition::Proposition;
+use crate::recursion::deep;
+
+pub(super) type Id = u32;
+
+pub(super) const TRUE: Id = 0;
+pub(super) const FALSE: Id = 1;
+
+/// A formula; the members of connectives are sorted, each once.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Formula {
+    True,
+    False,
+    /// The variable is in one of the states of a set.
+    In {
+        var: u32,
+        set: u32,
+    },
+    And(Box<[Id]>),
+    Or(Box<[Id]>),
+}
+
+/// All formulas that a compilation meets.
+#[derive(Debug, Default)]
+pub(super) struct Store {
+    pub domains: Vec<u32>,
+    formulas: Vec<Formula>,
+    numbers: FxHashMap<Formula, Id>,
+    /// By formula: its variables, sorted.
+    variables: Vec<Box<[u32]>>,
+    /// By formula: its negation, if that was asked for.
+    negations: FxHashMap<Id, Id>,
+    sets: Vec<Box<[u32]>>,
+    set_numbers: FxHashMap<Box<[u32]>, u32>,
+    /// What was restricted already.
+    restricted: FxHashMap<(Id, u32, u32), Id>,
+}
+
+/// Beyond this many, results of restricting are forgotten.
+const MOST_RESTRICTED: usize = 1 << 21;
+
+impl Store {
+    pub fn new(domains: Vec<u32>) -> Store {
+        let mut store = Store {
+            domains,
+            ..Store::default()
+        };
+        store.intern(Formula::True);
+        store.intern(Formula::False);
+        store
+    }
+
+    pub fn len(&self) -> usize {
+        self.formulas.len()
+    }
+
+    pub fn formula(&self, id: Id) -> &Formula {
+        &self.formulas[id as usize]
+    }
+
+    pub fn variables(&self, id: Id) -> &[u32] {
+        &self.variables[id as usize]
+    }
+
+    pub fn states(&self, set: u32) -> &[u32] {
+        &self.sets[set as usize]
+    }
+
+    fn intern(&mut self, formula: Formula) -> Id {
+        if let Some(id) = self.numbers.get(&formula) {
+            return *id;
+        }
+        let variables: Box<[u32]> = match &formula {
+            Formula::True | Formula::False => Box::default(),
+            Formula::In { var, .. } => Box::new([*var]),
+            Formula::And(members) | Formula::Or(members) => {
+                let of = |m: &Id| self.variables[*m as usize].iter().copied();
+                let mut all: Vec<u32> = members.iter().flat_map(of).collect();
+                all.sort_unstable();
+                all.dedup();
+                all.into()
+            }
+        };
+        let id = self.formulas.len() as Id;
+        self.formulas.push(formula.clone());
+        self.numbers.insert(formula, id);
+        self.variables.push(variables);
+        id
+    }
+
+    fn set(&mut self, states: Vec<u32>) -> u32 {
+        let states: Box<[u32]> = states.into();
+        if let Some(number) = self.set_numbers.get(&states) {
+            return *number;
+        }
+        let number = self.sets.len() as u32;
+        self.sets.push(states.clone());
+        self.set_numbers.insert(states, number);
+        number
+    }
+
+    /// The variable is in one of these states, which are sorted.
+    pub fn is_in(&mut self, var: u32, states: Vec<u32>) -> Id {
+        if states.is_empty() {
+            return FALSE;
+        }
+        if states.len() == self.domains[var as usize] as usize {
+            return TRUE;
+        }
+        let set = self.set(states);
+        self.intern(Formula::In { var, set })
+    }
+
+    fn complement(&self, var: u32, set: u32) -> Vec<u32> {
+        let states = self.states(set);
+        (0..self.domains[var as usize])
+            .filter(|s| states.binary_search(s).is_err())
+            .collect()
+    }
+
+    pub fn negation(&mut self, id: Id) -> Id {
+        if let Some(known) = self.negations.get(&id) {
+            return *known;
+        }
+        let negation = match self.formula(id).clone() {
+            Formula::True => FALSE,
+            Formula::False => TRUE,
+            Formula::In { var, set } => {
+                let states = self.complement(var, set);
+                self.is_in(var, states)
+            }
+            Formula::And(members) => {
+                let members = deep(|| members.iter().map(|m| self.negation(*m)).collect());
+                self.connective(false, members)
+            }
+            Formula::Or(members) => {
+                let members = deep(|| members.iter().map(|m| self.negation(*m)).collect());
+                self.connective(true, members)
+            }
+        };
+        self.negations.insert(id, negation);
+        self.negations.insert(negation, id);
+        negation
+    }
+
+    /// `and` or `or`, simplified: constants and nested connectives of the same kind go, literals of one variable become one,
+    /// and what a literal settles in the other members is settled (of `and`, unit propagation).
+    pub fn connective(&mut self, and: bool, members: Vec<Id>) -> Id {
+        let (neutral, absorbing) = if and { (TRUE, FALSE) } else { (FALSE, TRUE) };
+        let mut open = members;
+        let mut literals: Vec<(u32, Vec<u32>)> = Vec::new();
+        let mut place: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut others: Vec<Id> = Vec::new();
+        // Literals that the other members have not been restricted by.
+        let mut news: Vec<usize> = Vec::new();
+        loop {
+            while let Some(member) = open.pop() {
+                if member == absorbing {
+                    return absorbing;
+                }
+                if member == neutral {
+                    continue;
+                }
+                match &self.formulas[member as usize] {
+                    Formula::And(inner) if and => open.extend_from_slice(inner),
+                    Formula::Or(inner) if !and => open.extend_from_slice(inner),
+                    Formula::In { var, set } => {
+                        let states = &self.sets[*set as usize];
+                        let at = *place.entry(*var).or_insert(literals.len());
+                        if at == literals.len() {
+                            literals.push((*var, states.to_vec()));
+                            news.push(at);
+                            continue;
+                        }
+                        let joined = join(and, &literals[at].1, states);
+                        let all = self.domains[*var as usize] as usize;
+                        if joined.len() == if and { 0 } else { all } {
+                            return absorbing;
+                        }
+                        if joined != literals[at].1 {
+                            literals[at].1 = joined;
+                            news.push(at);
+                        }
+                    }
+                    _ => others.push(member),
+                }
+            }
+            if news.is_empty() {
+                break;
+            }
+            let mut by: FxHashMap<u32, u32> = FxHashMap::default();
+            for at in news.drain(..) {
+                let (var, states) = &literals[at];
+                // Where an `or` is not settled by its literal, the literal is false.
+                let allowed = match and {
+                    true => states.clone(),
+                    false => (0..self.domains[*var as usize])
+                        .filter(|s| states.binary_search(s).is_err())
+                        .collect(),
+                };
+                let var = *var;
+                by.insert(var, self.set(allowed));
+            }
+            let mut at = 0;
+            while at < others.len() {
+                let mut member = others[at];
+                let touched = |v: &&u32| by.contains_key(*v);
+                let vars: Vec<u32> = (self.variables(member).iter().filter(touched))
+                    .copied()
+                    .collect();
+                if vars.is_empty() {
+                    at += 1;
+                    continue;
+                }
+                others.swap_remove(at);
+                for var in vars {
+                    member = deep(|| self.restrict(member, var, by[&var]));
+                }
+                open.push(member);
+            }
+        }
+        others.sort_unstable();
+        others.dedup();
+        let mut all = others;
+        for (var, states) in literals {
+            let literal = self.is_in(var, states);
+            all.push(literal);
+        }
+        all.sort_unstable();
+        let contradicts =
+            |id: &Id| (self.negations.get(id)).is_some_and(|n| all.binary_search(n).is_ok());
+        if all.iter().any(contradicts) {
+            return absorbing;
+        }
+        match (all.as_slice(), and) {
+            ([], _) => neutral,
+            ([only], _) => *only,
+            (_, true) => self.intern(Formula::And(all.into())),
+            (_, false) => self.intern(Formula::Or(all.into())),
+        }
+    }
+
+    /// The formula where a variable is known to be in one of some states.
+    pub fn restrict(&mut self, id: Id, var: u32, allowed: u32) -> Id {
+        if self.variables(id).binary_search(&var).is_err() {
+            return id;
+        }
+        if let Some(known) = self.restricted.get(&(id, var, allowed)) {
+            return *known;
+        }
+        let result = match self.formula(id).clone() {
+            Formula::True | Formula::False => id,
+            Formula::In { set, .. } => {
+                let both = join(true, self.states(set), self.states(allowed));
+                match both.len() {
+                    0 => FALSE,
+                    n if n == self.states(allowed).len() => TRUE,
+                    _ => self.is_in(var, both),
+                }
+            }
+            Formula::And(members) => {
+                let members = deep(|| self.restrict_all(&members, var, allowed));
+                self.connective(true, members)
+            }
+            Formula::Or(members) => {
+                let members = deep(|| self.restrict_all(&members, var, allowed));
+                self.connective(false, members)
+            }
+        };
+        if self.restricted.len() > MOST_RESTRICTED {
+            self.restricted.clear();
+        }
+        self.restricted.insert((id, var, allowed), result);
+        result
+    }
+
+    fn restrict_all(&mut self, members: &[Id], var: u32, allowed: u32) -> Vec<Id> {
+        let members = members.iter();
+        members.map(|m| self.restrict(*m, var, allowed)).collect()
+    }
+
+    /// The states of a variable, those together that no literal of the formula tells apart.
+    pub fn classes(&self, id: Id, var: u32) -> Vec<Vec<u32>> {
+        let mut sets = Vec::new();
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            if self.variables(id).binary_search(&var).is_err() || !seen.insert(id) {
+                continue;
+            }
+            match self.formula(id) {
+                Formula::In { set, .. } => sets.push(*set),
+                Formula::And(members) | Formula::Or(members) => open.extend_from_slice(members),
+                Formula::True | Formula::False => {}
+            }
+        }
+        sets.sort_unstable();
+        sets.dedup();
+        let domain = self.domains[var as usize];
+        let mut class_of = vec![0_u32; domain as usize];
+        let mut count = 1_u32;
+        for set in sets {
+            // A class is split in two by a set that has some of its states only.
+            let mut inside: FxHashMap<u32, u32> = FxHashMap::default();
+            for &state in self.states(set) {
+                let class = &mut class_of[state as usize];
+                *class = *inside.entry(*class).or_insert_with(|| {
+                    count += 1;
+                    count - 1
+                });
+            }
+        }
+        let mut classes: Vec<Vec<u32>> = Vec::new();
+        let mut place: FxHashMap<u32, usize> = FxHashMap::default();
+        for (state, class) in class_of.into_iter().enumerate() {
+            let at = *place.entry(class).or_insert_with(|| {
+                classes.push(Vec::new());
+                classes.len() - 1
+            });
+            classes[at].push(state as u32);
+        }
+        classes
+    }
+
+    /// The formula where a variable is in one of these states.
+    pub fn given(&mut self, id: Id, var: u32, states: &[u32]) -> Id {
+        let set = self.set(states.to_vec());
+        self.restrict(id, var, set)
+    }
+
+    pub fn insert(&mut self, proposition: &Proposition) -> Id {
+        match proposition {
+            Proposition::True => TRUE,
+            Proposition::False => FALSE,
+            Proposition::Is {
+                var,
+                state,
+                positive,
+            } => {
+                let domain = self.domains[*var as usize];
+                let states = match positive {
+                    true => vec![*state],
+                    false => (0..domain).filter(|s| s != state).collect(),
+                };
+                self.is_in(*var, states)
+            }
+            Proposition::And(members) => {
+                let members = deep(|| members.iter().map(|m| self.insert(m)).collect());
+                self.connective(true, members)
+            }
+            Proposition::Or(members) => {
+                let members = deep(|| members.iter().map(|m| self.insert(m)).collect());
+                self.connective(false, members)
+            }
+        }
+    }
+}
+
+/// States that are in both (`and`), or in one of them.
+fn join(and: bool, a: &[u32], b: &[u32]) -> Vec<u32> {
+    if and {
+        return a
+            .iter()
+            .copied()
+            .filter(|s| b.binary_search(s).is_ok())
+            .collect();
+    }
+    let mut all: Vec<u32> = a.iter().chain(b).copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}

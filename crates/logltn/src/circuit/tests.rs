@@ -1,0 +1,239 @@
+//! Random formulas against going through all worlds.
+
+use std::time::Duration;
+
+use super::*;
+
+fn budget() -> Budget {
+    Budget::new(Duration::from_secs(20), 1 << 30)
+}
+
+struct Case {
+    domains: Vec<u32>,
+    proposition: Proposition,
+    logs: Vec<f64>,
+}
+
+fn below(random: &mut Random, n: u32) -> u32 {
+    ((random.unit() * f64::from(n)) as u32).min(n.saturating_sub(1))
+}
+
+fn formula(random: &mut Random, domains: &[u32], depth: u32) -> Proposition {
+    if depth == 0 || random.unit() < 0.2 {
+        if domains.is_empty() || random.unit() < 0.03 {
+            return match random.unit() < 0.5 {
+                true => Proposition::True,
+                false => Proposition::False,
+            };
+        }
+        let var = below(random, domains.len() as u32);
+        return Proposition::Is {
+            var,
+            state: below(random, domains[var as usize]),
+            positive: random.unit() < 0.6,
+        };
+    }
+    let members = below(random, 5);
+    let members = (0..members)
+        .map(|_| formula(random, domains, depth - 1))
+        .collect();
+    match random.unit() < 0.5 {
+        true => Proposition::And(members),
+        false => Proposition::Or(members),
+    }
+}
+
+fn case(seed: u64) -> Case {
+    let mut random = Random::new(seed);
+    let count = below(&mut random, 6);
+    let domains: Vec<u32> = (0..count).map(|_| 2 + below(&mut random, 3)).collect();
+    let depth = 1 + below(&mut random, 4);
+    let proposition = formula(&mut random, &domains, depth);
+    let mut logs = Vec::new();
+    for domain in &domains {
+        let mut weights: Vec<f64> = (0..*domain).map(|_| random.unit() + 1e-3).collect();
+        if random.unit() < 0.15 {
+            weights[0] = 0.0;
+        }
+        let total: f64 = weights.iter().sum();
+        logs.extend(weights.iter().map(|w| (w / total).ln()));
+    }
+    Case {
+        domains,
+        proposition,
+        logs,
+    }
+}
+
+fn holds(proposition: &Proposition, world: &[u32]) -> bool {
+    match proposition {
+        Proposition::True => true,
+        Proposition::False => false,
+        Proposition::Is {
+            var,
+            state,
+            positive,
+        } => (world[*var as usize] == *state) == *positive,
+        Proposition::And(members) => members.iter().all(|m| holds(m, world)),
+        Proposition::Or(members) => members.iter().any(|m| holds(m, world)),
+    }
+}
+
+fn worlds(domains: &[u32]) -> Vec<Vec<u32>> {
+    let mut all = vec![Vec::new()];
+    for domain in domains {
+        let longer = all.iter().flat_map(|world: &Vec<u32>| {
+            (0..*domain).map(move |s| world.iter().copied().chain([s]).collect())
+        });
+        all = longer.collect();
+    }
+    all
+}
+
+#[test]
+fn circuits_agree_with_all_worlds() {
+    for seed in 0..3000 {
+        let Case {
+            domains,
+            proposition,
+            logs,
+        } = case(seed);
+        let circuit = compile(&proposition, &domains, budget()).unwrap();
+        let probability = |world: &[u32]| -> f64 {
+            let states = world.iter().zip(&circuit.slots);
+            states
+                .map(|(s, slot)| logs[(slot + s) as usize])
+                .sum::<f64>()
+                .exp()
+        };
+        let all = worlds(&domains);
+        let good: Vec<&Vec<u32>> = all.iter().filter(|w| holds(&proposition, w)).collect();
+        assert_eq!(circuit.count(), good.len().to_string(), "seed {seed}");
+        let expected: f64 = good.iter().map(|w| probability(w)).sum();
+        let weights = Weights {
+            logs: &logs,
+            lanes: 1,
+        };
+        let mut lanes = Lanes::default();
+        let mut value = [0.0];
+        lanes.evaluate(&circuit, weights, &mut value);
+        assert!((value[0].exp() - expected).abs() < 1e-12, "seed {seed}");
+        let best = good.iter().map(|w| probability(w)).fold(0.0, f64::max);
+        if expected == 0.0 {
+            assert_eq!(value[0], f64::NEG_INFINITY);
+            assert_eq!(lanes.most_probable(&circuit, &logs), None);
+            continue;
+        }
+        let mut flows = vec![0.0; logs.len()];
+        let mut ratios = vec![0.0; logs.len()];
+        lanes.flows(&circuit, weights, &mut flows);
+        lanes.ratios(&circuit, weights, &mut ratios);
+        for (var, domain) in domains.iter().enumerate() {
+            let slots = circuit.slots[var] as usize..circuit.slots[var + 1] as usize;
+            let free = 1.0 - flows[slots.clone()].iter().sum::<f64>();
+            for state in 0..*domain {
+                let slot = slots.start + state as usize;
+                let with = good.iter().filter(|w| w[var] == state);
+                let marginal = with.map(|w| probability(w)).sum::<f64>() / expected;
+                let found = flows[slot] + logs[slot].exp() * free;
+                assert!((found - marginal).abs() < 1e-9, "seed {seed}");
+                if logs[slot].is_finite() {
+                    let flow = ratios[slot] * logs[slot].exp();
+                    assert!((flow - flows[slot]).abs() < 1e-9, "seed {seed}");
+                }
+            }
+        }
+        let world = lanes.most_probable(&circuit, &logs).unwrap();
+        assert!(holds(&proposition, &world));
+        assert!((probability(&world) - best).abs() < 1e-12, "seed {seed}");
+        let mut random = Random::new(seed);
+        let mut world = vec![0; domains.len()];
+        lanes.evaluate(&circuit, weights, &mut value);
+        for _ in 0..5 {
+            lanes.draw(&circuit, &logs, &mut random, &mut world);
+            assert!(holds(&proposition, &world) && probability(&world) > 0.0);
+        }
+    }
+}
+
+#[test]
+fn tangents_are_differences_of_flows() {
+    for seed in 0..300 {
+        let Case {
+            domains,
+            proposition,
+            mut logs,
+        } = case(seed);
+        logs.iter_mut().for_each(|l| *l = l.max(-5.0));
+        let circuit = compile(&proposition, &domains, budget()).unwrap();
+        let mut random = Random::new(seed);
+        let direction: Vec<f64> = logs.iter().map(|_| random.unit() - 0.5).collect();
+        let mut lanes = Lanes::default();
+        let mut flows_at = |step: f64| {
+            let logs: Vec<f64> = (logs.iter().zip(&direction))
+                .map(|(l, d)| l + step * d)
+                .collect();
+            let weights = Weights {
+                logs: &logs,
+                lanes: 1,
+            };
+            let mut flows = vec![0.0; logs.len()];
+            lanes.evaluate(&circuit, weights, &mut [0.0]);
+            lanes.flows(&circuit, weights, &mut flows);
+            flows
+        };
+        let (less, more) = (flows_at(-1e-5), flows_at(1e-5));
+        flows_at(0.0);
+        let mut tangents = vec![0.0; logs.len()];
+        let weights = Weights {
+            logs: &logs,
+            lanes: 1,
+        };
+        lanes.flow_tangents(&circuit, weights, &direction, &mut tangents);
+        for (slot, tangent) in tangents.iter().enumerate() {
+            let expected = (more[slot] - less[slot]) / 2e-5;
+            assert!((tangent - expected).abs() < 1e-8, "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn hierarchies_and_clauses_are_compiled_at_once() {
+    // Every label implies its parent: a tree of 500, and a chain.
+    for parent in [|i: u32| (i - 1) / 3, |i: u32| i - 1] {
+        let is = |var, positive| Proposition::Is {
+            var,
+            state: 1,
+            positive,
+        };
+        let rules = (1..500).map(|i| Proposition::Or(vec![is(i, false), is(parent(i), true)]));
+        let circuit = compile(&Proposition::And(rules.collect()), &[2; 500], budget()).unwrap();
+        assert!(circuit.edges() < 25_000, "{}", circuit.edges());
+    }
+    let mut random = Random::new(1);
+    let clauses = (0..80).map(|_| {
+        let literal = |random: &mut Random| Proposition::Is {
+            var: below(random, 40),
+            state: 1,
+            positive: random.unit() < 0.5,
+        };
+        Proposition::Or((0..3).map(|_| literal(&mut random)).collect())
+    });
+    compile(&Proposition::And(clauses.collect()), &[2; 40], budget()).unwrap();
+}
+
+#[test]
+fn what_is_too_hard_is_said() {
+    let mut random = Random::new(2);
+    let clauses = (0..400).map(|_| {
+        let literal = |random: &mut Random| Proposition::Is {
+            var: below(random, 200),
+            state: 1,
+            positive: random.unit() < 0.5,
+        };
+        Proposition::Or((0..3).map(|_| literal(&mut random)).collect())
+    });
+    let budget = Budget::new(Duration::from_secs(100), 1 << 20);
+    let hard = compile(&Proposition::And(clauses.collect()), &[2; 200], budget).unwrap_err();
+    assert!(hard.variables == 200);
+}

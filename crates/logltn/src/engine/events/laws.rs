@@ -1,0 +1,237 @@
+//! Axioms that hold in every world: their ground conjuncts, those together that share atoms, and what contradicts itself.
+
+use rustc_hash::FxHashMap;
+
+use super::ground::Grounding;
+use super::shapes::Shapes;
+use super::variables::Variables;
+use super::{Limits, too_hard, too_large};
+use crate::circuit::{Budget, Proposition, Root, Shape, TooHard, is_satisfiable};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::engine::active::Active;
+use crate::engine::individual::Bound;
+use crate::guard::{Scope, TableIndexes};
+use crate::plan::Plan;
+use crate::plan::program::MOST_CODES;
+
+/// A ground law.
+#[derive(Clone, Debug)]
+pub(super) struct Conjunct {
+    pub program: usize,
+    pub codes: [u64; MOST_CODES],
+    pub formula: Proposition,
+}
+
+/// Laws that share atoms, directly or by way of others.
+#[derive(Clone, Debug)]
+pub(super) struct Component {
+    pub conjuncts: Vec<u32>,
+    pub circuit: u32,
+    /// By variable of the circuit.
+    pub names: Vec<u32>,
+}
+
+/// All laws of a plan.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Laws {
+    pub conjuncts: Vec<Conjunct>,
+    pub components: Vec<Component>,
+    /// By variable.
+    component_of: FxHashMap<u32, u32>,
+}
+
+impl Laws {
+    pub fn component_of(&self, var: u32) -> Option<u32> {
+        self.component_of.get(&var).copied()
+    }
+
+    /// Grounds and compiles the laws of a plan, with all rows of all tables.
+    pub fn new(
+        plan: &Plan,
+        variables: &mut Variables,
+        shapes: &mut Shapes,
+        limits: &Limits,
+    ) -> Result<Laws, Diagnostics> {
+        let mut laws = Laws::default();
+        if !plan.axioms.iter().any(|a| a.hard) {
+            return Ok(laws);
+        }
+        let everything = Active::new(plan);
+        let mut left = limits.literals();
+        for (program, axiom) in plan.axioms.iter().enumerate().filter(|(_, a)| a.hard) {
+            let mut grounding = Grounding::new(plan, &everything, program, variables, &mut left);
+            let observed = grounding.observations(plan.leading[program]);
+            let observed = observed.map_err(|why| too_large(plan, &axiom.name, why))?;
+            for observation in observed {
+                let codes = observation.codes;
+                let mut conjunct = |formula| {
+                    laws.conjuncts.push(Conjunct {
+                        program,
+                        codes,
+                        formula,
+                    })
+                };
+                match observation.event {
+                    Proposition::True => {}
+                    Proposition::And(members) => members.into_iter().for_each(&mut conjunct),
+                    other => conjunct(other),
+                }
+            }
+        }
+        laws.find_components(variables);
+        for at in 0..laws.components.len() {
+            let component = &laws.components[at];
+            let members: Vec<&Proposition> = laws.formulas(component).collect();
+            let compiled = shapes.circuit(members.into_iter(), &variables.domains, limits.budget);
+            let (circuit, names) = compiled.map_err(|reached| {
+                let first = laws.conjuncts[component.conjuncts[0] as usize].program;
+                too_hard(plan, &plan.axioms[first].name, reached)
+            })?;
+            if shapes.circuits[circuit as usize].root == Root::False {
+                return Err(laws
+                    .contradiction(plan, at, variables, limits.budget)
+                    .into());
+            }
+            let component = &mut laws.components[at];
+            (component.circuit, component.names) = (circuit, names);
+        }
+        Ok(laws)
+    }
+
+    pub fn formulas(&self, component: &Component) -> impl Iterator<Item = &Proposition> {
+        let conjuncts = component.conjuncts.iter();
+        conjuncts.map(|c| &self.conjuncts[*c as usize].formula)
+    }
+
+    fn find_components(&mut self, variables: &Variables) {
+        // The first conjunct that speaks of each variable.
+        let mut owner = vec![u32::MAX; variables.domains.len()];
+        let mut leader: Vec<u32> = (0..self.conjuncts.len() as u32).collect();
+        fn find(leader: &mut [u32], mut i: u32) -> u32 {
+            while leader[i as usize] != i {
+                leader[i as usize] = leader[leader[i as usize] as usize];
+                i = leader[i as usize];
+            }
+            i
+        }
+        for (i, conjunct) in self.conjuncts.iter().enumerate() {
+            conjunct.formula.each_variable(&mut |var| {
+                let other = &mut owner[var as usize];
+                if *other == u32::MAX {
+                    *other = i as u32;
+                }
+                let (a, b) = (find(&mut leader, i as u32), find(&mut leader, *other));
+                leader[a.max(b) as usize] = a.min(b);
+            });
+        }
+        let mut place = vec![u32::MAX; self.conjuncts.len()];
+        for i in 0..self.conjuncts.len() as u32 {
+            let first = find(&mut leader, i) as usize;
+            if place[first] == u32::MAX {
+                place[first] = self.components.len() as u32;
+                self.components.push(Component {
+                    conjuncts: Vec::new(),
+                    circuit: 0,
+                    names: Vec::new(),
+                });
+            }
+            self.components[place[first] as usize].conjuncts.push(i);
+        }
+        for (var, owner) in owner.into_iter().enumerate() {
+            if owner != u32::MAX {
+                let component = place[find(&mut leader, owner) as usize];
+                self.component_of.insert(var as u32, component);
+            }
+        }
+    }
+
+    /// Laws of a component that no world keeps: as few as leaving out one after another finds.
+    fn contradiction(
+        &self,
+        plan: &Plan,
+        component: usize,
+        variables: &Variables,
+        budget: Budget,
+    ) -> Diagnostic {
+        let mut kept = self.components[component].conjuncts.clone();
+        let contradict = |some: &[u32]| -> Result<bool, TooHard> {
+            let members: Vec<&Proposition> = (some.iter())
+                .map(|c| &self.conjuncts[*c as usize].formula)
+                .collect();
+            let (shape, _) = Shape::of(members.into_iter(), |v| variables.domains[v as usize]);
+            Ok(!is_satisfiable(
+                &shape.proposition(),
+                &shape.domains,
+                budget,
+            )?)
+        };
+        // First by halves, then one by one.
+        let mut step = kept.len().div_ceil(2).max(1);
+        let mut tries = 0;
+        loop {
+            let mut at = 0;
+            while at < kept.len() && tries < 2_000 {
+                tries += 1;
+                let mut fewer = kept.clone();
+                fewer.drain(at..(at + step).min(kept.len()));
+                match contradict(&fewer) {
+                    Ok(true) => kept = fewer,
+                    _ => at += step,
+                }
+            }
+            if step == 1 {
+                break;
+            }
+            step = step.div_ceil(2);
+        }
+        let mut named: Vec<String> = Vec::new();
+        for conjunct in &kept {
+            let text = self.name(plan, *conjunct as usize);
+            if !named.contains(&text) {
+                named.push(text);
+            }
+        }
+        const MOST: usize = 12;
+        let more = named.len().saturating_sub(MOST);
+        let mut list = named
+            .iter()
+            .take(MOST)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(", ");
+        if more > 0 {
+            list += &format!(" and {more} more");
+        }
+        let first = &plan.axioms[self.conjuncts[kept[0] as usize].program];
+        Diagnostic::error(
+            Code::Contradiction,
+            format!("no world keeps all laws: {list} contradict each other"),
+        )
+        .at(&plan.data.theory().source, first.span, "one of these laws")
+        .help("make one of them soft (without `hard`), or correct the tables that their guards look into")
+    }
+
+    /// A law and the individuals that it is about.
+    pub fn name(&self, plan: &Plan, conjunct: usize) -> String {
+        let Conjunct { program, codes, .. } = &self.conjuncts[conjunct];
+        let name = &plan.axioms[*program].name;
+        let exec = &plan.programs[*program];
+        let Some(ranking) = &exec.ranking else {
+            return format!("`{name}`");
+        };
+        let indexes = TableIndexes::default();
+        let scope = Scope {
+            data: &plan.data,
+            variables: &plan.data.theory().axioms[exec.axiom].variables,
+            indexes: &indexes,
+        };
+        let mut env = scope.environment();
+        ranking.bind(&scope, codes, &mut env);
+        let bound = Bound::all(&scope, &ranking.variables(), &env);
+        let bound = bound.iter().map(|b| format!("{} = {}", b.variable, b.to));
+        match bound.collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => format!("`{name}`"),
+            bound => format!("`{name}` at {bound}"),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The events of a plan one by one, for those who ask something else of them than their probability.
+
+use super::ground::{Grounding, NotGround};
+use super::variables::{Atom, Variables};
+use super::{Limits, too_large};
+use crate::circuit::{Budget, Proposition};
+use crate::diagnostic::Diagnostics;
+use crate::engine::active::Active;
+use crate::engine::individual::Bound;
+use crate::guard::{Scope, TableIndexes};
+use crate::memory;
+use crate::plan::Plan;
+
+/// Goes through the events of a plan that was made without compiling them.
+pub(crate) struct EventLister<'p> {
+    plan: &'p Plan,
+    active: Active,
+    variables: Variables,
+    left: usize,
+}
+
+/// What is under one binding of an axiom's leading quantifiers.
+pub(crate) struct ListedEvent<'a> {
+    pub formula: Proposition,
+    /// By variable of the formula: the request, its row, and the class there.
+    atoms: &'a [Atom],
+    plan: &'a Plan,
+    program: usize,
+    codes: [u64; crate::plan::program::MOST_CODES],
+}
+
+impl<'p> EventLister<'p> {
+    pub fn new(plan: &'p Plan) -> EventLister<'p> {
+        let bytes = memory::limit();
+        let limits = Limits {
+            budget: Budget::new(plan.data.compile_time(), bytes),
+            bytes,
+        };
+        EventLister {
+            plan,
+            active: Active::new(plan),
+            variables: Variables::default(),
+            left: limits.literals(),
+        }
+    }
+
+    /// Calls `visit` with the event of each binding of an axiom, until it says no.
+    pub fn each(
+        &mut self,
+        program: usize,
+        visit: &mut dyn FnMut(ListedEvent) -> Result<bool, Diagnostics>,
+    ) -> Result<(), Diagnostics> {
+        let (plan, active) = (self.plan, &self.active);
+        let mut left = self.left;
+        let variables = &mut self.variables;
+        let mut grounding = Grounding::new(plan, active, program, variables, &mut left);
+        let mut ended = None;
+        let done =
+            grounding.each_observation(plan.leading[program], &mut |variables, codes, formula| {
+                let event = ListedEvent {
+                    formula,
+                    atoms: &variables.atoms,
+                    plan,
+                    program,
+                    codes,
+                };
+                match visit(event) {
+                    Ok(true) => return Ok(()),
+                    Ok(false) => ended = Some(Ok(())),
+                    Err(error) => ended = Some(Err(error)),
+                }
+                Err(NotGround::Stopped)
+            });
+        match ended {
+            Some(ended) => ended,
+            None => done.map_err(|why| too_large(plan, &plan.axioms[program].name, why)),
+        }
+    }
+}
+
+impl ListedEvent<'_> {
+    /// The request, the individuals of its row, and the class of an atom that is not of a softmax.
+    pub fn atom(&self, var: u32) -> (usize, Vec<u32>, u32) {
+        let atom = self.atoms[var as usize];
+        let request = &self.plan.requests[atom.request as usize];
+        let mut row = vec![0; request.extents.len()];
+        request.decode(atom.code, &mut row);
+        (atom.request as usize, row, atom.class)
+    }
+
+    /// What the variables of the leading quantifiers are bound to.
+    pub fn bound(&self) -> Vec<Bound> {
+        let exec = &self.plan.programs[self.program];
+        let Some(ranking) = &exec.ranking else {
+            return Vec::new();
+        };
+        let indexes = TableIndexes::default();
+        let scope = Scope {
+            data: &self.plan.data,
+            variables: &self.plan.data.theory().axioms[exec.axiom].variables,
+            indexes: &indexes,
+        };
+        let mut env = scope.environment();
+        ranking.bind(&scope, &self.codes, &mut env);
+        Bound::all(&scope, &ranking.variables(), &env)
+    }
+}

@@ -1,0 +1,501 @@
+//! Exact probability: the events of a plan's axioms, given its laws, as circuits.
+//!
+//! What is under the leading `forall`s of an axiom is one event for each of their bindings. It is written out ([`ground`])
+//! over random variables ([`variables`]), joined with the laws that share atoms with it ([`laws`]), and compiled, each shape
+//! once ([`shapes`]). A step evaluates all instances of a circuit at once and goes back through them for the derivatives
+//! ([`run`]); [`worlds`] has the questions about worlds that keep the laws.
+
+mod explain;
+mod ground;
+mod laws;
+mod listed;
+mod run;
+mod shapes;
+mod variables;
+mod worlds;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+
+use crate::circuit::{Budget, Proposition, TooHard};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::engine::active::Active;
+use crate::memory;
+use crate::plan::Plan;
+use crate::plan::program::MOST_CODES;
+
+use ground::{Grounding, NotGround};
+use laws::Laws;
+pub(crate) use listed::{EventLister, ListedEvent};
+pub(crate) use run::Found;
+use run::Work;
+use shapes::Shapes;
+use variables::Variables;
+pub(crate) use worlds::Along;
+pub use worlds::World;
+
+/// What compiling may take.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    budget: Budget,
+    bytes: u64,
+}
+
+impl Limits {
+    /// How many literals may be written out.
+    fn literals(&self) -> usize {
+        usize::try_from(self.bytes / 96).unwrap_or(usize::MAX)
+    }
+}
+
+/// The events of a plan: what a step computes instead of programs.
+#[derive(Clone, Debug)]
+pub(crate) struct Events {
+    limits: Limits,
+    variables: Variables,
+    shapes: Shapes,
+    laws: Arc<Laws>,
+    /// By axiom of the plan; laws have none.
+    axioms: Vec<Vec<Observation>>,
+    /// Products of these are the events.
+    instances: Vec<Instance>,
+    /// Components of laws that the observations are given, each once.
+    given: Vec<u32>,
+    /// By request: the codes of the rows in use, sorted.
+    rows: Vec<Vec<u64>>,
+    /// The variables in use, and where the numbers behind them are.
+    used: Vec<Used>,
+    /// By variable: where the logs of its states begin, if it is in use.
+    slots: Vec<u32>,
+    slot_count: usize,
+    work: Work,
+}
+
+/// A binding of the leading quantifiers of an axiom.
+#[derive(Clone, Debug)]
+struct Observation {
+    weight: f64,
+    codes: [u64; MOST_CODES],
+    /// Whether no world makes it true, whatever the degrees.
+    impossible: bool,
+    /// Whose probabilities are multiplied.
+    instances: std::ops::Range<u32>,
+    /// By whose probabilities they are divided: places in [`Events::given`].
+    given: Vec<u32>,
+    /// The formula, for those who explain it.
+    event: Option<Proposition>,
+}
+
+/// A circuit with variables to look at, some of which are known to be in some of their states.
+#[derive(Clone, Debug)]
+struct Instance {
+    circuit: u32,
+    /// By variable of the circuit.
+    names: Vec<u32>,
+    evidence: Vec<Evidence>,
+}
+
+#[derive(Clone, Debug)]
+struct Evidence {
+    var: u32,
+    /// Its number in the circuit, if that has it.
+    local: Option<u32>,
+    /// Sorted.
+    allowed: Vec<u32>,
+}
+
+/// A variable in use.
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    var: u32,
+    request: u32,
+    /// Its first number among those of the request.
+    at: usize,
+}
+
+impl Events {
+    /// Compiles the laws and the events of a plan.
+    pub fn new(plan: &Plan, seconds: Duration, bytes: u64) -> Result<Events, Diagnostics> {
+        let limits = Limits {
+            budget: Budget::new(seconds, bytes),
+            bytes,
+        };
+        let (mut variables, mut shapes) = (Variables::default(), Shapes::default());
+        let laws = Laws::new(plan, &mut variables, &mut shapes, &limits)?;
+        let mut events = Events {
+            limits,
+            variables,
+            shapes,
+            laws: Arc::new(laws),
+            axioms: Vec::new(),
+            instances: Vec::new(),
+            given: Vec::new(),
+            rows: Vec::new(),
+            used: Vec::new(),
+            slots: Vec::new(),
+            slot_count: 0,
+            work: Work::default(),
+        };
+        let keep = plan.axioms.iter().zip(&plan.programs);
+        let keep = keep
+            .map(|(_, program)| program.form.is_some())
+            .collect::<Vec<_>>();
+        events.observe(plan, &Active::new(plan), &keep)?;
+        Ok(events)
+    }
+
+    /// Compiles anew what has come with a call; circuits are kept.
+    pub fn renew(&mut self, plan: &Plan) -> Result<(), Diagnostics> {
+        self.variables = Variables::default();
+        let laws = Laws::new(plan, &mut self.variables, &mut self.shapes, &self.limits)?;
+        self.laws = Arc::new(laws);
+        self.choose(plan, &Active::new(plan))
+    }
+
+    /// Takes the observations that are active, and the laws as they are.
+    pub(in crate::engine) fn choose(
+        &mut self,
+        plan: &Plan,
+        active: &Active,
+    ) -> Result<(), Diagnostics> {
+        self.observe(plan, active, &vec![false; plan.axioms.len()])
+    }
+
+    fn observe(&mut self, plan: &Plan, active: &Active, keep: &[bool]) -> Result<(), Diagnostics> {
+        self.instances.clear();
+        self.axioms.clear();
+        let mut left = self.limits.literals();
+        let mut givens: FxHashMap<u32, u32> = FxHashMap::default();
+        for (program, axiom) in plan.axioms.iter().enumerate() {
+            let mut observations = Vec::new();
+            if !axiom.hard {
+                let mut grounding =
+                    Grounding::new(plan, active, program, &mut self.variables, &mut left);
+                let observed = grounding.observations(plan.leading[program]);
+                for one in observed.map_err(|why| too_large(plan, &axiom.name, why))? {
+                    let start = self.instances.len() as u32;
+                    let (impossible, given) = self
+                        .instantiate(&one.event, &mut givens)
+                        .map_err(|reached| too_hard(plan, &axiom.name, reached))?;
+                    observations.push(Observation {
+                        weight: one.weight,
+                        codes: one.codes,
+                        impossible,
+                        instances: start..self.instances.len() as u32,
+                        given,
+                        event: keep[program].then_some(one.event),
+                    });
+                }
+            }
+            self.axioms.push(observations);
+        }
+        // Where there is nothing but laws, it is these that are asked about.
+        if plan.axioms.iter().all(|a| a.hard) {
+            for component in 0..self.laws.components.len() as u32 {
+                let next = givens.len() as u32;
+                givens.entry(component).or_insert(next);
+            }
+        }
+        self.given = vec![0; givens.len()];
+        for (component, place) in givens {
+            self.given[place as usize] = component;
+        }
+        self.find_used(plan);
+        self.work.arrange(&self.instances);
+        Ok(())
+    }
+
+    /// The instances of an event, whether it is plainly impossible, and which laws it is given.
+    fn instantiate(
+        &mut self,
+        event: &Proposition,
+        givens: &mut FxHashMap<u32, u32>,
+    ) -> Result<(bool, Vec<u32>), TooHard> {
+        let mut given = |component: u32| {
+            let next = givens.len() as u32;
+            *givens.entry(component).or_insert(next)
+        };
+        if let Some(literals) = literals(event) {
+            // Variables, and the states that are left to each.
+            type Known = Vec<(u32, Vec<u32>)>;
+            let mut known: Known = Vec::new();
+            for (var, state, positive) in literals {
+                let domain = self.variables.domains[var as usize];
+                let at = match known.iter().position(|(v, _)| *v == var) {
+                    Some(at) => at,
+                    None => {
+                        known.push((var, (0..domain).collect()));
+                        known.len() - 1
+                    }
+                };
+                known[at].1.retain(|s| (*s == state) == positive);
+                if known[at].1.is_empty() {
+                    return Ok((true, Vec::new()));
+                }
+            }
+            // By component, those of none first.
+            let mut by_component: Vec<(Option<u32>, Known)> = Vec::new();
+            for (var, allowed) in known {
+                let component = self.laws.component_of(var);
+                match by_component.iter_mut().find(|(c, _)| *c == component) {
+                    Some((_, own)) => own.push((var, allowed)),
+                    None => by_component.push((component, vec![(var, allowed)])),
+                }
+            }
+            let mut all = Vec::new();
+            for (component, known) in by_component {
+                let (circuit, names) = match component {
+                    Some(component) => {
+                        all.push(given(component));
+                        let component = &self.laws.components[component as usize];
+                        (component.circuit, component.names.clone())
+                    }
+                    None => {
+                        let domains = &self.variables.domains;
+                        let nothing: [&Proposition; 0] = [];
+                        let budget = self.limits.budget;
+                        self.shapes.circuit(nothing.into_iter(), domains, budget)?
+                    }
+                };
+                let places: FxHashMap<u32, u32> = (names.iter().zip(0..))
+                    .map(|(var, local)| (*var, local))
+                    .collect();
+                let evidence = known.into_iter().map(|(var, allowed)| Evidence {
+                    var,
+                    local: places.get(&var).copied(),
+                    allowed,
+                });
+                self.instances.push(Instance {
+                    circuit,
+                    names,
+                    evidence: evidence.collect(),
+                });
+            }
+            return Ok((false, all));
+        }
+        if *event == Proposition::False {
+            return Ok((true, Vec::new()));
+        }
+        let mut components: Vec<u32> = Vec::new();
+        event.each_variable(&mut |var| {
+            if let Some(component) = self.laws.component_of(var)
+                && !components.contains(&component)
+            {
+                components.push(component);
+            }
+        });
+        let mut members = vec![event];
+        for component in &components {
+            members.extend(
+                self.laws
+                    .formulas(&self.laws.components[*component as usize]),
+            );
+        }
+        let domains = &self.variables.domains;
+        let budget = self.limits.budget;
+        let (circuit, names) = self.shapes.circuit(members.into_iter(), domains, budget)?;
+        self.instances.push(Instance {
+            circuit,
+            names,
+            evidence: Vec::new(),
+        });
+        Ok((false, components.into_iter().map(given).collect()))
+    }
+
+    /// Lists the rows that networks are asked about, and where the numbers of each variable will be.
+    fn find_used(&mut self, plan: &Plan) {
+        let mut is_used = vec![false; self.variables.domains.len()];
+        for instance in &self.instances {
+            instance
+                .names
+                .iter()
+                .for_each(|v| is_used[*v as usize] = true);
+            instance
+                .evidence
+                .iter()
+                .for_each(|e| is_used[e.var as usize] = true);
+        }
+        for component in &self.given {
+            let names = &self.laws.components[*component as usize].names;
+            names.iter().for_each(|v| is_used[*v as usize] = true);
+        }
+        self.rows.clear();
+        self.rows.resize(plan.requests.len(), Vec::new());
+        for (atom, _) in self
+            .variables
+            .atoms
+            .iter()
+            .zip(&is_used)
+            .filter(|(_, u)| **u)
+        {
+            self.rows[atom.request as usize].push(atom.code);
+        }
+        for codes in &mut self.rows {
+            codes.sort_unstable();
+            codes.dedup();
+        }
+        self.used.clear();
+        self.slots.clear();
+        self.slots.resize(self.variables.domains.len(), u32::MAX);
+        self.slot_count = 0;
+        for (var, atom) in self.variables.atoms.iter().enumerate() {
+            if !is_used[var] {
+                continue;
+            }
+            let row = self.rows[atom.request as usize].partition_point(|c| *c < atom.code);
+            let width = plan.requests[atom.request as usize].width;
+            self.used.push(Used {
+                var: var as u32,
+                request: atom.request,
+                at: row * width + atom.class as usize,
+            });
+            self.slots[var] = self.slot_count as u32;
+            self.slot_count += self.variables.domains[var] as usize;
+        }
+    }
+
+    /// Leaves only the observations of some axioms, by place.
+    pub fn retain_axioms(&mut self, plan: &Plan, kept: &[bool]) {
+        // Programs have been left out already, and are numbered anew in the laws when these are looked at.
+        let mut at = kept.iter();
+        self.axioms.retain(|_| at.next() == Some(&true));
+        let place = |program: usize| kept[..program].iter().filter(|k| **k).count();
+        let laws = Arc::make_mut(&mut self.laws);
+        for conjunct in &mut laws.conjuncts {
+            conjunct.program = place(conjunct.program);
+        }
+        let mut instances = Vec::new();
+        for observation in self.axioms.iter_mut().flatten() {
+            let start = instances.len() as u32;
+            let own = observation.instances.start as usize..observation.instances.end as usize;
+            instances.extend_from_slice(&self.instances[own]);
+            observation.instances = start..instances.len() as u32;
+        }
+        self.instances = instances;
+        self.find_used(plan);
+        self.work.arrange(&self.instances);
+    }
+
+    /// About how long a step takes on one core without derivatives.
+    pub fn seconds(&self) -> f64 {
+        const PER_EDGE: f64 = 1e-8;
+        let edges = |circuit: u32| self.shapes.circuits[circuit as usize].edges() as f64;
+        let own: f64 = self.instances.iter().map(|i| edges(i.circuit)).sum();
+        let given = self.given.iter();
+        let laws: f64 = given
+            .map(|g| edges(self.laws.components[*g as usize].circuit))
+            .sum();
+        (own + laws) * PER_EDGE
+    }
+
+    /// By request: the codes of the rows in use.
+    pub fn rows(&self, request: usize) -> &[u64] {
+        &self.rows[request]
+    }
+
+    /// What an axiom's observations need: shapes, and nodes and edges of their circuits.
+    pub fn size(&self, axiom: usize) -> EventSize {
+        let mut circuits: Vec<u32> = (self.axioms[axiom].iter())
+            .flat_map(|o| &self.instances[o.instances.start as usize..o.instances.end as usize])
+            .map(|i| i.circuit)
+            .collect();
+        self.size_of(&mut circuits, self.axioms[axiom].len())
+    }
+
+    /// The same of all laws together.
+    pub fn size_of_laws(&self) -> EventSize {
+        let components = &self.laws.components;
+        let mut circuits: Vec<u32> = components.iter().map(|c| c.circuit).collect();
+        self.size_of(&mut circuits, components.len())
+    }
+
+    fn size_of(&self, circuits: &mut Vec<u32>, events: usize) -> EventSize {
+        let per_event: usize = (circuits.iter())
+            .map(|c| self.shapes.circuits[*c as usize].edges())
+            .sum();
+        circuits.sort_unstable();
+        circuits.dedup();
+        let each = circuits.iter().map(|c| &self.shapes.circuits[*c as usize]);
+        EventSize {
+            events,
+            shapes: circuits.len(),
+            nodes: each.clone().map(|c| c.nodes.len()).sum(),
+            edges: each.map(|c| c.edges()).sum(),
+            operations: per_event,
+        }
+    }
+}
+
+/// How large the events of an axiom are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventSize {
+    /// Bindings of the leading `forall`s; of laws, groups of them that share atoms.
+    pub events: usize,
+    /// Circuits that were compiled for them.
+    pub shapes: usize,
+    /// Nodes of these.
+    pub nodes: usize,
+    /// Edges of these.
+    pub edges: usize,
+    /// Edges that a step goes through, all events together.
+    pub operations: usize,
+}
+
+/// The literals of a conjunction that has nothing else.
+fn literals(event: &Proposition) -> Option<Vec<(u32, u32, bool)>> {
+    let literal = |p: &Proposition| match p {
+        &Proposition::Is {
+            var,
+            state,
+            positive,
+        } => Some((var, state, positive)),
+        _ => None,
+    };
+    match event {
+        Proposition::True => Some(Vec::new()),
+        Proposition::And(members) => members.iter().map(literal).collect(),
+        other => Some(vec![literal(other)?]),
+    }
+}
+
+fn too_hard(plan: &Plan, axiom: &str, reached: TooHard) -> Diagnostic {
+    let TooHard {
+        variables,
+        nodes,
+        edges,
+        seconds,
+    } = reached;
+    let span = plan.axioms.iter().find(|a| a.name == axiom).map(|a| a.span);
+    Diagnostic::error(
+        Code::TooHard,
+        format!(
+            "the events of axiom `{axiom}` are too hard to compile: {variables} variables, given up after {seconds:.1} s \
+             with {nodes} nodes and {edges} edges"
+        ),
+    )
+    .at(&plan.data.theory().source, span.unwrap_or_default(), "")
+    .help(format!(
+        "fewer atoms in one event, guards that keep less, or laws that share fewer atoms make it easier; more time \
+         (`[train] compile_seconds`) or memory may be enough ({})",
+        memory::allow_more()
+    ))
+}
+
+fn too_large(plan: &Plan, axiom: &str, why: NotGround) -> Diagnostics {
+    if why == NotGround::Stopped {
+        return Diagnostic::error(Code::Interrupted, "it was asked to stop").into();
+    }
+    let span = plan.axioms.iter().find(|a| a.name == axiom).map(|a| a.span);
+    Diagnostic::error(
+        Code::TooHard,
+        format!("the events of axiom `{axiom}`, written out, do not fit into the memory that may be used"),
+    )
+    .at(&plan.data.theory().source, span.unwrap_or_default(), "")
+    .help(format!(
+        "use guards that keep less, or quantifiers over smaller sorts; {}",
+        memory::allow_more()
+    ))
+    .into()
+}

@@ -1,0 +1,536 @@
+//! A step: from the numbers behind predicates to the logs of weights, up through all circuits, and back.
+
+use rayon::prelude::*;
+
+use super::{Events, Evidence, Instance};
+use crate::circuit::{Circuit, Lanes, Weights};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::operators::FLOOR;
+use crate::output::OutputKind;
+use crate::plan::Plan;
+use crate::plan::program::MOST_CODES;
+
+/// How many instances go through a circuit side by side.
+const LANES: usize = 16;
+
+/// Copies numbers of a request, from a place on.
+pub(crate) type Numbers<'n> = &'n dyn Fn(usize, usize, usize, &mut [f64]);
+
+/// What a step finds of an axiom.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Found {
+    pub truth: f64,
+    pub impossible: u64,
+}
+
+/// Instances in the order of their circuits, and buffers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    /// Places in the list of instances.
+    order: Vec<u32>,
+    chunks: Vec<Chunk>,
+    pub logs: Vec<f64>,
+    /// By instance.
+    values: Vec<f64>,
+    coefficients: Vec<f64>,
+    /// By place in the list of laws that are given.
+    pub given: Vec<f64>,
+    given_coefficients: Vec<f64>,
+    /// By slot: derivatives by the logs of weights, and by weights that are 0.
+    by_log: Vec<f64>,
+    by_zero: Vec<f64>,
+    /// Whether some weight is 0.
+    zeros: bool,
+}
+
+/// Some instances of one circuit.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    from: usize,
+    to: usize,
+}
+
+impl Work {
+    pub fn arrange(&mut self, instances: &[Instance]) {
+        self.order.clear();
+        self.order.extend(0..instances.len() as u32);
+        self.order.sort_by_key(|i| instances[*i as usize].circuit);
+        self.chunks.clear();
+        let mut from = 0;
+        while from < self.order.len() {
+            let circuit = instances[self.order[from] as usize].circuit;
+            let same = |i: &u32| instances[*i as usize].circuit == circuit;
+            let run = self.order[from..]
+                .iter()
+                .take(LANES)
+                .take_while(|i| same(i));
+            let to = from + run.count();
+            self.chunks.push(Chunk { from, to });
+            from = to;
+        }
+    }
+}
+
+/// Buffers of one thread.
+#[derive(Default)]
+struct Room {
+    lanes: Lanes,
+    logs: Vec<f64>,
+    offsets: Vec<f64>,
+    values: Vec<f64>,
+    flows: Vec<f64>,
+    ratios: Vec<f64>,
+}
+
+/// A circuit with some instances to look at: variables by lane, and what is known of them.
+#[derive(Clone, Copy)]
+struct Seen<'a> {
+    circuit: &'a Circuit,
+    names: &'a [&'a [u32]],
+    evidence: &'a [&'a [Evidence]],
+}
+
+impl Room {
+    /// Fills in the logs of all lanes, and evaluates them.
+    fn evaluate(&mut self, events: &Events, seen: Seen) {
+        let lanes = seen.names.len();
+        let slots = seen.circuit.slot_count();
+        self.logs.resize(slots * lanes, 0.0);
+        self.offsets.clear();
+        self.offsets.resize(lanes, 0.0);
+        self.values.resize(lanes, 0.0);
+        for lane in 0..lanes {
+            for (local, var) in seen.names[lane].iter().enumerate() {
+                let own = events.logs_of(*var);
+                let first = seen.circuit.slots[local] as usize;
+                for (state, log) in own.iter().enumerate() {
+                    self.logs[(first + state) * lanes + lane] = *log;
+                }
+            }
+            for evidence in seen.evidence[lane] {
+                let mass = events.mass(evidence);
+                self.offsets[lane] += mass;
+                let (Some(local), true) = (evidence.local, mass > f64::NEG_INFINITY) else {
+                    continue;
+                };
+                let first = seen.circuit.slots[local as usize] as usize;
+                for (state, log) in events.logs_of(evidence.var).iter().enumerate() {
+                    let is_allowed = evidence.allowed.binary_search(&(state as u32)).is_ok();
+                    self.logs[(first + state) * lanes + lane] = match is_allowed {
+                        true => log - mass,
+                        false => f64::NEG_INFINITY,
+                    };
+                }
+            }
+        }
+        let weights = Weights {
+            logs: &self.logs,
+            lanes,
+        };
+        self.lanes.evaluate(seen.circuit, weights, &mut self.values);
+        for (value, offset) in self.values.iter_mut().zip(&self.offsets) {
+            *value += offset;
+        }
+    }
+
+    /// After [`Room::evaluate`]: adds `coefficient` times the derivative of each lane's value to what is listed.
+    fn derive(
+        &mut self,
+        events: &Events,
+        seen: Seen,
+        coefficients: &[f64],
+        found: &mut Vec<(u32, f64, bool)>,
+    ) {
+        let lanes = seen.names.len();
+        let slots = seen.circuit.slot_count();
+        self.flows.resize(slots * lanes, 0.0);
+        let weights = Weights {
+            logs: &self.logs,
+            lanes,
+        };
+        (self.lanes).flows(seen.circuit, weights, &mut self.flows);
+        if events.work.zeros {
+            self.ratios.resize(slots * lanes, 0.0);
+            (self.lanes).ratios(seen.circuit, weights, &mut self.ratios);
+        }
+        for (lane, &coefficient) in coefficients.iter().enumerate() {
+            if coefficient == 0.0 || self.values[lane] == f64::NEG_INFINITY {
+                continue;
+            }
+            let at = |local: usize, state: usize| {
+                (seen.circuit.slots[local] as usize + state) * lanes + lane
+            };
+            let known = seen.evidence[lane];
+            let mut is_known = vec![false; seen.names[lane].len()];
+            let locals = known.iter().filter_map(|e| e.local);
+            locals.for_each(|local| is_known[local as usize] = true);
+            for (local, var) in seen.names[lane].iter().enumerate() {
+                if is_known[local] {
+                    continue;
+                }
+                let first = events.slots[*var as usize];
+                for (state, log) in events.logs_of(*var).iter().enumerate() {
+                    let slot = first + state as u32;
+                    let flow = self.flows[at(local, state)];
+                    if flow != 0.0 {
+                        found.push((slot, coefficient * flow, false));
+                    }
+                    if *log == f64::NEG_INFINITY {
+                        let ratio = self.ratios[at(local, state)];
+                        found.push((slot, coefficient * ratio, true));
+                    }
+                }
+            }
+            for evidence in known {
+                let first = events.slots[evidence.var as usize];
+                let logs = events.logs_of(evidence.var);
+                let mass = events.mass(evidence);
+                // The mass of ways on which the variable is free is in the states that are allowed, too.
+                let flow_of = |state: usize| match evidence.local {
+                    Some(local) => self.flows[at(local as usize, state)],
+                    None => 0.0,
+                };
+                let states = evidence.allowed.iter().map(|s| *s as usize);
+                let free = 1.0 - states.clone().map(flow_of).sum::<f64>();
+                for state in states {
+                    let slot = first + state as u32;
+                    if logs[state] == f64::NEG_INFINITY {
+                        let ratio = evidence
+                            .local
+                            .map_or(0.0, |l| self.ratios[at(l as usize, state)]);
+                        let ratio = (ratio + free) * (-mass).exp();
+                        found.push((slot, coefficient * ratio, true));
+                        continue;
+                    }
+                    let flow = flow_of(state) + free * (logs[state] - mass).exp();
+                    found.push((slot, coefficient * flow, false));
+                }
+            }
+        }
+    }
+}
+
+impl Events {
+    /// The logs of a variable's states.
+    pub(super) fn logs_of(&self, var: u32) -> &[f64] {
+        let first = self.slots[var as usize] as usize;
+        let count = self.variables.domains[var as usize] as usize;
+        &self.work.logs[first..first + count]
+    }
+
+    /// The log of the probability of what is known of a variable.
+    pub(super) fn mass(&self, evidence: &Evidence) -> f64 {
+        let logs = self.logs_of(evidence.var);
+        match evidence.allowed.as_slice() {
+            [only] => logs[*only as usize],
+            several => log_sum_exp(several.iter().map(|s| logs[*s as usize])),
+        }
+    }
+
+    /// The logs of all weights, from the numbers of each request.
+    pub fn weigh(&mut self, plan: &Plan, numbers: Numbers) {
+        let mut logs = std::mem::take(&mut self.work.logs);
+        logs.resize(self.slot_count, 0.0);
+        let mut zeros = false;
+        for used in &self.used {
+            let request = used.request as usize;
+            let first = self.slots[used.var as usize] as usize;
+            let domain = self.variables.domains[used.var as usize] as usize;
+            let own = &mut logs[first..first + domain];
+            let kind = plan.outputs[plan.requests[request].predicate.index()].kind;
+            if kind == OutputKind::Softmax {
+                numbers(request, used.at, domain, own);
+                let total = log_sum_exp(own.iter().copied());
+                own.iter_mut().for_each(|x| *x -= total);
+                continue;
+            }
+            let mut number = [0.0];
+            numbers(request, used.at, 1, &mut number);
+            let x = number[0];
+            (own[0], own[1]) = match kind {
+                OutputKind::Softmax => continue,
+                OutputKind::Sigmoid => (-softplus(x), -softplus(-x)),
+                OutputKind::Truth => ((-x.min(1.0)).ln_1p(), x.max(0.0).ln()),
+                OutputKind::LogTruth => (log_not(x.min(0.0)), x.min(0.0)),
+            };
+            zeros |= own.contains(&f64::NEG_INFINITY);
+        }
+        self.work.logs = logs;
+        self.work.zeros = zeros;
+    }
+
+    /// The truths of all axioms, after [`Events::weigh`].
+    pub fn evaluate(&mut self, plan: &Plan, found: &mut [Found]) -> Result<(), Diagnostics> {
+        let mut work = std::mem::take(&mut self.work.values);
+        work.resize(self.instances.len(), 0.0);
+        let values: Vec<Vec<f64>> = (self.work.chunks.par_iter())
+            .map_init(Room::default, |room, chunk| {
+                let (names, evidence) = self.lanes_of(chunk);
+                let seen = Seen {
+                    circuit: self.circuit_of(chunk),
+                    names: &names,
+                    evidence: &evidence,
+                };
+                room.evaluate(self, seen);
+                room.values.clone()
+            })
+            .collect();
+        for (chunk, values) in self.work.chunks.iter().zip(values) {
+            let places = &self.work.order[chunk.from..chunk.to];
+            for (place, value) in places.iter().zip(values) {
+                work[*place as usize] = value;
+            }
+        }
+        self.work.values = work;
+        self.evaluate_given(plan)?;
+        for (found, observations) in found.iter_mut().zip(&self.axioms) {
+            *found = Found::default();
+            for observation in observations {
+                match self.value(observation) {
+                    Some(value) => found.truth += observation.weight * value,
+                    None => {
+                        found.truth += observation.weight * FLOOR;
+                        found.impossible += 1;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The probabilities of the laws that observations are given.
+    pub(super) fn evaluate_given(&mut self, plan: &Plan) -> Result<(), Diagnostics> {
+        let components: Vec<_> = (self.given.iter())
+            .map(|c| &self.laws.components[*c as usize])
+            .collect();
+        let values: Vec<f64> = (components.par_iter())
+            .map_init(Room::default, |room, component| {
+                room.evaluate(self, self.seen_law(&[&component.names], component.circuit));
+                room.values[0]
+            })
+            .collect();
+        if let Some(at) = values.iter().position(|v| *v == f64::NEG_INFINITY) {
+            let conjuncts = components[at].conjuncts.iter();
+            let mut names: Vec<String> = Vec::new();
+            for name in conjuncts.map(|c| self.laws.name(plan, *c as usize)) {
+                if !names.contains(&name) && names.len() < 8 {
+                    names.push(name);
+                }
+            }
+            return Err(Diagnostic::error(
+                Code::Contradiction,
+                format!(
+                    "no world keeps all laws: atoms whose degree is exactly 0 or 1 leave none to {}",
+                    names.join(", ")
+                ),
+            )
+            .help("make a law soft (without `hard`), or give degrees between 0 and 1")
+            .into());
+        }
+        self.work.given = values;
+        Ok(())
+    }
+
+    fn seen_law<'a>(&'a self, names: &'a [&'a [u32]], circuit: u32) -> Seen<'a> {
+        Seen {
+            circuit: &self.shapes.circuits[circuit as usize],
+            names,
+            evidence: &[&[]],
+        }
+    }
+
+    fn circuit_of(&self, chunk: &Chunk) -> &Circuit {
+        let first = &self.instances[self.work.order[chunk.from] as usize];
+        &self.shapes.circuits[first.circuit as usize]
+    }
+
+    fn lanes_of(&self, chunk: &Chunk) -> (Vec<&[u32]>, Vec<&[Evidence]>) {
+        let places = self.work.order[chunk.from..chunk.to].iter();
+        let instances = places.map(|i| &self.instances[*i as usize]);
+        (instances.map(|i| (i.names.as_slice(), i.evidence.as_slice()))).unzip()
+    }
+
+    /// The log of the probability of an observation given the laws; none if it is impossible.
+    pub(super) fn value(&self, observation: &super::Observation) -> Option<f64> {
+        if observation.impossible {
+            return None;
+        }
+        let instances = observation.instances.start as usize..observation.instances.end as usize;
+        let sum: f64 = self.work.values[instances].iter().sum();
+        let given = observation.given.iter();
+        let laws: f64 = given.map(|g| self.work.given[*g as usize]).sum();
+        // What is more than certain is so by rounding.
+        (sum > f64::NEG_INFINITY).then(|| (sum - laws).min(0.0))
+    }
+
+    /// The values of an axiom's observations after [`Events::evaluate`], the floor if impossible: those that the ranking
+    /// does not tell apart as one, by their means.
+    pub fn ranked(&self, axiom: usize) -> Vec<([u64; MOST_CODES], f64)> {
+        let mut found: Vec<([u64; MOST_CODES], f64, f64)> = Vec::new();
+        for observation in &self.axioms[axiom] {
+            let value = self.value(observation).unwrap_or(FLOOR);
+            let weight = observation.weight;
+            match found.last_mut() {
+                Some((codes, sum, total)) if *codes == observation.codes => {
+                    *sum += weight * value;
+                    *total += weight;
+                }
+                _ => found.push((observation.codes, weight * value, weight)),
+            }
+        }
+        let mean = |(codes, sum, total): ([u64; MOST_CODES], f64, f64)| (codes, sum / total);
+        found.into_iter().map(mean).collect()
+    }
+
+    /// The derivatives of something by the numbers, given those by the axioms' truths; after [`Events::evaluate`].
+    /// `add` is called with request, place and derivative.
+    pub fn derive(
+        &mut self,
+        plan: &Plan,
+        by_axiom: &[f64],
+        numbers: Numbers,
+        add: &mut dyn FnMut(usize, usize, f64),
+    ) {
+        let mut coefficients = std::mem::take(&mut self.work.coefficients);
+        let mut given = std::mem::take(&mut self.work.given_coefficients);
+        coefficients.clear();
+        coefficients.resize(self.instances.len(), 0.0);
+        given.clear();
+        given.resize(self.given.len(), 0.0);
+        for (by, observations) in by_axiom.iter().zip(&self.axioms) {
+            for observation in observations {
+                if self.value(observation).is_none() {
+                    continue;
+                }
+                let coefficient = by * observation.weight;
+                for instance in observation.instances.clone() {
+                    coefficients[instance as usize] = coefficient;
+                }
+                let laws = observation.given.iter();
+                laws.for_each(|g| given[*g as usize] -= coefficient);
+            }
+        }
+        self.clear_derivatives();
+        let by_chunk: Vec<Vec<(u32, f64, bool)>> = (self.work.chunks.par_iter())
+            .map_init(Room::default, |room, chunk| {
+                let places = self.work.order[chunk.from..chunk.to].iter();
+                let own: Vec<f64> = places.map(|p| coefficients[*p as usize]).collect();
+                let mut found = Vec::new();
+                if own.iter().all(|c| *c == 0.0) {
+                    return found;
+                }
+                let (names, evidence) = self.lanes_of(chunk);
+                let seen = Seen {
+                    circuit: self.circuit_of(chunk),
+                    names: &names,
+                    evidence: &evidence,
+                };
+                room.evaluate(self, seen);
+                room.derive(self, seen, &own, &mut found);
+                found
+            })
+            .collect();
+        self.add_up(by_chunk);
+        let by_law: Vec<Vec<(u32, f64, bool)>> = (self.given.par_iter().zip(&given))
+            .map_init(Room::default, |room, (component, coefficient)| {
+                let component = &self.laws.components[*component as usize];
+                let mut found = Vec::new();
+                if *coefficient != 0.0 {
+                    let names = [component.names.as_slice()];
+                    let seen = self.seen_law(&names, component.circuit);
+                    room.evaluate(self, seen);
+                    room.derive(self, seen, &[*coefficient], &mut found);
+                }
+                found
+            })
+            .collect();
+        self.add_up(by_law);
+        self.hand_on(plan, numbers, add);
+        (self.work.coefficients, self.work.given_coefficients) = (coefficients, given);
+    }
+
+    pub(super) fn clear_derivatives(&mut self) {
+        for list in [&mut self.work.by_log, &mut self.work.by_zero] {
+            list.clear();
+            list.resize(self.slot_count, 0.0);
+        }
+    }
+
+    fn add_up(&mut self, lists: Vec<Vec<(u32, f64, bool)>>) {
+        for (slot, value, zero) in lists.into_iter().flatten() {
+            let list = match zero {
+                true => &mut self.work.by_zero,
+                false => &mut self.work.by_log,
+            };
+            list[slot as usize] += value;
+        }
+    }
+
+    /// Adds to the derivatives by the logs of a variable's weights.
+    pub(super) fn add_by_log(&mut self, var: u32, state: usize, value: f64) {
+        self.work.by_log[self.slots[var as usize] as usize + state] += value;
+    }
+
+    /// From the derivatives by the weights to those by the numbers behind them.
+    pub(super) fn hand_on(
+        &self,
+        plan: &Plan,
+        numbers: Numbers,
+        add: &mut dyn FnMut(usize, usize, f64),
+    ) {
+        for used in &self.used {
+            let first = self.slots[used.var as usize] as usize;
+            let logs = self.logs_of(used.var);
+            let by = &self.work.by_log[first..first + logs.len()];
+            let zero = &self.work.by_zero[first..first + logs.len()];
+            let request = used.request as usize;
+            let total: f64 = by.iter().sum();
+            match plan.outputs[plan.requests[request].predicate.index()].kind {
+                OutputKind::Softmax => {
+                    for (state, by) in by.iter().enumerate() {
+                        let value = by - logs[state].exp() * total;
+                        add(request, used.at + state, value);
+                    }
+                }
+                // Without the difference of nearly equal numbers, which p₁ (a₁ + a₀) would be taken from.
+                OutputKind::Sigmoid => {
+                    let value = by[1] * logs[0].exp() - by[0] * logs[1].exp();
+                    add(request, used.at, value);
+                }
+                kind => {
+                    let mut number = [0.0];
+                    numbers(request, used.at, 1, &mut number);
+                    let slope = |state: usize| match logs[state] {
+                        f64::NEG_INFINITY => zero[state],
+                        log => by[state] * (-log).exp(),
+                    };
+                    let value = match kind {
+                        OutputKind::Truth => slope(1) - slope(0),
+                        _ => by[1] - logs[1].exp() * slope(0),
+                    };
+                    add(request, used.at, value);
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn log_sum_exp(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let greatest = values.clone().fold(f64::NEG_INFINITY, f64::max);
+    if greatest == f64::NEG_INFINITY {
+        return greatest;
+    }
+    greatest + values.map(|v| (v - greatest).exp()).sum::<f64>().ln()
+}
+
+fn softplus(x: f64) -> f64 {
+    x.max(0.0) + (-x.abs()).exp().ln_1p()
+}
+
+/// log(1 − eˣ).
+fn log_not(x: f64) -> f64 {
+    match x > -std::f64::consts::LN_2 {
+        true => (-x.exp_m1()).ln(),
+        false => (-x.exp()).ln_1p(),
+    }
+}

@@ -1,0 +1,47 @@
+//! Circuits by shape: formulas that are the same up to the names of their atoms are compiled once.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+
+use crate::circuit::{Budget, Circuit, Proposition, Shape, TooHard, compile};
+
+/// All circuits of a plan, each shape once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shapes {
+    numbers: FxHashMap<Shape, u32>,
+    pub circuits: Vec<Arc<Circuit>>,
+    /// How long compiling has taken so far.
+    spent: Duration,
+}
+
+impl Shapes {
+    /// The circuit of a conjunction, and which variables its own stand for.
+    pub fn circuit<'p>(
+        &mut self,
+        members: impl ExactSizeIterator<Item = &'p Proposition>,
+        domains: &[u32],
+        budget: Budget,
+    ) -> Result<(u32, Vec<u32>), TooHard> {
+        let (shape, names) = Shape::of(members, |var| domains[var as usize]);
+        if let Some(number) = self.numbers.get(&shape) {
+            return Ok((*number, names));
+        }
+        let started = Instant::now();
+        let own = Budget {
+            time: budget.time.saturating_sub(self.spent),
+            ..budget
+        };
+        let compiled = compile(&shape.proposition(), &shape.domains, own);
+        self.spent += started.elapsed();
+        let circuit = compiled.map_err(|reached| TooHard {
+            seconds: self.spent.as_secs_f64(),
+            ..reached
+        })?;
+        let number = self.circuits.len() as u32;
+        self.circuits.push(Arc::new(circuit));
+        self.numbers.insert(shape, number);
+        Ok((number, names))
+    }
+}

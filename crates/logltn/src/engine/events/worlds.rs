@@ -1,0 +1,370 @@
+//! Questions about worlds that keep the laws: how probable each atom is, which world is the most probable, worlds at random,
+//! and how uncertain all of it is.
+
+use rayon::prelude::*;
+
+use super::Events;
+use super::laws::Component;
+use super::run::Numbers;
+use crate::circuit::{Lanes, Random, Weights};
+use crate::diagnostic::Diagnostics;
+use crate::output::OutputKind;
+use crate::plan::Plan;
+
+/// The most probable world that keeps all laws.
+#[derive(Clone, Debug, PartialEq)]
+pub struct World {
+    /// By request: of a softmax the class of each row, of other predicates 0 or 1 for each number.
+    pub states: Vec<Vec<u32>>,
+    /// Of these atoms, given the laws.
+    pub log_probability: f64,
+    /// By request, as `states`: the group of laws that connects the atom with others, if one speaks of it.
+    pub groups: Vec<Vec<Option<u32>>>,
+    /// By group: the log of the probability of its atoms' states, given the laws.
+    pub by_group: Vec<f64>,
+}
+
+impl Events {
+    fn component(&self, given: u32) -> &Component {
+        &self.laws.components[given as usize]
+    }
+
+    /// The logs of the weights of a component's variables, in the order of its circuit.
+    fn component_logs(&self, component: &Component) -> Vec<f64> {
+        let logs = component.names.iter().flat_map(|v| self.logs_of(*v));
+        logs.copied().collect()
+    }
+
+    /// By variable in use and state: its probability given the laws. After [`Events::weigh`].
+    pub fn marginals(&mut self, plan: &Plan) -> Result<Vec<Vec<f64>>, Diagnostics> {
+        self.evaluate_given(plan)?;
+        let own = |slot: usize| self.work.logs[slot].exp();
+        let mut marginals: Vec<f64> = (0..self.slot_count).map(own).collect();
+        let by_component: Vec<Vec<f64>> = (self.given.par_iter())
+            .map_init(Lanes::default, |lanes, given| {
+                let component = self.component(*given);
+                let circuit = &self.shapes.circuits[component.circuit as usize];
+                let logs = self.component_logs(component);
+                let weights = Weights {
+                    logs: &logs,
+                    lanes: 1,
+                };
+                let mut flows = vec![0.0; circuit.slot_count()];
+                lanes.evaluate(circuit, weights, &mut [0.0]);
+                lanes.flows(circuit, weights, &mut flows);
+                for window in circuit.slots.windows(2) {
+                    let range = window[0] as usize..window[1] as usize;
+                    let free = 1.0 - flows[range.clone()].iter().sum::<f64>();
+                    for slot in range {
+                        flows[slot] = (flows[slot] + free * logs[slot].exp()).clamp(0.0, 1.0);
+                    }
+                }
+                flows
+            })
+            .collect();
+        for (given, found) in self.given.iter().zip(by_component) {
+            let mut found = found.into_iter();
+            for var in &self.component(*given).names {
+                let first = self.slots[*var as usize] as usize;
+                let count = self.variables.domains[*var as usize] as usize;
+                for (slot, value) in (first..first + count).zip(&mut found) {
+                    marginals[slot] = value;
+                }
+            }
+        }
+        Ok(self.by_request(plan, &marginals))
+    }
+
+    /// By request, one number for each of its numbers: for a softmax of each class, for others of being true.
+    fn by_request(&self, plan: &Plan, by_slot: &[f64]) -> Vec<Vec<f64>> {
+        let mut out = self.empty(plan, 0.0);
+        for used in &self.used {
+            let first = self.slots[used.var as usize] as usize;
+            let out = &mut out[used.request as usize];
+            match self.kind(plan, used.request) {
+                OutputKind::Softmax => {
+                    let count = self.variables.domains[used.var as usize] as usize;
+                    out[used.at..used.at + count].copy_from_slice(&by_slot[first..first + count]);
+                }
+                _ => out[used.at] = by_slot[first + 1],
+            }
+        }
+        out
+    }
+
+    fn kind(&self, plan: &Plan, request: u32) -> OutputKind {
+        plan.outputs[plan.requests[request as usize].predicate.index()].kind
+    }
+
+    fn empty<V: Clone>(&self, plan: &Plan, value: V) -> Vec<Vec<V>> {
+        let sizes = self.rows.iter().zip(&plan.requests);
+        sizes
+            .map(|(rows, r)| vec![value.clone(); rows.len() * r.width])
+            .collect()
+    }
+
+    /// By request and number: whether a variable in use stands behind it.
+    pub fn in_use(&self, plan: &Plan) -> Vec<Vec<bool>> {
+        let mut out = self.empty(plan, false);
+        for used in &self.used {
+            let count = match self.kind(plan, used.request) {
+                OutputKind::Softmax => self.variables.domains[used.var as usize] as usize,
+                _ => 1,
+            };
+            out[used.request as usize][used.at..used.at + count].fill(true);
+        }
+        out
+    }
+
+    /// The derivative of Σ `along` · marginal by the numbers, after [`Events::weigh`]; `along` is as
+    /// [`Events::marginals`] gives them. With `entropy`, that of the entropy instead.
+    pub fn derive_marginals(
+        &mut self,
+        plan: &Plan,
+        along: Along,
+        numbers: Numbers,
+        add: &mut dyn FnMut(usize, usize, f64),
+    ) -> Result<(), Diagnostics> {
+        self.evaluate_given(plan)?;
+        self.clear_derivatives();
+        let mut direction = vec![0.0; self.slot_count];
+        for used in &self.used {
+            let first = self.slots[used.var as usize] as usize;
+            let count = self.variables.domains[used.var as usize] as usize;
+            match along {
+                // H = log Z − Σ m log w. The slope of log Z by log w is m, and so is that of the sum by its logs: they
+                // cancel, and what is left is the sum's slope by m.
+                Along::Entropy => {
+                    let own = &mut direction[first..first + count];
+                    for (along, log) in own.iter_mut().zip(self.logs_of(used.var)) {
+                        *along = if log.is_finite() { -log } else { 0.0 };
+                    }
+                }
+                Along::Given(given) => {
+                    let given = &given[used.request as usize];
+                    match self.kind(plan, used.request) {
+                        OutputKind::Softmax => direction[first..first + count]
+                            .copy_from_slice(&given[used.at..used.at + count]),
+                        _ => direction[first + 1] = given[used.at],
+                    }
+                }
+            }
+        }
+        let by_component: Vec<Vec<f64>> = (self.given.par_iter())
+            .map_init(Lanes::default, |lanes, given| {
+                let component = self.component(*given);
+                let circuit = &self.shapes.circuits[component.circuit as usize];
+                let logs = self.component_logs(component);
+                let mut own: Vec<f64> = Vec::with_capacity(logs.len());
+                for var in &component.names {
+                    let first = self.slots[*var as usize] as usize;
+                    let count = self.variables.domains[*var as usize] as usize;
+                    own.extend_from_slice(&direction[first..first + count]);
+                }
+                let plain = own.clone();
+                let weights = Weights {
+                    logs: &logs,
+                    lanes: 1,
+                };
+                let mut flows = vec![0.0; logs.len()];
+                lanes.evaluate(circuit, weights, &mut [0.0]);
+                lanes.flows(circuit, weights, &mut flows);
+                let mut free = Vec::with_capacity(component.names.len());
+                for window in circuit.slots.windows(2) {
+                    let range = window[0] as usize..window[1] as usize;
+                    let weight = |slot: usize| logs[slot].exp();
+                    let mean: f64 = range.clone().map(|s| plain[s] * weight(s)).sum();
+                    free.push(1.0 - range.clone().map(|s| flows[s]).sum::<f64>());
+                    range.for_each(|slot| own[slot] -= mean);
+                }
+                let mut tangents = vec![0.0; logs.len()];
+                lanes.flow_tangents(circuit, weights, &own, &mut tangents);
+                for (window, free) in circuit.slots.windows(2).zip(free) {
+                    for slot in window[0] as usize..window[1] as usize {
+                        tangents[slot] += free * plain[slot] * logs[slot].exp();
+                    }
+                }
+                tangents
+            })
+            .collect();
+        for (given, found) in self.given.clone().iter().zip(by_component) {
+            let names = self.component(*given).names.clone();
+            let mut found = found.into_iter();
+            for var in names {
+                for state in 0..self.variables.domains[var as usize] as usize {
+                    let value = found.next().unwrap_or(0.0);
+                    self.add_by_log(var, state, value);
+                }
+            }
+        }
+        self.hand_on(plan, numbers, add);
+        Ok(())
+    }
+
+    /// The entropy of the variables in use given the laws, in nats. After [`Events::weigh`].
+    pub fn entropy(&mut self, plan: &Plan) -> Result<f64, Diagnostics> {
+        let marginals = self.marginals_by_slot(plan)?;
+        let mut entropy: f64 = self.work.given.iter().sum();
+        for (slot, marginal) in marginals.iter().enumerate() {
+            if *marginal > 0.0 {
+                entropy -= marginal * self.work.logs[slot];
+            }
+        }
+        Ok(entropy.max(0.0))
+    }
+
+    fn marginals_by_slot(&mut self, plan: &Plan) -> Result<Vec<f64>, Diagnostics> {
+        let by_request = self.marginals(plan)?;
+        let mut by_slot = vec![0.0; self.slot_count];
+        for used in &self.used {
+            let first = self.slots[used.var as usize] as usize;
+            let of = &by_request[used.request as usize];
+            match self.kind(plan, used.request) {
+                OutputKind::Softmax => {
+                    let count = self.variables.domains[used.var as usize] as usize;
+                    by_slot[first..first + count].copy_from_slice(&of[used.at..used.at + count]);
+                }
+                _ => {
+                    by_slot[first] = 1.0 - of[used.at];
+                    by_slot[first + 1] = of[used.at];
+                }
+            }
+        }
+        Ok(by_slot)
+    }
+
+    /// The most probable world. After [`Events::weigh`].
+    pub fn world(&mut self, plan: &Plan) -> Result<World, Diagnostics> {
+        self.evaluate_given(plan)?;
+        let worlds: Vec<Vec<u32>> = (self.given.par_iter())
+            .map_init(Lanes::default, |lanes, given| {
+                let component = self.component(*given);
+                let circuit = &self.shapes.circuits[component.circuit as usize];
+                let logs = self.component_logs(component);
+                lanes.most_probable(circuit, &logs).unwrap_or_default()
+            })
+            .collect();
+        let mut by_var = self.likelier();
+        for (given, world) in self.given.iter().zip(worlds) {
+            for (var, state) in self.component(*given).names.iter().zip(world) {
+                by_var[*var as usize] = state;
+            }
+        }
+        let log = |var: u32| self.logs_of(var)[by_var[var as usize] as usize];
+        let mut by_group = Vec::with_capacity(self.given.len());
+        let mut group_of = vec![u32::MAX; by_var.len()];
+        for (group, given) in self.given.iter().enumerate() {
+            let names = &self.component(*given).names;
+            names
+                .iter()
+                .for_each(|v| group_of[*v as usize] = group as u32);
+            let worlds: f64 = names.iter().map(|v| log(*v)).sum();
+            by_group.push((worlds - self.work.given[group]).min(0.0));
+        }
+        let free = self
+            .used
+            .iter()
+            .filter(|u| group_of[u.var as usize] == u32::MAX);
+        let free: f64 = free.map(|u| log(u.var)).sum();
+        let groups = self.states(plan, &group_of, u32::MAX).into_iter();
+        let group = |g: u32| (g != u32::MAX).then_some(g);
+        Ok(World {
+            states: self.states(plan, &by_var, 0),
+            log_probability: free + by_group.iter().sum::<f64>(),
+            groups: groups.map(|g| g.into_iter().map(group).collect()).collect(),
+            by_group,
+        })
+    }
+
+    /// By variable: its likeliest state, the first of several.
+    fn likelier(&self) -> Vec<u32> {
+        let mut by_var = vec![0; self.variables.domains.len()];
+        for used in &self.used {
+            let logs = self.logs_of(used.var);
+            let mut best = 0;
+            for (state, log) in logs.iter().enumerate() {
+                if *log > logs[best] {
+                    best = state;
+                }
+            }
+            by_var[used.var as usize] = best as u32;
+        }
+        by_var
+    }
+
+    /// By request and number, or row of a softmax; `none` where no variable in use stands behind it.
+    fn states(&self, plan: &Plan, by_var: &[u32], none: u32) -> Vec<Vec<u32>> {
+        let sizes = self.rows.iter().enumerate();
+        let mut out: Vec<Vec<u32>> = sizes
+            .map(|(request, rows)| match self.kind(plan, request as u32) {
+                OutputKind::Softmax => vec![none; rows.len()],
+                _ => vec![none; rows.len() * plan.requests[request].width],
+            })
+            .collect();
+        for used in &self.used {
+            let request = used.request as usize;
+            let at = match self.kind(plan, used.request) {
+                OutputKind::Softmax => used.at / plan.requests[request].width.max(1),
+                _ => used.at,
+            };
+            out[request][at] = by_var[used.var as usize];
+        }
+        out
+    }
+
+    /// Worlds from the distribution given the laws, as [`World::states`], the same for the same seed. After
+    /// [`Events::weigh`].
+    pub fn sample(
+        &mut self,
+        plan: &Plan,
+        count: usize,
+        seed: u64,
+    ) -> Result<Vec<Vec<Vec<u32>>>, Diagnostics> {
+        self.evaluate_given(plan)?;
+        let mut random = Random::new(seed);
+        let mut lanes: Vec<(Lanes, Vec<f64>)> = Vec::with_capacity(self.given.len());
+        for given in &self.given {
+            let component = self.component(*given);
+            let circuit = &self.shapes.circuits[component.circuit as usize];
+            let logs = self.component_logs(component);
+            let mut own = Lanes::default();
+            let weights = Weights {
+                logs: &logs,
+                lanes: 1,
+            };
+            own.evaluate(circuit, weights, &mut [0.0]);
+            lanes.push((own, logs));
+        }
+        let mut worlds = Vec::with_capacity(count);
+        let mut by_var = vec![0; self.variables.domains.len()];
+        let in_laws: Vec<bool> = (0..by_var.len() as u32)
+            .map(|v| self.laws.component_of(v).is_some())
+            .collect();
+        for _ in 0..count {
+            for used in self.used.iter().filter(|u| !in_laws[u.var as usize]) {
+                let logs = self.logs_of(used.var);
+                let state = random.pick(0..logs.len() as u32, |s| logs[s as usize]);
+                by_var[used.var as usize] = state;
+            }
+            for (given, (lanes, logs)) in self.given.iter().zip(&lanes) {
+                let component = self.component(*given);
+                let circuit = &self.shapes.circuits[component.circuit as usize];
+                let mut world = vec![0; component.names.len()];
+                lanes.draw(circuit, logs, &mut random, &mut world);
+                for (var, state) in component.names.iter().zip(world) {
+                    by_var[*var as usize] = state;
+                }
+            }
+            worlds.push(self.states(plan, &by_var, 0));
+        }
+        Ok(worlds)
+    }
+}
+
+/// Of what the derivative is asked for.
+#[derive(Clone, Copy)]
+pub(crate) enum Along<'a> {
+    Entropy,
+    /// By request: what each marginal is multiplied by.
+    Given(&'a [Vec<f64>]),
+}

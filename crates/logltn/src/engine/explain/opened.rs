@@ -1,0 +1,138 @@
+//! Definitions that an explanation goes into, in the place of taking their uses for literals.
+//!
+//! What a definition says of a tuple is known: the engine has computed it. Only its formula is looked at, once for each
+//! tuple, however many ask for it: derivatives by tuples are collected, and handed on in the order of computing, backwards.
+
+use std::mem::replace;
+
+use super::Looked;
+use super::look::{Look, Place};
+use super::tree::{Literal, Planter, Tree, TreeKind};
+use crate::engine::strata::Layer;
+use crate::guard::{Cell, Scope, TableIndexes};
+use crate::plan::Plan;
+use crate::plan::strata::Step;
+use crate::vector::Real;
+
+pub(super) struct Opened<'a> {
+    plan: &'a Plan,
+    indexes: &'a TableIndexes,
+    /// By stratum, plain and negated; those of definitions that are gone into.
+    trees: Vec<[Option<Tree<'a>>; 2]>,
+    /// By stratum its steps, in the order of layers and tuples, and their places in the order of computing.
+    steps: Vec<Vec<(Step, usize)>>,
+}
+
+impl<'a> Opened<'a> {
+    pub fn new(plan: &'a Plan, names: &[String], indexes: &'a TableIndexes) -> Opened<'a> {
+        let strata = &plan.strata.strata;
+        let mut steps: Vec<Vec<(Step, usize)>> = vec![Vec::new(); strata.len()];
+        for (at, step) in plan.strata.steps.iter().enumerate() {
+            steps[step.stratum].push((*step, at));
+        }
+        for steps in &mut steps {
+            steps.sort_unstable_by_key(|(step, _)| (step.layer, step.start));
+        }
+        let mut opened = Opened {
+            plan,
+            indexes,
+            trees: Vec::new(),
+            steps,
+        };
+        opened.trees = (strata.iter().enumerate())
+            .map(|(at, stratum)| {
+                let form = &stratum.form;
+                let named = names.contains(&form.name);
+                let formulas = form
+                    .formulas
+                    .each_ref()
+                    .map(|f| f.as_ref().filter(|_| named));
+                formulas.map(|formula| {
+                    formula.map(|f| Planter::new(opened.scope(at), plan).plant_written(f))
+                })
+            })
+            .collect();
+        opened
+    }
+
+    fn scope(&self, stratum: usize) -> Scope<'a> {
+        Scope {
+            data: &self.plan.data,
+            variables: &self.plan.strata.strata[stratum].form.variables,
+            indexes: self.indexes,
+        }
+    }
+
+    /// Whether a definition is gone into.
+    pub fn is(&self, stratum: usize) -> bool {
+        self.trees[stratum].iter().any(Option::is_some)
+    }
+
+    /// What is taken for one literal.
+    pub fn literal<'t, 'n>(&self, tree: &'t Tree<'n>) -> Option<&'t Literal<'n>> {
+        match &tree.kind {
+            TreeKind::Literal(literal) => Some(literal),
+            TreeKind::Use(literal) if !self.is(literal.request) => Some(literal),
+            _ => None,
+        }
+    }
+
+    /// The step that computes a tuple, and its place in the order of computing; none at the end of a depth.
+    fn step(&self, (stratum, _, place): Place) -> Option<(&Step, usize)> {
+        let (layer, tuple) = self.plan.strata.strata[stratum].tuple_at(place);
+        let steps = &self.steps[stratum];
+        let after = steps.partition_point(|(s, _)| (s.layer, s.start as usize) <= (layer, tuple));
+        let (step, at) = steps.get(after.checked_sub(1)?)?;
+        let holds = step.layer == layer && tuple < step.end as usize && !step.constant;
+        holds.then_some((step, *at))
+    }
+}
+
+impl<'a, T: Real> Look<'a, T> {
+    /// Looks into the formula of a definition at a tuple, if there is anything to see.
+    pub fn inside(
+        &mut self,
+        place: Place,
+        look: impl FnOnce(&mut Self, &Tree<'a>, &mut Vec<Cell>) -> Looked<()>,
+    ) -> Looked<()> {
+        let (stratum, negated, at) = place;
+        let opened = self.opened;
+        let tree = &opened.trees[stratum][usize::from(negated)];
+        let (Some(tree), Some((step, _))) = (tree, opened.step(place)) else {
+            return Ok(());
+        };
+        let plan = opened.plan;
+        let scope = opened.scope(stratum);
+        let planned = &plan.strata.strata[stratum];
+        let mut tuple = vec![0; planned.form.parameters.len()];
+        plan.requests[stratum].decode(planned.codes[planned.tuple_at(at).1], &mut tuple);
+        let mut env = scope.environment();
+        for (parameter, individual) in planned.form.parameters.iter().zip(tuple) {
+            env[parameter.index()] = Cell::Individual(individual);
+        }
+        let layer = Layer::inside(plan, step, self.layer.group());
+        let outside = (
+            replace(&mut self.scope, scope),
+            replace(&mut self.layer, layer),
+            replace(&mut self.parameters, &planned.form.parameters),
+        );
+        let done = look(self, tree, &mut env);
+        (self.scope, self.layer, self.parameters) = outside;
+        done
+    }
+
+    /// Adds to the derivative by a tuple.
+    pub fn blame_tuple(&mut self, place: Place, by: f64) {
+        if let Some((_, step)) = self.opened.step(place) {
+            *self.pending.entry((step, place)).or_default() += by;
+        }
+    }
+
+    /// Hands the derivatives by tuples on to the literals under them.
+    pub fn blame_opened(&mut self) -> Looked<()> {
+        while let Some(((_, place), by)) = self.pending.pop_last() {
+            self.inside(place, |look, tree, env| look.blame(tree, env, by))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,353 @@
+//! Strata in the engine: computed before the axioms, in their order, and gone back through after them. What a stratum says
+//! of its tuples stands in the table of its literals, once for each layer and for each group of axioms that have the same
+//! parameters.
+
+use super::run::{Lane, Run, Shared};
+use super::share::{LaneWork, each_lane};
+use super::{Engine, Precision};
+use crate::operators::{FLOOR, Settings, Space};
+use crate::plan::Plan;
+use crate::plan::physical::Physical;
+use crate::plan::program::NodeKind;
+use crate::plan::strata::Step;
+use crate::vector::Real;
+
+/// Where a formula stands, as far as strata are concerned.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layer {
+    group: usize,
+    /// The circle of strata that it is in, and the layer of that which it asks.
+    circle: usize,
+    layer: usize,
+}
+
+impl Layer {
+    /// In an axiom.
+    pub fn outside(group: usize) -> Layer {
+        Layer {
+            group,
+            circle: usize::MAX,
+            layer: 0,
+        }
+    }
+
+    /// In a stratum.
+    pub fn inside(plan: &Plan, step: &Step, group: usize) -> Layer {
+        let stratum = &plan.strata.strata[step.stratum];
+        Layer {
+            group,
+            circle: stratum.circle,
+            layer: step.layer + usize::from(stratum.counts),
+        }
+    }
+
+    pub fn group(&self) -> usize {
+        self.group
+    }
+
+    /// Where the tuples begin that it asks a stratum about.
+    pub fn start(&self, plan: &Plan, stratum: usize) -> usize {
+        let stratum = &plan.strata.strata[stratum];
+        let layer = match stratum.circle == self.circle {
+            // Beyond the last one nobody asks in earnest.
+            true => self.layer.min(stratum.layers - 1),
+            false => 0,
+        };
+        (self.group * stratum.layers + layer) * stratum.codes.len()
+    }
+}
+
+/// A step of the work: some tuples of a stratum, one sign, for one group.
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    pub step: Step,
+    negated: bool,
+    pub group: usize,
+}
+
+impl Piece {
+    /// Where its tuples begin in the table.
+    fn start(&self, plan: &Plan) -> usize {
+        let stratum = &plan.strata.strata[self.step.stratum];
+        let layer = self.group * stratum.layers + self.step.layer;
+        layer * stratum.codes.len() + self.step.start as usize
+    }
+
+    fn len(&self) -> usize {
+        (self.step.end - self.step.start) as usize
+    }
+}
+
+/// The least work worth a lane, in values of nodes.
+const LANE_WORK: u64 = 1 << 15;
+
+impl<T: Real> Engine<T> {
+    /// How many strata there are: the first requests are theirs.
+    pub(super) fn strata(&self) -> usize {
+        self.ground.plan.strata.strata.len()
+    }
+}
+
+impl<T: Precision> Engine<T> {
+    /// Finds which axioms have the same parameters, as far as they ask strata, and makes room for what these say.
+    pub(super) fn group_axioms(&mut self) {
+        let plan = &self.ground.plan;
+        self.ground.groups.clear();
+        self.ground.groups.resize(plan.programs.len(), 0);
+        self.leaders.clear();
+        if plan.strata.strata.is_empty() {
+            return;
+        }
+        let asks = |exec: &Physical| {
+            let mut nodes = exec.nodes.iter();
+            nodes.any(|node| matches!(node.kind, NodeKind::Use { .. }))
+        };
+        for (axiom, exec) in plan.programs.iter().enumerate() {
+            if !asks(exec) {
+                continue;
+            }
+            let same = |leader: &usize| self.own[*leader] == self.own[axiom];
+            let group = self.leaders.iter().position(same);
+            let group = group.unwrap_or_else(|| {
+                self.leaders.push(axiom);
+                self.leaders.len() - 1
+            });
+            self.ground.groups[axiom] = group;
+        }
+        let groups = self.leaders.len();
+        for (stratum, literals) in plan.strata.strata.iter().zip(&mut self.ground.literals) {
+            let size = groups * stratum.layers * stratum.codes.len();
+            for table in [&mut literals.positive, &mut literals.negative] {
+                table.clear();
+                table.resize(size, T::ZERO);
+            }
+        }
+    }
+
+    /// Every piece of work, in the order of computing.
+    fn each_piece(&mut self, back: bool, mut run: impl FnMut(&mut Self, Piece)) {
+        let plan = self.ground.plan.clone();
+        let steps = plan.strata.steps.len();
+        for at in 0..steps {
+            let step = plan.strata.steps[if back { steps - 1 - at } else { at }];
+            let stratum = &plan.strata.strata[step.stratum];
+            for (sign, program) in stratum.programs.iter().enumerate() {
+                for group in 0..self.leaders.len() {
+                    let negated = sign == 1;
+                    let product = stratum.contraction.is_some() && !negated;
+                    if program.is_some() || step.constant || product {
+                        run(
+                            self,
+                            Piece {
+                                step,
+                                negated,
+                                group,
+                            },
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// What all strata say of their tuples.
+    pub(super) fn forward_strata(&mut self) {
+        if self.ground.plan.strata.steps.is_empty() {
+            return;
+        }
+        self.each_piece(false, |this, piece| {
+            if this.stop.is_set() {
+                return;
+            }
+            match piece.step.constant {
+                true => this.fill_in(piece),
+                false => this.forward_piece(piece),
+            }
+        });
+    }
+
+    /// The end of a depth: false, and its negation true.
+    fn fill_in(&mut self, piece: Piece) {
+        let start = piece.start(&self.ground.plan);
+        let value = match (piece.negated, self.ground.plan.semantics.space) {
+            (true, Space::Log) => 0.0,
+            (false, Space::Log) => FLOOR,
+            (negated, _) => f64::from(u8::from(negated)),
+        };
+        let table = self.table(piece);
+        table[start..start + piece.len()].fill(T::from_f64(value));
+    }
+
+    fn table(&mut self, piece: Piece) -> &mut Vec<T> {
+        let literals = &mut self.ground.literals[piece.step.stratum];
+        match piece.negated {
+            true => &mut literals.negative,
+            false => &mut literals.positive,
+        }
+    }
+
+    /// How many lanes share a piece: by its size alone.
+    fn lanes_for(&self, piece: Piece) -> usize {
+        let program = &self.ground.plan.strata.strata[piece.step.stratum].programs;
+        let cost = program[usize::from(piece.negated)].as_ref();
+        let cost = cost.and_then(|p| p.roots.first()).map_or(1, |r| r.cost);
+        let work = cost.saturating_mul(piece.len() as u64);
+        (work / LANE_WORK).clamp(1, self.lanes.len() as u64) as usize
+    }
+
+    fn forward_piece(&mut self, piece: Piece) {
+        let stratum = &self.ground.plan.strata.strata[piece.step.stratum];
+        if let Some(contraction) = stratum.contraction {
+            return self.forward_contraction(piece, contraction);
+        }
+        let shares = self.lanes_for(piece);
+        let at = Layer::inside(&self.ground.plan, &piece.step, piece.group);
+        let settings = &self.settings[self.leaders[piece.group]];
+        let shared = self.ground.shared(&self.settings, &self.stop);
+        let compute = |lane: usize, work: &mut LaneWork<T>| {
+            let (start, end) = share(piece, lane, shares);
+            work.tuples.clear();
+            let out = &mut work.tuples;
+            with_run(
+                &shared,
+                piece,
+                settings,
+                at,
+                &mut work.lane,
+                |run, level, body| {
+                    run.lane.again = true;
+                    let mut cursor = run.root_cursor(level, start, end);
+                    while run.fill(level, &mut cursor) {
+                        run.forward(body);
+                        out.extend_from_slice(run.values(body));
+                    }
+                    run.lane.blocks.put_cursor(level, cursor);
+                },
+            );
+        };
+        let pool = self.pool.as_deref();
+        each_lane(pool, &mut self.lanes[..shares], compute);
+        let mut place = piece.start(&self.ground.plan);
+        for lane in 0..shares {
+            let values = std::mem::take(&mut self.lanes[lane].tuples);
+            self.table(piece)[place..place + values.len()].copy_from_slice(&values);
+            place += values.len();
+            self.lanes[lane].tuples = values;
+        }
+    }
+
+    /// Hands the derivatives by what strata say on to the literals under them.
+    pub(super) fn backward_strata(&mut self) {
+        if self.ground.plan.strata.steps.is_empty() {
+            return;
+        }
+        self.each_piece(true, |this, piece| {
+            if !piece.step.constant && !this.stop.is_set() {
+                this.backward_piece(piece);
+            }
+        });
+    }
+
+    fn backward_piece(&mut self, piece: Piece) {
+        let start = piece.start(&self.ground.plan);
+        let range = start..start + piece.len();
+        let (stratum, sign) = (piece.step.stratum, usize::from(piece.negated));
+        let Some((first, rest)) = self.lanes.split_first_mut() else {
+            return;
+        };
+        // All that ask have added theirs, each in its lane.
+        let mut sum = std::mem::take(&mut first.tuples);
+        sum.clear();
+        let own =
+            |work: &LaneWork<T>| work.lane.by_literal[stratum][sign].values().len() >= range.end;
+        match own(first) {
+            true => {
+                let table = first.lane.by_literal[stratum][sign].values();
+                sum.extend_from_slice(&table[range.clone()]);
+            }
+            false => sum.resize(piece.len(), T::ZERO),
+        }
+        for work in rest.iter().filter(|work| own(work)) {
+            let more = &work.lane.by_literal[stratum][sign].values()[range.clone()];
+            sum.iter_mut().zip(more).for_each(|(sum, &by)| *sum += by);
+        }
+        let contraction = self.ground.plan.strata.strata[stratum].contraction;
+        if !sum.iter().any(|by| *by != T::ZERO) {
+            // Nothing asks.
+        } else if let Some(contraction) = contraction {
+            self.backward_contraction(piece, contraction, &sum);
+        } else {
+            let shares = self.lanes_for(piece);
+            let at = Layer::inside(&self.ground.plan, &piece.step, piece.group);
+            let settings = &self.settings[self.leaders[piece.group]];
+            let shared = self.ground.shared(&self.settings, &self.stop);
+            let by = &sum;
+            let compute = |lane: usize, work: &mut LaneWork<T>| {
+                let (start, end) = share(piece, lane, shares);
+                let mut from = (start - u64::from(piece.step.start)) as usize;
+                with_run(
+                    &shared,
+                    piece,
+                    settings,
+                    at,
+                    &mut work.lane,
+                    |run, level, body| {
+                        run.lane.again = true;
+                        let mut cursor = run.root_cursor(level, start, end);
+                        while run.fill(level, &mut cursor) {
+                            run.forward(body);
+                            let len = run.len(body);
+                            let mut own = run.take_derivatives(body);
+                            own[..len].copy_from_slice(&by[from..from + len]);
+                            run.put_derivatives(body, own);
+                            from += len;
+                            run.backward(body);
+                        }
+                        run.lane.blocks.put_cursor(level, cursor);
+                    },
+                );
+            };
+            let pool = self.pool.as_deref();
+            each_lane(pool, &mut self.lanes[..shares], compute);
+        }
+        self.lanes[0].tuples = sum;
+    }
+}
+
+/// The tuples that a lane takes of a piece.
+fn share(piece: Piece, lane: usize, shares: usize) -> (u64, u64) {
+    let each = piece.len().div_ceil(shares.max(1)) as u64;
+    let (start, end) = (u64::from(piece.step.start), u64::from(piece.step.end));
+    let from = (start + each * lane as u64).min(end);
+    (from, (from + each).min(end))
+}
+
+/// Runs the program of a piece.
+fn with_run<T: Real>(
+    shared: &Shared<T>,
+    piece: Piece,
+    settings: &Settings<f64>,
+    layer: Layer,
+    lane: &mut Lane<T>,
+    run: impl FnOnce(&mut Run<T>, usize, usize),
+) {
+    let (stratum, sign) = (piece.step.stratum, usize::from(piece.negated));
+    let Some(exec) = &shared.plan.strata.strata[stratum].programs[sign] else {
+        return;
+    };
+    let NodeKind::Quantifier { level, body, .. } = exec.nodes[exec.root].kind else {
+        return;
+    };
+    let mut own = Run {
+        shared,
+        program: shared.plan.programs.len() + 2 * stratum + sign,
+        exec,
+        root: exec.root,
+        lane,
+        settings: settings.cast(),
+        aggregators: settings,
+        layer,
+    };
+    own.make_room();
+    run(&mut own, level, body);
+}

@@ -1,0 +1,252 @@
+//! A lane's sums of derivatives: a table as long as that of all literals, of which a lane touches a part. Only that part is
+//! cleared and added up, so that sixteen lanes cost no more than one.
+
+use std::ops::Range;
+
+use super::lane::{BlockPlaces, Spaced};
+use crate::vector::{Real, Task, run_task};
+
+/// Sums by place, all 0 outside of a range.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Touched<T> {
+    values: Vec<T>,
+    range: Range<usize>,
+}
+
+impl<T: Real> Touched<T> {
+    /// Nothing but zeros, so many.
+    pub fn clear(&mut self, length: usize) {
+        let range = std::mem::take(&mut self.range);
+        self.values[range].fill(T::ZERO);
+        if length > self.values.capacity() {
+            // Zeros from the system take no memory before they are touched.
+            self.values = vec![T::ZERO; length];
+        } else {
+            self.values.resize(length, T::ZERO);
+        }
+    }
+
+    /// What may differ from 0, and where.
+    pub fn touched(&self) -> (Range<usize>, &[T]) {
+        (self.range.clone(), &self.values[self.range.clone()])
+    }
+
+    /// All of it, to be added to anywhere.
+    pub fn all_mut(&mut self) -> &mut [T] {
+        self.range = 0..self.values.len();
+        &mut self.values
+    }
+
+    /// A part of it, to be added to.
+    pub fn part_mut(&mut self, part: Range<usize>) -> &mut [T] {
+        self.touch(part.start, part.end);
+        &mut self.values[part]
+    }
+
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    fn touch(&mut self, start: usize, end: usize) {
+        self.range = match self.range.is_empty() {
+            true => start..end,
+            false => self.range.start.min(start)..self.range.end.max(end),
+        };
+    }
+
+    /// Adds to one place.
+    pub fn add(&mut self, place: usize, by: T) {
+        self.touch(place, place + 1);
+        self.values[place] += by;
+    }
+
+    /// table[place] += by, for each place. Neighbouring bindings often share a place: pairs are listed by their first
+    /// individual. Such a run is added up in a register, since each addition to memory would wait for the one before.
+    pub fn add_at(&mut self, places: &[u32], by: &[T]) {
+        let (Some((least, most)), Some(&first)) = (run_task(Bounds(places)), places.first()) else {
+            return;
+        };
+        self.touch(least as usize, most as usize + 1);
+        let table = &mut self.values;
+        let mut all = places.iter().zip(by);
+        let (mut place, mut sum) = (first, T::ZERO);
+        for (&next, &by) in &mut all {
+            if next == place {
+                sum += by;
+            } else {
+                table[place as usize] += sum;
+                (place, sum) = (next, by);
+            }
+        }
+        table[place as usize] += sum;
+    }
+}
+
+impl<T: Real> Touched<T> {
+    /// The same for places in a later part of the table.
+    pub fn add_beyond(&mut self, start: usize, places: BlockPlaces, by: &[T]) {
+        let mut add = |place: usize, by: T| self.add(start + place, by);
+        match places {
+            BlockPlaces::Listed(places) => {
+                (places.iter().zip(by)).for_each(|(&place, &by)| add(place as usize, by));
+            }
+            BlockPlaces::Spaced(spaced) => {
+                let mut from = 0;
+                for (&start, &end) in spaced.starts.iter().zip(spaced.ends) {
+                    let places = (start as usize..).step_by((spaced.stride as usize).max(1));
+                    for (place, &by) in places.zip(&by[from..end as usize]) {
+                        let place = if spaced.stride == 0 {
+                            start as usize
+                        } else {
+                            place
+                        };
+                        add(place, by);
+                    }
+                    from = end as usize;
+                }
+            }
+        }
+    }
+
+    /// The same for places that are evenly spaced in runs.
+    pub fn add_spaced(&mut self, spaced: Spaced, by: &[T]) {
+        let mut from = 0;
+        for (&start, &end) in spaced.starts.iter().zip(spaced.ends) {
+            let (start, end) = (start as usize, end as usize);
+            let most = start + (end - from - 1) * spaced.stride as usize;
+            self.touch(start, most + 1);
+            from = end;
+        }
+        run_task(AddSpaced {
+            table: &mut self.values,
+            spaced,
+            by,
+        });
+    }
+}
+
+/// Adds to evenly spaced places.
+struct AddSpaced<'a, T> {
+    table: &'a mut [T],
+    spaced: Spaced<'a>,
+    by: &'a [T],
+}
+
+impl<T: Real> Task for AddSpaced<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Spaced {
+            stride,
+            ends,
+            starts,
+        } = self.spaced;
+        let mut from = 0;
+        for (&start, &end) in starts.iter().zip(ends) {
+            let (start, end) = (start as usize, end as usize);
+            let by = &self.by[from..end];
+            match stride {
+                0 => {
+                    // Sixteen sums, whatever the instructions.
+                    let mut sums = [T::ZERO; 16];
+                    let (blocks, tail) = by.as_chunks::<16>();
+                    for block in blocks {
+                        for (sum, &by) in sums.iter_mut().zip(block) {
+                            *sum += by;
+                        }
+                    }
+                    for (sum, &by) in sums.iter_mut().zip(tail) {
+                        *sum += by;
+                    }
+                    let mut sum = T::ZERO;
+                    sums.iter().for_each(|&s| sum += s);
+                    self.table[start] += sum;
+                }
+                1 => {
+                    let table = &mut self.table[start..start + by.len()];
+                    for (to, &by) in table.iter_mut().zip(by) {
+                        *to += by;
+                    }
+                }
+                _ => {
+                    let table = self.table[start..].iter_mut().step_by(stride as usize);
+                    for (to, &by) in table.zip(by) {
+                        *to += by;
+                    }
+                }
+            }
+            from = end;
+        }
+    }
+}
+
+/// Reads evenly spaced places of a table, and adds them to what is there if `add`.
+pub(super) struct ReadSpaced<'a, T> {
+    pub table: &'a [T],
+    pub spaced: Spaced<'a>,
+    pub out: &'a mut [T],
+    pub add: bool,
+}
+
+impl<T: Real> Task for ReadSpaced<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Spaced {
+            stride,
+            ends,
+            starts,
+        } = self.spaced;
+        let mut from = 0;
+        for (&start, &end) in starts.iter().zip(ends) {
+            let (start, end) = (start as usize, end as usize);
+            let out = &mut self.out[from..end];
+            match (stride, self.add) {
+                (0, true) => {
+                    let value = self.table[start];
+                    out.iter_mut().for_each(|out| *out += value);
+                }
+                (0, false) => out.fill(self.table[start]),
+                (1, true) => {
+                    let table = &self.table[start..start + out.len()];
+                    for (out, &x) in out.iter_mut().zip(table) {
+                        *out += x;
+                    }
+                }
+                (1, false) => out.copy_from_slice(&self.table[start..start + out.len()]),
+                (_, true) => {
+                    let table = self.table[start..].iter().step_by(stride as usize);
+                    for (out, &x) in out.iter_mut().zip(table) {
+                        *out += x;
+                    }
+                }
+                (_, false) => {
+                    let table = self.table[start..].iter().step_by(stride as usize);
+                    for (out, &x) in out.iter_mut().zip(table) {
+                        *out = x;
+                    }
+                }
+            }
+            from = end;
+        }
+    }
+}
+
+/// The least and the greatest place.
+struct Bounds<'a>(&'a [u32]);
+
+impl Task for Bounds<'_> {
+    type Output = Option<(u32, u32)>;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> Option<(u32, u32)> {
+        let (mut least, mut most) = (u32::MAX, 0);
+        for &place in self.0 {
+            least = least.min(place);
+            most = most.max(place);
+        }
+        (least <= most).then_some((least, most))
+    }
+}

@@ -1,0 +1,336 @@
+//! What is required of a map of classes: relations between the classes that a formula is about.
+
+use std::collections::BTreeMap;
+
+use crate::circuit::Proposition;
+use crate::recursion::deep;
+
+/// Some of up to 127 classes.
+pub(super) type Set = u128;
+
+/// The most classes there may be.
+pub(super) const MOST_CLASSES: usize = 127;
+
+/// Relations with more combinations than these are not listed.
+const MOST_LISTED: usize = 1 << 22;
+
+/// Maps from each class to one of the same classes, and what they have to keep.
+#[derive(Clone, Debug)]
+pub(super) struct Constraints {
+    pub classes: usize,
+    /// By class: what it may become.
+    pub domains: Vec<Set>,
+    pub pairs: Vec<Pair>,
+    pub wider: Vec<Wider>,
+    /// By class: the pairs and the wider relations that it is in.
+    pub in_pairs: Vec<Vec<usize>>,
+    pub in_wider: Vec<Vec<usize>>,
+}
+
+/// A relation between what two classes become.
+#[derive(Clone, Debug)]
+pub(super) struct Pair {
+    pub of: [usize; 2],
+    /// From either side: by what this one becomes, what the other may.
+    pub allowed: [Vec<Set>; 2],
+}
+
+/// A relation between what more classes become.
+#[derive(Clone, Debug)]
+pub(super) struct Wider {
+    pub scope: Vec<usize>,
+    allowed: Allowed,
+}
+
+#[derive(Clone, Debug)]
+enum Allowed {
+    /// By combination, those of the last class following each other.
+    Listed(Vec<u64>),
+    /// Variables are places in the scope.
+    Formulas(Vec<Proposition>),
+}
+
+impl Wider {
+    /// Whether these may be what the classes become, in the order of the scope.
+    pub fn allows(&self, becomes: &[u32], classes: usize) -> bool {
+        match &self.allowed {
+            Allowed::Listed(bits) => {
+                let at = |sum: usize, value: &u32| sum * classes + *value as usize;
+                is_set(bits, becomes.iter().fold(0, at))
+            }
+            Allowed::Formulas(all) => all.iter().all(|p| holds(p, becomes)),
+        }
+    }
+}
+
+/// Whether a formula holds if its variables are in these states.
+pub(super) fn holds(formula: &Proposition, states: &[u32]) -> bool {
+    match formula {
+        Proposition::True => true,
+        Proposition::False => false,
+        Proposition::Is {
+            var,
+            state,
+            positive,
+        } => (states[*var as usize] == *state) == *positive,
+        Proposition::And(members) => deep(|| members.iter().all(|m| holds(m, states))),
+        Proposition::Or(members) => deep(|| members.iter().any(|m| holds(m, states))),
+    }
+}
+
+fn is_set(bits: &[u64], at: usize) -> bool {
+    bits[at / 64] >> (at % 64) & 1 == 1
+}
+
+fn unset(bits: &mut [u64], at: usize) {
+    bits[at / 64] &= !(1 << (at % 64));
+}
+
+/// How many combinations so many classes have, if they may be listed.
+pub(super) fn combinations(classes: usize, variables: usize) -> Option<usize> {
+    let count = classes.checked_pow(u32::try_from(variables).ok()?)?;
+    (count <= MOST_LISTED).then_some(count)
+}
+
+/// All combinations that make a formula true, by number.
+pub(super) struct Listed {
+    classes: usize,
+    variables: usize,
+    bits: Vec<u64>,
+}
+
+impl Listed {
+    /// Of a formula over so many variables; None if there are too many combinations.
+    pub fn new(formula: &Proposition, classes: usize, variables: usize) -> Option<Listed> {
+        let count = combinations(classes, variables)?;
+        let mut list = Lister {
+            classes,
+            count,
+            literals: BTreeMap::new(),
+        };
+        let bits = list.list(formula, variables);
+        Some(Listed {
+            classes,
+            variables,
+            bits,
+        })
+    }
+
+    /// Calls `visit` with each combination that makes it true.
+    pub fn each(&self, mut visit: impl FnMut(&[u32])) {
+        let mut states = vec![0; self.variables];
+        for at in 0..self.classes.pow(self.variables as u32) {
+            if is_set(&self.bits, at) {
+                let mut rest = at;
+                for state in states.iter_mut().rev() {
+                    *state = (rest % self.classes) as u32;
+                    rest /= self.classes;
+                }
+                visit(&states);
+            }
+        }
+    }
+}
+
+struct Lister {
+    classes: usize,
+    count: usize,
+    literals: BTreeMap<(usize, u32), Vec<u64>>,
+}
+
+impl Lister {
+    fn list(&mut self, formula: &Proposition, variables: usize) -> Vec<u64> {
+        let words = self.count.div_ceil(64);
+        match formula {
+            Proposition::True => vec![u64::MAX; words],
+            Proposition::False => vec![0; words],
+            &Proposition::Is {
+                var,
+                state,
+                positive,
+            } => {
+                let mut bits = self.literal(var as usize, state, variables).to_vec();
+                if !positive {
+                    bits.iter_mut().for_each(|w| *w = !*w);
+                }
+                bits
+            }
+            Proposition::And(members) | Proposition::Or(members) => {
+                let is_and = matches!(formula, Proposition::And(_));
+                let mut bits = vec![if is_and { u64::MAX } else { 0 }; words];
+                deep(|| {
+                    for member in members {
+                        for (to, from) in bits.iter_mut().zip(self.list(member, variables)) {
+                            *to = if is_and { *to & from } else { *to | from };
+                        }
+                    }
+                });
+                bits
+            }
+        }
+    }
+
+    fn literal(&mut self, var: usize, state: u32, variables: usize) -> &[u64] {
+        let (classes, count) = (self.classes, self.count);
+        self.literals.entry((var, state)).or_insert_with(|| {
+            let stride = classes.pow((variables - 1 - var) as u32);
+            let mut bits = vec![0; count.div_ceil(64)];
+            for at in (0..count).filter(|at| at / stride % classes == state as usize) {
+                bits[at / 64] |= 1 << (at % 64);
+            }
+            bits
+        })
+    }
+}
+
+/// Collects what is required, by the classes it is about.
+pub(super) struct Collected {
+    classes: usize,
+    listed: BTreeMap<Vec<usize>, Vec<u64>>,
+    formulas: BTreeMap<Vec<usize>, Vec<Proposition>>,
+}
+
+impl Collected {
+    pub fn new(classes: usize) -> Collected {
+        Collected {
+            classes,
+            listed: BTreeMap::new(),
+            formulas: BTreeMap::new(),
+        }
+    }
+
+    /// Requires that the formula stays true where its variables, which have these classes, have what these become. `listed`
+    /// are the combinations that make it true, if somebody has them.
+    pub fn require(&mut self, formula: &Proposition, listed: Option<&Listed>, truly: &[u32]) {
+        let mut scope: Vec<usize> = truly.iter().map(|c| *c as usize).collect();
+        scope.sort_unstable();
+        scope.dedup();
+        let place = |class: u32| scope.partition_point(|c| *c < class as usize);
+        let Some(count) = combinations(self.classes, scope.len()) else {
+            let formula = renamed(formula, &|var| place(truly[var as usize]) as u32);
+            let formulas = self.formulas.entry(scope).or_default();
+            if !formulas.contains(&formula) {
+                formulas.push(formula);
+            }
+            return;
+        };
+        let words = count.div_ceil(64);
+        match listed {
+            Some(listed) => {
+                let mut strides = vec![0; scope.len()];
+                for (var, class) in truly.iter().enumerate() {
+                    strides[place(*class)] += self.classes.pow((truly.len() - 1 - var) as u32);
+                }
+                let bits = self.listed.entry(scope);
+                let bits = bits.or_insert_with(|| vec![u64::MAX; words]);
+                narrow(bits, listed, &strides, self.classes, count);
+            }
+            None => {
+                let formula = renamed(formula, &|var| place(truly[var as usize]) as u32);
+                let Some(own) = Listed::new(&formula, self.classes, scope.len()) else {
+                    return;
+                };
+                let bits = self.listed.entry(scope);
+                let bits = bits.or_insert_with(|| vec![u64::MAX; words]);
+                bits.iter_mut().zip(own.bits).for_each(|(to, b)| *to &= b);
+            }
+        }
+    }
+
+    pub fn constraints(self) -> Constraints {
+        let classes = self.classes;
+        let all: Set = (1 << classes) - 1;
+        let mut out = Constraints {
+            classes,
+            domains: vec![all; classes],
+            pairs: Vec::new(),
+            wider: Vec::new(),
+            in_pairs: vec![Vec::new(); classes],
+            in_wider: vec![Vec::new(); classes],
+        };
+        for (scope, bits) in self.listed {
+            match scope[..] {
+                [] => {}
+                [one] => out.domains[one] &= Set::from(bits[0]) | Set::from(second(&bits)) << 64,
+                [a, b] => out.pair([a, b], &bits),
+                _ => out.wider.push(Wider {
+                    scope,
+                    allowed: Allowed::Listed(bits),
+                }),
+            }
+        }
+        for (scope, formulas) in self.formulas {
+            let allowed = Allowed::Formulas(formulas);
+            out.wider.push(Wider { scope, allowed });
+        }
+        for domain in &mut out.domains {
+            *domain &= all;
+        }
+        for (i, pair) in out.pairs.iter().enumerate() {
+            pair.of.iter().for_each(|c| out.in_pairs[*c].push(i));
+        }
+        for (i, wider) in out.wider.iter().enumerate() {
+            wider.scope.iter().for_each(|c| out.in_wider[*c].push(i));
+        }
+        out
+    }
+}
+
+fn second(bits: &[u64]) -> u64 {
+    bits.get(1).copied().unwrap_or(0)
+}
+
+impl Constraints {
+    fn pair(&mut self, of: [usize; 2], bits: &[u64]) {
+        let classes = self.classes;
+        let mut allowed = [vec![0; classes], vec![0; classes]];
+        for at in (0..classes * classes).filter(|at| is_set(bits, *at)) {
+            allowed[0][at / classes] |= 1 << (at % classes);
+            allowed[1][at % classes] |= 1 << (at / classes);
+        }
+        self.pairs.push(Pair { of, allowed });
+    }
+}
+
+/// Removes the combinations that a listed formula, read with these strides, does not have.
+fn narrow(bits: &mut [u64], listed: &Listed, strides: &[usize], classes: usize, count: usize) {
+    let mut states = vec![0; strides.len()];
+    let mut from = 0;
+    for at in 0..count {
+        if is_set(bits, at) && !is_set(&listed.bits, from) {
+            unset(bits, at);
+        }
+        for place in (0..states.len()).rev() {
+            states[place] += 1;
+            from += strides[place];
+            if states[place] < classes {
+                break;
+            }
+            from -= classes * strides[place];
+            states[place] = 0;
+        }
+    }
+}
+
+/// The same formula with other numbers for its variables.
+pub(super) fn renamed(formula: &Proposition, name: &dyn Fn(u32) -> u32) -> Proposition {
+    match formula {
+        Proposition::True => Proposition::True,
+        Proposition::False => Proposition::False,
+        &Proposition::Is {
+            var,
+            state,
+            positive,
+        } => Proposition::Is {
+            var: name(var),
+            state,
+            positive,
+        },
+        Proposition::And(members) => {
+            deep(|| Proposition::and(members.iter().map(|m| renamed(m, name))))
+        }
+        Proposition::Or(members) => {
+            deep(|| Proposition::or(members.iter().map(|m| renamed(m, name))))
+        }
+    }
+}

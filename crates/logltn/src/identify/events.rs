@@ -1,0 +1,390 @@
+//! From the bindings of axioms to what they require of a map of classes.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::constraints::{Collected, Constraints, Listed, combinations, holds, renamed};
+use super::support::{self, check_columns, places, taken};
+use super::{Identify, Support, SupportKind, too_hard};
+use crate::circuit::{Proposition, Shape};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::engine::{EventLister, ListedEvent};
+use crate::plan::program::NodeKind;
+use crate::plan::{ArgumentShape, Plan, PlanOptions, Ranked};
+use crate::recursion::deep;
+use crate::semantics::Semantics;
+
+pub(super) struct Required {
+    pub constraints: Constraints,
+    pub support: SupportKind,
+    pub left_out: Vec<String>,
+    pub contradicted: u64,
+}
+
+/// All that the axioms require.
+pub(super) fn required(question: &Identify, classes: usize) -> Result<Required, Diagnostics> {
+    let data = question.data.clone().unbatched();
+    if data.streams_anything() {
+        return Err(Diagnostic::error(
+            Code::MissingData,
+            "rows or individuals come with each call, so there are no bindings to look at",
+        )
+        .help("ask a knowledge base that has the rows of all tables and the sizes of all sorts")
+        .into());
+    }
+    let options = PlanOptions {
+        events: false,
+        ranked: Ranked::Foralls,
+        ..PlanOptions::as_written()
+    };
+    let semantics = Semantics::named("probability").unwrap_or_default();
+    let plan = Plan::new_with(&data, question.outputs, &semantics, &options)?;
+    support::check_names(&plan, question.supports)?;
+    let mut lister = EventLister::new(&plan);
+    let mut collector = Collector {
+        question,
+        classes,
+        collected: Collected::new(classes),
+        shapes: FxHashMap::default(),
+        listed: Vec::new(),
+        seen: FxHashSet::default(),
+        work: MOST_WORK,
+        contradicted: 0,
+    };
+    let (mut left_out, mut support) = (Vec::new(), None);
+    for (program, axiom) in plan.axioms.iter().enumerate() {
+        let about = speaks_of(&plan, program, question);
+        let whole = plan.data.theory().axioms[axiom.axiom].name.as_str();
+        let file = (question.supports.iter())
+            .find(|s| s.axiom == axiom.name)
+            .or_else(|| question.supports.iter().find(|s| s.axiom == whole));
+        let events = match about {
+            About::Others => None,
+            About::Classes | About::Nothing => {
+                collector.events(&plan, &mut lister, program, file)?
+            }
+        };
+        match (events, about) {
+            (None, _) => left_out.push(axiom.name.clone()),
+            (Some(kind), About::Classes) => support = support.max(Some(kind)),
+            _ => {}
+        }
+    }
+    let kind = match (question.labels, question.supports) {
+        (Some(_), _) => SupportKind::Labels,
+        (None, []) => SupportKind::Satisfying,
+        (None, _) => SupportKind::File,
+    };
+    Ok(Required {
+        constraints: collector.collected.constraints(),
+        support: support.unwrap_or(kind),
+        left_out,
+        contradicted: collector.contradicted,
+    })
+}
+
+#[derive(Clone, Copy)]
+enum About {
+    /// Of the predicate, and of nothing that is unknown as a whole.
+    Classes,
+    /// Of neither the predicate nor of anything that is learnt.
+    Nothing,
+    /// Of something else that is learnt.
+    Others,
+}
+
+/// What an axiom's formula mentions, bindings or not.
+fn speaks_of(plan: &Plan, program: usize, question: &Identify) -> About {
+    let mut about = About::Nothing;
+    for node in &plan.programs[program].nodes {
+        let NodeKind::Literal { request, .. } = node.kind else {
+            continue;
+        };
+        let request = &plan.requests[request];
+        if request.predicate == question.predicate {
+            let learnt = |shape: &ArgumentShape| !matches!(shape, ArgumentShape::Individual(_));
+            if request.shape.iter().any(learnt) {
+                return About::Others;
+            }
+            about = About::Classes;
+        } else if !question.is_given(request.predicate) {
+            return About::Others;
+        }
+    }
+    about
+}
+
+/// Combinations that may be looked at in all, for all shapes of events.
+const MOST_WORK: u64 = 1 << 31;
+
+/// The most combinations of which a formula's are listed to be looked up again.
+const MOST_SHARED: usize = 1 << 16;
+
+struct Collector<'a> {
+    question: &'a Identify<'a>,
+    classes: usize,
+    collected: Collected,
+    /// Formulas over individuals, each shape once.
+    shapes: FxHashMap<Shape, u32>,
+    listed: Vec<(Proposition, Option<Listed>)>,
+    /// Shapes and the classes that their individuals truly have.
+    seen: FxHashSet<(u32, Vec<u32>)>,
+    work: u64,
+    contradicted: u64,
+}
+
+/// Of an event: its formula over the individuals that the predicate is asked about, numbered as they occur.
+pub(super) struct Asked {
+    pub formula: Proposition,
+    pub individuals: Vec<Vec<u32>>,
+}
+
+impl Collector<'_> {
+    /// Takes all bindings of an axiom; None, and nothing of it is taken, if it asks about what is neither true nor false.
+    fn events(
+        &mut self,
+        plan: &Plan,
+        lister: &mut EventLister,
+        program: usize,
+        file: Option<&Support>,
+    ) -> Result<Option<SupportKind>, Diagnostics> {
+        let name = &plan.axioms[program].name;
+        let single = plan.data.theory()[self.question.predicate].arguments.len() == 2;
+        let labels = self.question.labels.filter(|_| single && file.is_none());
+        let kind = match (file, labels) {
+            (Some(_), _) => SupportKind::File,
+            (None, Some(_)) => SupportKind::Labels,
+            (None, None) => SupportKind::Satisfying,
+        };
+        // What is required is known once every binding has been looked at.
+        let mut required: FxHashSet<(u32, Vec<u32>)> = FxHashSet::default();
+        let mut in_order = Vec::new();
+        let (mut unknown, mut contradicted) = (false, 0);
+        let mut columns_met = FxHashSet::default();
+        let mut events = 0_u64;
+        lister.each(program, &mut |event| {
+            events += 1;
+            let Some(asked) = self.asked(plan, &event) else {
+                unknown = true;
+                return Ok(false);
+            };
+            let mut add = |shape: u32, truly: &[u32]| {
+                if required.insert((shape, truly.to_vec())) {
+                    in_order.push((shape, truly.to_vec()));
+                }
+            };
+            if let Some(labels) = labels {
+                let of = |i: &Vec<u32>| labels.get(i[0] as usize).copied();
+                let truly: Option<Vec<u32>> = asked.individuals.iter().map(of).collect();
+                match truly {
+                    None => unknown = true,
+                    Some(truly) if holds(&asked.formula, &truly) => add(self.shape(&asked), &truly),
+                    Some(_) => contradicted += 1,
+                }
+                return Ok(!unknown);
+            }
+            if let Some(file) = file {
+                let places = places(plan, &event, &asked, file, &mut columns_met)?;
+                let shape = self.shape(&asked);
+                for row in &file.rows {
+                    if let Some(truly) = taken(row, &places, asked.individuals.len())
+                        && holds(&asked.formula, &truly)
+                    {
+                        add(shape, &truly);
+                    }
+                }
+                return Ok(true);
+            }
+            for part in asked.parts() {
+                let shape = self.shape(&part);
+                if required.insert((shape, Vec::new())) {
+                    in_order.push((shape, Vec::new()));
+                }
+            }
+            Ok(true)
+        })?;
+        if unknown {
+            return Ok(None);
+        }
+        if let Some(file) = file {
+            check_columns(file, &columns_met, events)?;
+        }
+        self.contradicted += contradicted;
+        for (shape, truly) in in_order {
+            match kind {
+                SupportKind::Satisfying => self.require_all(shape, name)?,
+                _ => self.require(shape, &truly, name)?,
+            }
+        }
+        Ok(Some(kind))
+    }
+
+    /// The event over individuals, what is known put in; None if something is unknown.
+    fn asked(&self, plan: &Plan, event: &ListedEvent) -> Option<Asked> {
+        let mut individuals: Vec<Vec<u32>> = Vec::new();
+        let mut numbers: FxHashMap<u32, Result<u32, Option<bool>>> = FxHashMap::default();
+        event.formula.each_variable(&mut |var| {
+            numbers.entry(var).or_insert_with(|| {
+                let (request, row, class) = event.atom(var);
+                let request = &plan.requests[request];
+                if request.predicate != self.question.predicate {
+                    return Err((self.question.known)(request.predicate, &row, class));
+                }
+                // Requests of one predicate differ in how their arguments are made.
+                let place = individuals.iter().position(|i| *i == row);
+                Ok(place.unwrap_or_else(|| {
+                    individuals.push(row);
+                    individuals.len() - 1
+                }) as u32)
+            });
+        });
+        if numbers.values().any(|n| *n == Err(None)) {
+            return None;
+        }
+        Some(Asked::new(put_in(&event.formula, &numbers), &individuals))
+    }
+
+    fn shape(&mut self, asked: &Asked) -> u32 {
+        let classes = self.classes as u32;
+        let (shape, _) = Shape::of([&asked.formula].into_iter(), |_| classes);
+        let next = self.listed.len() as u32;
+        let number = *self.shapes.entry(shape).or_insert(next);
+        if number == next {
+            let variables = asked.individuals.len();
+            let few = combinations(self.classes, variables).is_some_and(|n| n <= MOST_SHARED);
+            let listed = match few {
+                true => Listed::new(&asked.formula, self.classes, variables),
+                false => None,
+            };
+            self.listed.push((asked.formula.clone(), listed));
+        }
+        number
+    }
+
+    fn require(&mut self, shape: u32, truly: &[u32], axiom: &str) -> Result<(), Diagnostics> {
+        if !self.seen.insert((shape, truly.to_vec())) {
+            return Ok(());
+        }
+        let mut distinct = truly.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let cost = combinations(self.classes, distinct.len()).unwrap_or(0) as u64;
+        let late = |until: std::time::Instant| std::time::Instant::now() > until;
+        match self.work.checked_sub(cost) {
+            Some(left) if !self.question.until.is_some_and(late) => self.work = left,
+            _ => {
+                return Err(too_hard(format!(
+                    "axiom `{axiom}` has too many combinations of true classes to look at"
+                )));
+            }
+        }
+        let (formula, listed) = &self.listed[shape as usize];
+        (self.collected).require(formula, listed.as_ref(), truly);
+        Ok(())
+    }
+
+    /// Requires it for all true classes that make it true.
+    fn require_all(&mut self, shape: u32, axiom: &str) -> Result<(), Diagnostics> {
+        let (formula, listed) = &self.listed[shape as usize];
+        let mut variables = 0;
+        formula.each_variable(&mut |v| variables = variables.max(v as usize + 1));
+        let own;
+        let listed = match listed {
+            Some(listed) => listed,
+            None => match Listed::new(formula, self.classes, variables) {
+                Some(listed) => {
+                    own = listed;
+                    &own
+                }
+                None => {
+                    return Err(too_hard(format!(
+                        "axiom `{axiom}` speaks of {variables} individuals at once, whose true classes can be \
+                         combined in more ways than can be looked at"
+                    )));
+                }
+            },
+        };
+        let mut all = Vec::new();
+        listed.each(|truly| all.push(truly.to_vec()));
+        all.iter()
+            .try_for_each(|truly| self.require(shape, truly, axiom))
+    }
+}
+
+impl Asked {
+    /// What is left of a formula may be about fewer individuals.
+    fn new(formula: Proposition, individuals: &[Vec<u32>]) -> Asked {
+        let mut order: Vec<u32> = Vec::new();
+        formula.each_variable(&mut |v| {
+            if !order.contains(&v) {
+                order.push(v);
+            }
+        });
+        let name = |v: u32| order.iter().position(|o| *o == v).unwrap_or(0) as u32;
+        Asked {
+            formula: renamed(&formula, &name),
+            individuals: order
+                .iter()
+                .map(|v| individuals[*v as usize].clone())
+                .collect(),
+        }
+    }
+
+    /// Conjuncts that share no individual, each for itself; whatever is plainly true or false is none.
+    fn parts(self) -> Vec<Asked> {
+        let Proposition::And(members) = self.formula else {
+            return vec![self];
+        };
+        let mut parts: Vec<(Vec<u32>, Vec<Proposition>)> = Vec::new();
+        for member in members {
+            let mut own: Vec<u32> = Vec::new();
+            member.each_variable(&mut |v| own.push(v));
+            own.sort_unstable();
+            own.dedup();
+            let shared = |part: &(Vec<u32>, _)| own.iter().any(|v| part.0.binary_search(v).is_ok());
+            let (mut touched, rest): (Vec<_>, Vec<_>) = parts.into_iter().partition(shared);
+            parts = rest;
+            let mut formulas = Vec::new();
+            for (vars, more) in touched.drain(..) {
+                own.extend(vars);
+                formulas.extend(more);
+            }
+            own.sort_unstable();
+            own.dedup();
+            formulas.push(member);
+            parts.push((own, formulas));
+        }
+        let part = |(_, formulas): (Vec<u32>, Vec<Proposition>)| {
+            Asked::new(Proposition::and(formulas), &self.individuals)
+        };
+        parts.into_iter().map(part).collect()
+    }
+}
+
+fn put_in(
+    formula: &Proposition,
+    numbers: &FxHashMap<u32, Result<u32, Option<bool>>>,
+) -> Proposition {
+    match formula {
+        Proposition::True => Proposition::True,
+        Proposition::False => Proposition::False,
+        Proposition::Is {
+            var,
+            state,
+            positive,
+        } => match numbers[var] {
+            Ok(number) => Proposition::Is {
+                var: number,
+                state: *state,
+                positive: *positive,
+            },
+            Err(is) if is == Some(*positive) => Proposition::True,
+            Err(_) => Proposition::False,
+        },
+        Proposition::And(members) => {
+            deep(|| Proposition::and(members.iter().map(|m| put_in(m, numbers))))
+        }
+        Proposition::Or(members) => {
+            deep(|| Proposition::or(members.iter().map(|m| put_in(m, numbers))))
+        }
+    }
+}

@@ -1,0 +1,610 @@
+//! In which order the tuples of a circle of strata are computed: which tuples ask for which is followed from those that are
+//! asked for, and what asks comes after what it asks.
+//!
+//! Without a depth that must be possible. With one, the tuples are there once for each depth, in layers: layer 0 is what is
+//! asked from outside, and whatever the stratum with the depth asks for stands in the next layer.
+
+use rustc_hash::FxHashMap;
+
+use super::super::compile::Problem;
+use super::super::ground::{Leaf, Shared, strides};
+use super::super::normal::{Kind, Normal};
+use super::{Circle, Step, StratumForm};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::guard::{Cell, Join, Scope, TableIndexes, conjuncts, free_variables};
+use crate::memory;
+use crate::recursion::deep;
+use crate::theory::*;
+
+/// The tuples of one stratum of a circle.
+#[derive(Default)]
+pub(super) struct Tuples {
+    /// In the order of computing.
+    pub codes: Vec<u64>,
+    /// The first so many are computed by the formula, the others are false at the end of a depth.
+    pub evaluated: usize,
+    pub layers: usize,
+    pub counts: bool,
+    pub depth: usize,
+}
+
+pub(super) struct Ordered {
+    /// By member of the circle.
+    pub tuples: Vec<Tuples>,
+    pub steps: Vec<Step>,
+}
+
+pub(super) fn order(
+    problem: Problem,
+    shared: &Shared,
+    indexes: &TableIndexes,
+    circle: &Circle,
+) -> Result<Ordered, Diagnostic> {
+    let strata = &shared.strata;
+    if !circle.goes_round {
+        let stratum = circle.members[0];
+        let codes = strata.asked[stratum].codes.clone();
+        let constant = strata.forms[stratum].depth == Some(0);
+        let end = codes.len() as u32;
+        let step = Step {
+            stratum,
+            layer: 0,
+            start: 0,
+            end,
+            constant,
+        };
+        let tuples = Tuples {
+            evaluated: if constant { 0 } else { codes.len() },
+            layers: 1,
+            counts: false,
+            depth: usize::from(!codes.is_empty() && !constant),
+            codes,
+        };
+        return Ok(Ordered {
+            tuples: vec![tuples],
+            steps: (end > 0).then_some(step).into_iter().collect(),
+        });
+    }
+    let forms: Vec<&StratumForm> = circle.members.iter().map(|m| &strata.forms[*m]).collect();
+    let scopes: Vec<Scope> = (forms.iter())
+        .map(|form| Scope {
+            data: problem.data,
+            variables: &form.variables,
+            indexes,
+        })
+        .collect();
+    let mut members = Vec::with_capacity(forms.len());
+    for ((form, scope), &stratum) in forms.iter().zip(&scopes).zip(&circle.members) {
+        let planter = Planter {
+            scope: *scope,
+            circle,
+            shared,
+        };
+        members.push(Asking {
+            scope: *scope,
+            form,
+            parts: (form.formulas[0].as_ref()).map_or_else(Vec::new, |f| planter.parts(f)),
+            extents: &shared.requests[stratum].extents,
+        });
+    }
+    let mut graph = Graph {
+        members,
+        theory: problem.data.theory(),
+        nodes: Vec::new(),
+        known: vec![FxHashMap::default(); forms.len()],
+        counts: vec![0; forms.len()],
+        asks: Vec::new(),
+        targets: Vec::new(),
+    };
+    let mut outside = Vec::new();
+    for (member, &stratum) in circle.members.iter().enumerate() {
+        for &code in &strata.asked[stratum].codes {
+            outside.push(graph.node(member, code));
+        }
+    }
+    let with_depth = forms.iter().position(|form| form.depth.is_some());
+    match with_depth {
+        Some(counter) => {
+            graph.by_depth(circle, outside, counter, forms[counter].depth.unwrap_or(0))
+        }
+        None => graph.along_the_order(circle),
+    }
+}
+
+/// The part of a formula that leads to the strata of the circle.
+enum Part<'a> {
+    Ask {
+        member: usize,
+        leaves: Vec<(Leaf, u64)>,
+    },
+    Each {
+        join: Join<'a>,
+        inside: Vec<Part<'a>>,
+        /// Whether what is inside depends on the binding; otherwise one stands for all.
+        matters: bool,
+    },
+}
+
+struct Planter<'a> {
+    scope: Scope<'a>,
+    circle: &'a Circle,
+    shared: &'a Shared,
+}
+
+impl<'a> Planter<'a> {
+    fn parts(&self, normal: &'a Normal) -> Vec<Part<'a>> {
+        match &normal.kind {
+            Kind::Use {
+                stratum, arguments, ..
+            } => {
+                let Some(member) = self.circle.members.iter().position(|m| m == stratum) else {
+                    return Vec::new();
+                };
+                let mut leaves = Vec::new();
+                for argument in arguments {
+                    self.scope.argument(argument, &mut leaves);
+                }
+                let strides = strides(&self.shared.requests[*stratum].extents).unwrap_or_default();
+                let leaves = leaves.into_iter().map(|l| l.0).zip(strides).collect();
+                vec![Part::Ask { member, leaves }]
+            }
+            Kind::Quantifier {
+                binding,
+                guard,
+                body,
+                ..
+            } => {
+                let inside = deep(|| self.parts(body));
+                if inside.is_empty() {
+                    return inside;
+                }
+                let mut read = Vec::new();
+                reads(body, &mut read);
+                let conditions = guard.as_deref().map(conjuncts).unwrap_or_default();
+                vec![Part::Each {
+                    join: Join::new(self.scope, binding, &conditions),
+                    inside,
+                    matters: binding.variables().iter().any(|v| read.contains(v)),
+                }]
+            }
+            _ => deep(|| normal.children().flat_map(|c| self.parts(c)).collect()),
+        }
+    }
+}
+
+/// The variables that arguments of strata, or guards on the way to them, look at.
+fn reads(normal: &Normal, found: &mut Vec<VarId>) {
+    match &normal.kind {
+        Kind::Use { .. } => normal.variables(found),
+        Kind::Quantifier { guard, .. } => {
+            (guard.iter()).for_each(|guard| found.extend(free_variables(guard)));
+        }
+        _ => {}
+    }
+    deep(|| normal.children().for_each(|c| reads(c, found)));
+}
+
+/// What a stratum of the circle asks for.
+struct Asking<'a> {
+    scope: Scope<'a>,
+    form: &'a StratumForm,
+    parts: Vec<Part<'a>>,
+    extents: &'a [u64],
+}
+
+impl Asking<'_> {
+    fn bind(&self, mut code: u64, env: &mut [Cell]) {
+        let parameters = self.form.parameters.iter().zip(self.extents);
+        for (parameter, extent) in parameters.rev() {
+            env[parameter.index()] = Cell::Individual((code % extent) as u32);
+            code /= extent;
+        }
+    }
+
+    fn visit(
+        &self,
+        parts: &[Part],
+        env: &mut Vec<Cell>,
+        found: &mut Vec<(usize, u64)>,
+    ) -> Result<(), Diagnostic> {
+        for part in parts {
+            match part {
+                Part::Ask { member, leaves } => {
+                    let index = |leaf| u64::from(self.scope.leaf_index(leaf, env));
+                    let code = leaves.iter().map(|(leaf, stride)| index(leaf) * stride);
+                    found.push((*member, code.sum()));
+                }
+                Part::Each {
+                    join,
+                    inside,
+                    matters,
+                } => {
+                    let mut failure = None;
+                    let run = join.run(env, &mut |env, _| {
+                        failure = deep(|| self.visit(inside, env, found)).err();
+                        *matters && failure.is_none()
+                    });
+                    run.map_err(|error| self.scope.diagnose(&error))?;
+                    failure.map_or(Ok(()), Err)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A tuple as it is written.
+    fn show(&self, code: u64) -> String {
+        let mut env = self.scope.environment();
+        self.bind(code, &mut env);
+        let parameters = self.form.parameters.iter();
+        let cells = parameters.map(|p| {
+            let sort = self.form.variables[p.index()].sort;
+            self.scope.show_cell(sort, env[p.index()])
+        });
+        let cells: Vec<String> = cells.collect();
+        format!("`{}({})`", self.form.name, cells.join(", "))
+    }
+}
+
+/// Which tuples ask for which.
+struct Graph<'a> {
+    members: Vec<Asking<'a>>,
+    theory: &'a Theory,
+    /// Member, code, and place among those of the member, in the order in which they were met.
+    nodes: Vec<(u32, u64, u32)>,
+    known: Vec<FxHashMap<u64, u32>>,
+    /// By member.
+    counts: Vec<u32>,
+    /// By node: where its targets are, once they were looked for.
+    asks: Vec<Option<(usize, usize)>>,
+    targets: Vec<u32>,
+}
+
+impl Graph<'_> {
+    fn node(&mut self, member: usize, code: u64) -> u32 {
+        let next = self.nodes.len() as u32;
+        let node = *self.known[member].entry(code).or_insert(next);
+        if node == next {
+            self.nodes.push((member as u32, code, self.counts[member]));
+            self.counts[member] += 1;
+            self.asks.push(None);
+        }
+        node
+    }
+
+    fn member(&self, node: u32) -> usize {
+        self.nodes[node as usize].0 as usize
+    }
+
+    fn targets(&self, node: u32) -> &[u32] {
+        self.asks[node as usize].map_or(&[], |(start, end)| &self.targets[start..end])
+    }
+
+    /// Looks for what a tuple asks, unless that is known.
+    fn expand(&mut self, node: u32, scratch: &mut Scratch) -> Result<(), Diagnostic> {
+        if self.asks[node as usize].is_some() {
+            return Ok(());
+        }
+        let (member, code, _) = self.nodes[node as usize];
+        let asking = &self.members[member as usize];
+        if self.targets.len() == self.targets.capacity()
+            || self.nodes.len() == self.nodes.capacity()
+        {
+            let bytes = 4 * self.targets.len() as u128 + 64 * self.nodes.len() as u128;
+            let room = self.nodes.len() < u32::MAX as usize / 2 && memory::ask(bytes).is_ok();
+            if !room || asking.scope.data.is_stopped() {
+                return Err(self.too_many(member as usize));
+            }
+        }
+        let Scratch { env, found } = scratch;
+        env.clear();
+        env.resize(asking.scope.variables.len(), Cell::Individual(0));
+        found.clear();
+        asking.bind(code, env);
+        asking.visit(&asking.parts, env, found)?;
+        found.sort_unstable();
+        found.dedup();
+        let start = self.targets.len();
+        for &(member, code) in found.iter() {
+            let target = self.node(member, code);
+            self.targets.push(target);
+        }
+        self.asks[node as usize] = Some((start, self.targets.len()));
+        Ok(())
+    }
+
+    fn too_many(&self, member: usize) -> Diagnostic {
+        let form = self.members[member].form;
+        Diagnostic::error(
+            Code::TooMuchMemory,
+            format!(
+                "definition `{}` is asked about too many tuples: {} so far",
+                form.name,
+                self.nodes.len()
+            ),
+        )
+        .at(&self.theory.source, form.span, "")
+        .help(format!(
+            "tie its arguments by guards, or write it so that fewer of them change on the way; {}",
+            memory::allow_more()
+        ))
+    }
+
+    /// No tuple comes back to itself: each is computed after what it asks.
+    fn along_the_order(mut self, circle: &Circle) -> Result<Ordered, Diagnostic> {
+        let mut scratch = Scratch::default();
+        let mut at = 0;
+        while at < self.nodes.len() {
+            self.expand(at as u32, &mut scratch)?;
+            at += 1;
+        }
+        let levels = self.levels(None)?;
+        let deepest = levels
+            .iter()
+            .copied()
+            .max()
+            .map_or(0, |most| most as usize + 1);
+        let (places, bounds) = self.sorted(&levels, deepest);
+        let mut steps = Vec::new();
+        for level in 0..deepest {
+            for (member, &stratum) in circle.members.iter().enumerate() {
+                let (start, end) = (bounds[member][level], bounds[member][level + 1]);
+                if start < end {
+                    steps.push(Step {
+                        stratum,
+                        layer: 0,
+                        start,
+                        end,
+                        constant: false,
+                    });
+                }
+            }
+        }
+        let tuples = (places.into_iter())
+            .map(|codes| Tuples {
+                evaluated: codes.len(),
+                codes,
+                layers: 1,
+                counts: false,
+                depth: deepest,
+            })
+            .collect();
+        Ok(Ordered { tuples, steps })
+    }
+
+    fn by_depth(
+        mut self,
+        circle: &Circle,
+        outside: Vec<u32>,
+        counter: usize,
+        depth: u32,
+    ) -> Result<Ordered, Diagnostic> {
+        let mut scratch = Scratch::default();
+        let last = depth as usize;
+        // By layer: which tuples of the one that counts are asked for, and whether others of the circle are.
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        let mut others: Vec<bool> = Vec::new();
+        let mut current = outside;
+        let mut stamps = [Vec::new(), Vec::new()];
+        for layer in 0..=last {
+            let (mut low, mut high, mut other) = (u32::MAX, 0, false);
+            let mut next = Vec::new();
+            let [mine, coming] = match layer % 2 {
+                0 => [0, 1],
+                _ => [1, 0],
+            };
+            let stamp = layer as u32 + 1;
+            let before = self.nodes.len();
+            let mark = |stamps: &mut Vec<u32>, node: u32, stamp: u32| {
+                if stamps.len() <= node as usize {
+                    stamps.resize(node as usize + 1, 0);
+                }
+                std::mem::replace(&mut stamps[node as usize], stamp) != stamp
+            };
+            for &node in &current {
+                mark(&mut stamps[mine], node, stamp);
+            }
+            let mut at = 0;
+            while at < current.len() {
+                let node = current[at];
+                at += 1;
+                let counts = self.member(node) == counter;
+                if counts {
+                    let place = self.nodes[node as usize].2;
+                    (low, high) = (low.min(place), high.max(place + 1));
+                    if layer == last {
+                        continue;
+                    }
+                } else {
+                    other = true;
+                }
+                self.expand(node, &mut scratch)?;
+                let (start, end) = self.asks[node as usize].unwrap_or_default();
+                for target in start..end {
+                    let target = self.targets[target];
+                    match counts {
+                        true if mark(&mut stamps[coming], target, stamp + 1) => next.push(target),
+                        false if mark(&mut stamps[mine], target, stamp) => current.push(target),
+                        _ => {}
+                    }
+                }
+            }
+            ranges.push((low.min(high), high));
+            others.push(other);
+            if next.is_empty() {
+                break;
+            }
+            // All ask for all: so do they in the layers that follow.
+            let all = self.nodes.len();
+            if before == all && current.len() == all && next.len() == all && layer < last {
+                ranges.resize(last + 1, (low.min(high), high));
+                others.resize(last + 1, other);
+                break;
+            }
+            current = next;
+        }
+        let layers = ranges.len();
+        let levels = self.levels(Some(counter))?;
+        let deepest = levels
+            .iter()
+            .copied()
+            .max()
+            .map_or(0, |most| most as usize + 1);
+        let evaluated = (self.nodes.iter().zip(&self.asks))
+            .filter(|((member, ..), asks)| *member as usize == counter && asks.is_some())
+            .count();
+        let (places, bounds) = self.sorted(&levels, deepest);
+        let mut steps = Vec::new();
+        for layer in (0..layers).rev() {
+            let (start, end) = ranges[layer];
+            let constant = layer == last;
+            if start < end {
+                steps.push(Step {
+                    stratum: circle.members[counter],
+                    layer,
+                    start,
+                    end: if constant {
+                        end
+                    } else {
+                        end.min(evaluated as u32)
+                    },
+                    constant,
+                });
+            }
+            for level in (0..deepest).filter(|_| others[layer]) {
+                for (member, &stratum) in circle.members.iter().enumerate() {
+                    let (start, end) = (bounds[member][level], bounds[member][level + 1]);
+                    if member != counter && start < end {
+                        steps.push(Step {
+                            stratum,
+                            layer,
+                            start,
+                            end,
+                            constant: false,
+                        });
+                    }
+                }
+            }
+        }
+        let tuples = (places.into_iter().enumerate())
+            .map(|(member, codes)| Tuples {
+                evaluated: if member == counter {
+                    evaluated
+                } else {
+                    codes.len()
+                },
+                codes,
+                layers,
+                counts: member == counter,
+                depth: layers.min(last),
+            })
+            .collect();
+        Ok(Ordered { tuples, steps })
+    }
+
+    /// By node: how many tuples come one after the other from it on; 0 for those of the stratum that counts, after which comes
+    /// another layer.
+    fn levels(&self, counter: Option<usize>) -> Result<Vec<u32>, Diagnostic> {
+        const NEW: u32 = u32::MAX;
+        const OPEN: u32 = u32::MAX - 1;
+        let mut levels = vec![NEW; self.nodes.len()];
+        let mut path: Vec<(u32, usize)> = Vec::new();
+        for first in 0..self.nodes.len() as u32 {
+            if levels[first as usize] != NEW {
+                continue;
+            }
+            path.push((first, 0));
+            levels[first as usize] = OPEN;
+            while let Some((node, at)) = path.last_mut() {
+                let node = *node;
+                let targets = match counter == Some(self.member(node)) {
+                    true => &[],
+                    false => self.targets(node),
+                };
+                let Some(&target) = targets.get(*at) else {
+                    let above = |t: &u32| levels[*t as usize] + 1;
+                    levels[node as usize] = targets.iter().map(above).max().unwrap_or(0);
+                    path.pop();
+                    continue;
+                };
+                *at += 1;
+                match levels[target as usize] {
+                    NEW => {
+                        levels[target as usize] = OPEN;
+                        path.push((target, 0));
+                    }
+                    OPEN => return Err(self.cycle(&path, target, counter.is_some())),
+                    _ => {}
+                }
+            }
+        }
+        Ok(levels)
+    }
+
+    /// By member its codes, ordered by level and then as they were met; and where each level begins.
+    fn sorted(&self, levels: &[u32], deepest: usize) -> (Vec<Vec<u64>>, Vec<Vec<u32>>) {
+        let members = self.members.len();
+        let mut starts = vec![vec![0_u32; deepest + 1]; members];
+        for ((member, ..), level) in self.nodes.iter().zip(levels) {
+            starts[*member as usize][*level as usize + 1] += 1;
+        }
+        for starts in &mut starts {
+            for level in 0..deepest {
+                starts[level + 1] += starts[level];
+            }
+        }
+        let mut next = starts.clone();
+        let mut codes: Vec<Vec<u64>> = (self.counts.iter())
+            .map(|count| vec![0; *count as usize])
+            .collect();
+        for ((member, code, _), level) in self.nodes.iter().zip(levels) {
+            let place = &mut next[*member as usize][*level as usize];
+            codes[*member as usize][*place as usize] = *code;
+            *place += 1;
+        }
+        (codes, starts)
+    }
+
+    /// Shows a tuple that comes back to itself.
+    fn cycle(&self, path: &[(u32, usize)], back: u32, with_depth: bool) -> Diagnostic {
+        const MOST_SHOWN: usize = 6;
+        let start = path.iter().position(|(node, _)| *node == back).unwrap_or(0);
+        let show = |node: u32| {
+            let (member, code, _) = self.nodes[node as usize];
+            self.members[member as usize].show(code)
+        };
+        let round: Vec<u32> = path[start..].iter().map(|(node, _)| *node).collect();
+        let mut shown: Vec<String> = round.iter().take(MOST_SHOWN).map(|n| show(*n)).collect();
+        if round.len() > MOST_SHOWN {
+            shown.push(format!("… ({} more)", round.len() - MOST_SHOWN));
+        }
+        shown.push(show(back));
+        let form = self.members[self.member(back)].form;
+        let help = match with_depth {
+            true => {
+                "the depth must be on a definition that each such circle goes through".to_string()
+            }
+            false => format!(
+                "say how often it may go round: `define {}(…) to depth 8: …`; or write guards that leave an order, as `where j = i - 1`",
+                form.name
+            ),
+        };
+        Diagnostic::error(
+            Code::DefinitionCycle,
+            format!("definition `{}` comes back to itself", form.name),
+        )
+        .at(
+            &self.theory.source,
+            form.span,
+            "asks for itself without end",
+        )
+        .note(shown.join(" asks for "))
+        .help(help)
+    }
+}
+
+#[derive(Default)]
+struct Scratch {
+    env: Vec<Cell>,
+    found: Vec<(usize, u64)>,
+}

@@ -1,0 +1,46 @@
+//! All tests of the crate in one program: one link instead of 33.
+
+mod cases;
+mod common;
+mod engine_run;
+mod reference;
+
+mod addition;
+mod asking;
+mod clauses;
+mod codes;
+mod conformance;
+mod de_morgan;
+mod definitions;
+mod dense;
+mod derivatives;
+mod documentation;
+mod engine_vs_reference;
+mod export;
+mod extremes;
+mod format;
+mod functions;
+mod fuzzy_properties;
+mod guard_alternatives;
+mod identify;
+mod in_place;
+mod language;
+mod mistakes;
+mod named_cases;
+mod numbers;
+mod own_parameters;
+mod paper_numbers;
+mod plan_vs_reference;
+mod products;
+mod random_cases;
+mod reference_derivatives;
+mod rewrite_forms;
+mod rewrites;
+mod round_trip;
+mod scale;
+mod sharing;
+mod stop;
+mod streaming;
+mod survives;
+mod threads;
+mod together;
