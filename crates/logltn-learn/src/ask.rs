@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use logltn::theory::{ColumnSort, DefinitionId};
 use logltn::{
-    Answers, AxiomParameters, Data, Diagnostics, Engine, Explanation, Output, Parameters, Plan,
-    PlanOptions, Semantics, Source,
+    Answers, AxiomParameters, Code, Data, Diagnostic, Diagnostics, Engine, Explanation, Output,
+    Parameters, Plan, PlanOptions, Semantics, Source, Theory, did_you_mean,
 };
 
 use crate::axioms::{self, AxiomSettings};
 use crate::session::Session;
-use crate::work::foretell;
+use crate::slow_work::foretell;
 
 /// What questions are about, and how they are meant. [`Session::query`] and [`Session::explain`] ask a session; this is for
 /// those who fill in the predicates' numbers themselves.
@@ -29,6 +30,7 @@ use crate::work::foretell;
 ///     parameters: Parameters::default(),
 ///     top: 1,
 ///     options: Default::default(),
+///     open: Vec::new(),
 /// };
 /// let asked = ask.explain(None, &|_| Default::default(), |engine| {
 ///     engine.numbers_mut(0).copy_from_slice(&[0.9, 0.25]);
@@ -53,6 +55,8 @@ pub struct Ask<'a> {
     pub top: usize,
     /// What planning may take.
     pub options: PlanOptions,
+    /// The definitions whose formulas explanations go into.
+    pub open: Vec<String>,
 }
 
 /// A question with its answers.
@@ -113,6 +117,7 @@ impl Ask<'_> {
         let wanted = |name: &str| axiom.is_none_or(|axiom| axioms::is_named(name, axiom));
         let family = axiom.map(|axiom| axiom.split('[').next().unwrap_or(axiom));
         let theory = self.data.theory();
+        (self.open.iter()).try_for_each(|name| definition_named(theory, name).map(drop))?;
         if let (Some(axiom), Some(family)) = (axiom, family)
             && theory.axiom(family).is_none()
         {
@@ -120,7 +125,13 @@ impl Ask<'_> {
             return Err(axioms::no_such(axiom, names).into());
         }
         let data = match family {
-            Some(family) => &self.data.with_axioms(|a| a.name == family),
+            Some(family) => {
+                // What it is given is asked for along with it.
+                let is_law = |axiom: &str| self.semantics.exact && self.data.has_laws_of(axiom);
+                &self
+                    .data
+                    .with_axioms(|a| a.name == family || is_law(&a.name))
+            }
             None => self.data,
         };
         let (semantics, options) = (&self.semantics, &self.options);
@@ -138,6 +149,7 @@ impl Ask<'_> {
             let own = own(&engine.plan().axioms()[place].name);
             engine.set_axiom_parameters(place, own)?;
         }
+        engine.open_definitions(&self.open);
         fill_in(&mut engine)?;
         foretell(&mut engine, &self.parameters, 2.0, "the explanation");
         Ok(Explained {
@@ -145,6 +157,98 @@ impl Ask<'_> {
             warnings: engine.plan().warnings().clone(),
         })
     }
+}
+
+impl Ask<'_> {
+    /// What a definition says of tuples of individuals, given one after the other; without any, of all that there are, the
+    /// last argument changing fastest. Logs in the log semantics and in `prod`.
+    ///
+    /// # Errors
+    /// If there is no such definition or individual, or something is wrong with what it is about.
+    pub fn truths_of(
+        &self,
+        definition: &str,
+        tuples: Option<&[u32]>,
+        fill_in: impl FnOnce(&mut Engine<f64>) -> Result<(), Diagnostics>,
+    ) -> Result<Vec<f64>, Diagnostics> {
+        let theory = self.data.theory();
+        let id = definition_named(theory, definition)?;
+        let sizes: Vec<usize> = (theory[id].parameters().iter())
+            .filter_map(|parameter| match parameter.sort {
+                ColumnSort::Sort(sort) => Some(self.data.size(sort)),
+                ColumnSort::Int | ColumnSort::Real => None,
+            })
+            .collect();
+        let all;
+        let tuples = match tuples {
+            Some(tuples) => tuples,
+            None => {
+                all = all_tuples(definition, &sizes)?;
+                &all
+            }
+        };
+        let rows = tuples.chunks(sizes.len().max(1));
+        if let Some(at) =
+            (rows.clone()).position(|r| r.iter().zip(&sizes).any(|(&i, n)| i as usize >= *n))
+        {
+            let what = format!("row {at}: `{definition}` knows no such individual");
+            return Err(Diagnostic::error(Code::UnknownIndividual, what).into());
+        }
+        let (semantics, options) = (&self.semantics, &self.options);
+        let plan = Plan::for_definition(self.data, self.outputs, semantics, id, tuples, options)?;
+        let mut engine = Engine::new(plan);
+        fill_in(&mut engine)?;
+        foretell(&mut engine, &self.parameters, 1.0, "the question");
+        let truths = engine.truths_in_order(&self.parameters)?;
+        let wanted = tuples.len().checked_div(sizes.len()).unwrap_or(1);
+        if truths.len() != wanted {
+            let what = format!(
+                "definition `{definition}` answered {} of {wanted} tuples",
+                truths.len()
+            );
+            return Err(Diagnostic::error(Code::Internal, what).into());
+        }
+        Ok(truths)
+    }
+}
+
+fn all_tuples(definition: &str, sizes: &[usize]) -> Result<Vec<u32>, Diagnostics> {
+    const MOST: usize = 100_000_000;
+    let count = sizes
+        .iter()
+        .try_fold(1_usize, |n, size| n.checked_mul(*size));
+    let Some(count) = count.filter(|n| n.saturating_mul(sizes.len()) <= MOST) else {
+        let what =
+            format!("definition `{definition}` has too many tuples to ask about all of them");
+        let help = "ask about some of them, or with `find` about those that a guard leaves";
+        return Err(Diagnostic::error(Code::TooManyTuples, what)
+            .help(help)
+            .into());
+    };
+    let mut tuples = vec![0; count * sizes.len()];
+    for (row, tuple) in tuples.chunks_exact_mut(sizes.len().max(1)).enumerate() {
+        let mut rest = row;
+        for (individual, size) in tuple.iter_mut().zip(sizes).rev() {
+            *individual = (rest % size) as u32;
+            rest /= size;
+        }
+    }
+    Ok(tuples)
+}
+
+/// A definition by its name.
+pub(crate) fn definition_named(theory: &Theory, name: &str) -> Result<DefinitionId, Diagnostics> {
+    theory.definition(name).ok_or_else(|| {
+        let names: Vec<&str> = theory.definitions.iter().map(|d| d.name()).collect();
+        let what = format!("the theory has no definition `{name}`");
+        let error = Diagnostic::error(Code::UnknownPredicate, what);
+        match (did_you_mean(name, names.iter().copied()), names.is_empty()) {
+            (Some(guess), _) => error.help(guess),
+            (None, false) => error.note(format!("it has {}", names.join(", "))),
+            (None, true) => error.help("write one: `define NAME(x: Sort): formula`"),
+        }
+        .into()
+    })
 }
 
 /// The parameters that an axiom has of its own at the end of training; a member's beat its family's.
@@ -195,12 +299,29 @@ impl Session {
         let data = self.data_now()?;
         let outputs = self.knowledge.outputs.clone();
         let ask = self.ask(&data, &outputs, parameters, top);
-        let now = self.axioms.clone();
-        let own = |name: &str| {
-            let found = now.iter().find(|a| a.name == name);
-            found.map_or(AxiomParameters::default(), |a| a.parameters)
-        };
+        // A family may have a hundred thousand members.
+        let axioms = self.axioms.iter();
+        let now: BTreeMap<String, AxiomParameters> =
+            axioms.map(|a| (a.name.clone(), a.parameters)).collect();
+        let own = |name: &str| now.get(name).copied().unwrap_or_default();
         ask.explain(axiom, &own, |engine| self.fill_in(engine))
+    }
+
+    /// What a definition says now of tuples of individuals, given one after the other; without any, of all that there are,
+    /// the last argument changing fastest. Logs in the log semantics and in `prod`.
+    ///
+    /// # Errors
+    /// If there is no such definition or individual.
+    pub fn truths_of(
+        &mut self,
+        definition: &str,
+        tuples: Option<&[u32]>,
+        parameters: &Parameters,
+    ) -> Result<Vec<f64>, Diagnostics> {
+        let data = self.data_now()?;
+        let outputs = self.knowledge.outputs.clone();
+        let ask = self.ask(&data, &outputs, parameters, 0);
+        ask.truths_of(definition, tuples, |engine| self.fill_in(engine))
     }
 
     fn ask<'a>(
@@ -217,6 +338,7 @@ impl Session {
             parameters: *parameters,
             top,
             options: PlanOptions::default(),
+            open: Vec::new(),
         }
     }
 

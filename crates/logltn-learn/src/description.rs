@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use logltn::theory::{ArgumentSort, FunctionId, SortId};
 use logltn::{Code, Diagnostic, Diagnostics, OutputKind};
 
-use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef};
+use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef, Units};
 use crate::network::Network;
 
 /// The most names of individuals that are written out.
@@ -102,6 +102,12 @@ impl KnowledgeBase {
     }
 
     fn describe_behind(&self, key: &str, behind: &Behind, out: &mut BTreeMap<String, String>) {
+        if let Some(Units { scale, shift }) = behind.units {
+            out.insert(
+                format!("{key}.units"),
+                format!("times {scale} plus {shift}"),
+            );
+        }
         match &behind.network {
             NetworkRef::Own(network) => {
                 let args = behind.args.as_deref().unwrap_or_default();
@@ -153,7 +159,7 @@ fn describe_network(
         false => layers.join(", "),
     };
     out.insert(format!("{key}.layers"), layers);
-    if network.undecided {
+    if network.undecided == Some(true) {
         out.insert(format!("{key}.undecided"), "true".to_string());
     }
     let inputs = match &network.inputs {

@@ -15,7 +15,7 @@ pub struct Distance {
 /// Every `dist` of every guard.
 pub fn distances(theory: &Theory) -> Vec<Distance> {
     let mut found = Vec::new();
-    for axiom in &theory.axioms {
+    for axiom in theory.formulas() {
         let mut walk = Walk {
             theory,
             axiom,
@@ -28,7 +28,7 @@ pub fn distances(theory: &Theory) -> Vec<Distance> {
         let mut formulas = vec![&axiom.formula];
         while let Some(formula) = formulas.pop() {
             match &formula.kind {
-                FormulaKind::Atom { .. } => {}
+                FormulaKind::Atom { .. } | FormulaKind::Use { .. } => {}
                 FormulaKind::Not(inner) => formulas.push(inner),
                 FormulaKind::And(members) | FormulaKind::Or(members) => formulas.extend(members),
                 FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {

@@ -17,9 +17,9 @@ use crate::optimise::{Frozen, Optimise};
 use crate::predict::{Answers, Asked};
 use crate::random::Random;
 use crate::session::Session;
+use crate::slow_work::{Foretold, foretell};
 use crate::state::State;
 use crate::training::Optimizer;
-use crate::work::{Foretold, foretell};
 
 /// How to look for a counterexample.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ pub type TupleTruth = (Vec<String>, f64);
 const MARGIN: f64 = 1e-6;
 
 /// The most tuples of a predicate that are written out.
-const MOST_TUPLES: u128 = 1000;
+pub(crate) const MOST_TUPLES: u128 = 1000;
 
 /// A step of the search moves a number so far at first: one that stands for a truth itself, and one of a network.
 const FAR: f64 = 0.1;

@@ -1,9 +1,9 @@
 //! The truth of a theory as it is, in double precision.
 
-use logltn::{Diagnostics, Engine, Parameters, PlannedAxiom};
+use logltn::{Code, Diagnostic, Diagnostics, Engine, Parameters, PlannedAxiom, Theory};
 
-use crate::numbers::Numbers;
-use crate::work::foretell;
+use crate::given_numbers::Numbers;
+use crate::slow_work::foretell;
 
 /// What came out.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub struct Evaluated {
     pub axioms: Vec<PlannedAxiom>,
     /// The truth of each of them, a log in the log semantics.
     pub truths: Vec<f64>,
+    /// How many observations of each are impossible, in the semantics `probability`.
+    pub impossible: Vec<u64>,
     /// The truth of the whole theory.
     pub sat: f64,
     /// What training would minimise.
@@ -39,19 +41,53 @@ impl Evaluated {
             None => engine.evaluate(parameters)?,
         };
         let truths = value.axioms.iter().map(|axiom| axiom.truth).collect();
+        let impossible = value.axioms.iter().map(|axiom| axiom.impossible).collect();
         let (sat, loss) = (value.sat, value.loss);
         let mut axioms = engine.plan().axioms().to_vec();
         for (axiom, &weight) in axioms.iter_mut().zip(engine.weights()) {
             axiom.weight = weight;
         }
-        Ok(Evaluated {
+        let evaluated = Evaluated {
             truths,
+            impossible,
             sat,
             loss,
             gradients: numbers.map_or(Vec::new(), |numbers| gradients(engine, numbers.collect())),
             axioms,
             warnings: engine.plan().warnings().clone(),
-        })
+        };
+        evaluated.check(engine.plan().data().theory())?;
+        Ok(evaluated)
+    }
+
+    /// An infinite loss, or derivative, is no answer.
+    ///
+    /// # Errors
+    /// With the axiom or the predicate whose number is not finite.
+    pub(crate) fn check(&self, theory: &Theory) -> Result<(), Diagnostics> {
+        const HELP: &str = "a truth of exactly 0 has no finite logarithm, and roots of 0 no finite slope: `stable_eps` above 0 keeps away from it \
+            (1e-4 where the manifest does not say `semantics = { …, stable_eps = 0 }`), and so does a truth above 0";
+        let refuse = |what: String| Diagnostic::error(Code::NotFinite, what).help(HELP);
+        for (axiom, truth) in self.axioms.iter().zip(&self.truths) {
+            if !truth.is_finite() {
+                let error = refuse(format!("axiom `{}` has the truth {truth}", axiom.name));
+                return Err(error.at(&theory.source, axiom.span, "").into());
+            }
+        }
+        if !self.loss.is_finite() || !self.sat.is_finite() {
+            return Err(refuse(format!("the loss is {}", self.loss)).into());
+        }
+        for (predicate, gradients) in theory.predicates.iter().zip(&self.gradients) {
+            let mut numbers = gradients.iter().flatten().enumerate();
+            if let Some((at, by)) = numbers.find(|(_, by)| !by.is_finite()) {
+                let what = format!(
+                    "the derivative of the loss by number {at} of `{}` is {by}",
+                    predicate.name
+                );
+                return Err(refuse(what).into());
+            }
+        }
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use logltn::Span;
 
 use crate::phrase::{Phrase, Unexpected};
-use crate::place::Spanned;
+use crate::spanned::Spanned;
 
 /// One input of a network. Variables are the names in `args`.
 #[derive(Clone, Debug, PartialEq)]

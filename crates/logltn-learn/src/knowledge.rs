@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use logltn::{Data, Output, Theory};
+use logltn::theory::PredicateId;
+use logltn::{Data, Output, OutputKind, Theory};
 
 use crate::closed_form::ClosedForm;
 use crate::field::Field;
+use crate::given_numbers::Numbers;
 use crate::network::Network;
-use crate::numbers::Numbers;
-use crate::place::Place;
+use crate::spanned::Place;
 
 /// All that there is to know before anything runs. [`Session::builder`](crate::Session::builder) puts one together
 /// and checks it; a reader of manifests may do so itself.
@@ -67,8 +68,19 @@ pub struct Behind {
     pub network: NetworkRef,
     /// Names for the arguments, to be used in the network's inputs.
     pub args: Option<Vec<String>>,
+    /// The units of a function's values; without, they are what the network says.
+    pub units: Option<Units>,
     /// Where this is said.
     pub place: Place,
+}
+
+/// The units of a function's values: what its network says, around 0, times `scale`, plus `shift`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Units {
+    /// What 1 stands for.
+    pub scale: f32,
+    /// What 0 stands for.
+    pub shift: f32,
 }
 
 /// A network of its own, or the name of one that is shared.
@@ -86,6 +98,7 @@ impl Behind {
         Behind {
             network: NetworkRef::Shared(name.into()),
             args: None,
+            units: None,
             place: Place::default(),
         }
     }
@@ -104,6 +117,7 @@ impl From<Network> for Behind {
         Behind {
             network: NetworkRef::Own(network),
             args: None,
+            units: None,
             place: Place::default(),
         }
     }
@@ -125,12 +139,23 @@ impl KnowledgeBase {
 
     /// Whether some predicate starts with an output layer of zeros.
     pub(crate) fn has_undecided_network(&self) -> bool {
-        self.predicates.iter().any(|ground| match ground {
-            Ground::Network(behind) => self.network(&behind.network).is_some_and(|n| n.undecided),
-            Ground::Numbers(_)
-            | Ground::Learnable { .. }
-            | Ground::ClosedForm(_)
-            | Ground::Host => false,
+        (0..)
+            .zip(&self.predicates)
+            .any(|(id, ground)| match ground {
+                Ground::Network(behind) => (self.network(&behind.network))
+                    .is_some_and(|network| self.starts_undecided(PredicateId(id), network)),
+                Ground::Numbers(_)
+                | Ground::Learnable { .. }
+                | Ground::ClosedForm(_)
+                | Ground::Host => false,
+            })
+    }
+
+    /// Whether a predicate's network starts with an output layer of zeros.
+    pub(crate) fn starts_undecided(&self, predicate: PredicateId, network: &Network) -> bool {
+        network.undecided.unwrap_or_else(|| {
+            let is_softmax = self.outputs[predicate.index()].kind == OutputKind::Softmax;
+            is_softmax && self.theory().classes_are_only_guarded(predicate)
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use logltn_nn::{Activation, LayerSpec};
 
-use crate::place::Place;
+use crate::spanned::Place;
 
 /// A network without its output layer, which the predicate or function adds.
 ///
@@ -19,8 +19,9 @@ pub struct Network {
     pub layers: Vec<LayerSpec>,
     /// What it reads, one after the other; `None` is all features of all arguments.
     pub inputs: Option<Vec<Input>>,
-    /// The weights of the output layer start at 0, so that all classes are equally likely at first.
-    pub undecided: bool,
+    /// Whether the weights of the output layer start at 0, so that all classes are equally likely at first. `None`: for a softmax whose
+    /// classes only guards tell apart ([`Theory::classes_are_only_guarded`](logltn::Theory::classes_are_only_guarded)).
+    pub undecided: Option<bool>,
     /// Where it is described.
     pub place: Place,
 }
@@ -72,7 +73,7 @@ impl Network {
     /// At first, all classes are equally likely.
     pub fn undecided(self) -> Network {
         Network {
-            undecided: true,
+            undecided: Some(true),
             ..self
         }
     }

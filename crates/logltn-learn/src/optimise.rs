@@ -5,7 +5,7 @@ use std::ops::Range;
 use logltn_nn::{Adam, AdamSettings, OptimiserState, Sgd, SgdSettings, sum_of_squares};
 
 use crate::model::Model;
-use crate::parts::belongs;
+use crate::part_names::belongs;
 use crate::training::Optimizer;
 
 /// The optimiser of every block, in the model's order.

@@ -2,7 +2,7 @@
 
 use logltn::Span;
 
-use crate::place::Spanned;
+use crate::spanned::Spanned;
 
 /// Something in an expression that does not belong there.
 #[derive(Clone, Debug, PartialEq)]

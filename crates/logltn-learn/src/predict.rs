@@ -1,6 +1,6 @@
 //! What a predicate or a function says of individuals: truth degrees, classes, values.
 
-use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
+use logltn::theory::{ArgumentSort, ColumnSort, FunctionId, PredicateId, SortId};
 use logltn::{
     Code, Diagnostic, Diagnostics, FunctionData, Output, OutputKind, Theory, did_you_mean,
 };
@@ -9,6 +9,7 @@ use crate::knowledge::{Ground, KnowledgeBase};
 use crate::measure::largest;
 use crate::model::Model;
 use crate::session::Session;
+use crate::worlds::RowsOf;
 
 /// A predicate or a function that can be asked about any of its individuals, and about numbers.
 #[derive(Clone, Debug)]
@@ -23,6 +24,7 @@ pub struct Asked {
 enum Symbol {
     Predicate(PredicateId, Output),
     Function(FunctionId),
+    Definition,
 }
 
 /// What there is to know of a row.
@@ -47,6 +49,8 @@ pub struct Predictions {
     pub width: usize,
     /// All numbers, row by row. Truth degrees are between 0 and 1.
     pub numbers: Vec<f64>,
+    /// Of an ensemble, how far its members disagree in each row.
+    pub disagreement: Vec<f64>,
 }
 
 impl Predictions {
@@ -65,7 +69,8 @@ impl Predictions {
 }
 
 impl Asked {
-    /// A predicate or a function by its name.
+    /// A predicate, a function or a definition by its name. What a definition says depends on a semantics:
+    /// [`Ask::truths_of`](crate::Ask::truths_of) asks it.
     ///
     /// # Errors
     /// If there is none of that name, or it can be asked about the rows of the axioms only.
@@ -73,6 +78,20 @@ impl Asked {
         let theory = knowledge.theory();
         let predicate = theory.predicate(name);
         let function = theory.functions.iter().position(|f| f.name == name);
+        if let Some(id) = theory.definition(name) {
+            let sorts = theory[id].parameters().iter().map(|p| p.sort);
+            return Ok(Asked {
+                symbol: Symbol::Definition,
+                name: name.to_string(),
+                arguments: (sorts)
+                    .filter_map(|sort| match sort {
+                        ColumnSort::Sort(sort) => Some(ArgumentSort::Sort(sort)),
+                        ColumnSort::Int | ColumnSort::Real => None,
+                    })
+                    .collect(),
+                answers: Answers::Truth,
+            });
+        }
         let (symbol, arguments) = match (predicate, function) {
             (Some(id), _) => {
                 let symbol = Symbol::Predicate(id, knowledge.outputs[id.index()]);
@@ -82,7 +101,7 @@ impl Asked {
                 let symbol = Symbol::Function(FunctionId(at as u32));
                 (symbol, &theory.functions[at].arguments)
             }
-            (None, None) => return Err(Asked::unknown(theory, name).into()),
+            (None, None) => return Err(Asked::unknown(theory, &[], name).into()),
         };
         let vector = |argument: &ArgumentSort| matches!(argument, ArgumentSort::Vector(2..));
         if arguments.iter().any(vector) {
@@ -97,7 +116,7 @@ impl Asked {
                 Some(ArgumentSort::Sort(classes)) => Answers::Classes(classes),
                 _ => Answers::Truth,
             },
-            Symbol::Predicate(..) => Answers::Truth,
+            Symbol::Predicate(..) | Symbol::Definition => Answers::Truth,
             Symbol::Function(id) => match theory[id].result {
                 ArgumentSort::Vector(width) => Answers::Values(width),
                 ArgumentSort::Sort(sort) if knowledge.data.function(id).is_some() => {
@@ -116,6 +135,7 @@ impl Asked {
             Symbol::Function(id) => {
                 knowledge.functions[id.index()].is_some() || knowledge.data.function(id).is_some()
             }
+            Symbol::Definition => true,
         };
         if !behind {
             let what = format!("`{name}` cannot be asked: the manifest puts nothing behind it");
@@ -132,11 +152,13 @@ impl Asked {
     }
 
     /// That a theory has no such symbol, and which one may be meant.
-    pub fn unknown(theory: &Theory, name: &str) -> Diagnostic {
+    pub fn unknown(theory: &Theory, defined: &[String], name: &str) -> Diagnostic {
         let predicates = theory.predicates.iter().map(|p| p.name.as_str());
         let names = predicates.chain(theory.functions.iter().map(|f| f.name.as_str()));
-        let names: Vec<&str> = names.collect();
-        let what = format!("the theory has no predicate or function `{name}`");
+        let definitions = theory.definitions.iter().map(|d| d.name());
+        let defined = definitions.chain(defined.iter().map(String::as_str));
+        let names: Vec<&str> = names.chain(defined).collect();
+        let what = format!("the theory has no predicate, function or definition `{name}`");
         let error = Diagnostic::error(Code::UnknownPredicate, what);
         match did_you_mean(name, names.iter().copied()) {
             Some(guess) => error.help(guess),
@@ -152,6 +174,31 @@ impl Asked {
     /// Whether it is a function.
     pub fn is_function(&self) -> bool {
         matches!(self.symbol, Symbol::Function(_))
+    }
+
+    /// The predicate and what its numbers mean, if it is one.
+    pub fn predicate(&self) -> Option<(PredicateId, Output)> {
+        match self.symbol {
+            Symbol::Predicate(id, output) => Some((id, output)),
+            Symbol::Function(_) | Symbol::Definition => None,
+        }
+    }
+
+    /// Some rows of a predicate, for questions about worlds; `known` has the numbers that stand in them. None of a function.
+    pub fn rows_of<'a>(&'a self, rows: &'a [u32], known: &'a [f64]) -> Option<RowsOf<'a>> {
+        let (predicate, output) = self.predicate()?;
+        Some(RowsOf {
+            predicate,
+            output,
+            arguments: &self.arguments,
+            rows,
+            known,
+        })
+    }
+
+    /// Whether it is a definition.
+    pub fn is_definition(&self) -> bool {
+        matches!(self.symbol, Symbol::Definition)
     }
 
     /// What a row has: its arguments, without the one that picks a class.
@@ -199,6 +246,8 @@ impl Asked {
     /// If the network of a function, or of a predicate of numbers, cannot be built.
     pub fn prepare(&self, knowledge: &KnowledgeBase, model: &mut Model) -> Result<(), Diagnostics> {
         match self.symbol {
+            // Whatever it asks is known once it is planned.
+            Symbol::Definition => Ok(()),
             Symbol::Predicate(id, _) => model.prepare_predicate(knowledge, id),
             Symbol::Function(id) if knowledge.data.function(id).is_some() => Ok(()),
             Symbol::Function(id) => model.prepare_function(knowledge, id).map(drop),
@@ -224,6 +273,16 @@ impl Asked {
             _ => rows.len() / arity,
         };
         let mut numbers: Vec<f64> = match self.symbol {
+            Symbol::Definition => {
+                let what = format!(
+                    "what definition `{}` says depends on a semantics and its parameters",
+                    self.name
+                );
+                let help = "ask for it with `truths_of`";
+                return Err(Diagnostic::error(Code::CannotPredict, what)
+                    .help(help)
+                    .into());
+            }
             Symbol::Predicate(id, _) => match &knowledge.predicates[id.index()] {
                 // In their own precision.
                 Ground::Numbers(table) => (0..count)
@@ -279,6 +338,7 @@ impl Asked {
             answers: self.answers,
             width,
             numbers,
+            disagreement: Vec::new(),
         })
     }
 
@@ -361,7 +421,7 @@ impl Asked {
 }
 
 /// From the numbers of a row to truth degrees.
-fn degrees(kind: OutputKind, row: &mut [f64]) {
+pub(crate) fn degrees(kind: OutputKind, row: &mut [f64]) {
     match kind {
         OutputKind::Truth => {}
         OutputKind::LogTruth => row.iter_mut().for_each(|x| *x = x.exp().min(1.0)),

@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 use crate::axioms::AxiomSettings;
 use crate::batches::TableBatches;
 use crate::knowledge::KnowledgeBase;
-use crate::large;
+use crate::large_tables;
 use crate::random::Random;
 use crate::training::Training;
 
@@ -44,7 +44,7 @@ pub(crate) struct Samples {
 
 /// The data as training steps see them: quantifiers over the sorts of `samples` look into samples, whose individuals come with each
 /// step, and `axioms` with a sample of their own have some of their bindings. A sample that is as large as its sort is the sort. Of
-/// [large tables](crate::large::tables) the rows come with each step too.
+/// [large tables](crate::large_tables::tables) the rows come with each step too.
 ///
 /// # Errors
 /// If there is no such sort, or a sample of nobody, or an axiom cannot be sampled.
@@ -102,11 +102,14 @@ fn sampled(
     let own = data.theory().axioms.iter().enumerate();
     let own = own.filter_map(|(i, axiom)| Some((i, axioms.get(&axiom.name)?.sample?)));
     let own: Vec<(usize, usize)> = own.collect();
-    let mut large = large::tables(data, large_from);
+    let mut large = large_tables::tables(data, large_from);
+    if semantics.exact {
+        large.clear();
+    }
     // Of those the bindings are listed.
     large.retain(|table| {
         let mut listed = own.iter().map(|(i, _)| &data.theory().axioms[*i]);
-        !listed.any(|axiom| large::over(axiom) == Some(*table))
+        !listed.any(|axiom| large_tables::over(axiom) == Some(*table))
     });
     if ids.is_empty() && own.is_empty() && large.is_empty() {
         return Ok(None);

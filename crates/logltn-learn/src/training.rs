@@ -8,6 +8,9 @@ use crate::axioms::AxiomSettings;
 use crate::measure::Metric;
 use crate::schedule::{Schedule, Schedules};
 
+/// The most steps of a training: at a microsecond each they take eleven days.
+pub const MOST_STEPS: u64 = 1_000_000_000_000;
+
 /// How to train.
 #[derive(Clone, Debug)]
 pub struct Training {
@@ -23,6 +26,9 @@ pub struct Training {
     pub learning_rate: Schedule,
     /// The largest norm of a gradient, if it is clipped.
     pub clip_norm: Option<f64>,
+    /// How much it counts that all classes of each softmax are used in a step: the entropy of the mean of what is said of its
+    /// rows, in nats, times this, is taken from the loss.
+    pub entropy: f64,
     /// Where all randomness comes from.
     pub seed: u64,
     /// What single axioms, or families, have of their own.
@@ -33,7 +39,7 @@ pub struct Training {
     pub batches: BTreeMap<String, usize>,
     /// How many individuals of a sort quantifiers see in each step, for those sorts of which it is not all.
     pub samples: BTreeMap<String, usize>,
-    /// From so many rows on, nothing is kept for each row of a table that has a batch: see [`large`](crate::large).
+    /// From so many rows on, nothing is kept for each row of a table that has a batch: see [`large`](crate::large_tables).
     pub large_from: usize,
     /// What is measured.
     pub metrics: Vec<Metric>,
@@ -58,12 +64,13 @@ impl Default for Training {
             optimizer: Optimizer::Adam,
             learning_rate: Schedule::constant(Training::LEARNING_RATE),
             clip_norm: None,
+            entropy: 0.0,
             seed: 0,
             axioms: BTreeMap::new(),
             freeze: Vec::new(),
             batches: BTreeMap::new(),
             samples: BTreeMap::new(),
-            large_from: crate::large::FROM,
+            large_from: crate::large_tables::FROM,
             metrics: Vec::new(),
             measure_every: None,
             early_stop: None,
@@ -111,7 +118,8 @@ pub enum Optimizer {
     },
 }
 
-/// When to stop before the last step.
+/// When to stop before the last step. [`Session::best`](crate::Session::best) knows the best parameters, and
+/// [`Session::restore_best`](crate::Session::restore_best) puts them back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EarlyStop {
     /// The label of a metric, or its kind.

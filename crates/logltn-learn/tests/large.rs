@@ -1,7 +1,7 @@
 //! Tables of which no plan knows all rows, against the same where it does.
 
 use logltn::{ColumnData, Engine, Output, Parameters, Semantics};
-use logltn_learn::{Individuals, Network, Session, Training, large};
+use logltn_learn::{Individuals, Network, Session, Training, large_tables};
 use logltn_nn::Activation;
 
 const POINTS: u32 = 30;
@@ -119,9 +119,9 @@ fn part_by_part() {
         let data = session.knowledge().data.clone();
         let outputs = session.knowledge().outputs.clone();
         for rows in [1, 7, 49, 50, 1000] {
-            let tables = large::tables(&data, 1);
+            let tables = large_tables::tables(&data, 1);
             assert_eq!(tables.len(), 2);
-            let mut parts = large::Parts::new(&data, &outputs, &named, tables).unwrap();
+            let mut parts = large_tables::Parts::new(&data, &outputs, &named, tables).unwrap();
             parts.rows = rows;
             let knowledge = session.knowledge().clone();
             let fill_in = |engine: &mut Engine<f64>| {

@@ -5,7 +5,7 @@ use logltn_learn::metrics::Against;
 
 #[test]
 fn the_page_lists_all_metrics() {
-    let page = include_str!("../../../docs/training.md");
+    let page = include_str!("../../../docs/metrics.md");
     let start = page.find("<!-- metrics -->\n").expect("a table") + "<!-- metrics -->\n".len();
     let end = start + page[start..].find("<!-- end -->").expect("its end");
     let mut expected = "| metric | of a | compares with | says |\n|---|---|---|---|\n".to_string();

@@ -51,6 +51,40 @@ fn an_undecided_network_finds_all_classes_equally_likely_at_first() {
     assert!(steps[199].sat > steps[0].sat, "it learns all the same");
 }
 
+/// A softmax starts undecided by itself where only guards tell its classes apart, and learns all the same; labels and symmetric
+/// axioms leave it as it was drawn.
+#[test]
+fn the_axioms_decide_whether_a_softmax_starts_undecided() {
+    let weights = |axiom: &str, network: Network| {
+        let theory = format!("sort P  sort C = 0..2  predicate c(P, C)  axiom a: {axiom}");
+        let builder = five_points(&theory).predicate("c", network, Output::softmax());
+        let mut session = built(builder.steps(50));
+        let first = session.weights().tensors;
+        (first, steps(&mut session))
+    };
+    let decided = || Network {
+        undecided: Some(false),
+        ..tanh()
+    };
+    let guarded =
+        "forall x, y: P where x != y. exists d, e: C where d + e = 1. c(x, d) and c(y, e)";
+    let (by_itself, steps) = weights(guarded, tanh());
+    assert_eq!(by_itself, weights(guarded, tanh().undecided()).0);
+    assert_ne!(by_itself, weights(guarded, decided()).0);
+    assert!(steps[49].sat > steps[0].sat);
+    for other in [
+        "forall x: P. c(x, 0)",
+        "forall x: P. exists d: C. c(x, d)",
+        "forall x: P, d, e: C where d != e. not (c(x, d) and c(x, e))",
+    ] {
+        assert_eq!(
+            weights(other, tanh()).0,
+            weights(other, decided()).0,
+            "{other}"
+        );
+    }
+}
+
 /// Remembers which individuals were asked for in each step.
 struct Spy {
     seen: Arc<Mutex<Vec<Vec<u32>>>>,
@@ -238,6 +272,11 @@ fn a_metric_that_gets_no_better_stops_the_training() {
     // Three evaluations without anything better than 0.6.
     assert_eq!(noted, [2, 4, 6, 8, 10, 12, 14]);
     assert_eq!(session.done(), 14);
+    let best = session.best().expect("a best one");
+    assert_eq!((best.value, best.step, best.ago), (0.6, 8, 3));
+    let end = session.weights();
+    session.restore_best().expect("its own weights");
+    assert_ne!(session.weights(), end);
 }
 
 fn warnings(axioms: &str, truth: f64) -> String {
@@ -291,7 +330,7 @@ fn functions_have_errors() {
     let known = |values: [f64; 4]| Known::Values(rows(), values.to_vec());
     let metric = |kind, values| Metric::new(kind, "f", known(values));
     let silent = || Network {
-        undecided: true,
+        undecided: Some(true),
         ..tanh()
     };
     let builder = |metrics: Vec<Metric>| {

@@ -3,7 +3,7 @@
 use logltn::{Code, Diagnostic, Source, Span, did_you_mean};
 
 use crate::phrase::{Phrase, Unexpected};
-use crate::place::Spanned;
+use crate::spanned::Spanned;
 
 /// Deeper than anyone writes; keeps recursion off the end of the stack.
 const MAX_DEPTH: usize = 200;

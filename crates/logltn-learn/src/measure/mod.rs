@@ -1,25 +1,24 @@
 //! Metrics: how well predicates, functions and axioms do on rows with known answers.
 
+mod answered;
+mod answers;
 mod check;
 mod ranks;
 mod row_check;
-mod said;
 
 use logltn::theory::{ArgumentSort, FunctionId};
 use logltn::{Code, ColumnData, Diagnostic, Diagnostics, FunctionData};
 
 use crate::knowledge::KnowledgeBase;
-use crate::metrics::{
-    Against, MetricError, MetricKind, accuracy, adjusted_rand_index, average_precision,
-    balanced_accuracy, f1, f1_of_classes, mae, precision, precision_of_classes, r2, recall,
-    recall_of_classes, rmse, roc_auc,
-};
+use crate::metrics::{Against, Figure, MetricError, MetricKind, Scores};
 use crate::model::Model;
-use crate::place::Place;
+use crate::spanned::Place;
+use crate::worlds::Worlds;
+pub use answered::{Answered, Compared};
+use answers::Answers;
 use check::Tuples;
 use ranks::Ranked;
 use row_check::RowCheck;
-use said::{Said, threshold};
 
 /// One number that says how good a predicate, a function or a table's axioms are.
 #[derive(Clone, Debug)]
@@ -81,7 +80,7 @@ impl Metric {
         }
     }
 
-    /// What reports call it: its `name`, or else `accuracy(digit)`.
+    /// What reports call it: its `name`, or else `accuracy(digit)`. A manifest has names for all of them.
     pub fn label(&self) -> String {
         match &self.name {
             Some(name) => name.clone(),
@@ -110,7 +109,11 @@ impl Metric {
 /// assert_eq!(session.measure()?, [("accuracy(good)".to_string(), 2.0 / 3.0)]);
 /// # Ok::<(), logltn::Diagnostics>(())
 /// ```
-pub struct Measures(Vec<Measure>);
+pub struct Measures {
+    all: Vec<Measure>,
+    /// Predicates are measured as they are predicted, given the laws; made when they are first asked.
+    worlds: Option<Worlds>,
+}
 
 impl Measures {
     /// Looks at all metrics.
@@ -126,16 +129,32 @@ impl Measures {
                 Err(errors) => out.extend(errors),
             }
         }
-        let (measures, _) = out.into_result(measures)?;
-        Ok(Measures(measures))
+        let (all, _) = out.into_result(measures)?;
+        Ok(Measures { all, worlds: None })
+    }
+
+    fn make_worlds(&mut self, knowledge: &KnowledgeBase) -> Result<(), Diagnostics> {
+        let laws = knowledge.data.laws();
+        if !laws.is_empty() && !self.all.is_empty() && self.worlds.is_none() {
+            self.worlds = Some(Worlds::new(knowledge, laws)?);
+        }
+        Ok(())
     }
 
     /// Makes sure that a model has all that will be asked of it. Its parameters do not change after that.
     ///
     /// # Errors
     /// If the network of a function, or of a predicate of numbers, cannot be built.
-    pub fn prepare(&self, knowledge: &KnowledgeBase, model: &mut Model) -> Result<(), Diagnostics> {
-        for measure in &self.0 {
+    pub fn prepare(
+        &mut self,
+        knowledge: &KnowledgeBase,
+        model: &mut Model,
+    ) -> Result<(), Diagnostics> {
+        self.make_worlds(knowledge)?;
+        if let Some(worlds) = &self.worlds {
+            worlds.prepare(knowledge, model)?;
+        }
+        for measure in &self.all {
             match &measure.answer {
                 Answer::Values { function, .. } => {
                     if knowledge.data.function(*function).is_none() {
@@ -161,9 +180,13 @@ impl Measures {
         knowledge: &KnowledgeBase,
         model: &mut Model,
     ) -> Result<Vec<(String, f64)>, Diagnostics> {
-        let mut values = Vec::with_capacity(self.0.len());
-        for measure in &mut self.0 {
-            let value = measure.measure(knowledge, model)?;
+        self.make_worlds(knowledge)?;
+        if let Some(worlds) = &mut self.worlds {
+            worlds.look(knowledge, model)?;
+        }
+        let mut values = Vec::with_capacity(self.all.len());
+        for measure in &mut self.all {
+            let value = measure.measure(knowledge, model, self.worlds.as_ref())?;
             values.push((measure.label.clone(), value));
         }
         Ok(values)
@@ -171,17 +194,17 @@ impl Measures {
 
     /// What reports call them.
     pub fn names(&self) -> Vec<String> {
-        self.0.iter().map(|m| m.label.clone()).collect()
+        self.all.iter().map(|m| m.label.clone()).collect()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 
     /// A metric by its name, or by that of its kind.
     pub(crate) fn find(&self, name: &str) -> Option<(&str, MetricKind)> {
-        let mut all = self.0.iter();
+        let mut all = self.all.iter();
         let found = all.find(|m| m.label == name || m.kind.name() == name)?;
         Some((&found.label, found.kind))
     }
@@ -190,6 +213,8 @@ impl Measures {
 /// One metric, with its rows at hand.
 struct Measure {
     label: String,
+    /// The predicate, function or table.
+    of: String,
     kind: MetricKind,
     place: Place,
     answer: Answer,
@@ -197,9 +222,9 @@ struct Measure {
 
 enum Answer {
     /// The right class of each row.
-    Classes { said: Said, known: Vec<usize> },
+    Classes { said: Answers, known: Vec<usize> },
     /// Whether each row is true.
-    Truths { said: Said, known: Vec<bool> },
+    Truths { said: Answers, known: Vec<bool> },
     /// Each row is true, and is to be found.
     Ranks(Ranked),
     /// The right value of each row.
@@ -225,6 +250,7 @@ impl Measure {
         };
         let measure = Measure {
             label: metric.label(),
+            of: metric.of.clone(),
             kind: metric.kind,
             place: metric.place.clone(),
             answer,
@@ -236,8 +262,11 @@ impl Measure {
     /// Whether a metric can be computed depends on what is known, not on what is said: any answer will do to find out.
     fn has_a_value(&self) -> Result<(), Diagnostics> {
         let value = match &self.answer {
-            Answer::Classes { known, .. } => self.of_classes(&vec![0; known.len()], known),
-            Answer::Truths { known, .. } => self.of_truths(&vec![0.0; known.len()], 0.5, known),
+            Answer::Classes { known, .. } => {
+                self.of_classes(&vec![0; known.len()], &vec![0.0; known.len()], known)
+            }
+            Answer::Truths { known, .. } => Scores::truths(vec![0.0; known.len()])
+                .and_then(|scores| self.of_truths(&scores, known)),
             Answer::Values { known, .. } => self.of_values(&vec![0.0; known.len()], known),
             Answer::Ranks(ranked) => ranked.value(&vec![1.0; ranked.rows()]),
             Answer::Rows(check) if check.rows() == 0 => Err(MetricError::Empty),
@@ -259,113 +288,87 @@ impl Measure {
         &mut self,
         knowledge: &KnowledgeBase,
         model: &mut Model,
+        worlds: Option<&Worlds>,
     ) -> Result<f64, Diagnostics> {
         if let Answer::Rows(check) = &mut self.answer {
-            return check.measure(knowledge, model);
+            return check.measure(knowledge, model, worlds);
         }
         let value = match &self.answer {
             Answer::Classes { said, known } => {
-                self.of_classes(&said.classes(knowledge, model)?, known)
+                let (classes, certain) = said.classes(knowledge, model, worlds)?;
+                self.of_classes(&classes, &certain, known)
             }
             Answer::Truths { said, known } => {
-                let half = threshold(said.output.kind);
-                self.of_truths(&said.scores(knowledge, model)?, half, known)
+                let scores = said.said(knowledge, model, worlds)?;
+                scores.and_then(|scores| self.of_truths(&scores, known))
             }
             Answer::Ranks(ranked) => {
-                let ranks = ranked.ranks(knowledge, model)?;
+                let ranks = ranked.ranks(knowledge, model, worlds)?;
                 ranked.value(&ranks)
             }
-            Answer::Values {
-                function,
-                arity,
-                tuples,
-                known,
-            } => {
-                let values: Vec<f64> = match knowledge.data.function(*function).map(AsRef::as_ref) {
-                    // In its own precision.
-                    Some(FunctionData::Reals(_)) => (0..tuples.rows)
-                        .map(|row| &tuples.arguments[row * arity..(row + 1) * arity])
-                        .flat_map(|row| knowledge.data.function_numbers(*function, row))
-                        .copied()
-                        .collect(),
-                    _ => {
-                        let (rows, numbers) = (&tuples.arguments, &tuples.numbers);
-                        let values =
-                            model.values_of(knowledge, *function, rows, *arity, numbers)?;
-                        values.into_iter().map(f64::from).collect()
-                    }
-                };
-                self.of_values(&values, known)
-            }
+            Answer::Values { known, .. } => self.of_values(&self.values(knowledge, model)?, known),
             Answer::Rows(_) => Err(MetricError::Empty),
         };
         self.told(value)
     }
 
-    fn of_classes(&self, predicted: &[usize], known: &[usize]) -> Result<f64, MetricError> {
-        match self.kind {
-            MetricKind::Accuracy => accuracy(predicted, known),
-            MetricKind::BalancedAccuracy => balanced_accuracy(predicted, known),
-            MetricKind::F1 => f1_of_classes(predicted, known),
-            MetricKind::Precision => precision_of_classes(predicted, known),
-            MetricKind::Recall => recall_of_classes(predicted, known),
-            MetricKind::AdjustedRandIndex => adjusted_rand_index(predicted, known),
-            // Named one by one: a metric that was forgotten here must not get another's number.
-            MetricKind::AveragePrecision
-            | MetricKind::RocAuc
-            | MetricKind::RowAccuracy
-            | MetricKind::Rmse
-            | MetricKind::Mae
-            | MetricKind::R2
-            | MetricKind::Mrr
-            | MetricKind::Hits => Err(MetricError::DoesNotFit),
+    /// What a function says of its rows.
+    fn values(
+        &self,
+        knowledge: &KnowledgeBase,
+        model: &mut Model,
+    ) -> Result<Vec<f64>, Diagnostics> {
+        let Answer::Values {
+            function,
+            arity,
+            tuples,
+            ..
+        } = &self.answer
+        else {
+            return Ok(Vec::new());
+        };
+        if let Some(FunctionData::Reals(_)) = knowledge.data.function(*function).map(AsRef::as_ref)
+        {
+            // In its own precision.
+            let rows =
+                (0..tuples.rows).map(|row| &tuples.arguments[row * arity..(row + 1) * arity]);
+            let numbers = rows.flat_map(|row| knowledge.data.function_numbers(*function, row));
+            return Ok(numbers.copied().collect());
+        }
+        let (rows, numbers) = (&tuples.arguments, &tuples.numbers);
+        let values = model.values_of(knowledge, *function, rows, *arity, numbers)?;
+        Ok(values.into_iter().map(f64::from).collect())
+    }
+
+    fn of_classes(
+        &self,
+        predicted: &[usize],
+        certain: &[f64],
+        known: &[usize],
+    ) -> Result<f64, MetricError> {
+        match self.kind.figure() {
+            Figure::Certainties(figure) => {
+                let right: Vec<bool> = predicted.iter().zip(known).map(|(p, k)| p == k).collect();
+                figure(certain, &right)
+            }
+            Figure::Classes(figure) | Figure::TruthsOrClasses(_, figure) => {
+                figure(predicted, known)
+            }
+            _ => Err(MetricError::DoesNotFit),
         }
     }
 
-    fn of_truths(&self, scores: &[f64], half: f64, known: &[bool]) -> Result<f64, MetricError> {
-        let predicted = || -> Vec<bool> { scores.iter().map(|&x| x > half).collect() };
-        if let Some(row) = scores.iter().position(|x| x.is_nan()) {
-            return Err(MetricError::NotANumber { row });
-        }
-        match self.kind {
-            MetricKind::Accuracy => {
-                let numbers = |truths: &[bool]| -> Vec<usize> {
-                    truths.iter().map(|&t| usize::from(t)).collect()
-                };
-                accuracy(&numbers(&predicted()), &numbers(known))
-            }
-            MetricKind::F1 => f1(&predicted(), known),
-            MetricKind::Precision => precision(&predicted(), known),
-            MetricKind::Recall => recall(&predicted(), known),
-            MetricKind::AveragePrecision => average_precision(scores, known),
-            MetricKind::RocAuc => roc_auc(scores, known),
-            MetricKind::BalancedAccuracy
-            | MetricKind::AdjustedRandIndex
-            | MetricKind::RowAccuracy
-            | MetricKind::Rmse
-            | MetricKind::Mae
-            | MetricKind::R2
-            | MetricKind::Mrr
-            | MetricKind::Hits => Err(MetricError::DoesNotFit),
+    fn of_truths(&self, scores: &Scores, known: &[bool]) -> Result<f64, MetricError> {
+        match self.kind.figure() {
+            Figure::Truths(figure) | Figure::TruthsOrClasses(figure, _) => figure(scores, known),
+            _ => Err(MetricError::DoesNotFit),
         }
     }
 
     fn of_values(&self, predicted: &[f64], known: &[f64]) -> Result<f64, MetricError> {
-        match self.kind {
-            MetricKind::Rmse => rmse(predicted, known),
-            MetricKind::Mae => mae(predicted, known),
-            MetricKind::R2 => r2(predicted, known),
-            MetricKind::Accuracy
-            | MetricKind::BalancedAccuracy
-            | MetricKind::AdjustedRandIndex
-            | MetricKind::F1
-            | MetricKind::Precision
-            | MetricKind::Recall
-            | MetricKind::AveragePrecision
-            | MetricKind::RocAuc
-            | MetricKind::RowAccuracy
-            | MetricKind::Mrr
-            | MetricKind::Hits => Err(MetricError::DoesNotFit),
+        match self.kind.figure() {
+            Figure::Values(figure) => figure(predicted, known),
+            _ => Err(MetricError::DoesNotFit),
         }
     }
 }
@@ -380,7 +383,7 @@ fn classes_or_truths(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answe
     match &metric.known {
         Known::Truths(rows, known) if against != Against::Classes => {
             let tuples = check::tuples(knowledge, metric, arguments, rows, known.len())?;
-            let said = Said::new(predicate, output, arguments.len(), tuples);
+            let said = Answers::new(predicate, output, arguments.len(), tuples);
             let known = known.clone();
             Ok(Answer::Truths { said, known })
         }
@@ -411,7 +414,7 @@ fn classes_or_truths(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answe
                 }
                 _ => Tuples::default(),
             };
-            let said = Said::new(predicate, output, arguments.len(), tuples);
+            let said = Answers::new(predicate, output, arguments.len(), tuples);
             let known = said.classes.iter().map(|&c| c as usize).collect();
             Ok(Answer::Classes { said, known })
         }

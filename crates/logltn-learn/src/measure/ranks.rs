@@ -9,13 +9,14 @@ use logltn::{Code, ColumnData, Diagnostics, Output};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::answers::Answers;
 use super::check::Tuples;
-use super::said::Said;
 use super::{Known, Metric, check};
 use crate::knowledge::{Ground, KnowledgeBase};
-use crate::metrics::{MetricError, MetricKind, hits, mrr};
+use crate::metrics::{Figure, MetricError, MetricKind};
 use crate::model::Model;
-use crate::work::{Foretold, thousands};
+use crate::slow_work::{Foretold, thousands};
+use crate::worlds::Worlds;
 
 /// So many tuples are asked about at once: enough for every thread to have questions to rank.
 const BLOCK: usize = 1 << 20;
@@ -31,8 +32,9 @@ pub(super) struct Ranked {
     /// Which argument is looked for, and how many individuals its sort has.
     of: usize,
     candidates: usize,
-    /// For `hits`; otherwise the ranks are averaged.
-    k: Option<usize>,
+    kind: MetricKind,
+    /// For those that look at the first `k`.
+    k: usize,
     /// The questions: a row whose place `of` does not count, with the rows that ask it and their right answers.
     questions: Vec<Question>,
     rows: usize,
@@ -110,7 +112,7 @@ impl Ranked {
             let what = format!("`{}` has no argument {of}", metric.of);
             return Err(metric.wrong(Code::WrongNumberOfArguments, what).into());
         };
-        if metric.kind == MetricKind::Hits && *k == 0 {
+        if metric.kind.takes_k() && *k == 0 {
             let what = "`hits` needs a `k` of 1 or more";
             return Err(metric.wrong(Code::ValueOutOfRange, what).into());
         }
@@ -121,7 +123,8 @@ impl Ranked {
             arity: arguments.len(),
             of: *of,
             candidates: knowledge.data.size(*sort),
-            k: (metric.kind == MetricKind::Hits).then_some(*k),
+            k: *k,
+            kind: metric.kind,
             questions: Vec::new(),
             rows: count,
             numbers: tuples.numbers,
@@ -165,9 +168,10 @@ impl Ranked {
     }
 
     pub fn value(&self, ranks: &[f64]) -> Result<f64, MetricError> {
-        match self.k {
-            Some(k) => hits(ranks, k),
-            None => mrr(ranks),
+        match self.kind.figure() {
+            Figure::Ranks(figure) => figure(ranks),
+            Figure::FirstRanks(figure) => figure(ranks, self.k),
+            _ => Err(MetricError::DoesNotFit),
         }
     }
 
@@ -176,14 +180,17 @@ impl Ranked {
         &self,
         knowledge: &KnowledgeBase,
         model: &mut Model,
+        worlds: Option<&Worlds>,
     ) -> Result<Vec<f64>, Diagnostics> {
         let output = knowledge.outputs[self.predicate.index()];
         let mut ranks = vec![f64::NAN; self.rows];
         let stop = Arc::clone(model.stop());
-        let closed = matches!(
-            knowledge.predicates[self.predicate.index()],
-            Ground::ClosedForm(_)
-        );
+        let in_laws = worlds.is_some_and(|worlds| worlds.speak_of(self.predicate));
+        let closed = !in_laws
+            && matches!(
+                knowledge.predicates[self.predicate.index()],
+                Ground::ClosedForm(_)
+            );
         let most = if closed { PRODUCTS } else { BLOCK };
         let (foretold, each) = (Foretold::default(), (most / self.candidates).max(1));
         let mut each = each.min(MOST_QUESTIONS);
@@ -217,7 +224,7 @@ impl Ranked {
                     })
                     .collect(),
                 None => {
-                    let scores = self.scores(knowledge, model, output, &questions)?;
+                    let scores = self.scores((knowledge, worlds), model, output, &questions)?;
                     (block
                         .par_iter()
                         .zip(scores.par_chunks_exact(self.candidates)))
@@ -240,7 +247,7 @@ impl Ranked {
     /// The scores of all candidates for each question.
     fn scores(
         &self,
-        knowledge: &KnowledgeBase,
+        (knowledge, worlds): (&KnowledgeBase, Option<&Worlds>),
         model: &mut Model,
         output: Output,
         questions: &[u32],
@@ -258,7 +265,7 @@ impl Ranked {
             arguments: tuples,
             numbers: self.numbers.clone(),
         };
-        Said::new(self.predicate, output, self.arity, rows).scores(knowledge, model)
+        Answers::new(self.predicate, output, self.arity, rows).scores(knowledge, model, worlds)
     }
 }
 

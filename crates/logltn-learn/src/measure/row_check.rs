@@ -6,10 +6,12 @@ use logltn::theory::TableId;
 use logltn::{Code, Data, Diagnostics, Engine, Output, OutputKind, Parameters, Plan, Semantics};
 use rustc_hash::FxHashMap;
 
-use super::said::threshold;
 use super::{Known, Metric, largest};
 use crate::knowledge::KnowledgeBase;
+use crate::metrics::half;
 use crate::model::Model;
+use crate::predict::degrees;
+use crate::worlds::{RowsOf, Worlds};
 
 /// Axioms over a table, evaluated row by row with every predicate made crisp.
 pub(super) struct RowCheck {
@@ -82,6 +84,7 @@ impl RowCheck {
         &mut self,
         knowledge: &KnowledgeBase,
         model: &mut Model,
+        worlds: Option<&Worlds>,
     ) -> Result<f64, Diagnostics> {
         self.engine.set_stop(Arc::clone(model.stop()));
         let all: Vec<u32> = (0..self.rows as u32).collect();
@@ -92,9 +95,21 @@ impl RowCheck {
         // Every answer once, made crisp: the largest class, or the likelier of true and false.
         let mut crisp: Vec<FxHashMap<Vec<u32>, Vec<f64>>> = Vec::new();
         for index in 0..self.engine.requests().len() {
-            let numbers = self.engine.numbers_mut(index).to_vec();
+            let mut numbers = self.engine.numbers_mut(index).to_vec();
             let request = &self.engine.requests()[index];
-            let output = knowledge.outputs[request.predicate.index()];
+            let mut output = knowledge.outputs[request.predicate.index()];
+            let arguments = &knowledge.theory()[request.predicate].arguments;
+            if let Some(worlds) = worlds.filter(|worlds| worlds.speak_of(request.predicate))
+                && let Some(of) = RowsOf::plain(request, output, arguments)
+            {
+                let rows = numbers.chunks_exact_mut(request.width);
+                rows.for_each(|row| degrees(output.kind, row));
+                worlds.condition(&of, request.width, &mut numbers);
+                // The greatest class stays the greatest class.
+                if output.kind != OutputKind::Softmax {
+                    output.kind = OutputKind::Truth;
+                }
+            }
             let answers = (numbers.chunks_exact(request.width)).map(|row| made_crisp(row, output));
             let keys = (0..request.rows()).map(|row| request.row(row).to_vec());
             crisp.push(keys.zip(answers).collect());
@@ -121,7 +136,7 @@ impl RowCheck {
 fn made_crisp(row: &[f64], output: Output) -> Vec<f64> {
     let holds = |k: usize| match output.kind {
         OutputKind::Softmax => k == largest(row),
-        kind => row[k] > threshold(kind),
+        kind => row[k] > half(kind),
     };
     let truths = (0..row.len()).map(|k| f64::from(u8::from(holds(k))));
     truths.collect()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::error::{MetricError, rows};
+use super::scores::Scores;
 
 /// The share of rows whose predicted class is the known one.
 ///
@@ -17,6 +18,24 @@ use super::error::{MetricError, rows};
 pub fn accuracy(predicted: &[usize], known: &[usize]) -> Result<f64, MetricError> {
     let rows = rows(predicted.len(), known.len())?;
     let right = predicted.iter().zip(known).filter(|(p, k)| p == k).count();
+    Ok(right as f64 / rows as f64)
+}
+
+/// The share of rows of which what is truer than ½ is true, and all else is not.
+///
+/// ```
+/// # use logltn_learn::metrics::{Scores, accuracy_of_truths};
+/// let said = Scores::truths(vec![0.9, 0.2, 0.6])?;
+/// assert_eq!(accuracy_of_truths(&said, &[true, false, false])?, 2.0 / 3.0);
+/// # Ok::<(), logltn_learn::metrics::MetricError>(())
+/// ```
+///
+/// # Errors
+/// If there are no rows, or the lengths differ.
+pub fn accuracy_of_truths(said: &Scores, known: &[bool]) -> Result<f64, MetricError> {
+    let said = said.are_true();
+    let rows = rows(said.len(), known.len())?;
+    let right = said.iter().zip(known).filter(|(s, k)| s == k).count();
     Ok(right as f64 / rows as f64)
 }
 

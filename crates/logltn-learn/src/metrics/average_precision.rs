@@ -2,6 +2,7 @@
 
 use super::error::MetricError;
 use super::ranking::ties;
+use super::scores::Scores;
 
 /// The average precision: the sum over thresholds of precision × gain in recall, from the highest score down.
 ///
@@ -10,16 +11,17 @@ use super::ranking::ties;
 /// positive, it is the share of positives.
 ///
 /// ```
-/// # use logltn_learn::metrics::average_precision;
+/// # use logltn_learn::metrics::{Scores, average_precision};
 /// // Recall ½ at precision 1, then recall 1 at precision ⅔.
-/// let score = average_precision(&[0.1, 0.4, 0.35, 0.8], &[false, false, true, true])?;
+/// let said = Scores::truths(vec![0.1, 0.4, 0.35, 0.8])?;
+/// let score = average_precision(&said, &[false, false, true, true])?;
 /// assert_eq!(score, 0.5 + 0.5 * (2.0 / 3.0));
 /// # Ok::<(), logltn_learn::metrics::MetricError>(())
 /// ```
 ///
 /// # Errors
-/// If there are no rows, the lengths differ, a score is NaN, or no row is positive.
-pub fn average_precision(scores: &[f64], positive: &[bool]) -> Result<f64, MetricError> {
+/// If there are no rows, the lengths differ, or no row is positive.
+pub fn average_precision(scores: &Scores, positive: &[bool]) -> Result<f64, MetricError> {
     let ties = ties(scores, positive)?;
     let positives: u64 = ties.iter().map(|tie| tie.positives).sum();
     if positives == 0 {

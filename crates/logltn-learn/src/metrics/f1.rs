@@ -2,19 +2,21 @@
 
 use super::counts::{mean_over_classes, of_truths};
 use super::error::MetricError;
+use super::scores::Scores;
 
 /// The harmonic mean of precision and recall: twice what is said and right, by all that is said and all that is right.
 ///
 /// ```
-/// # use logltn_learn::metrics::f1;
-/// assert_eq!(f1(&[true, true, false], &[true, false, false])?, 2.0 / 3.0);
+/// # use logltn_learn::metrics::{Scores, f1};
+/// let said = Scores::truths(vec![0.9, 0.8, 0.1])?;
+/// assert_eq!(f1(&said, &[true, false, false])?, 2.0 / 3.0);
 /// # Ok::<(), logltn_learn::metrics::MetricError>(())
 /// ```
 ///
 /// # Errors
 /// If there are no rows, the lengths differ, or no row is true.
-pub fn f1(predicted: &[bool], known: &[bool]) -> Result<f64, MetricError> {
-    Ok(of_truths(predicted, known)?.f1())
+pub fn f1(said: &Scores, known: &[bool]) -> Result<f64, MetricError> {
+    Ok(of_truths(&said.are_true(), known)?.f1())
 }
 
 /// The mean of it over classes: all that are known or predicted, a rare one counting as much as a common one.

@@ -1,4 +1,22 @@
-//! The list of metrics: their names, what they are of, and what they are measured against.
+//! The list of metrics: their names, what they are of, which values are better, and how they are computed.
+
+use super::accuracy::{accuracy, accuracy_of_truths, balanced_accuracy};
+use super::adjusted_rand_index::adjusted_rand_index;
+use super::average_precision::average_precision;
+use super::calibration_error::calibration_error;
+use super::collapse::collapse;
+use super::error::MetricError;
+use super::f1::{f1, f1_of_classes};
+use super::hits::hits;
+use super::mae::mae;
+use super::matched_accuracy::matched_accuracy;
+use super::mrr::mrr;
+use super::precision::{precision, precision_of_classes};
+use super::r2::r2;
+use super::recall::{recall, recall_of_classes};
+use super::rmse::rmse;
+use super::roc_auc::roc_auc;
+use super::scores::Scores;
 
 /// What a metric is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +57,60 @@ pub enum Against {
     Axioms,
 }
 
+/// Which of two values of a metric is the better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// The larger one.
+    Larger,
+    /// The smaller one, as of an error.
+    Smaller,
+}
+
+impl Better {
+    /// Whether `value` is better than `other`.
+    pub fn is_better(self, value: f64, other: f64) -> bool {
+        match self {
+            Better::Larger => value > other,
+            Better::Smaller => value < other,
+        }
+    }
+}
+
+type Value = Result<f64, MetricError>;
+
+/// How a metric is computed. Its type says what it is computed from, so a metric cannot be given anything else.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Figure {
+    Classes(fn(&[usize], &[usize]) -> Value),
+    TruthsOrClasses(
+        fn(&Scores, &[bool]) -> Value,
+        fn(&[usize], &[usize]) -> Value,
+    ),
+    /// How certain each class is, and whether it is right.
+    Certainties(fn(&[f64], &[bool]) -> Value),
+    Truths(fn(&Scores, &[bool]) -> Value),
+    Ranks(fn(&[f64]) -> Value),
+    /// With the `k` of the manifest.
+    FirstRanks(fn(&[f64], usize) -> Value),
+    Values(fn(&[f64], &[f64]) -> Value),
+    Axioms,
+}
+
+impl Figure {
+    fn against(self) -> Against {
+        match self {
+            Figure::Classes(_) | Figure::Certainties(_) => Against::Classes,
+            Figure::TruthsOrClasses(..) => Against::TruthsOrClasses,
+            Figure::Truths(_) => Against::Truths,
+            Figure::Ranks(_) | Figure::FirstRanks(_) => Against::Ranks,
+            Figure::Values(_) => Against::Values,
+            Figure::Axioms => Against::Axioms,
+        }
+    }
+}
+
 macro_rules! metrics {
-    ($($(#[$doc:meta])* $kind:ident = $name:literal, $subject:ident, $against:ident, $says:literal;)*) => {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal, $subject:ident, $better:ident, $figure:expr, $says:literal;)*) => {
         /// The metrics that are known.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum MetricKind { $($(#[$doc])* $kind,)* }
@@ -59,9 +129,14 @@ macro_rules! metrics {
                 match self { $(MetricKind::$kind => Subject::$subject,)* }
             }
 
-            /// What it is measured against.
-            pub fn against(self) -> Against {
-                match self { $(MetricKind::$kind => Against::$against,)* }
+            /// Which values are better.
+            pub fn better(self) -> Better {
+                match self { $(MetricKind::$kind => Better::$better,)* }
+            }
+
+            /// How it is computed.
+            pub(crate) fn figure(self) -> Figure {
+                match self { $(MetricKind::$kind => $figure,)* }
             }
 
             /// What it says, in one line of documentation.
@@ -74,52 +149,66 @@ macro_rules! metrics {
 
 metrics! {
     /// The share of right answers.
-    Accuracy = "accuracy", Predicate, TruthsOrClasses,
+    Accuracy = "accuracy", Predicate, Larger, Figure::TruthsOrClasses(accuracy_of_truths, accuracy),
         "the share of rows that are right";
     /// The mean over classes of the share of right ones.
-    BalancedAccuracy = "balanced_accuracy", Predicate, Classes,
+    BalancedAccuracy = "balanced_accuracy", Predicate, Larger, Figure::Classes(balanced_accuracy),
         "the mean over the classes that occur of the share of their rows that are right";
     /// Agreement of two clusterings, corrected for chance.
-    AdjustedRandIndex = "adjusted_rand_index", Predicate, Classes,
+    AdjustedRandIndex = "adjusted_rand_index", Predicate, Larger, Figure::Classes(adjusted_rand_index),
         "how alike two groupings are, whatever the groups are called: 1 if the same, about 0 by chance";
+    /// The share of right answers, classes renamed one to one as it is best.
+    MatchedAccuracy = "matched_accuracy", Predicate, Larger, Figure::Classes(matched_accuracy),
+        "the accuracy under the renaming of classes, one to one, that makes it greatest: concepts that are learnt but mixed up";
+    /// How many classes are never predicted.
+    Collapse = "collapse", Predicate, Smaller, Figure::Classes(collapse),
+        "how many of the classes that occur are never predicted";
+    /// How far certainties are from shares.
+    CalibrationError = "calibration_error", Predicate, Smaller, Figure::Certainties(calibration_error),
+        "the expected calibration error, in 15 groups: how far the certainty of classes is from the share of right ones";
     /// The harmonic mean of precision and recall.
-    F1 = "f1", Predicate, TruthsOrClasses,
+    F1 = "f1", Predicate, Larger, Figure::TruthsOrClasses(f1, f1_of_classes),
         "the harmonic mean of precision and recall; of classes, the mean over them";
     /// The share of what is found that is right.
-    Precision = "precision", Predicate, TruthsOrClasses,
+    Precision = "precision", Predicate, Larger, Figure::TruthsOrClasses(precision, precision_of_classes),
         "the share of what is called true that is true, 0 if nothing is; of classes, the mean over them";
     /// The share of what is right that is found.
-    Recall = "recall", Predicate, TruthsOrClasses,
+    Recall = "recall", Predicate, Larger, Figure::TruthsOrClasses(recall, recall_of_classes),
         "the share of what is true that is called true; of classes, the mean over them";
     /// The area under precision over recall.
-    AveragePrecision = "average_precision", Predicate, Truths,
+    AveragePrecision = "average_precision", Predicate, Larger, Figure::Truths(average_precision),
         "the area under precision over recall, as steps";
     /// The area under the receiver operating characteristic.
-    RocAuc = "roc_auc", Predicate, Truths,
+    RocAuc = "roc_auc", Predicate, Larger, Figure::Truths(roc_auc),
         "the chance that a true row has a greater truth than a false one, a tie counting half";
     /// The share of rows in which everything is right.
-    RowAccuracy = "row_accuracy", Table, Axioms,
+    RowAccuracy = "row_accuracy", Table, Larger, Figure::Axioms,
         "the share of a table's rows for which its axioms hold, every literal made true or false";
     /// The root of the mean squared error.
-    Rmse = "rmse", Function, Values,
+    Rmse = "rmse", Function, Smaller, Figure::Values(rmse),
         "the root of the mean squared error";
     /// The mean absolute error.
-    Mae = "mae", Function, Values,
+    Mae = "mae", Function, Smaller, Figure::Values(mae),
         "the mean absolute error";
     /// The share of the variance that is explained.
-    R2 = "r2", Function, Values,
+    R2 = "r2", Function, Larger, Figure::Values(r2),
         "1 − squared error / squared distance from the mean";
     /// The mean reciprocal rank.
-    Mrr = "mrr", Predicate, Ranks,
+    Mrr = "mrr", Predicate, Larger, Figure::Ranks(mrr),
         "the mean of 1 / rank of the right individual among all of its sort";
     /// The share of rows that are among the first k.
-    Hits = "hits", Predicate, Ranks,
+    Hits = "hits", Predicate, Larger, Figure::FirstRanks(hits),
         "the share of rows whose right individual has rank k or better";
 }
 
 impl MetricKind {
-    /// Whether a smaller value is a better one.
-    pub fn smaller_is_better(self) -> bool {
-        matches!(self, MetricKind::Rmse | MetricKind::Mae)
+    /// What it is measured against.
+    pub fn against(self) -> Against {
+        self.figure().against()
+    }
+
+    /// Whether it looks at the first `k` answers only.
+    pub fn takes_k(self) -> bool {
+        matches!(self.figure(), Figure::FirstRanks(_))
     }
 }

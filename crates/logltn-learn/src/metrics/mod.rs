@@ -4,21 +4,24 @@
 //! one class) is a [`MetricError`] and never a number that looks like one.
 //!
 //! ```
-//! use logltn_learn::metrics::{accuracy, roc_auc};
+//! use logltn_learn::metrics::{Scores, accuracy, roc_auc};
 //! assert_eq!(accuracy(&[0, 1, 2, 2], &[0, 1, 2, 1])?, 0.75);
-//! assert_eq!(roc_auc(&[0.9, 0.1, 0.8], &[true, false, true])?, 1.0);
+//! assert_eq!(roc_auc(&Scores::truths(vec![0.9, 0.1, 0.8])?, &[true, false, true])?, 1.0);
 //! # Ok::<(), logltn_learn::metrics::MetricError>(())
 //! ```
 
 mod accuracy;
 mod adjusted_rand_index;
 mod average_precision;
+mod calibration_error;
+mod collapse;
 mod counts;
 mod error;
 mod f1;
 mod hits;
 mod kind;
 mod mae;
+mod matched_accuracy;
 mod mrr;
 mod precision;
 mod r2;
@@ -27,18 +30,23 @@ mod ranking;
 mod recall;
 mod rmse;
 mod roc_auc;
+mod scores;
 
 #[cfg(test)]
 mod tests;
 
-pub use accuracy::{accuracy, balanced_accuracy};
+pub use accuracy::{accuracy, accuracy_of_truths, balanced_accuracy};
 pub use adjusted_rand_index::adjusted_rand_index;
 pub use average_precision::average_precision;
+pub use calibration_error::calibration_error;
+pub use collapse::collapse;
 pub use error::MetricError;
 pub use f1::{f1, f1_of_classes};
 pub use hits::hits;
-pub use kind::{Against, MetricKind, Subject};
+pub(crate) use kind::Figure;
+pub use kind::{Against, Better, MetricKind, Subject};
 pub use mae::mae;
+pub use matched_accuracy::matched_accuracy;
 pub use mrr::mrr;
 pub use precision::{precision, precision_of_classes};
 pub use r2::r2;
@@ -46,3 +54,5 @@ pub use rank::rank;
 pub use recall::{recall, recall_of_classes};
 pub use rmse::rmse;
 pub use roc_auc::roc_auc;
+pub use scores::Scores;
+pub(crate) use scores::half;

@@ -1,6 +1,7 @@
 //! Rows from the highest score to the lowest, in groups that no threshold can tell apart.
 
 use super::error::{MetricError, rows};
+use super::scores::Scores;
 
 /// How many rows of one score are positive, and how many are not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,11 +11,9 @@ pub(super) struct Tie {
 }
 
 /// The groups of equal scores, the highest score first. Infinite scores are scores like any other; 0 and −0 are equal.
-pub(super) fn ties(scores: &[f64], positive: &[bool]) -> Result<Vec<Tie>, MetricError> {
+pub(super) fn ties(scores: &Scores, positive: &[bool]) -> Result<Vec<Tie>, MetricError> {
+    let scores = scores.numbers();
     rows(scores.len(), positive.len())?;
-    if let Some(row) = scores.iter().position(|score| score.is_nan()) {
-        return Err(MetricError::NotANumber { row });
-    }
     // −0 + 0 = 0: `total_cmp` would put the two zeros apart.
     let mut ranked: Vec<(f64, bool)> = scores
         .iter()

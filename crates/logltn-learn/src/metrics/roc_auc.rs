@@ -2,19 +2,21 @@
 
 use super::error::MetricError;
 use super::ranking::ties;
+use super::scores::Scores;
 
 /// The chance that a positive row has a higher score than a negative one, a tie counting half: the area under the ROC
 /// curve. If all scores are tied it is ½.
 ///
 /// ```
-/// # use logltn_learn::metrics::roc_auc;
-/// assert_eq!(roc_auc(&[0.1, 0.4, 0.35, 0.8], &[false, false, true, true])?, 0.75);
+/// # use logltn_learn::metrics::{Scores, roc_auc};
+/// let said = Scores::truths(vec![0.1, 0.4, 0.35, 0.8])?;
+/// assert_eq!(roc_auc(&said, &[false, false, true, true])?, 0.75);
 /// # Ok::<(), logltn_learn::metrics::MetricError>(())
 /// ```
 ///
 /// # Errors
-/// If there are no rows, the lengths differ, a score is NaN, or all rows are positive or all negative.
-pub fn roc_auc(scores: &[f64], positive: &[bool]) -> Result<f64, MetricError> {
+/// If there are no rows, the lengths differ, or all rows are positive or all negative.
+pub fn roc_auc(scores: &Scores, positive: &[bool]) -> Result<f64, MetricError> {
     let ties = ties(scores, positive)?;
     let positives: u128 = ties.iter().map(|tie| u128::from(tie.positives)).sum();
     let negatives: u128 = ties.iter().map(|tie| u128::from(tie.negatives)).sum();

@@ -4,6 +4,32 @@ use proptest::prelude::*;
 
 use super::*;
 
+fn average_precision(scores: &[f64], positive: &[bool]) -> Result<f64, MetricError> {
+    super::average_precision(&Scores::truths(scores.to_vec())?, positive)
+}
+
+fn roc_auc(scores: &[f64], positive: &[bool]) -> Result<f64, MetricError> {
+    super::roc_auc(&Scores::logits(scores.to_vec())?, positive)
+}
+
+/// Of what is said to be true, however that is said.
+fn figure(
+    figure: fn(&Scores, &[bool]) -> Result<f64, MetricError>,
+    said: &[bool],
+    known: &[bool],
+) -> Result<f64, MetricError> {
+    let numbers = |no: f64, yes: f64| -> Vec<f64> {
+        said.iter()
+            .map(|&said| if said { yes } else { no })
+            .collect()
+    };
+    let value = figure(&Scores::logits(numbers(0.0, 0.1))?, known);
+    assert_eq!(figure(&Scores::truths(numbers(0.5, 0.6))?, known), value);
+    let logs = Scores::log_truths(numbers(0.5_f64.ln(), 0.6_f64.ln()))?;
+    assert_eq!(figure(&logs, known), value);
+    value
+}
+
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-12
 }
@@ -235,20 +261,20 @@ proptest! {
 fn precision_recall_and_f1_by_hand() {
     let known = [true, true, true, false, false];
     let said = [true, false, true, true, false];
-    assert!(close(precision(&said, &known).unwrap(), 2.0 / 3.0));
-    assert!(close(recall(&said, &known).unwrap(), 2.0 / 3.0));
-    assert!(close(f1(&said, &known).unwrap(), 2.0 / 3.0));
+    assert!(close(figure(precision, &said, &known).unwrap(), 2.0 / 3.0));
+    assert!(close(figure(recall, &said, &known).unwrap(), 2.0 / 3.0));
+    assert!(close(figure(f1, &said, &known).unwrap(), 2.0 / 3.0));
     // Nothing is said: nothing is right.
-    assert_eq!(precision(&[false; 5], &known), Ok(0.0));
-    assert_eq!(recall(&[false; 5], &known), Ok(0.0));
-    assert_eq!(f1(&[false; 5], &known), Ok(0.0));
+    assert_eq!(figure(precision, &[false; 5], &known), Ok(0.0));
+    assert_eq!(figure(recall, &[false; 5], &known), Ok(0.0));
+    assert_eq!(figure(f1, &[false; 5], &known), Ok(0.0));
     // Nothing could be found.
-    for figure in [precision, recall, f1] {
+    for kind in [precision, recall, f1] {
         assert_eq!(
-            figure(&[true, false], &[false, false]),
+            figure(kind, &[true, false], &[false, false]),
             Err(MetricError::NoPositives)
         );
-        assert_eq!(figure(&[], &[]), Err(MetricError::Empty));
+        assert_eq!(figure(kind, &[], &[]), Err(MetricError::Empty));
     }
     // Class 0: said 3, right 2 of 3; class 1: said 1, right 1 of 2; class 2: said 1, never right, and never known.
     let (known, said) = ([0, 0, 0, 1, 1], [0, 0, 2, 1, 0]);
@@ -302,5 +328,87 @@ fn names_are_different() {
     for (i, (name, kind)) in MetricKind::ALL.iter().enumerate() {
         assert_eq!(kind.name(), *name);
         assert!(MetricKind::ALL[..i].iter().all(|(other, _)| other != name));
+    }
+}
+
+/// Of each metric, what is right is better than what is wrong: its direction cannot be the other one.
+#[test]
+fn what_is_right_is_better() {
+    let (known, wrong) = ([true, false, true, false], [false, true, false, true]);
+    let scores = |said: &[bool]| {
+        let numbers = said.iter().map(|&said| f64::from(u8::from(said)));
+        Scores::truths(numbers.collect()).expect("numbers")
+    };
+    let classes = |said: &[bool]| -> Vec<usize> { said.iter().map(|&b| usize::from(b)).collect() };
+    let values = |said: &[bool]| scores(said).numbers().to_vec();
+    for (name, kind) in MetricKind::ALL {
+        // Two clusterings that are each other's opposites are the same, and use the same classes.
+        let other = match kind {
+            MetricKind::AdjustedRandIndex | MetricKind::MatchedAccuracy | MetricKind::Collapse => {
+                [true, true, true, true]
+            }
+            _ => wrong,
+        };
+        let [right, wrong] = [known, other].map(|said| match kind.figure() {
+            Figure::Classes(f) => vec![f(&classes(&said), &classes(&known))],
+            Figure::TruthsOrClasses(f, g) => vec![
+                f(&scores(&said), &known),
+                g(&classes(&said), &classes(&known)),
+            ],
+            Figure::Certainties(f) => {
+                let right: Vec<bool> = said.iter().zip(&known).map(|(s, k)| s == k).collect();
+                vec![f(&[1.0; 4], &right)]
+            }
+            Figure::Truths(f) => vec![f(&scores(&said), &known)],
+            Figure::Ranks(f) => vec![f(&[if said == known { 1.0 } else { 9.0 }])],
+            Figure::FirstRanks(f) => vec![f(&[if said == known { 1.0 } else { 9.0 }], 3)],
+            Figure::Values(f) => vec![f(&values(&said), &values(&known))],
+            Figure::Axioms => vec![Ok(f64::from(u8::from(said == known)))],
+        });
+        for (right, wrong) in right.into_iter().zip(wrong) {
+            let (right, wrong) = (right.expect("a value"), wrong.expect("a value"));
+            assert!(
+                kind.better().is_better(right, wrong),
+                "{name}: {right} {wrong}"
+            );
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn matched_accuracy_is_the_best_over_all_renamings(
+        pairs in prop::collection::vec((0_usize..4, 0_usize..4), 1..30),
+    ) {
+        let (predicted, known): (Vec<usize>, Vec<usize>) = pairs.into_iter().unzip();
+        let mut best = 0.0_f64;
+        for code in 0..256_usize {
+            let renamed = |c: usize| code >> (2 * c) & 3;
+            let mut seen = [false; 4];
+            (0..4).for_each(|c| seen[renamed(c)] = true);
+            if seen == [true; 4] {
+                let renamed: Vec<usize> = predicted.iter().map(|c| renamed(*c)).collect();
+                best = best.max(accuracy(&renamed, &known).unwrap());
+            }
+        }
+        prop_assert!(close(matched_accuracy(&predicted, &known).unwrap(), best));
+        let never = (0..4).filter(|c| known.contains(c) && !predicted.contains(c)).count();
+        prop_assert_eq!(collapse(&predicted, &known).unwrap(), never as f64);
+    }
+
+    #[test]
+    fn calibration_is_the_mean_gap_of_its_groups(
+        rows in prop::collection::vec((0.0_f64..=1.0, any::<bool>()), 1..40),
+    ) {
+        let (certain, right): (Vec<f64>, Vec<bool>) = rows.iter().copied().unzip();
+        let mut expected = 0.0;
+        for group in 0..15 {
+            let (low, high) = (f64::from(group) / 15.0, f64::from(group + 1) / 15.0);
+            let inside = |c: f64| c > low && c <= high || group == 0 && c == 0.0;
+            let own: Vec<&(f64, bool)> = rows.iter().filter(|(c, _)| inside(*c)).collect();
+            let sum = |f: &dyn Fn(&(f64, bool)) -> f64| own.iter().map(|r| f(r)).sum::<f64>();
+            expected += (sum(&|r| f64::from(u8::from(r.1))) - sum(&|r| r.0)).abs() / rows.len() as f64;
+        }
+        prop_assert!((calibration_error(&certain, &right).unwrap() - expected).abs() < 1e-9);
     }
 }

@@ -304,7 +304,7 @@ pub(super) fn tables_of(formula: &Formula, found: &mut impl FnMut(TableId)) {
         }
     }
     match &formula.kind {
-        FormulaKind::Atom { .. } => {}
+        FormulaKind::Atom { .. } | FormulaKind::Use { .. } => {}
         FormulaKind::Not(inner) => tables_of(inner, found),
         FormulaKind::And(members) | FormulaKind::Or(members) => {
             members.iter().for_each(|m| tables_of(m, found));

@@ -31,7 +31,7 @@ mod graph;
 mod paths;
 mod text;
 
-use logltn::theory::TableId;
+use logltn::theory::{ProductPart, TableId};
 use logltn::{Code, Data, Diagnostic, Diagnostics, did_you_mean};
 
 use graph::Graph;
@@ -149,8 +149,17 @@ fn tables(data: &Data, how: &Mine) -> Result<Vec<TableId>, Diagnostics> {
     let theory = data.theory();
     if how.tables.is_empty() {
         let mut read = vec![false; theory.tables.len()];
-        for axiom in &theory.axioms {
-            graph::tables_of(&axiom.formula, &mut |table| read[table.index()] = true);
+        for axiom in theory.formulas() {
+            graph::tables_of(&axiom.formula, &mut |table| match table.product() {
+                None => read[table.index()] = true,
+                Some(product) => {
+                    for part in &theory.products[product].parts {
+                        if let ProductPart::Rows(table) = part {
+                            read[table.index()] = true;
+                        }
+                    }
+                }
+            });
         }
         let ids = (0..theory.tables.len()).filter(|t| read[*t]);
         return Ok(ids.map(|t| TableId(t as u32)).collect());

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::graph::Graph;
 use super::{Mine, Rule};
-use crate::work::Foretold;
+use crate::slow_work::Foretold;
 
 /// An individual that several ways lead to.
 const SEVERAL: u32 = u32::MAX;

@@ -8,11 +8,12 @@ use logltn_nn::{Floats, LayerSpec, NetworkSpec, Shape};
 
 use super::Model;
 use super::parameters::Parameters;
-use super::unit::{BoxPlace, Feed, Piece, Unit};
+use super::unit::{Feed, Piece, Unit};
+use super::written_inputs::Here;
 use crate::input::InputExpr;
-use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef};
+use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef, Units};
 use crate::network::Network;
-use crate::place::{Place, Spanned};
+use crate::spanned::Place;
 
 /// What a learnt number takes: itself, its gradient, and two moments of the optimiser; and while a checkpoint is written,
 /// number and moments twice more.
@@ -318,8 +319,15 @@ impl<'a> Builder<'a> {
                     NetworkRef::Own(_) => network.layers.clone(),
                 };
                 layers.push(LayerSpec::Dense(output_width));
+                if let Some(Units { scale, shift }) = behind.units {
+                    layers.push(LayerSpec::Affine { scale, shift });
+                }
                 let unit = self.new_unit(name, input_shape, layers, place)?;
-                if network.undecided {
+                let undecided = match symbol {
+                    Symbol::Predicate(id) => self.knowledge.starts_undecided(id, network),
+                    Symbol::Function(_) => network.undecided == Some(true),
+                };
+                if undecided {
                     self.model.units[unit].network.silence_output();
                 }
                 self.model.symbols.push((symbol, unit));
@@ -534,7 +542,8 @@ impl<'a> Builder<'a> {
                     wrong.label,
                 )
             })?;
-            pieces.extend(self.input(&expr, args, shape, place, false)?);
+            let here = Here { args, shape, place };
+            pieces.extend(self.input(&expr, &here, false)?);
         }
         Ok(pieces)
     }
@@ -586,7 +595,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Keeps what a function given by data says for networks; how many numbers that are, if it is numbers.
-    fn given(&mut self, function: FunctionId) -> Option<usize> {
+    pub(super) fn given(&mut self, function: FunctionId) -> Option<usize> {
         let ArgumentSort::Vector(width) = self.knowledge.theory()[function].result else {
             return None;
         };
@@ -600,250 +609,15 @@ impl<'a> Builder<'a> {
         Some(width)
     }
 
-    /// A function given by data among the inputs of a network.
-    fn given_input(
-        &mut self,
-        function: FunctionId,
-        places: Vec<usize>,
-        arguments: &[ArgumentShape],
-        place: &Place,
-    ) -> Result<Piece, Diagnostics> {
-        let declared = &self.knowledge.theory()[function];
-        let wrong = |code, what: String| place.mark(Diagnostic::error(code, what));
-        let name = &declared.name;
-        let mut sizes = Vec::new();
-        for (argument, sort) in arguments.iter().zip(&declared.arguments) {
-            match (argument, sort) {
-                (ArgumentShape::Individual(found), ArgumentSort::Sort(sort)) if found == sort => {
-                    let learnt = &self.model.vectors[sort.index()].constants;
-                    if learnt.is_some() {
-                        let what = format!(
-                            "`{name}` is given by data, which say nothing of the learnable constants of its sort, so it \
-                             cannot be an input"
-                        );
-                        return Err(wrong(Code::LearntArgument, what).into());
-                    }
-                    sizes.push(self.knowledge.data.size(*sort));
-                }
-                _ => {
-                    let what =
-                        format!("`{name}` is given by data, which say nothing of this argument");
-                    return Err(wrong(Code::WrongSort, what).into());
-                }
-            }
-        }
-        let Some(width) = self.given(function) else {
-            let what = format!("an input is numbers, but `{name}` says an individual");
-            let help = "let a `function` with `: Real` or `: Real[k]` say its numbers";
-            return Err(wrong(Code::WrongShape, what).help(help).into());
-        };
-        Ok(Piece::Given {
-            function: function.index(),
-            places,
-            sizes,
-            width,
-        })
-    }
-
-    fn input(
-        &mut self,
-        input: &InputExpr,
-        args: &[String],
-        shape: &[ArgumentShape],
-        place: &Place,
-        stop: bool,
-    ) -> Result<Option<Piece>, Diagnostics> {
-        let wrong =
-            |code, message: String| Diagnostics::from(place.mark(Diagnostic::error(code, message)));
-        let position = |name: &str| {
-            let found = args
-                .iter()
-                .position(|a| a == name)
-                .filter(|i| *i < shape.len());
-            found.ok_or_else(|| {
-                wrong(
-                    Code::UnknownVariable,
-                    format!("`{name}` is not an argument that can be read here"),
-                )
-            })
-        };
-        match input {
-            InputExpr::Features(variable) => {
-                let argument = position(&variable.value)?;
-                let mut piece = self.argument_vector(argument, shape)?;
-                if let Some(
-                    Piece::Unit { stop: stopped, .. } | Piece::Vector { stop: stopped, .. },
-                ) = &mut piece
-                {
-                    *stopped |= stop;
-                }
-                match piece {
-                    Some(piece) => Ok(Some(piece)),
-                    None => Err(wrong(
-                        Code::NoFeatures,
-                        format!("`{}` has no features", variable.value),
-                    )),
-                }
-            }
-            InputExpr::Field { variable, field } => {
-                let argument = position(&variable.value)?;
-                let BoxPlace {
-                    place: at,
-                    sort,
-                    from,
-                } = self.field(argument, shape, field, place)?;
-                let (_, width) = self.model.vectors[sort]
-                    .field(&field.value)
-                    .unwrap_or((0, 0));
-                Ok(Some(Piece::Vector {
-                    place: at,
-                    sort,
-                    from,
-                    width,
-                    stop,
-                }))
-            }
-            InputExpr::Stop(inner) => self.input(inner, args, shape, place, true),
-            InputExpr::Containment(a, b) => {
-                let mut boxes = Vec::new();
-                for side in [a, b] {
-                    let (corners, width) = match side.as_ref() {
-                        InputExpr::Field { variable, field } => {
-                            let argument = position(&variable.value)?;
-                            let corners = self.field(argument, shape, field, place)?;
-                            let found = self.model.vectors[corners.sort].field(&field.value);
-                            (corners, found.map_or(0, |f| f.1))
-                        }
-                        InputExpr::Features(variable) => {
-                            let argument = position(&variable.value)?;
-                            match self.argument_vector(argument, shape)? {
-                                Some(Piece::Vector {
-                                    place,
-                                    sort,
-                                    from,
-                                    width,
-                                    ..
-                                }) => (BoxPlace { place, sort, from }, width),
-                                Some(_) => {
-                                    return Err(wrong(
-                                        Code::WrongShape,
-                                        format!(
-                                            "`{}` is a number or a function's value here, not a box",
-                                            variable.value
-                                        ),
-                                    ));
-                                }
-                                None => {
-                                    return Err(wrong(
-                                        Code::NoFeatures,
-                                        format!("`{}` has no features", variable.value),
-                                    ));
-                                }
-                            }
-                        }
-                        _ => {
-                            return Err(wrong(
-                                Code::WrongShape,
-                                "`containment` takes two boxes".into(),
-                            ));
-                        }
-                    };
-                    if width != 4 {
-                        return Err(wrong(
-                            Code::WrongShape,
-                            format!(
-                                "`{side}` has {width} numbers, but a box has four: xmin, ymin, xmax, ymax"
-                            ),
-                        ));
-                    }
-                    boxes.push(corners);
-                }
-                Ok(Some(Piece::Containment {
-                    boxes: [boxes[0], boxes[1]],
-                    stop,
-                }))
-            }
-            InputExpr::Call {
-                symbol,
-                args: given,
-            } => {
-                let mut places = Vec::new();
-                let mut inner = Vec::new();
-                for name in given {
-                    let argument = position(&name.value)?;
-                    let start: usize = shape[..argument].iter().map(leaves).sum();
-                    places.extend(start..start + leaves(&shape[argument]));
-                    inner.push(shape[argument].clone());
-                }
-                let theory = self.knowledge.theory();
-                let function = theory.functions.iter().position(|f| f.name == symbol.value);
-                let symbol = match (theory.predicate(&symbol.value), function) {
-                    (Some(id), _) => Symbol::Predicate(id),
-                    (None, Some(at)) => Symbol::Function(FunctionId(at as u32)),
-                    (None, None) => {
-                        return Err(wrong(
-                            Code::UnknownPredicate,
-                            format!("the theory has no predicate or function `{}`", symbol.value),
-                        ));
-                    }
-                };
-                if let Symbol::Function(function) = symbol
-                    && self.knowledge.data.function(function).is_some()
-                {
-                    let piece = self.given_input(function, places, &inner, place)?;
-                    return Ok(Some(piece));
-                }
-                let (unit, feed) = self.feed(symbol, inner)?;
-                Ok(Some(Piece::Unit {
-                    unit,
-                    feed,
-                    places,
-                    width: self.model.units[unit].output_width,
-                    stop,
-                    rows: Vec::new(),
-                }))
-            }
-        }
-    }
-
-    pub fn field(
-        &self,
-        argument: usize,
-        shape: &[ArgumentShape],
-        field: &Spanned<String>,
-        place: &Place,
-    ) -> Result<BoxPlace, Diagnostics> {
-        let wrong =
-            |code, message: String| Diagnostics::from(place.mark(Diagnostic::error(code, message)));
-        let ArgumentShape::Individual(sort) = &shape[argument] else {
-            return Err(wrong(
-                Code::UnknownField,
-                "a number or a function's value has no fields".into(),
-            ));
-        };
-        let sort = sort.index();
-        match self.model.vectors[sort].field(&field.value) {
-            Some((from, _)) => Ok(BoxPlace {
-                place: shape[..argument].iter().map(leaves).sum(),
-                sort,
-                from,
-            }),
-            None => Err(wrong(
-                Code::UnknownField,
-                format!(
-                    "the features of sort `{}` have no field `{}`",
-                    self.knowledge.theory().sorts[sort].name,
-                    field.value
-                ),
-            )),
-        }
-    }
-
     /// Convolutions read a picture: one argument whose vector is a single array of two or three dimensions.
     fn input_shape(&self, feed: &Feed, layers: &[LayerSpec]) -> Shape {
         let width: usize = feed.pieces.iter().map(Piece::width).sum();
-        let anywhere =
-            |l: &&LayerSpec| matches!(l, LayerSpec::Activation(_) | LayerSpec::Dropout(_));
+        let anywhere = |l: &&LayerSpec| {
+            matches!(
+                l,
+                LayerSpec::Activation(_) | LayerSpec::Dropout(_) | LayerSpec::Affine { .. }
+            )
+        };
         let first = layers.iter().find(|l| !anywhere(l));
         let wants_image = matches!(
             first,
@@ -898,6 +672,6 @@ fn too_large(spec: &NetworkSpec, name: &str) -> Option<Diagnostic> {
                 at + 1,
                 spec.layers[at]
             ))
-            .help(format!("narrower layers; {}", memory::ALLOW_MORE)),
+            .help(format!("narrower layers; {}", memory::allow_more())),
     )
 }

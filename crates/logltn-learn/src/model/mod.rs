@@ -9,11 +9,13 @@ mod closed;
 mod grid;
 mod grounding;
 mod inputs;
+mod network_cost;
 mod parameters;
 mod read_rows;
 mod stored;
 mod unit;
 mod vectors;
+mod written_inputs;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,10 +24,10 @@ use logltn::theory::{ArgumentSort, FunctionId, PredicateId};
 use logltn::{ArgumentShape, Code, Diagnostic, Diagnostics, Engine, Precision, Request, Theory};
 use logltn_nn::Tensor;
 
+use crate::given_numbers::Numbers;
 use crate::knowledge::{Ground, KnowledgeBase};
-use crate::numbers::Numbers;
 use crate::random::Random;
-use crate::work::{Foretold, thousands};
+use crate::slow_work::{Foretold, thousands};
 use build::{Builder, Symbol};
 use closed::Closed;
 pub use grounding::Grounding;

@@ -128,7 +128,7 @@ pub(super) fn check_memory(knowledge: &KnowledgeBase) -> Result<(), Diagnostics>
             return Err((error.refuse(who))
                 .help(format!(
                     "fewer numbers (`learnable`); {}",
-                    memory::ALLOW_MORE
+                    memory::allow_more()
                 ))
                 .into());
         }

@@ -3,9 +3,16 @@
 use logltn::theory::{Axiom, Binding, ColumnSort, Formula, FormulaKind};
 use logltn::{Data, Diagnostics, memory};
 
+use super::Session;
 use crate::axioms;
 use crate::evaluate::Evaluated;
-use crate::session::Session;
+
+/// What looking at the axioms again takes: in terms of the plan's lists, for each part of a formula that is written out, for
+/// each axiom, and for each number that a predicate gives. Measured.
+const TIMES_LISTS: u128 = 3;
+const BYTES_PER_PART: u128 = 1400;
+const BYTES_PER_AXIOM: u128 = 2500;
+const BYTES_PER_ANSWER: u128 = 90;
 
 /// More groundings than these are gone through when somebody asks, not at the end of every training.
 const MOST_GROUNDINGS: u128 = 10_000_000;
@@ -45,9 +52,22 @@ impl Session {
     /// Whether there are not too many groundings to look at all of them at the end of a training, and memory for a plan of
     /// its own.
     pub fn has_room_for_whole(&self) -> bool {
+        self.whole_groundings() <= MOST_GROUNDINGS && memory::ask(self.looking_bytes()).is_ok()
+    }
+
+    /// What looking at the whole theory takes, in double precision and with all rows: lists again, parts of formulas, axioms,
+    /// and what networks say.
+    pub(crate) fn looking_bytes(&self) -> u128 {
         let plan = &self.whole;
-        let room = memory::ask(3 * plan.memory_bytes() as u128 + 1400 * plan.parts() as u128);
-        self.whole_groundings() <= MOST_GROUNDINGS && room.is_ok()
+        let sizes = [
+            (TIMES_LISTS, plan.memory_bytes() as u128),
+            (BYTES_PER_PART, plan.parts() as u128),
+            (BYTES_PER_AXIOM, plan.axioms().len() as u128),
+            (BYTES_PER_ANSWER, plan.answers()),
+        ];
+        let all = sizes.into_iter();
+        all.map(|(bytes, count)| count.saturating_mul(bytes))
+            .fold(0, u128::saturating_add)
     }
 
     /// How many groundings there are in all; where steps see samples, the most that there can be.

@@ -8,19 +8,19 @@ use logltn::{
     Output, OutputKind, Semantics, Source, Theory, did_you_mean,
 };
 
+use super::Session;
 use crate::closed_form::ClosedForm;
 use crate::distances::distances;
+use crate::given_numbers::Numbers;
 use crate::individuals::Individuals;
 use crate::knowledge::{Behind, Ground, KnowledgeBase, Vectors};
 use crate::measure::Metric;
 use crate::model::Grounding;
 use crate::network::Network;
-use crate::numbers::Numbers;
 use crate::percentile::{Points, percentile};
 use crate::phrase::parse_distance;
-use crate::place::Place;
 use crate::schedule::Schedule;
-use crate::session::Session;
+use crate::spanned::Place;
 use crate::training::{Length, Phase, Training};
 
 /// Says what a theory is grounded in and how it is trained; [`Builder::build`] finds whatever is wrong with that.

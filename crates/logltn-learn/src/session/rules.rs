@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use logltn::{Code, Diagnostic, Diagnostics, Or, PlanOptions, Rule};
 
+use super::Session;
 use crate::axioms;
-use crate::session::Session;
 
 /// How many axioms are named.
 const NAMED: usize = 4;

@@ -120,14 +120,17 @@ impl<'a> Parts<'a> {
         }
         let warnings = self.engine.plan().warnings().clone();
         let value = self.engine.gathered(&gathered, parameters);
-        Ok(Evaluated {
+        let evaluated = Evaluated {
             truths: value.axioms.iter().map(|axiom| axiom.truth).collect(),
+            impossible: vec![0; axioms.len()],
             sat: value.sat,
             loss: value.loss,
             gradients: Vec::new(),
             axioms,
             warnings,
-        })
+        };
+        evaluated.check(self.sampled.data.theory())?;
+        Ok(evaluated)
     }
 
     /// The large table that an axiom goes through.

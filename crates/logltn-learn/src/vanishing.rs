@@ -6,7 +6,7 @@ use logltn::{Code, Diagnostic, Implies, Not, Semantics, Span, Theory};
 const NAMED: usize = 4;
 
 /// These axioms have had no gradient, at one look after the other.
-pub(crate) fn vanishing(
+pub(crate) fn of_axioms(
     theory: &Theory,
     semantics: &Semantics,
     axioms: &[(String, Span)],
@@ -65,7 +65,7 @@ pub(crate) fn nothing_moved(semantics: &Semantics, steps: u64, undecided: bool) 
         error = error.note(note);
     }
     let help = mend(semantics).unwrap_or_else(|| match undecided {
-        true => "from an undecided start (`undecided = true`) these axioms prefer no class to another: leave it out, \
+        true => "from an undecided start these axioms prefer no class to another: say `undecided = false` beside the network's layers, \
                  or add an axiom that does"
             .to_string(),
         false => "see whether some axiom speaks of what is to be learnt, and whether it can be made truer".to_string(),

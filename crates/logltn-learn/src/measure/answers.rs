@@ -6,10 +6,13 @@ use logltn::{Code, Diagnostic, Diagnostics, Output, OutputKind};
 use super::check::Tuples;
 use super::largest;
 use crate::knowledge::{Ground, KnowledgeBase};
+use crate::metrics::{MetricError, Scores};
 use crate::model::Model;
+use crate::predict::degrees;
+use crate::worlds::{RowsOf, Worlds};
 
 /// A predicate and the rows that it is asked about.
-pub(super) struct Said {
+pub(super) struct Answers {
     pub predicate: PredicateId,
     pub output: Output,
     /// How many individuals its rows have: all arguments, or all but the last.
@@ -22,12 +25,12 @@ pub(super) struct Said {
     pub classes: Vec<u32>,
 }
 
-impl Said {
+impl Answers {
     /// Rows of all `arguments`.
-    pub fn new(predicate: PredicateId, output: Output, arguments: usize, rows: Tuples) -> Said {
+    pub fn new(predicate: PredicateId, output: Output, arguments: usize, rows: Tuples) -> Answers {
         let arity = arguments - usize::from(output.per_class);
         let all = rows.arguments.chunks_exact(arguments.max(1));
-        Said {
+        Answers {
             predicate,
             output,
             arity,
@@ -38,42 +41,67 @@ impl Said {
         }
     }
 
-    /// The class of the greatest number of each row.
+    /// The class of the greatest number of each row, and its truth degree.
     pub fn classes(
         &self,
         knowledge: &KnowledgeBase,
         model: &mut Model,
-    ) -> Result<Vec<usize>, Diagnostics> {
-        let numbers = self.numbers(knowledge, model)?;
+        worlds: Option<&Worlds>,
+    ) -> Result<(Vec<usize>, Vec<f64>), Diagnostics> {
+        let numbers = self.numbers(knowledge, model, worlds)?;
         let width = numbers.len() / self.rows.max(1);
-        Ok(numbers.chunks_exact(width.max(1)).map(largest).collect())
+        let rows = numbers.chunks_exact(width.max(1));
+        let class = |row: &[f64]| {
+            let class = largest(row);
+            let score = score(row, class, self.output.kind);
+            let degree = match self.output.kind {
+                OutputKind::Softmax | OutputKind::LogTruth => score.exp(),
+                OutputKind::Sigmoid => 1.0 / (1.0 + (-score).exp()),
+                OutputKind::Truth => score,
+            };
+            (class, degree)
+        };
+        Ok(rows.map(class).unzip())
     }
 
-    /// A number for each row, the greater the truer it is; above [`threshold`], its truth is above ½.
+    /// What it says of each row.
+    pub fn said(
+        &self,
+        knowledge: &KnowledgeBase,
+        model: &mut Model,
+        worlds: Option<&Worlds>,
+    ) -> Result<Result<Scores, MetricError>, Diagnostics> {
+        let numbers = self.scores(knowledge, model, worlds)?;
+        Ok(Scores::of(self.kind(worlds), numbers))
+    }
+
+    /// A number for each row, the greater the truer it is.
     pub fn scores(
         &self,
         knowledge: &KnowledgeBase,
         model: &mut Model,
+        worlds: Option<&Worlds>,
     ) -> Result<Vec<f64>, Diagnostics> {
-        let numbers = self.numbers(knowledge, model)?;
+        let numbers = self.numbers(knowledge, model, worlds)?;
         if !self.output.per_class {
             return Ok(numbers);
         }
         let width = numbers.len() / self.rows.max(1);
         let rows = numbers.chunks_exact(width.max(1)).zip(&self.classes);
         Ok(rows
-            .map(|(row, &class)| score(row, class as usize, self.output.kind))
+            .map(|(row, &class)| score(row, class as usize, self.kind(worlds)))
             .collect())
     }
 
     /// The predicate's numbers, those of a file in their own precision.
-    fn numbers(
+    pub fn numbers(
         &self,
         knowledge: &KnowledgeBase,
         model: &mut Model,
+        worlds: Option<&Worlds>,
     ) -> Result<Vec<f64>, Diagnostics> {
         let per_row;
-        let numbers: Vec<f64> = match &knowledge.predicates[self.predicate.index()] {
+        let mut numbers: Vec<f64> = match &knowledge.predicates[self.predicate.index()] {
             Ground::Numbers(table) => {
                 per_row = table.columns;
                 let rows = (0..self.rows)
@@ -104,7 +132,27 @@ impl Said {
             );
             return Err(Diagnostic::error(Code::CannotPredict, what).into());
         }
+        if let Some(worlds) = worlds.filter(|worlds| worlds.speak_of(self.predicate)) {
+            let rows = numbers.chunks_exact_mut(per_row.max(1));
+            rows.for_each(|row| degrees(self.output.kind, row));
+            let of = RowsOf {
+                predicate: self.predicate,
+                output: self.output,
+                arguments: &knowledge.theory()[self.predicate].arguments[..self.arity],
+                rows: &self.tuples,
+                known: &self.numbers,
+            };
+            worlds.condition(&of, per_row, &mut numbers);
+        }
         Ok(numbers)
+    }
+
+    /// What the numbers mean: given laws, they are probabilities.
+    pub fn kind(&self, worlds: Option<&Worlds>) -> OutputKind {
+        match worlds.is_some_and(|worlds| worlds.speak_of(self.predicate)) {
+            true => OutputKind::Truth,
+            false => self.output.kind,
+        }
     }
 
     fn width(&self, knowledge: &KnowledgeBase) -> usize {
@@ -127,14 +175,5 @@ fn score(row: &[f64], class: usize, kind: OutputKind) -> f64 {
             (row[class] - most) - sum.ln()
         }
         OutputKind::Sigmoid | OutputKind::Truth | OutputKind::LogTruth => row[class],
-    }
-}
-
-/// The score of what is just as true as false.
-pub(super) fn threshold(kind: OutputKind) -> f64 {
-    match kind {
-        OutputKind::Sigmoid => 0.0,
-        OutputKind::Truth => 0.5,
-        OutputKind::Softmax | OutputKind::LogTruth => -std::f64::consts::LN_2,
     }
 }

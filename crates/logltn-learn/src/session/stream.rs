@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use logltn::theory::{SortId, TableId};
 use logltn::{Code, ColumnData, Diagnostic, Diagnostics, Engine, Precision, did_you_mean};
 
-use crate::session::Session;
+use super::Session;
 
 /// What came last.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,15 @@
 //! A training that goes on step by step, in memory.
 
+mod axiom_settings;
+mod builder;
+mod collapsed;
+mod rules;
+mod saved;
+mod start;
+mod step_work;
+mod stream;
+mod whole_theory;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,20 +22,25 @@ use logltn::{
 
 use crate::axioms::{self, AxiomNow};
 use crate::batches::{self, TableBatches};
-use crate::builder::Builder;
 use crate::evaluate::Evaluated;
-use crate::flat;
 use crate::knowledge::{Ground, KnowledgeBase};
-use crate::large;
-use crate::measure::Measures;
+use crate::large_tables;
+use crate::measure::{Answered, Measures};
 use crate::model::{Grounding, Model};
 use crate::optimise::{Frozen, Optimise};
-use crate::parts;
+use crate::part_names;
 use crate::sample::{Samples, seen_in_steps};
 use crate::schedule::Moment;
-use crate::stream::Streamed;
-use crate::training::{Length, Training};
-use crate::work;
+use crate::slow_work::thousands;
+use crate::spread::{Apart, Spread};
+use crate::state::State;
+use crate::training::{Length, MOST_STEPS, Training};
+use crate::vanishing;
+
+pub use builder::{Builder, Constant, Param};
+pub use start::Begun;
+pub use step_work::StepWork;
+use stream::Streamed;
 
 /// A theory with its data, its networks and its training, one step at a time; and the questions that it can be asked
 /// at any moment. The crate's page has an example.
@@ -43,6 +58,7 @@ pub struct Session {
     pub(crate) attached: Option<usize>,
     pub(crate) batches: Vec<TableBatches>,
     pub(crate) optimise: Optimise,
+    spread: Spread,
     /// Steps done.
     pub(crate) done: u64,
     pub(crate) total: u64,
@@ -52,8 +68,8 @@ pub struct Session {
     pub(crate) streamed: Streamed,
     /// α, p and p_forall of the last step.
     last_parameters: Parameters,
-    /// For early stopping: the best value so far and how many evaluations ago it was.
-    pub(crate) best: Option<(f64, u64)>,
+    /// For early stopping.
+    pub(crate) best: Option<Best>,
     pub(crate) stopped_early: bool,
     /// The places of the axioms that had no gradient when [`Session::balance`] last looked, and of those it has warned of.
     flat: BTreeSet<usize>,
@@ -63,6 +79,19 @@ pub struct Session {
     called_heavy: BTreeSet<usize>,
     /// Where the batches of each table were before the step at hand.
     batches_before: Vec<(u64, u64)>,
+}
+
+/// The best that early stopping has seen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    /// The value of its metric.
+    pub value: f64,
+    /// After which step that was measured.
+    pub step: u64,
+    /// How many evaluations ago.
+    pub ago: u64,
+    /// The parameters as they were then.
+    pub(crate) weights: State,
 }
 
 pub(crate) struct Phase {
@@ -144,7 +173,7 @@ impl Session {
         let whole = whole.map_err(&mut checked);
         let model = Model::new(&knowledge, training.seed).map_err(&mut checked);
         let measures = Measures::new(&knowledge, &training.metrics).map_err(&mut checked);
-        let (Ok(whole), Ok(mut model), Ok(measures)) = (whole, model, measures) else {
+        let (Ok(whole), Ok(mut model), Ok(mut measures)) = (whole, model, measures) else {
             return Err(found);
         };
         let axioms: Vec<AxiomNow> = whole.axioms().iter().map(AxiomNow::planned).collect();
@@ -171,7 +200,24 @@ impl Session {
                     names,
                 )?),
             };
+            if plan.axioms().iter().all(|axiom| axiom.hard) {
+                let what =
+                    "there is nothing to train: all axioms are laws, which hold in every world";
+                return Err(Diagnostic::error(Code::NothingToTrain, what)
+                    .help("add an axiom about observations, or leave `hard` away from one")
+                    .into());
+            }
             phases.push(phase(plan, &axioms, end));
+        }
+        if end > MOST_STEPS {
+            let what = format!(
+                "the training has {} steps, more than the {} that anybody can wait for",
+                thousands(end.into()),
+                thousands(MOST_STEPS.into())
+            );
+            return Err(Diagnostic::error(Code::ValueOutOfRange, what)
+                .help("fewer steps or epochs, or larger batches")
+                .into());
         }
         let mut whole = whole;
         if let Some(samples) = &mut samples {
@@ -186,7 +232,7 @@ impl Session {
         // change.
         for phase in &mut phases {
             model.attach(&knowledge, &phase.engine)?;
-            work::check_memory(&knowledge, &mut model, &phase.engine, &batches)?;
+            step_work::check_memory(&knowledge, &mut model, &phase.engine, &batches)?;
             model.check_closed_forms(&mut phase.engine)?;
         }
         if training.phases.iter().all(|phase| phase.axioms.is_some()) {
@@ -196,7 +242,7 @@ impl Session {
         let mut frozen = Frozen::default();
         for name in &training.freeze {
             match model.check_part(&knowledge, name) {
-                Ok(()) => match parts::constant(&knowledge, name) {
+                Ok(()) => match part_names::constant(&knowledge, name) {
                     Some(constant) => frozen.constants.push(constant),
                     None => frozen.names.push(name.clone()),
                 },
@@ -208,6 +254,7 @@ impl Session {
         }
         let mut session = Session {
             optimise: Optimise::new(training.optimizer, frozen, &mut model),
+            spread: Spread::new(&knowledge, training.entropy),
             measures,
             warnings: whole.warnings().clone(),
             whole,
@@ -349,7 +396,7 @@ impl Session {
         self.done >= self.total || self.stopped_early
     }
 
-    /// How many rows there are in [large tables](crate::large), of which no plan knows more than a batch.
+    /// How many rows there are in [large tables](crate::large_tables), of which no plan knows more than a batch.
     pub fn large_rows(&self) -> u64 {
         self.samples.as_ref().map_or(0, Samples::large_rows)
     }
@@ -399,6 +446,11 @@ impl Session {
         self.model.set_stop(&flag);
     }
 
+    /// Lets it say something else than the members of an ensemble before it, where the theory permits that.
+    pub fn set_apart(&mut self, apart: Apart) {
+        self.spread.set_apart(apart);
+    }
+
     /// Does one step.
     ///
     /// # Errors
@@ -416,7 +468,7 @@ impl Session {
             for (batches, before) in self.batches.iter_mut().zip(&self.batches_before) {
                 batches.resume(self.training.seed, *before);
             }
-            // Half a step may have numbers that are none, which is no mistake then.
+            // An interrupted step may hold NaN.
             stopped?;
         }
         step
@@ -454,7 +506,7 @@ impl Session {
         for (place, value) in phase.axioms.iter().zip(&value.axioms) {
             axioms[*place] = value.truth;
         }
-        let (loss, sat) = (value.loss, value.sat);
+        let (mut loss, sat) = (value.loss, value.sat);
         // Of nothing nothing is known; that it counts as true is no truth of the axiom.
         for (i, (place, seen)) in
             (phase.axioms.iter().zip(phase.engine.plan().axioms())).enumerate()
@@ -491,6 +543,7 @@ impl Session {
             )
             .into());
         }
+        loss += self.spread.add(&self.knowledge, &mut phase.engine);
         self.model.backward(&phase.engine);
         self.model.unless_stopped()?;
         self.optimise.hold(&mut self.model);
@@ -623,7 +676,7 @@ impl Session {
             .collect();
         if !still.is_empty() {
             let semantics = &self.training.semantics;
-            out.push(flat::vanishing(theory, semantics, &still, self.done));
+            out.push(vanishing::of_axioms(theory, semantics, &still, self.done));
         }
         self.flat = flat.into_iter().map(|(place, ..)| place).collect();
         out
@@ -634,7 +687,7 @@ impl Session {
     pub fn nothing_moved(&mut self) -> Option<Diagnostic> {
         let any = self.optimise.moves_something(&mut self.model);
         let undecided = self.knowledge.has_undecided_network();
-        any.then(|| flat::nothing_moved(&self.training.semantics, self.done, undecided))
+        any.then(|| vanishing::nothing_moved(&self.training.semantics, self.done, undecided))
     }
 
     /// The metrics of the model as it is, by name.
@@ -650,6 +703,17 @@ impl Session {
         values
     }
 
+    /// What the model as it is says of the rows of metrics, beside what is known of them.
+    ///
+    /// # Errors
+    /// As those of [`Session::measure`].
+    pub fn answered(&mut self) -> Result<Vec<Answered>, Diagnostics> {
+        let found = self.measures.answered(&self.knowledge, &mut self.model);
+        self.attached = None;
+        self.model.unless_stopped()?;
+        found
+    }
+
     /// Whether the metrics are due after the step just done.
     pub fn measure_is_due(&self) -> bool {
         let every = self.training.measure_every;
@@ -657,7 +721,7 @@ impl Session {
             && (self.is_done() || every.is_some_and(|n| self.done.is_multiple_of(n.max(1))))
     }
 
-    /// Takes note of metrics for early stopping.
+    /// Takes note of metrics for early stopping, and of the parameters if they are the best so far.
     pub fn note_metrics(&mut self, values: &[(String, f64)]) {
         let Some(early) = &self.training.early_stop else {
             return;
@@ -668,32 +732,67 @@ impl Session {
         let Some((_, value)) = values.iter().find(|(name, _)| name == wanted) else {
             return;
         };
-        let better = |best: f64| match kind.smaller_is_better() {
-            true => *value < best,
-            false => *value > best,
-        };
-        self.best = match self.best {
-            Some((best, ago)) if !better(best) => Some((best, ago + 1)),
-            _ => Some((*value, 0)),
-        };
-        if let Some((_, ago)) = self.best {
-            self.stopped_early = ago >= early.patience;
+        let patience = early.patience;
+        match &mut self.best {
+            Some(best) if !kind.better().is_better(*value, best.value) => {
+                best.ago += 1;
+                self.stopped_early = best.ago >= patience;
+            }
+            _ => {
+                self.best = Some(Best {
+                    value: *value,
+                    step: self.done,
+                    ago: 0,
+                    weights: self.weights(),
+                });
+            }
         }
     }
 
+    /// The best that early stopping has seen so far; none without [early stopping](Training::early_stop), or before the
+    /// first evaluation.
+    pub fn best(&self) -> Option<&Best> {
+        self.best.as_ref()
+    }
+
+    /// The label of the metric that early stopping goes by.
+    pub fn early_stop_metric(&self) -> Option<String> {
+        let early = self.training.early_stop.as_ref()?;
+        let (label, _) = self.measures.find(&early.metric)?;
+        Some(label.to_string())
+    }
+
+    /// Whether it ended before its last step, because its metric got no better.
+    pub fn stopped_early(&self) -> bool {
+        self.stopped_early
+    }
+
+    /// Puts the best parameters that early stopping has seen back, and leaves all else as it is; for the end of a training.
+    ///
+    /// # Errors
+    /// If they are of other networks, which cannot be here.
+    pub fn restore_best(&mut self) -> Result<(), Diagnostics> {
+        let Some(best) = self.best.take() else {
+            return Ok(());
+        };
+        let restored = self.restore_weights(&best.weights);
+        self.best = Some(best);
+        restored
+    }
+
     /// The truth of each axiom and of all together as they are now, in double precision, tables with batches looked at
-    /// whole; [large](crate::large) ones part by part, and then without derivatives.
+    /// whole; [large](crate::large_tables) ones part by part, and then without derivatives.
     ///
     /// # Errors
     /// If a predicate has nothing behind it.
     pub fn evaluate(&mut self, parameters: &Parameters) -> Result<Evaluated, Diagnostics> {
         let KnowledgeBase { data, outputs, .. } = &self.knowledge;
-        let large = large::tables(data, self.training.large_from);
-        if !large.is_empty() && self.streamed.is_empty() {
+        let large = large_tables::tables(data, self.training.large_from);
+        if !large.is_empty() && self.streamed.is_empty() && !self.training.semantics.exact {
             let (data, outputs) = (data.clone(), outputs.clone());
             let (axioms, semantics) = (self.axioms.clone(), self.training.semantics);
             let all: Vec<usize> = (0..axioms.len()).collect();
-            let mut parts = large::Parts::new(&data, &outputs, &semantics, large)?;
+            let mut parts = large_tables::Parts::new(&data, &outputs, &semantics, large)?;
             axioms::apply(&mut parts.engine, &all, &axioms)?;
             let evaluated = parts.evaluate(parameters, |engine| self.fill_in(engine));
             self.attached = None;
@@ -779,7 +878,9 @@ fn plan_of(
     let named = |name: &str| names.iter().any(|n| n == name);
     let family = |name: &str| name.split('[').next().unwrap_or(name).to_string();
     let member_named = |axiom: &str| names.iter().any(|n| family(n) == axiom);
-    let data = data.with_axioms(|axiom| member_named(&axiom.name));
+    // Phases choose observations, never laws.
+    let is_law = |axiom: &str| semantics.exact && data.has_laws_of(axiom);
+    let data = data.with_axioms(|axiom| member_named(&axiom.name) || is_law(&axiom.name));
     let mut plan = Plan::new(&data, outputs, semantics)?;
     plan.retain_axioms(|axiom| named(&axiom.name) || named(&family(&axiom.name)));
     Ok(plan)

@@ -1,0 +1,206 @@
+//! The state of a session, taken and put back.
+
+use logltn::{Code, Diagnostic, Diagnostics};
+
+use super::{Best, Session};
+use crate::axioms::{self, AxiomNow};
+use crate::state::{NamedTensor, State};
+
+/// What the names of the best parameters that early stopping has seen begin with.
+const BEST: &str = "early_stop.best.";
+
+impl Session {
+    /// The trained parameters alone. They depend on the inputs and the seed only.
+    pub fn weights(&mut self) -> State {
+        let mut state = State::default();
+        self.model.store(&mut state);
+        state
+    }
+
+    /// Everything that the rest of the training depends on.
+    pub fn state(&mut self) -> State {
+        let mut state = self.weights();
+        let mut facts: Vec<(String, String)> = Vec::new();
+        for (name, optimiser) in self.optimise.states() {
+            facts.push((
+                format!("optimiser.{name}.steps"),
+                optimiser.steps.to_string(),
+            ));
+            for (what, values) in [("first", &optimiser.first), ("second", &optimiser.second)] {
+                if !values.is_empty() {
+                    let name = format!("optimiser.{name}.{what}");
+                    state
+                        .tensors
+                        .push((name, vec![values.len()], values.clone()));
+                }
+            }
+        }
+        for batches in &self.batches {
+            let (drawn, at) = batches.state();
+            let name = &self.knowledge.theory()[batches.table].name;
+            facts.push((format!("batches.{name}"), format!("{drawn}:{at}")));
+        }
+        for (now, planned) in self.axioms.iter().zip(self.whole.axioms()) {
+            if now.fact() != AxiomNow::planned(planned).fact() {
+                facts.push((format!("axiom.{}", now.name), now.fact()));
+            }
+        }
+        let mut put = |key: &str, value: String| facts.push((key.to_string(), value));
+        put("step", self.done.to_string());
+        put("steps", self.total.to_string());
+        put("seed", self.training.seed.to_string());
+        put("semantics", self.training.semantics.to_string());
+        put("stopped_early", self.stopped_early.to_string());
+        if let Some(best) = &self.best {
+            let Best {
+                value, step, ago, ..
+            } = best;
+            put("best", format!("{}:{ago}:{step}", value.to_bits()));
+            let tensors = best.weights.tensors.iter().cloned();
+            let named = |(name, shape, values)| (format!("{BEST}{name}"), shape, values);
+            state.tensors.extend(tensors.map(named));
+        }
+        state.facts = facts.into_iter().collect();
+        state
+    }
+
+    /// Takes up a training where its state was taken: it goes on with the same bits.
+    ///
+    /// # Errors
+    /// If the state is of another training: another seed, semantics, number of steps, or other networks. The session
+    /// is then as it was.
+    pub fn restore(&mut self, state: &State) -> Result<(), Diagnostics> {
+        let other = |what: String| {
+            Diagnostics::from(
+                Diagnostic::error(
+                    Code::RunDiffers,
+                    format!("the checkpoint is of another training: {what}"),
+                )
+                .help("resume with the same manifest and flags, or start anew in another folder"),
+            )
+        };
+        let training = &self.training;
+        for (name, what, now) in [
+            ("seed", "its seed is", training.seed.to_string()),
+            (
+                "semantics",
+                "its semantics is",
+                training.semantics.to_string(),
+            ),
+        ] {
+            if state.fact(name) != now {
+                return Err(other(format!("{what} {}, not {now}", state.fact(name))));
+            }
+        }
+        // Schedules depend on it.
+        if state.fact("steps") != self.total.to_string() {
+            let (steps, total) = (state.fact("steps"), self.total);
+            return Err(other(format!("it has {steps} steps, not {total}")));
+        }
+        let damaged = || {
+            Diagnostics::from(Diagnostic::error(
+                Code::RunDamaged,
+                "the checkpoint's record of the training is damaged",
+            ))
+        };
+        let pair = |text: &str| -> Option<(u64, u64)> {
+            let (a, b) = text.split_once(':')?;
+            Some((a.parse().ok()?, b.parse().ok()?))
+        };
+        let done: u64 = state.fact("step").parse().map_err(|_| damaged())?;
+        let fact = |name: String| {
+            let found = state.facts.get(&name);
+            found.ok_or_else(|| other("it has other tables or other networks".to_string()))
+        };
+        let count = |what: &str| state.facts.keys().filter(|f| f.starts_with(what)).count();
+        if count("batches.") != self.batches.len()
+            || count("optimiser.") != self.optimise.states().count()
+        {
+            return Err(other("it has other tables or other networks".to_string()));
+        }
+        let mut batches = Vec::new();
+        for table in &self.batches {
+            let name = &self.knowledge.theory()[table.table].name;
+            let at = fact(format!("batches.{name}"))?;
+            batches.push(pair(at).ok_or_else(damaged)?);
+        }
+        let mut optimisers = Vec::new();
+        for (name, now) in self.optimise.states() {
+            let steps = fact(format!("optimiser.{name}.steps"))?;
+            let mut then = now.clone();
+            then.steps = steps.parse().map_err(|_| damaged())?;
+            for (what, values) in [("first", &mut then.first), ("second", &mut then.second)] {
+                if values.is_empty() {
+                    continue;
+                }
+                match state.tensor(&format!("optimiser.{name}.{what}")) {
+                    Some((_, stored)) if stored.len() == values.len() => {
+                        values.copy_from_slice(stored);
+                    }
+                    _ => return Err(other("its optimiser is another one".to_string())),
+                }
+            }
+            optimisers.push(then);
+        }
+        let best = match state.facts.get("best") {
+            None => None,
+            Some(fact) => Some(best(state, fact).ok_or_else(damaged)?),
+        };
+        let planned = || self.whole.axioms().iter().map(AxiomNow::planned);
+        let (mut axioms, mut given): (Vec<_>, Vec<_>) = (planned().collect(), planned().collect());
+        axioms::give(self.knowledge.theory(), &mut given, &self.training.axioms)?;
+        for (axiom, given) in axioms.iter_mut().zip(&given) {
+            if let Some(fact) = state.facts.get(&format!("axiom.{}", axiom.name)) {
+                axiom.take_fact(fact, given).ok_or_else(damaged)?;
+            }
+        }
+        let before = self.axioms.clone();
+        self.use_axioms(axioms)?;
+        if let Err(errors) = self.restore_weights(state) {
+            self.use_axioms(before)?;
+            return Err(errors);
+        }
+        for (now, then) in self.optimise.states_mut().zip(optimisers) {
+            *now = then;
+        }
+        for (batches, state) in self.batches.iter_mut().zip(batches) {
+            batches.resume(self.training.seed, state);
+        }
+        self.best = best;
+        self.stopped_early = state.fact("stopped_early") == "true";
+        self.done = done;
+        Ok(())
+    }
+
+    /// Puts trained parameters back, and leaves all else as it is.
+    ///
+    /// # Errors
+    /// If they are of other networks. The parameters are then as they were.
+    pub fn restore_weights(&mut self, weights: &State) -> Result<(), Diagnostics> {
+        self.model.restore(weights)?;
+        self.attached = None;
+        Ok(())
+    }
+}
+
+/// The best that early stopping had seen. It must be whole: without its parameters the run would end with others.
+fn best(state: &State, fact: &str) -> Option<Best> {
+    let mut numbers = fact.split(':').map(str::parse::<u64>);
+    let mut number = || numbers.next()?.ok();
+    let (value, ago, step) = (f64::from_bits(number()?), number()?, number()?);
+    let tensors: Vec<NamedTensor> = (state.tensors.iter())
+        .filter_map(|(name, shape, values)| {
+            let name = name.strip_prefix(BEST)?;
+            Some((name.to_string(), shape.clone(), values.clone()))
+        })
+        .collect();
+    (!tensors.is_empty()).then_some(Best {
+        value,
+        step,
+        ago,
+        weights: State {
+            tensors,
+            ..State::default()
+        },
+    })
+}
