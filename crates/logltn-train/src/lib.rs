@@ -2,7 +2,7 @@
 //!
 //! A *theory* says what should hold, a *manifest* what its symbols are: data, networks, how to train. This crate
 //! reads both ([`project`]), trains them as a session ([`train`](mod@train), [`logltn_learn`]) and keeps what comes out
-//! ([`run_directory`]). `docs/training.md` has the whole manifest.
+//! ([`run_directory`]). `docs/manifest.md` has the whole manifest.
 //!
 //! # From files to a trained theory
 //!

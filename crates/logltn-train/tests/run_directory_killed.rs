@@ -1,6 +1,4 @@
 //! Whenever the process that writes a run is killed, there is a whole checkpoint, and metrics that reach as far.
-#![cfg(unix)]
-
 use std::env;
 use std::fs;
 use std::path::Path;
@@ -12,6 +10,7 @@ use logltn_learn::State;
 use logltn_train::run_directory::{RunDirectory, StepRecord};
 
 const FOLDER: &str = "LOGLTN_TEST_RUN";
+const CHILD: &str = "run_directory_killed::writes_checkpoints_until_killed";
 
 /// All numbers of a checkpoint are its step, so that a mixture of two would be seen.
 fn checkpoint(step: u64) -> State {
@@ -58,7 +57,7 @@ fn a_killed_run_can_always_be_resumed() {
     let mut state = 1u64;
     for round in 0..40 {
         let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "writes_checkpoints_until_killed", "--ignored"])
+            .args(["--exact", CHILD, "--ignored"])
             .env(FOLDER, &dir)
             .stdout(Stdio::null())
             .spawn()

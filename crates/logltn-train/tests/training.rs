@@ -1,11 +1,9 @@
 //! What a manifest says of a training, and its session does: phases, batches, schedules, networks, metrics.
 //! (What a session does besides is tested where it lives.)
 
-mod common;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::Folder;
+use crate::common::Folder;
 use logltn::Diagnostic;
 use logltn_learn::Step;
 use logltn_train::run_directory::{RunDirectory, RunStatus, StepRecord};
@@ -286,7 +284,9 @@ fn stopped_before_its_last_metric_a_run_ends_with_the_same_bits() {
             })
             .collect()
     };
-    assert_eq!(records("cut").len(), 9);
+    // The last one is still without its metrics.
+    assert_eq!(records("cut").len(), 10);
+    assert_eq!(records("cut").last().map(|r| r.metrics.len()), Some(0));
     let never = AtomicBool::new(false);
     let finished = go("cut", true, &never, &mut ());
     assert!(matches!(finished, Outcome::Finished { .. }), "{finished:?}");
@@ -403,4 +403,121 @@ fn stopped_before_its_last_words_a_run_is_not_finished_and_says_them_when_resume
     let last = undisturbed.whole.expect("truths").last.expect("the last");
     let made_up = resumed.whole.expect("truths").last.expect("the last");
     assert_eq!((last.axioms, last.loss), (made_up.axioms, made_up.loss));
+}
+
+/// Stops after a step.
+struct StopAfter<'a>(u64, &'a AtomicBool);
+
+impl Watch for StopAfter<'_> {
+    fn step(&mut self, record: &StepRecord, _: u64) {
+        self.1.store(record.step == self.0, Ordering::Relaxed);
+    }
+}
+
+/// `f` grows for ever, so its distance from 1 gets smaller, and then larger.
+#[test]
+fn early_stopping_keeps_the_best_weights_however_often_it_is_interrupted() {
+    let folder = Folder::new(&[
+        (
+            "t.ltn",
+            "sort P\nfunction f(P): Real\npredicate large(Real)\naxiom a: forall x: P. large(f(x))\n",
+        ),
+        ("points.csv", "a\n1\n2\n3\n"),
+        ("known.csv", "x,value\n0,1\n1,1\n2,1\n"),
+        (
+            "m.toml",
+            "theory = 't.ltn'\nsorts.P.features = 'points.csv'\n\
+             functions.f = { args = ['x'], network = { mlp = [4] }, output = 'linear' }\n\
+             predicates.large = { args = ['u'], closed_form = { logit = 'u' } }\n\
+             [train]\nsteps = 500\nlearning_rate = 0.01\ncheckpoint_every = 7\n\
+             early_stop = { metric = 'rmse', patience = 3 }\n[evaluate]\nevery = 5\n\
+             metrics = [{ metric = 'rmse', function = 'f', rows = 'known.csv' }]\n",
+        ),
+    ]);
+    let go = |name: &str, stop: &AtomicBool, watch: &mut dyn Watch| {
+        let directory = RunDirectory::resume(&folder.dir.path().join(name)).expect("a folder");
+        let options = RunOptions {
+            resume: true,
+            ..RunOptions::default()
+        };
+        let outcome = run(&mut folder.trainer(), &directory, &options, stop, watch);
+        (
+            outcome.unwrap_or_else(|errors| panic!("{errors}")),
+            directory,
+        )
+    };
+    let never = AtomicBool::new(false);
+    let (outcome, whole) = go("whole", &never, &mut ());
+    let records: Vec<StepRecord> = (whole.records().expect("records"))
+        .map(|record| record.expect("a record"))
+        .collect();
+    let measured = || records.iter().filter(|record| !record.metrics.is_empty());
+    let value = |record: &StepRecord| record.metrics[0].1;
+    let best = measured()
+        .min_by(|a, b| value(a).total_cmp(&value(b)))
+        .expect("a best one");
+    assert_eq!(records.len() as u64, best.step + 15);
+    let info = whole.info().expect("run.json");
+    let kept = info.kept.clone().expect("what was kept");
+    assert_eq!((kept.step, kept.value), (best.step, value(best)));
+    assert_eq!(
+        (kept.stopped_after, &kept.metrics),
+        (Some(3), &best.metrics)
+    );
+    let said = format!(
+        "stopped early after step {} of 500: the best rmse(f), ",
+        best.step + 15
+    );
+    assert!(info.reason.starts_with(&said), "{}", info.reason);
+    let Outcome::Finished { metrics, .. } = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!(metrics, best.metrics);
+    let file = |run: &str, name: &str| {
+        std::fs::read(folder.dir.path().join(run).join(name)).expect("a file")
+    };
+    let measure = |name: &str| {
+        let weights = logltn_train::run_directory::decode(&file("whole", name), name);
+        let mut trainer = folder.trainer();
+        trainer
+            .restore_weights(&weights.expect("weights"))
+            .expect("they fit");
+        trainer.measure().expect("metrics")
+    };
+    assert_eq!(measure("weights.safetensors"), best.metrics);
+    let last = records.last().expect("a last one");
+    assert_eq!(measure("last.safetensors"), last.metrics);
+
+    for at in [
+        1,
+        best.step - 1,
+        best.step,
+        best.step + 1,
+        best.step + 14,
+        best.step + 15,
+    ] {
+        let name = format!("cut{at}");
+        let stop = AtomicBool::new(false);
+        let (outcome, _) = go(&name, &stop, &mut StopAfter(at, &stop));
+        assert!(
+            matches!(outcome, Outcome::Interrupted { done } if done == at),
+            "{outcome:?}"
+        );
+        let (_, cut) = go(&name, &never, &mut ());
+        for file_name in [
+            "weights.safetensors",
+            "last.safetensors",
+            "checkpoint.safetensors",
+        ] {
+            assert!(
+                file(&name, file_name) == file("whole", file_name),
+                "{at} {file_name}"
+            );
+        }
+        let cut = cut.info().expect("run.json");
+        assert_eq!(
+            (&cut.kept, &cut.reason, cut.status),
+            (&info.kept, &info.reason, info.status)
+        );
+    }
 }

@@ -78,12 +78,13 @@ struct Check<'m> {
 impl<'m> Check<'m> {
     /// Reports `name` as not declared in the theory.
     fn unknown<'n>(
-        &mut self,
+        &self,
         span: Span,
         (code, what): (Code, &str),
         name: &str,
-        known: impl Iterator<Item = &'n str> + Clone,
+        known: impl Iterator<Item = &'n String> + Clone,
     ) {
+        let known = known.map(String::as_str);
         if self.theory.broken.contains(name) {
             return;
         }
@@ -98,58 +99,32 @@ impl<'m> Check<'m> {
         self.problems.push(span, "not declared", diagnostic);
     }
 
-    fn section<T, D>(
+    fn section<'n, T>(
         &mut self,
         code: Code,
         what: &str,
         section: &Section<T>,
-        declared: &BTreeMap<String, D>,
+        declared: impl Iterator<Item = &'n String> + Clone,
     ) {
         for (name, entry) in section {
-            if !declared.contains_key(name) {
-                let known = declared.keys().map(String::as_str);
-                if let Some(meant) = nearest(name, known.clone()) {
+            if !declared.clone().any(|known| known == name) {
+                if let Some(meant) = nearest(name, declared.clone().map(String::as_str)) {
                     self.misspelt.insert(format!("{what}s.{meant}"));
                 }
-                self.unknown(entry.span, (code, what), name, known);
+                self.unknown(entry.span, (code, what), name, declared.clone());
             }
         }
     }
 
+    #[rustfmt::skip] // a table reads better than a column
     fn names(&mut self) {
         let (manifest, theory) = (self.manifest, self.theory);
-        self.section(Code::UnknownSort, "sort", &manifest.sorts, &theory.sorts);
-        self.section(
-            Code::UnknownTable,
-            "table",
-            &manifest.tables,
-            &theory.tables,
-        );
-        self.section(
-            Code::UnknownPredicate,
-            "predicate",
-            &manifest.predicates,
-            &theory.predicates,
-        );
-        self.section(
-            Code::UnknownFunction,
-            "function",
-            &manifest.functions,
-            &theory.functions,
-        );
-        let set = |names: &BTreeSet<String>| names.iter().map(|n| (n.clone(), ())).collect();
-        self.section(
-            Code::UnknownConstant,
-            "constant",
-            &manifest.constants,
-            &set(&theory.constants),
-        );
-        self.section(
-            Code::UnknownParam,
-            "param",
-            &manifest.params,
-            &set(&theory.params),
-        );
+        self.section(Code::UnknownSort, "sort", &manifest.sorts, theory.sorts.keys());
+        self.section(Code::UnknownTable, "table", &manifest.tables, theory.tables.keys());
+        self.section(Code::UnknownPredicate, "predicate", &manifest.predicates, theory.predicates.keys());
+        self.section(Code::UnknownFunction, "function", &manifest.functions, theory.functions.keys());
+        self.section(Code::UnknownConstant, "constant", &manifest.constants, theory.constants.iter());
+        self.section(Code::UnknownParam, "param", &manifest.params, theory.params.iter());
     }
 
     fn sorts(&mut self) {
@@ -164,33 +139,27 @@ impl<'m> Check<'m> {
                 None => None,
             };
             let labels = sort.labels.as_ref().map(|labels| ("labels", labels.span));
-            match kind {
-                SortKind::Data if given.is_none() => self.problems.push(
-                    sort.span,
-                    "no individuals",
-                    Diagnostic::error(
-                        Code::MissingData,
-                        format!("sort `{name}` has no individuals"),
-                    )
-                    .help("add `features = \"rows.csv\"` or `individuals = [\"ann\", \"bob\"]`"),
-                ),
-                SortKind::Data => {}
-                SortKind::Range | SortKind::Labels => {
-                    let whose = match kind {
-                        SortKind::Range => "integers",
-                        _ => "labels",
-                    };
-                    for (key, span) in given.into_iter().chain(labels) {
-                        self.problems.push(
-                            span,
-                            "cannot be given",
-                            Diagnostic::error(Code::DefinedByTheory, format!(
-                                "`sorts.{name}.{key}`: the theory already says which {whose} `{name}` consists of"
-                            ))
-                            .help(format!("remove `{key}`, or declare `sort {name}` alone in the theory")),
-                        );
-                    }
+            let whose = match kind {
+                SortKind::Data if given.is_none() => {
+                    let what = format!("sort `{name}` has no individuals");
+                    let error = Diagnostic::error(Code::MissingData, what).help(
+                        "add `features = \"rows.csv\"` or `individuals = [\"ann\", \"bob\"]`",
+                    );
+                    self.problems.push(sort.span, "no individuals", error);
+                    continue;
                 }
+                SortKind::Data => continue,
+                SortKind::Range => "integers",
+                SortKind::Labels => "labels",
+            };
+            for (key, span) in given.into_iter().chain(labels) {
+                let what = format!(
+                    "`sorts.{name}.{key}`: the theory already says which {whose} `{name}` consists of"
+                );
+                let error = Diagnostic::error(Code::DefinedByTheory, what);
+                let help = format!("remove `{key}`, or declare `sort {name}` alone in the theory");
+                self.problems
+                    .push(span, "cannot be given", error.help(help));
             }
         }
     }
@@ -200,47 +169,32 @@ impl<'m> Check<'m> {
             let Param::Percentile { sorts, .. } = &param.value else {
                 continue;
             };
-            for sort in sorts {
-                match self.theory.sorts.get(&sort.value) {
-                    None => self.unknown(
-                        sort.span,
-                        (Code::UnknownSort, "sort"),
-                        &sort.value,
-                        self.theory.sorts.keys().map(String::as_str),
-                    ),
-                    Some(SortKind::Range | SortKind::Labels) => self.problems.push(
-                        sort.span,
-                        "no features",
-                        Diagnostic::error(
-                            Code::NoFeatures,
-                            format!(
-                                "`params.{name}`: `{}` has no features to measure distances with",
-                                sort.value
-                            ),
-                        ),
-                    ),
+            for Spanned { value: sort, span } in sorts {
+                let no_features = |which: &str| {
+                    let what = format!(
+                        "`params.{name}`: `{sort}` has no {which}features to measure distances with"
+                    );
+                    Diagnostic::error(Code::NoFeatures, what)
+                };
+                let error = match self.theory.sorts.get(sort) {
+                    None => {
+                        let known = self.theory.sorts.keys();
+                        self.unknown(*span, (Code::UnknownSort, "sort"), sort, known);
+                        continue;
+                    }
+                    Some(SortKind::Range | SortKind::Labels) => no_features(""),
                     Some(SortKind::Data) => {
-                        let given = self
-                            .manifest
-                            .sorts
-                            .get(&sort.value)
-                            .and_then(|s| s.individuals.as_ref());
-                        if matches!(
-                            given,
-                            Some(Individuals::LabelFile(_) | Individuals::Names(_))
-                        ) {
-                            self.problems.push(
-                                sort.span,
-                                "no features",
-                                Diagnostic::error(Code::NoFeatures, format!(
-                                    "`params.{name}`: `{}` has no fixed features to measure distances with",
-                                    sort.value
-                                ))
-                                .help(format!("give `features` in `[sorts.{}]`", sort.value)),
-                            );
+                        let given = self.manifest.sorts.get(sort);
+                        match given.and_then(|sort| sort.individuals.as_ref()) {
+                            Some(Individuals::Features(_)) | None => continue,
+                            Some(Individuals::LabelFile(_) | Individuals::Names(_)) => {
+                                let help = format!("give `features` in `[sorts.{sort}]`");
+                                no_features("fixed ").help(help)
+                            }
                         }
                     }
-                }
+                };
+                self.problems.push(*span, "no features", error);
             }
         }
     }
@@ -354,12 +308,8 @@ impl<'m> Check<'m> {
                 }
             } else {
                 let known = theory.predicates.keys().chain(theory.functions.keys());
-                self.unknown(
-                    symbol.span,
-                    (Code::UnknownPredicate, "predicate or function"),
-                    name,
-                    known.map(String::as_str),
-                );
+                let what = (Code::UnknownPredicate, "predicate or function");
+                self.unknown(symbol.span, what, name, known);
             }
         }
     }
@@ -438,7 +388,7 @@ impl<'m> Check<'m> {
                 && !manifest.broken.contains(&path)
                 && !misspelt.contains(&path)
         };
-        let mut report = |diagnostic: Diagnostic| {
+        let report = |diagnostic: Diagnostic| {
             self.problems
                 .push(manifest.theory.span, "in this theory", diagnostic);
         };
@@ -458,69 +408,49 @@ impl<'m> Check<'m> {
                 format!("{kind} `{name}` is not grounded: host code must give its {what}"),
             ),
         };
+        let no_data = |what: String| Diagnostic::error(Code::MissingData, what);
         for (name, kind) in &theory.sorts {
             let given = manifest.sorts.contains_key(name);
             if *kind == SortKind::Data && is_missing("sorts", name, given) {
-                report(
-                    Diagnostic::error(Code::MissingData, format!("sort `{name}` has no data"))
-                        .help(format!("add `[sorts.{name}]` with `features = \"rows.csv\"` or `individuals = [\"ann\", \"bob\"]`")),
+                let help = format!(
+                    "add `[sorts.{name}]` with `features = \"rows.csv\"` or `individuals = [\"ann\", \"bob\"]`"
                 );
+                report(no_data(format!("sort `{name}` has no data")).help(help));
             }
         }
-        for name in theory
-            .tables
-            .keys()
-            .filter(|n| is_missing("tables", n, manifest.tables.contains_key(*n)))
-        {
-            report(
-                Diagnostic::error(Code::MissingData, format!("table `{name}` has no rows")).help(
-                    format!("add `{name} = {{ rows = \"{name}.csv\" }}` to `[tables]`"),
-                ),
-            );
+        for name in theory.tables.keys() {
+            if is_missing("tables", name, manifest.tables.contains_key(name)) {
+                let help = format!("add `{name} = {{ rows = \"{name}.csv\" }}` to `[tables]`");
+                report(no_data(format!("table `{name}` has no rows")).help(help));
+            }
         }
-        for name in theory
-            .params
-            .iter()
-            .filter(|n| is_missing("params", n, manifest.params.contains_key(*n)))
-        {
-            report(
-                Diagnostic::error(Code::MissingData, format!("param `{name}` has no value"))
-                    .help(format!("add `{name} = 1.0` to `[params]`")),
-            );
+        for name in &theory.params {
+            if is_missing("params", name, manifest.params.contains_key(name)) {
+                let help = format!("add `{name} = 1.0` to `[params]`");
+                report(no_data(format!("param `{name}` has no value")).help(help));
+            }
         }
-        for name in theory
-            .constants
-            .iter()
-            .filter(|n| is_missing("constants", n, manifest.constants.contains_key(*n)))
-        {
-            report(
-                Diagnostic::error(
-                    Code::NotGrounded,
-                    format!("constant `{name}` is not grounded"),
-                )
-                .help(format!(
-                    "add `[constants.{name}]` with `row = 0` or `learnable = 8`"
-                )),
-            );
+        for name in &theory.constants {
+            if is_missing("constants", name, manifest.constants.contains_key(name)) {
+                let what = format!("constant `{name}` is not grounded");
+                let help = format!("add `[constants.{name}]` with `row = 0` or `learnable = 8`");
+                report(Diagnostic::error(Code::NotGrounded, what).help(help));
+            }
         }
-        for (name, arity) in theory
-            .predicates
-            .iter()
-            .filter(|(n, _)| is_missing("predicates", n, stands_behind(n)))
-        {
-            report(not_grounded("predicate", name, "logits").help(match arity {
-                0 => format!("add `[predicates.{name}]` with `learnable = true`"),
-                _ => format!("add `[predicates.{name}]` with a `network` and an `output`"),
-            }));
+        for (name, arity) in &theory.predicates {
+            if is_missing("predicates", name, stands_behind(name)) {
+                report(not_grounded("predicate", name, "logits").help(match arity {
+                    0 => format!("add `[predicates.{name}]` with `learnable = true`"),
+                    _ => format!("add `[predicates.{name}]` with a `network` and an `output`"),
+                }));
+            }
         }
-        for name in theory
-            .functions
-            .keys()
-            .filter(|n| is_missing("functions", n, manifest.functions.contains_key(*n)))
-        {
-            report(not_grounded("function", name, "values").help(format!(
-                "add `[functions.{name}]` with a `network`, or with `values` if they are known"
-            )));
+        for name in theory.functions.keys() {
+            if is_missing("functions", name, manifest.functions.contains_key(name)) {
+                report(not_grounded("function", name, "values").help(format!(
+                    "add `[functions.{name}]` with a `network`, or with `values` if they are known"
+                )));
+            }
         }
     }
 
@@ -537,71 +467,44 @@ impl<'m> Check<'m> {
             let family = axiom.strip_suffix(']').and_then(|a| a.split_once('['));
             let name = family.map_or(axiom, |(name, _)| name);
             if !theory.axioms.contains(name) {
-                let known = theory.axioms.iter().map(String::as_str);
+                let known = theory.axioms.iter();
                 self.unknown(span, (Code::UnknownAxiom, "axiom"), name, known);
             }
         }
     }
 
     fn metrics(&mut self) {
-        let evaluate = self.manifest.evaluate.as_ref();
+        let (manifest, theory) = (self.manifest, self.theory);
+        let evaluate = manifest.evaluate.as_ref();
         for metric in evaluate.map_or(&[][..], |evaluate| &evaluate.metrics) {
-            let (of, theory) = (&metric.of, self.theory);
-            let (code, kind, known): (_, _, Vec<&str>) = match metric.kind.subject() {
-                Subject::Predicate => (
-                    Code::UnknownPredicate,
-                    "predicate",
-                    theory.predicates.keys().map(String::as_str).collect(),
-                ),
-                Subject::Function => (
-                    Code::UnknownFunction,
-                    "function",
-                    theory.functions.keys().map(String::as_str).collect(),
-                ),
-                Subject::Table => (
-                    Code::UnknownTable,
-                    "table",
-                    theory.tables.keys().map(String::as_str).collect(),
-                ),
+            let (code, known): (_, Vec<&String>) = match metric.kind.subject() {
+                Subject::Predicate => (Code::UnknownPredicate, theory.predicates.keys().collect()),
+                Subject::Function => (Code::UnknownFunction, theory.functions.keys().collect()),
+                Subject::Table => (Code::UnknownTable, theory.tables.keys().collect()),
             };
-            if !known.contains(&of.value.as_str()) {
-                self.unknown(of.span, (code, kind), &of.value, known.iter().copied());
+            let (of, what) = (&metric.of, (code, metric.kind.subject().key()));
+            if !known.contains(&&of.value) {
+                self.unknown(of.span, what, &of.value, known.iter().copied());
             }
             for table in metric.ranking.iter().flat_map(|ranking| &ranking.filter) {
                 if !theory.tables.contains_key(&table.value) {
-                    let known = theory.tables.keys().map(String::as_str);
                     let kind = (Code::UnknownTable, "table");
-                    self.unknown(table.span, kind, &table.value, known);
+                    self.unknown(table.span, kind, &table.value, theory.tables.keys());
                 }
             }
-            match &metric.truth {
-                MetricTruth::Rows(_) | MetricTruth::OwnRows => {}
-                MetricTruth::Labels(sort) => {
-                    if !self.theory.sorts.contains_key(&sort.value) {
-                        let known = self.theory.sorts.keys().map(String::as_str);
-                        self.unknown(sort.span, (Code::UnknownSort, "sort"), &sort.value, known);
-                    } else if self
-                        .manifest
-                        .sorts
-                        .get(&sort.value)
-                        .is_none_or(|s| s.labels.is_none())
-                        && !self
-                            .manifest
-                            .broken
-                            .contains(&format!("sorts.{}", sort.value))
-                    {
-                        self.problems.push(
-                            sort.span,
-                            "no labels",
-                            Diagnostic::error(Code::NoLabels, format!("sort `{}` has no labels to measure against", sort.value)).help(
-                                format!(
-                                    "add `labels = {{ file = \"labels.csv\", column = \"class\" }}` to `[sorts.{}]`",
-                                    sort.value
-                                ),
-                            ),
-                        );
-                    }
-                }
+            let MetricTruth::Labels(Spanned { value: sort, span }) = &metric.truth else {
+                continue;
+            };
+            let labels = manifest.sorts.get(sort).and_then(|s| s.labels.as_ref());
+            if !theory.sorts.contains_key(sort) {
+                let kind = (Code::UnknownSort, "sort");
+                self.unknown(*span, kind, sort, theory.sorts.keys());
+            } else if labels.is_none() && !manifest.broken.contains(&format!("sorts.{sort}")) {
+                let what = format!("sort `{sort}` has no labels to measure against");
+                let error = Diagnostic::error(Code::NoLabels, what).help(format!(
+                    "add `labels = {{ file = \"labels.csv\", column = \"class\" }}` to `[sorts.{sort}]`"
+                ));
+                self.problems.push(*span, "no labels", error);
             }
         }
     }

@@ -6,9 +6,8 @@ use logltn::Parameters;
 use logltn_learn::{AxiomSettings, Schedule};
 
 use super::Manifest;
-use super::reader::{Item, Problems};
+use super::reader::Item;
 use super::schedule::read_parameter;
-use super::symbols::flatten;
 
 /// `[axioms.NAME]`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,34 +22,36 @@ pub struct Axiom {
     pub p_forall: Option<Schedule>,
     /// How many bindings of its outermost `forall` each training step sees, if not all.
     pub sample: Option<usize>,
+    /// Whether it is a law: it holds in every world.
+    pub hard: bool,
 }
 
 impl Axiom {
-    pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Axiom> {
-        let what = "a table with `weight`, `alpha`, `p`, `p_forall` or `sample`";
-        let mut table = item.table(problems, what)?;
-        let weight = table
-            .take("weight")
-            .map(|item| item.number_where(problems, "at least 0 and finite", |w| w >= 0.0));
-        let [alpha, p, p_forall] = Parameters::NAMES.map(|name| {
-            table
-                .take(name)
-                .map(|item| read_parameter(name, &item, problems))
-        });
-        let sample = table.take("sample");
-        table.finish(problems);
-        let sample = sample.map(|item| item.size(problems, u64::from(u32::MAX)));
-        Some(Axiom {
-            weight: flatten(weight)?.map(|weight| weight.value),
-            alpha: flatten(alpha)?,
-            p: flatten(p)?,
-            p_forall: flatten(p_forall)?,
-            sample: flatten(sample)?.map(|sample| sample.value),
-        })
+    pub(super) fn read(item: &Item<'_>) -> Option<Axiom> {
+        let what = "a table with `weight`, `alpha`, `p`, `p_forall`, `sample` or `hard`";
+        let mut table = item.table(what)?;
+        let [alpha, p, p_forall] =
+            Parameters::NAMES.map(|name| table.read(name, |item| read_parameter(name, item)));
+        let axiom = Axiom {
+            weight: table.number("weight", "at least 0 and finite", |w| w >= 0.0),
+            alpha,
+            p,
+            p_forall,
+            sample: table.size("sample", u64::from(u32::MAX)).map(|n| n.value),
+            hard: table.flag("hard"),
+        };
+        table.end()?;
+        Some(axiom)
     }
 }
 
 impl Manifest {
+    /// The names of the axioms and families that are laws.
+    pub fn laws(&self) -> impl Iterator<Item = &str> {
+        let hard = self.axioms.iter().filter(|(_, axiom)| axiom.hard);
+        hard.map(|(name, _)| name.as_str())
+    }
+
     /// What single axioms have of their own, for a session or an engine.
     pub fn axiom_settings(&self) -> BTreeMap<String, AxiomSettings> {
         let settings = |axiom: &Axiom| AxiomSettings {

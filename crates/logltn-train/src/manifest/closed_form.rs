@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use logltn::{Code, Diagnostic};
-use logltn_learn::{ClosedForm, Spanned};
+use logltn_learn::ClosedForm;
 
 use super::Section;
 use super::phrase::Phrase;
-use super::reader::{Item, Problems, at_most_one};
+use super::reader::{Item, Names};
+use super::symbols::{SINGLE, fits_single, is_word};
 
 const EXAMPLE: &str = "{ logit = \"margin - norm(h + r - t)\" }";
 
@@ -16,28 +17,26 @@ pub(super) fn read(
     path: &str,
     form: &Item<'_>,
     learn: Option<&Item<'_>>,
-    args: Option<&Spanned<Vec<Spanned<String>>>>,
-    problems: &mut Problems<'_>,
+    args: Option<&Names>,
 ) -> Option<ClosedForm> {
+    let problems = form.problems;
     let learnt = match learn {
-        Some(learn) => read_learn(learn, args, problems),
+        Some(learn) => read_learn(learn, args),
         None => Some(Section::new()),
     };
-    let mut form = read_form(form, problems)?;
+    let mut form = read_form(form)?;
     if let Some(args) = args {
         form = form.args(args.iter().map(|arg| arg.value.clone()));
     }
     let used = form.names();
     for (name, first) in learnt? {
         if !used.contains(&name) {
+            let what = format!("`{path}` learns `{name}`, which its closed form does not use");
+            let warning = Diagnostic::warning(Code::UnusedDeclaration, what);
             problems.push(
                 first.span,
                 "never used",
-                Diagnostic::warning(
-                    Code::UnusedDeclaration,
-                    format!("`{path}` learns `{name}`, which its closed form does not use"),
-                )
-                .help("use it, or remove it"),
+                warning.help("use it, or remove it"),
             );
         }
         form = form.learn(name, first.value);
@@ -45,20 +44,18 @@ pub(super) fn read(
     Some(form)
 }
 
-fn read_form(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<ClosedForm> {
+fn read_form(item: &Item<'_>) -> Option<ClosedForm> {
     if !item.is_table() {
         let help = "say what its number is: `truth` (0 to 1), `log_truth` (at most 0) or `logit`";
         let what = format!("a table such as {EXAMPLE}");
-        return item.expected_with_help(problems, &what, Some(help.to_string()));
+        return item.expected_with_help(&what, Some(help.to_string()));
     }
-    let mut table = item.table(problems, EXAMPLE)?;
-    let (truth, log_truth) = (table.take("truth"), table.take("log_truth"));
-    let logit = table.take("logit");
+    let problems = item.problems;
+    let mut table = item.table(EXAMPLE)?;
+    let [truth, log_truth, logit] = ["truth", "log_truth", "logit"].map(|key| table.take(key));
     let (place, before) = (table.span, problems.count());
-    table.finish(problems);
-    if !at_most_one(problems, &item.path, &[&truth, &log_truth, &logit]) {
-        return None;
-    }
+    table.at_most_one(&[&truth, &log_truth, &logit]);
+    table.end()?;
     let (text, make): (_, fn(String) -> ClosedForm) = match (truth, log_truth, logit) {
         (Some(text), ..) => (text, ClosedForm::truth),
         (_, Some(text), _) => (text, ClosedForm::log_truth),
@@ -66,81 +63,53 @@ fn read_form(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<ClosedForm>
         // Another key is most likely meant for one of these, and has been reported.
         (None, None, None) if problems.count() > before => return None,
         (None, None, None) => {
-            problems.push(
-                place,
-                "missing here",
-                Diagnostic::error(
-                    Code::MissingKey,
-                    format!(
-                        "`{}` has none of `truth`, `log_truth` and `logit`",
-                        item.path
-                    ),
-                )
-                .help(format!("write `closed_form = {EXAMPLE}`, say")),
-            );
+            let path = &item.path;
+            let what = format!("`{path}` has none of `truth`, `log_truth` and `logit`");
+            let error = Diagnostic::error(Code::MissingKey, what);
+            let error = error.help(format!("write `closed_form = {EXAMPLE}`, say"));
+            problems.push(place, "missing here", error);
             return None;
         }
     };
-    let phrase = Phrase::read(
-        &text,
-        problems,
-        "arithmetic such as \"margin - norm(h + r - t)\"",
-    )?;
+    let phrase = Phrase::read(&text, "arithmetic such as \"margin - norm(h + r - t)\"")?;
     let form = make(phrase.text.clone()).written(problems.source, phrase.whole(), phrase.origin);
     if let Err(wrong) = form.check_syntax() {
         let place = phrase.place(wrong.span);
-        let label = wrong.label.clone();
         let error = Diagnostic::error(wrong.code, format!("`{}`: {}", text.path, wrong.message));
-        problems.push(place, &label, error.maybe_help(wrong.help));
+        problems.push(place, &wrong.label, error.maybe_help(wrong.help));
         return None;
     }
     Some(form)
 }
 
 /// Numbers and vectors by name.
-fn read_learn(
-    item: &Item<'_>,
-    args: Option<&Spanned<Vec<Spanned<String>>>>,
-    problems: &mut Problems<'_>,
-) -> Option<Section<Vec<f64>>> {
+fn read_learn(item: &Item<'_>, args: Option<&Names>) -> Option<Section<Vec<f64>>> {
     if !item.is_table() {
-        let what = "a table of numbers such as { rate = 0.05 }";
-        return item.expected(problems, what);
+        return item.expected("a table of numbers such as { rate = 0.05 }");
     }
+    let problems = item.problems;
     let before = problems.count();
-    let section = item.section(problems, &mut BTreeSet::new(), |item, problems| {
+    let section = item.section(&mut BTreeSet::new(), |item| {
         let name = item.path.rsplit('.').next().unwrap_or_default();
-        let word = name.chars().all(|c| c.is_alphanumeric() || c == '_');
-        if !word || name.starts_with(|c: char| c.is_numeric()) {
+        if !is_word(name) {
             let what = format!("`{name}` is not a name of letters, digits and `_`");
             problems.error(Code::MalformedExpression, item.key, what);
             return None;
         }
         if let Some(arg) = args.and_then(|args| args.iter().find(|arg| arg.value == name)) {
-            problems.push(
-                item.key,
-                "learnt",
-                Diagnostic::error(
-                    Code::DuplicateName,
-                    format!("`{name}` is an argument, and cannot be learnt as well"),
-                )
-                .mark(arg.span, "the argument"),
-            );
+            let what = format!("`{name}` is an argument, and cannot be learnt as well");
+            let error = Diagnostic::error(Code::DuplicateName, what);
+            problems.push(item.key, "learnt", error.mark(arg.span, "the argument"));
             return None;
         }
         if item.is_empty_array() {
-            let what = format!("`{}` is empty: expected a number or numbers", item.path);
-            problems.error(Code::EmptyValue, item.span, what);
+            item.refuse_empty("expected a number or numbers");
             return None;
         }
-        let number = |item: &Item<'_>, problems: &mut Problems<'_>| {
-            let range = "a number that single precision can hold";
-            let fits = |x: f64| (x as f32).is_finite();
-            item.number_where(problems, range, fits).map(|x| x.value)
-        };
+        let number = |item: &Item<'_>| item.number_where(SINGLE, fits_single).map(|x| x.value);
         match item.is_number() {
-            true => number(item, problems).map(|x| vec![x]),
-            false => item.list(problems, "a number, or an array such as [0, 0, 1]", number),
+            true => number(item).map(|x| vec![x]),
+            false => item.list("a number, or an array such as [0, 0, 1]", number),
         }
     })?;
     (problems.count() == before).then_some(section)

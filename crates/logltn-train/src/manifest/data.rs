@@ -1,14 +1,15 @@
 //! `[sorts]`, `[tables]` and `[params]`: which data.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use logltn::{Code, Diagnostic, Number};
+use logltn_data::ColumnKind;
 use logltn_learn::Spanned;
 
 use super::network::MAX_WIDTH;
 use super::phrase::read_distance;
-use super::reader::{Item, Problems, at_most_one};
-use super::symbols::flatten;
+use super::reader::{self, Item};
 
 /// The data of a sort.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +22,24 @@ pub struct Sort {
     pub sample: Option<Spanned<usize>>,
     /// The true class of each individual, for evaluation only.
     pub labels: Option<Spanned<Labels>>,
+    /// Which individuals are for training and which for testing.
+    pub split: Option<Spanned<Split>>,
+}
+
+/// How the individuals of a sort are divided into parts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Split {
+    /// `split = { column = "split" }`: the column of the features' file that names the part of each.
+    Column(Spanned<String>),
+    /// `split = { test = 0.2, by = "species" }`: at random, the rest is `train`.
+    Shares {
+        /// The parts and their shares: `test`, `valid`.
+        shares: Vec<(&'static str, f64)>,
+        /// What the choice depends on.
+        seed: u64,
+        /// The column whose values are to be spread evenly; who has none is in `train`.
+        by: Option<Spanned<String>>,
+    },
 }
 
 /// Who the individuals of a sort are.
@@ -43,6 +62,10 @@ pub struct FeatureSource {
     pub columns: Option<Spanned<Vec<Spanned<String>>>>,
     /// The column whose values name the individuals.
     pub names: Option<Spanned<String>>,
+    /// The columns that are no features.
+    pub except: Option<Spanned<Vec<Spanned<String>>>>,
+    /// `prepare = true`, or what some columns are: numbers are scaled, categories and missing cells become numbers.
+    pub prepare: Option<Spanned<BTreeMap<String, Spanned<ColumnKind>>>>,
 }
 
 /// `labels = { file = "labels.csv", column = "Class" }`.
@@ -59,6 +82,10 @@ pub struct Labels {
 pub struct Table {
     /// The file.
     pub rows: Spanned<PathBuf>,
+    /// The columns of the individuals' own file, in the order of the table's, after the individual itself.
+    pub columns: Option<Spanned<Vec<Spanned<String>>>>,
+    /// The part of the individuals that it is about.
+    pub part: Option<Spanned<String>>,
     /// How many rows each training step draws; `None` is all.
     pub batch: Option<Spanned<usize>>,
 }
@@ -78,156 +105,220 @@ pub enum Param {
 }
 
 impl Sort {
-    pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Sort> {
-        let mut table = item.table(problems, "a table with `features` or `individuals`")?;
+    pub(super) fn read(item: &Item<'_>) -> Option<Sort> {
+        let mut table = item.table("a table with `features` or `individuals`")?;
         let (features, individuals) = (table.take("features"), table.take("individuals"));
         let learnable = table.take("learnable");
-        let sample = table.take("sample");
-        let labels = table
-            .take("labels")
-            .map(|item| Labels::read(&item, problems));
-        table.finish(problems);
-        let mut one = at_most_one(problems, &item.path, &[&features, &individuals]);
+        table.at_most_one(&[&features, &individuals]);
         if features.is_some() {
-            one &= at_most_one(problems, &item.path, &[&features, &learnable]);
+            table.at_most_one(&[&features, &learnable]);
         }
-        let features =
-            features.map(|item| FeatureSource::read(&item, problems).map(Individuals::Features));
-        let individuals = individuals.map(|item| read_individuals(&item, problems));
-        let learnable = learnable.map(|item| item.size(problems, MAX_WIDTH));
-        let sample = sample.map(|item| item.size(problems, u64::from(u32::MAX)));
-        let individuals = flatten(features.or(individuals));
-        let (learnable, labels) = (flatten(learnable), flatten(labels));
-        one.then_some(())?;
-        Some(Sort {
-            individuals: individuals?,
-            learnable: learnable?,
-            sample: flatten(sample)?,
-            labels: labels?,
-        })
+        if let (Some(split), None) = (table.take("split"), &features) {
+            let what = format!("`{}` is for a sort with `features`", split.path);
+            split.misplaced("no features", what, "");
+        }
+        let features = features.map(|item| {
+            let features = table.value(&item, FeatureSource::read);
+            features.map(Individuals::Features)
+        });
+        let individuals = individuals.map(|item| table.value(&item, read_individuals));
+        let sort = Sort {
+            individuals: features.or(individuals).flatten(),
+            learnable: table.size("learnable", MAX_WIDTH),
+            sample: table.size("sample", u64::from(u32::MAX)),
+            labels: table.read("labels", Labels::read),
+            split: table.read("split", Split::read),
+        };
+        table.end()?;
+        Some(sort)
     }
 }
 
-fn read_individuals(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Individuals> {
-    if item.is_string() {
-        return item.file(problems).map(Individuals::LabelFile);
+impl Split {
+    fn read(item: &Item<'_>) -> Option<Spanned<Split>> {
+        let what = "a table such as { test = 0.2 } or { column = \"split\" }";
+        let mut table = item.table(what)?;
+        if let Some(column) = table.text("column", "a column's name") {
+            for other in ["test", "valid", "seed", "by"] {
+                if let Some(other) = table.take(other) {
+                    let path = &other.path;
+                    let what = format!("`{path}` cannot be given: the column says who is where");
+                    other.misplaced("not needed", what, "remove it");
+                }
+            }
+            table.end()?;
+            return Some(Spanned::new(Split::Column(column), item.span));
+        }
+        let mut shares = Vec::new();
+        for name in ["test", "valid"] {
+            let inside = |x: f64| x > 0.0 && x < 1.0;
+            let share = table.number(name, "above 0 and below 1", inside);
+            shares.extend(share.map(|share| (name, share)));
+        }
+        let seed = table.whole("seed", 0, i64::MAX as u64).unwrap_or(0);
+        let by = table.text("by", "a column's name");
+        table.end()?;
+        if shares.is_empty() || shares.iter().map(|(_, share)| share).sum::<f64>() >= 1.0 {
+            let what = match shares.is_empty() {
+                true => format!("`{}` divides nothing", item.path),
+                false => format!("`{}` leaves nothing to train on", item.path),
+            };
+            let error = Diagnostic::error(Code::ValueOutOfRange, what);
+            item.wrong("", error.help("write { test = 0.2 }"));
+            return None;
+        }
+        let split = Split::Shares { shares, seed, by };
+        Some(Spanned::new(split, item.span))
     }
-    let names = item.names(
-        problems,
-        "a file of labels, or an array of names such as [\"ann\", \"bob\"]",
-    )?;
+}
+
+fn read_individuals(item: &Item<'_>) -> Option<Individuals> {
+    if item.is_string() {
+        return item.file().map(Individuals::LabelFile);
+    }
+    let what = "a file of labels, or an array of names such as [\"ann\", \"bob\"]";
+    let names = item.names(what)?;
     if names.is_empty() {
-        problems.push(
-            item.span,
-            "",
-            Diagnostic::warning(
-                Code::EmptySort,
-                format!("`{}` is empty: the sort has no individuals", item.path),
-            ),
-        );
+        let what = format!("`{}` is empty: the sort has no individuals", item.path);
+        item.wrong("", Diagnostic::warning(Code::EmptySort, what));
     }
     Some(Individuals::Names(Spanned::new(names, item.span)))
 }
 
 impl FeatureSource {
-    fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<FeatureSource> {
+    fn read(item: &Item<'_>) -> Option<FeatureSource> {
         if !item.is_table() {
             return Some(FeatureSource {
-                file: item.file(problems)?,
+                file: item.file()?,
                 columns: None,
                 names: None,
+                except: None,
+                prepare: None,
             });
         }
-        let mut table = item.table(problems, "a file, or a table with `file`")?;
-        let file = table.require(problems, "file", "\"people.csv\"");
-        let columns = table.take("columns");
-        let names = table.take("names");
-        let known_keys = problems.count();
-        table.finish(problems);
-        // A misspelt `names` must not make every name in every file a mistake.
-        let known_keys = problems.count() == known_keys;
-        let file = file.and_then(|item| item.file(problems));
-        let columns = columns.map(|item| {
-            let what = "an array of columns' names such as [\"age\", \"height\"]";
-            let columns = item.names(problems, what)?;
+        let mut table = item.table("a file, or a table with `file`")?;
+        let file = table.require("file", "\"people.csv\"");
+        let file = file.and_then(|file| table.value(&file, Item::file));
+        let what = "an array of columns' names such as [\"age\", \"height\"]";
+        let columns = table.read("columns", |item| {
+            let columns = item.names(what)?;
             if columns.is_empty() {
-                problems.error(
-                    Code::EmptyValue,
-                    item.span,
-                    format!(
-                        "`{}` is empty: an individual would have no features",
-                        item.path
-                    ),
-                );
+                item.refuse_empty("an individual would have no features");
                 return None;
             }
             Some(Spanned::new(columns, item.span))
         });
-        let names = names.map(|item| item.string(problems, "a column's name"));
-        let (columns, names) = (flatten(columns), flatten(names));
-        known_keys.then_some(())?;
-        Some(FeatureSource {
+        let names = table.text("names", "a column's name");
+        if let (Some(chosen), Some(except)) = (&columns, table.take("except")) {
+            let what = format!(
+                "`{}` cannot be given: `columns` names all features",
+                except.path
+            );
+            let error = Diagnostic::error(Code::ConflictingKeys, what).mark(chosen.span, "");
+            let error = error.help("remove one of the two");
+            item.problems.push(except.key, "not needed", error);
+        }
+        let what = "an array of columns' names such as [\"id\", \"price\"]";
+        // An index that a data frame wrote has no name.
+        let except = table.read("except", |item| {
+            Some(Spanned::new(item.names_or_empty(what)?, item.span))
+        });
+        let prepare = table.read("prepare", read_prepare).flatten();
+        let before = item.problems.count();
+        table.end()?;
+        // A misspelt `names` must not make every name in every file a mistake.
+        (item.problems.count() == before).then_some(FeatureSource {
             file: file?,
-            columns: columns?,
-            names: names?,
+            columns,
+            names,
+            except,
+            prepare,
         })
     }
 }
 
+/// `true`, or the kinds of some columns. The outer `None` is a mistake, the inner one `false`.
+#[allow(clippy::type_complexity, reason = "said once")]
+fn read_prepare(item: &Item<'_>) -> Option<Option<Spanned<BTreeMap<String, Spanned<ColumnKind>>>>> {
+    if !item.is_table() {
+        let prepare = item.boolean()?;
+        let found = Spanned::new(BTreeMap::new(), item.span);
+        return Some(prepare.value.then_some(found));
+    }
+    let mut wrong = BTreeSet::new();
+    let read = |item: &Item<'_>| item.one_of(&ColumnKind::ALL).map(|kind| kind.value);
+    let kinds = item.section(&mut wrong, read)?;
+    wrong
+        .is_empty()
+        .then(|| Some(Spanned::new(kinds, item.span)))
+}
+
+/// `column = "species"` or `columns = ["a", "b"]`, of the file that has the individuals; and `part`.
+pub(super) type OwnColumns = (
+    Option<Spanned<Vec<Spanned<String>>>>,
+    Option<Spanned<String>>,
+);
+
+/// Reads the two.
+pub(super) fn read_own_columns(table: &mut reader::Table<'_>) -> OwnColumns {
+    let given = [table.take("column"), table.take("columns")];
+    table.at_most_one(&[&given[0], &given[1]]);
+    let column = table.text("column", "a column's name").map(|name| {
+        let span = name.span;
+        Spanned::new(vec![name], span)
+    });
+    let what = "an array of columns' names such as [\"a\", \"b\"]";
+    let columns = table.names("columns", what);
+    let part = table.text("part", "a part such as \"train\" or \"test\"");
+    (column.or(columns), part)
+}
+
 impl Labels {
-    fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Spanned<Labels>> {
-        let mut table = item.table(
-            problems,
-            "a table such as { file = \"labels.csv\", column = \"Class\" }",
-        )?;
-        let file = table.require(problems, "file", "\"labels.csv\"");
-        let column = table
-            .take("column")
-            .map(|item| item.string(problems, "a column's name"));
-        table.finish(problems);
-        let (file, column) = (file.and_then(|item| item.file(problems)), flatten(column));
-        Some(Spanned::new(
-            Labels {
-                file: file?,
-                column: column?,
-            },
-            item.span,
-        ))
+    fn read(item: &Item<'_>) -> Option<Spanned<Labels>> {
+        let mut table =
+            item.table("a table such as { file = \"labels.csv\", column = \"Class\" }")?;
+        let file = table.require("file", "\"labels.csv\"");
+        let column = table.text("column", "a column's name");
+        let file = file.and_then(|file| file.file());
+        table.end()?;
+        let labels = Labels {
+            file: file?,
+            column,
+        };
+        Some(Spanned::new(labels, item.span))
     }
 }
 
 impl Table {
-    pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Table> {
-        let mut table = item.table(problems, "a table such as { rows = \"rows.csv\" }")?;
-        let rows = table.require(problems, "rows", "\"rows.csv\"");
-        let batch = table
-            .take("batch")
-            .map(|item| item.size(problems, u64::from(u32::MAX)));
-        table.finish(problems);
-        let (rows, batch) = (rows.and_then(|item| item.file(problems)), flatten(batch));
+    pub(super) fn read(item: &Item<'_>) -> Option<Table> {
+        let mut table = item.table("a table such as { rows = \"rows.csv\" }")?;
+        let rows = table.require("rows", "\"rows.csv\"");
+        let rows = rows.and_then(|rows| rows.file());
+        let (columns, part) = read_own_columns(&mut table);
+        let batch = table.size("batch", u64::from(u32::MAX));
+        table.end()?;
         Some(Table {
             rows: rows?,
-            batch: batch?,
+            columns,
+            part,
+            batch,
         })
     }
 }
 
 impl Param {
-    pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Param> {
+    pub(super) fn read(item: &Item<'_>) -> Option<Param> {
         if item.is_number() {
-            return item.exact_number(problems).map(Param::Number);
+            return item.exact_number().map(Param::Number);
         }
         let what = "a number, or { percentile = 2.5, of = \"dist(S, S)\" }";
-        let mut table = item.table(problems, what)?;
-        let percentile = table.require(problems, "percentile", "2.5");
-        let of = table.require(problems, "of", "\"dist(S, S)\"");
-        table.finish(problems);
-        let percentile = percentile.and_then(|item| {
-            item.number_where(problems, "between 0 and 100", |p| {
-                (0.0..=100.0).contains(&p)
-            })
-        });
-        let sorts = of.and_then(|item| read_distance(&item, problems));
+        let mut table = item.table(what)?;
+        let percentile = table.require("percentile", "2.5");
+        let of = table.require("of", "\"dist(S, S)\"");
+        table.finish();
+        let inside = |p: f64| (0.0..=100.0).contains(&p);
+        let percentile = percentile.and_then(|item| item.number_where("between 0 and 100", inside));
+        let sorts = of.and_then(|item| read_distance(&item));
         Some(Param::Percentile {
             percentile: percentile?,
             sorts: sorts?,

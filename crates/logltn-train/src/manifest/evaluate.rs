@@ -7,8 +7,8 @@ use logltn::{Code, Diagnostic, Span};
 use logltn_learn::metrics::{Against, Subject};
 use logltn_learn::{MetricKind, Spanned};
 
-use super::reader::{Item, Problems, at_most_one, quoted_list};
-use super::symbols::flatten;
+use super::data::read_own_columns;
+use super::reader::{Item, Problems, Table, quoted_list};
 
 /// What is measured, and how often.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,6 +30,10 @@ pub struct Metric {
     pub of: Spanned<String>,
     /// What it is measured against.
     pub truth: MetricTruth,
+    /// With `rows`: the columns of the individuals' own file that say what is right.
+    pub columns: Option<Spanned<Vec<Spanned<String>>>>,
+    /// With `rows`: the part of the individuals that is looked at.
+    pub part: Option<Spanned<String>>,
     /// For `mrr` and `hits`.
     pub ranking: Option<Ranking>,
     /// A name for reports.
@@ -62,6 +66,8 @@ pub struct Ranking {
 struct Keys<'d> {
     subjects: [(Subject, Option<Item<'d>>); 3],
     rows: Option<Item<'d>>,
+    /// `column`, `columns` and `part`.
+    own: [Option<Item<'d>>; 3],
     labels: Option<Item<'d>>,
     k: Option<Item<'d>>,
     of: Option<Item<'d>>,
@@ -69,62 +75,71 @@ struct Keys<'d> {
 }
 
 impl Metric {
-    /// What reports call it: its `name`, or else `accuracy(digit)`.
+    /// What reports call it: its `name`, or else `accuracy(digit)`, `hits@10(linked, t)`: what is measured, and which
+    /// argument is looked for.
     pub fn label(&self) -> String {
-        match &self.name {
-            Some(name) => name.value.clone(),
-            None => format!("{}({})", self.kind.name(), self.of.value),
+        if let Some(name) = &self.name {
+            return name.value.clone();
+        }
+        let (kind, of) = (self.kind.name(), &self.of.value);
+        match &self.ranking {
+            None => format!("{kind}({of})"),
+            Some(ranking) => {
+                let k = (ranking.k.as_ref()).map_or(String::new(), |k| format!("@{}", k.value));
+                format!("{kind}{k}({of}, {})", ranking.of.value)
+            }
         }
     }
 
-    fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Metric> {
+    fn read(item: &Item<'_>) -> Option<Metric> {
         let what =
             "a metric such as { metric = \"accuracy\", predicate = \"P\", rows = \"test.csv\" }";
-        let mut table = item.table(problems, what)?;
-        let kind = table.require(problems, "metric", "\"accuracy\"");
+        let mut table = item.table(what)?;
+        let kind = table.require("metric", "\"accuracy\"");
         let keys = Keys {
-            subjects: [
-                (Subject::Predicate, table.take("predicate")),
-                (Subject::Function, table.take("function")),
-                (Subject::Table, table.take("table")),
-            ],
+            subjects: [Subject::Predicate, Subject::Function, Subject::Table]
+                .map(|subject| (subject, table.take(subject.key()))),
             rows: table.take("rows"),
+            own: ["column", "columns", "part"].map(|key| table.take(key)),
             labels: table.take("labels"),
             k: table.take("k"),
             of: table.take("of"),
             filter: table.take("filter"),
         };
-        let name = table
-            .take("name")
-            .map(|item| item.string(problems, "a name for reports"));
+        let name = table.text("name", "a name for reports");
         let span = table.span;
-        table.finish(problems);
-        let kind = kind.and_then(|item| item.one_of(problems, MetricKind::ALL));
+        let kind = kind.and_then(|item| item.one_of(MetricKind::ALL));
         // What else is needed depends on what it is.
-        let kind = kind?.value;
+        let Some(Spanned { value: kind, .. }) = kind else {
+            table.finish();
+            return None;
+        };
+        let problems = item.problems;
         let before = problems.count();
-        keys.check(kind, span, &item.path, problems);
+        keys.check(kind, span, &mut table, problems);
         let of = (keys.subjects.iter())
             .find(|(subject, _)| *subject == kind.subject())
             .and_then(|(_, of)| of.as_ref())
-            .and_then(|of| of.string(problems, &format!("a {}'s name", kind.subject().key())));
-        let rows = keys.rows.as_ref().map(|item| item.file(problems));
-        let labels = (keys.labels.as_ref()).map(|item| item.string(problems, "a sort's name"));
-        let ranking = (kind.against() == Against::Ranks)
-            .then(|| keys.ranking(problems))
-            .flatten();
-        let truth = match (flatten(rows)?, flatten(labels)?) {
+            .and_then(|of| of.string(&format!("a {}'s name", kind.subject().key())));
+        let rows = table.read("rows", Item::file);
+        let labels = table.text("labels", "a sort's name");
+        let ranking = (kind.against() == Against::Ranks).then(|| keys.ranking());
+        let truth = match (rows, labels) {
             (Some(file), _) => MetricTruth::Rows(file),
             (None, Some(sort)) => MetricTruth::Labels(sort),
             (None, None) => MetricTruth::OwnRows,
         };
-        let name = flatten(name)?;
-        (problems.count() == before).then_some(Metric {
+        let (columns, part) = read_own_columns(&mut table);
+        let sound = problems.count() == before;
+        table.end()?;
+        sound.then_some(Metric {
             span,
             kind,
             of: of?,
             truth,
-            ranking,
+            columns,
+            part,
+            ranking: ranking.flatten(),
             name,
         })
     }
@@ -132,10 +147,11 @@ impl Metric {
 
 impl Keys<'_> {
     /// Whether there is all that a metric needs, and nothing that it has no use for.
-    fn check(&self, kind: MetricKind, span: Span, path: &str, problems: &mut Problems<'_>) {
+    fn check(&self, kind: MetricKind, span: Span, table: &mut Table<'_>, problems: &Problems<'_>) {
+        let path = table.path.clone();
         let name = kind.name();
         let subject = kind.subject();
-        let missing = |problems: &mut Problems<'_>, key: &str, help: String| {
+        let missing = |key: &str, help: String| {
             let error = Diagnostic::error(Code::MissingKey, format!("`{path}` has no `{key}`"));
             problems.push(span, &format!("`{name}` needs `{key}`"), error.help(help));
         };
@@ -150,7 +166,7 @@ impl Keys<'_> {
                 Subject::Table => "T",
             };
             let key = subject.key();
-            missing(problems, key, format!("add `{key} = \"{example}\"`"));
+            missing(key, format!("add `{key} = \"{example}\"`"));
         }
         let ranks = kind.against() == Against::Ranks;
         let takes_labels = matches!(kind.against(), Against::Classes | Against::TruthsOrClasses);
@@ -168,22 +184,21 @@ impl Keys<'_> {
                         "add `rows = \"test.csv\"`, or `labels = \"S\"` for the labels of a sort",
                     ),
                 ),
-                _ => missing(problems, "rows", "add `rows = \"test.csv\"`".into()),
+                _ => missing("rows", "add `rows = \"test.csv\"`".into()),
             }
         }
         if ranks && self.of.is_none() {
             let help = "say which argument is looked for, by its name in `args`: `of = \"t\"`";
-            missing(problems, "of", help.into());
+            missing("of", help.into());
         }
-        if kind == MetricKind::Hits && self.k.is_none() {
-            missing(problems, "k", "add `k = 10`".into());
+        if kind.takes_k() && self.k.is_none() {
+            missing("k", "add `k = 10`".into());
         }
-        at_most_one(problems, path, &[&self.rows, &self.labels]);
-        let mut useless = |item: &Option<Item<'_>>, useful: bool, who: &str| {
+        table.at_most_one(&[&self.rows, &self.labels]);
+        let useless = |item: &Option<Item<'_>>, useful: bool, who: &str| {
             if let (Some(item), false) = (item, useful) {
                 let what = format!("`{}` cannot be given: it is for {who}", item.path);
-                let error = Diagnostic::error(Code::ConflictingKeys, what);
-                problems.push(item.key, &format!("not for `{name}`"), error);
+                item.misplaced(&format!("not for `{name}`"), what, "");
             }
         };
         for (other, of) in &self.subjects {
@@ -200,26 +215,29 @@ impl Keys<'_> {
         let of_ranks = |kind: MetricKind| kind.against() == Against::Ranks;
         useless(&self.of, ranks, &named(of_ranks));
         useless(&self.filter, ranks, &named(of_ranks));
-        useless(&self.k, kind == MetricKind::Hits, "`hits`");
+        useless(&self.k, kind.takes_k(), &named(MetricKind::takes_k));
+        let answers = named(|kind| !matches!(kind.against(), Against::Ranks | Against::Axioms));
+        for own in &self.own {
+            useless(
+                own,
+                !ranks && kind.against() != Against::Axioms && self.rows.is_some(),
+                &format!("the `rows` of {answers}"),
+            );
+        }
     }
 
-    fn ranking(&self, problems: &mut Problems<'_>) -> Option<Ranking> {
-        let of = (self.of.as_ref()).and_then(|of| of.string(problems, "an argument's name"));
-        let filter = (self.filter.as_ref()).map(|item| {
-            if item.is_string() {
-                return item
-                    .string(problems, "a table's name")
-                    .map(|table| vec![table]);
-            }
-            item.list(problems, "an array of tables", |item, problems| {
-                item.string(problems, "a table's name")
-            })
+    fn ranking(&self) -> Option<Ranking> {
+        let of = (self.of.as_ref()).and_then(|of| of.string("an argument's name"));
+        let table = |item: &Item<'_>| item.string("a table's name");
+        let filter = (self.filter.as_ref()).map(|item| match item.is_string() {
+            true => table(item).map(|table| vec![table]),
+            false => item.list("an array of tables", table),
         });
-        let k = (self.k.as_ref()).map(|k| k.size(problems, u64::from(u32::MAX)));
+        let k = (self.k.as_ref()).map(|k| k.size(u64::from(u32::MAX)));
         Some(Ranking {
             of: of?,
-            filter: flatten(filter)?.unwrap_or_default(),
-            k: flatten(k)?,
+            filter: filter.unwrap_or_else(|| Some(Vec::new()))?,
+            k: k.flatten(),
         })
     }
 }
@@ -231,35 +249,23 @@ fn named(which: impl Fn(MetricKind) -> bool) -> String {
 }
 
 impl Evaluate {
-    pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Evaluate> {
-        let mut table = item.table(problems, "a table with `metrics`")?;
-        let every = table
-            .take("every")
-            .map(|item| item.whole(problems, 1, i64::MAX as u64));
-        let metrics = table
-            .take("metrics")
-            .map(|item| item.list(problems, "an array of metrics", Metric::read));
-        table.finish(problems);
-        let (every, metrics) = (flatten(every), flatten(metrics));
-        let metrics = metrics?.unwrap_or_default();
+    pub(super) fn read(item: &Item<'_>) -> Option<Evaluate> {
+        let mut table = item.table("a table with `metrics`")?;
+        let every = table.whole("every", 1, i64::MAX as u64);
+        let metrics = table.read("metrics", |item| {
+            item.list("an array of metrics", Metric::read)
+        });
+        let metrics = metrics.unwrap_or_default();
         let mut labels = BTreeMap::new();
         for metric in &metrics {
             if let Some(first) = labels.insert(metric.label(), metric.span) {
-                problems.push(
-                    metric.span,
-                    "second",
-                    Diagnostic::error(
-                        Code::DuplicateName,
-                        format!("two metrics are called `{}`", metric.label()),
-                    )
-                    .mark(first, "first")
-                    .help("tell them apart with `name = \"…\"`"),
-                );
+                let what = format!("two metrics are called `{}`", metric.label());
+                let error = Diagnostic::error(Code::DuplicateName, what).mark(first, "first");
+                let error = error.help("tell them apart with `name = \"…\"`");
+                item.problems.push(metric.span, "second", error);
             }
         }
-        Some(Evaluate {
-            every: every?.map(|n| n.value),
-            metrics,
-        })
+        table.end()?;
+        Some(Evaluate { every, metrics })
     }
 }

@@ -26,6 +26,7 @@ mod axioms;
 mod closed_form;
 mod data;
 mod evaluate;
+pub mod keys;
 mod network;
 mod phrase;
 mod reader;
@@ -44,7 +45,7 @@ use toml::de::DeTable;
 
 pub use against::{SortKind, TheoryNames, check_against};
 pub use axioms::Axiom;
-pub use data::{FeatureSource, Individuals, Labels, Param, Sort, Table};
+pub use data::{FeatureSource, Individuals, Labels, Param, Sort, Split, Table};
 pub use evaluate::{Evaluate, Metric, MetricTruth, Ranking};
 pub use logltn_learn::{
     By, Curve, InputExpr, Length, MetricKind, Moment, Optimizer, Schedule, Schedules, Spanned,
@@ -139,7 +140,8 @@ impl Manifest {
         }
     }
 
-    fn parse_as_far_as_possible(
+    /// What could be understood of the text of a manifest, as [`Manifest::read_as_far_as_possible`] does of a file.
+    pub fn parse_as_far_as_possible(
         source: Source,
         dir: &Path,
         out: &mut Diagnostics,
@@ -149,12 +151,12 @@ impl Manifest {
             return None;
         }
         let shared = source.clone();
-        let mut problems = Problems::new(&shared);
+        let problems = Problems::new(&shared);
         let (document, errors) = DeTable::parse_recoverable(shared.text());
-        let manifest = if report_syntax(&errors, &mut problems) {
+        let manifest = if report_syntax(&errors, &problems) {
             None
         } else {
-            read_document(document.get_ref(), source, dir, &mut problems)
+            read_document(document.get_ref(), source, dir, &problems)
         };
         out.extend(problems.finish());
         manifest
@@ -253,7 +255,7 @@ const MAX_SYNTAX_ERRORS: usize = 10;
 
 /// Reports what is not TOML; true if the document cannot be relied on. A duplicate key does no harm to the
 /// rest of the document, so the rest is still checked.
-fn report_syntax(errors: &[toml::de::Error], problems: &mut Problems<'_>) -> bool {
+fn report_syntax(errors: &[toml::de::Error], problems: &Problems<'_>) -> bool {
     let end = problems.source.text().len();
     let mut places: Vec<(usize, usize, &toml::de::Error)> = errors
         .iter()
@@ -303,14 +305,14 @@ fn read_document<'d>(
     document: &'d DeTable<'d>,
     source: Source,
     dir: &Path,
-    problems: &mut Problems<'_>,
+    problems: &'d Problems<'d>,
 ) -> Option<Manifest> {
-    let mut table = reader::Table::new(String::new(), Span::new(0, 0), document);
+    let mut table = reader::Table::new(problems, String::new(), Span::new(0, 0), document);
     let theory = table
-        .require(problems, "theory", "\"theory.ltn\"")
-        .and_then(|item| item.file(problems));
+        .require("theory", "\"theory.ltn\"")
+        .and_then(|item| item.file());
     let semantics = match table.take("semantics") {
-        Some(item) => semantics::read(&item, problems),
+        Some(item) => semantics::read(&item),
         None => Some(Semantics::default()),
     };
     let mut broken = BTreeSet::new();
@@ -319,7 +321,7 @@ fn read_document<'d>(
         ($key:literal, $type:ty) => {
             table
                 .take($key)
-                .and_then(|item| item.section(problems, &mut broken, <$type>::read))
+                .and_then(|item| item.section(&mut broken, <$type>::read))
                 .unwrap_or_default()
         };
     }
@@ -333,18 +335,18 @@ fn read_document<'d>(
     let constants = section!("constants", Constant);
     let axioms = section!("axioms", Axiom);
     let schedule = match table.take("schedule") {
-        Some(item) => schedule::read_schedules(&item, problems),
+        Some(item) => schedule::read_schedules(&item),
         None => Some(Scheduled::default()),
     };
     let train = table
         .take("train")
-        .and_then(|item| Some(Spanned::new(Train::read(&item, problems)?, item.key)));
+        .and_then(|item| Some(Spanned::new(Train::read(&item)?, item.key)));
     let before = problems.count();
     let evaluate = table
         .take("evaluate")
-        .and_then(|item| Some(Spanned::new(Evaluate::read(&item, problems)?, item.key)));
+        .and_then(|item| Some(Spanned::new(Evaluate::read(&item)?, item.key)));
     let evaluate_is_sound = problems.count() == before;
-    table.finish(problems);
+    table.finish();
     let declared: BTreeSet<&str> = network_names.unwrap_or_default();
     symbols::check_shared(&networks, &declared, &predicates, &functions, problems);
     if let (Some(train), true) = (&train, evaluate_is_sound) {

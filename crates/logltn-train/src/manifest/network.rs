@@ -6,7 +6,7 @@ use logltn_learn::{InputExpr, Place, Spanned};
 use logltn_nn::{Activation, LayerSpec as Layer};
 
 use super::phrase::read_input;
-use super::reader::{Item, Problems, Table, at_most_one, quoted_list};
+use super::reader::{Item, Problems, Table, quoted_list};
 
 /// A network without its output layer, which the predicate or function adds.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +17,9 @@ pub struct Network {
     pub body: NetworkBody,
     /// What it reads, one after the other; `None` is all features of all arguments.
     pub inputs: Option<Vec<Spanned<InputExpr>>>,
-    /// `undecided = true`: the weights of the output layer start at 0, so that all classes are equally likely at first.
-    pub undecided: bool,
+    /// `undecided = true`: the weights of the output layer start at 0, so that all classes are equally likely at first. If nothing is
+    /// said, the theory decides.
+    pub undecided: Option<bool>,
 }
 
 /// The hidden layers of a network.
@@ -62,19 +63,15 @@ pub enum NetworkRef {
 }
 
 impl NetworkRef {
-    pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<NetworkRef> {
-        if item.is_string() {
-            return Some(NetworkRef::Shared(
-                item.string(problems, "a network's name")?,
-            ));
-        }
-        if item.is_table() {
-            return Some(NetworkRef::Own(Network::read(item, problems)?));
-        }
-        item.expected(
-            problems,
-            "a network such as { mlp = [16, 16] }, or the name of one in `[networks]`",
-        )
+    pub(super) fn read_spanned(item: &Item<'_>) -> Option<Spanned<NetworkRef>> {
+        let network = match () {
+            _ if item.is_string() => NetworkRef::Shared(item.string("a network's name")?),
+            _ if item.is_table() => NetworkRef::Own(Network::read(item)?),
+            _ => item.expected(
+                "a network such as { mlp = [16, 16] }, or the name of one in `[networks]`",
+            )?,
+        };
+        Some(Spanned::new(network, item.span))
     }
 }
 
@@ -104,208 +101,144 @@ impl Network {
         }
     }
 
-    pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Network> {
-        let mut table = item.table(problems, "a table such as { mlp = [16, 16] }")?;
+    pub(super) fn read(item: &Item<'_>) -> Option<Network> {
+        let mut table = item.table("a table such as { mlp = [16, 16] }")?;
         let span = table.span;
-        let (mlp, cnn, layers) = (table.take("mlp"), table.take("cnn"), table.take("layers"));
-        let activation = table.take("activation");
-        let inputs = table.take("inputs").map(|item| {
-            let inputs = item.list(
-                problems,
-                "an array of strings such as [\"x.position\"]",
-                read_input,
-            );
-            if item.is_empty_array() {
-                problems.error(
-                    Code::EmptyValue,
-                    item.span,
-                    format!("`{}` is empty: a network must read something", item.path),
-                );
-            }
-            inputs
-        });
-        let undecided = table.take("undecided");
-        table.finish(problems);
-        let undecided = match undecided {
-            Some(item) => item.boolean(problems)?.value,
-            None => false,
-        };
-        let one = at_most_one(problems, &item.path, &[&mlp, &cnn, &layers]);
-        if let (None, Some(activation)) = (&mlp, &activation) {
-            problems.push(
-                activation.key,
-                "only for `mlp`",
-                Diagnostic::error(
-                    Code::ConflictingKeys,
-                    format!("`{}` goes with `mlp` only", activation.path),
-                )
-                .help("in `layers`, write activations as layers: [{ dense = 100 }, \"elu\"]"),
-            );
+        let [mlp, cnn, layers] = ["mlp", "cnn", "layers"].map(|key| table.take(key));
+        table.at_most_one(&[&mlp, &cnn, &layers]);
+        if let (None, Some(activation)) = (&mlp, table.take("activation")) {
+            let what = format!("`{}` goes with `mlp` only", activation.path);
+            let help = "in `layers`, write activations as layers: [{ dense = 100 }, \"elu\"]";
+            activation.misplaced("only for `mlp`", what, help);
         }
         let body = match (&mlp, &cnn, &layers) {
-            (Some(mlp), ..) => read_mlp(mlp, activation, problems),
-            (_, Some(cnn), _) => Some(NetworkBody::Cnn(
-                cnn.one_of(problems, &[("lenet", Cnn::LeNet)])?.value,
-            )),
-            (.., Some(layers)) => read_layers(layers, problems),
+            (Some(_), ..) => read_mlp(&mut table),
+            (_, Some(cnn), _) => {
+                let cnn = cnn.one_of(&[("lenet", Cnn::LeNet)]);
+                cnn.map(|cnn| NetworkBody::Cnn(cnn.value))
+            }
+            (.., Some(layers)) => read_layers(layers),
             _ => {
-                problems.push(
-                    span,
-                    "no layers",
-                    Diagnostic::error(Code::MissingKey, format!("`{}` says nothing about layers", item.path))
-                        .help("give one of `mlp = [16, 16]`, `cnn = \"lenet\"` or `layers = [{ dense = 100 }, \"elu\"]`"),
-                );
+                let what = format!("`{}` says nothing about layers", item.path);
+                let error = Diagnostic::error(Code::MissingKey, what)
+                    .help("give one of `mlp = [16, 16]`, `cnn = \"lenet\"` or `layers = [{ dense = 100 }, \"elu\"]`");
+                item.problems.push(span, "no layers", error);
                 None
             }
         };
-        // A list of inputs that could not be read was reported.
-        let inputs = match inputs {
-            Some(inputs) => Some(inputs?),
-            None => None,
-        };
+        let inputs = table.read("inputs", |item| {
+            if item.is_empty_array() {
+                item.refuse_empty("a network must read something");
+            }
+            item.list("an array of strings such as [\"x.position\"]", read_input)
+        });
+        let undecided = table
+            .read("undecided", Item::boolean)
+            .map(|flag| flag.value);
+        table.end()?;
         Some(Network {
             span,
-            body: body.filter(|_| one)?,
+            body: body?,
             inputs,
             undecided,
         })
     }
 }
 
-fn read_mlp(
-    mlp: &Item<'_>,
-    activation: Option<Item<'_>>,
-    problems: &mut Problems<'_>,
-) -> Option<NetworkBody> {
-    let widths = mlp.list(
-        problems,
-        "an array of hidden widths such as [16, 16]",
-        |width, problems| width.size(problems, MAX_WIDTH).map(|w| w.value),
-    );
-    let activation = match activation {
-        Some(item) => item.one_of(problems, &activations()).map(|a| a.value),
-        None => Some(Activation::Elu),
-    };
+fn read_mlp(table: &mut Table<'_>) -> Option<NetworkBody> {
+    let what = "an array of hidden widths such as [16, 16]";
+    let width = |width: &Item<'_>| width.size(MAX_WIDTH).map(|w| w.value);
+    let widths = table.read("mlp", |mlp| mlp.list(what, width));
+    let activation = table.read("activation", |item| item.one_of(&activations()));
     Some(NetworkBody::Mlp {
         widths: widths?,
-        activation: activation?,
+        activation: activation.map_or(Activation::Elu, |a| a.value),
     })
 }
 
-fn read_layers(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<NetworkBody> {
-    let layers = item.list(
-        problems,
-        "an array of layers such as [{ dense = 100 }, \"elu\"]",
-        read_layer,
-    )?;
-    check_order(&layers, problems);
+fn read_layers(item: &Item<'_>) -> Option<NetworkBody> {
+    let what = "an array of layers such as [{ dense = 100 }, \"elu\"]";
+    let layers = item.list(what, read_layer)?;
+    check_order(&layers, item.problems);
     Some(NetworkBody::Layers(layers))
 }
 
-fn read_layer(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Spanned<Layer>> {
+fn read_layer(item: &Item<'_>) -> Option<Spanned<Layer>> {
     if item.is_string() {
         let mut words = vec![("flatten", Layer::Flatten)];
         words.extend(activations().map(|(name, a)| (name, Layer::Activation(a))));
-        return item.one_of(problems, &words);
+        return item.one_of(&words);
     }
     let what =
         "a layer such as { dense = 100 }, { conv = [6, 5] }, { pool = 2 }, \"flatten\" or \"elu\"";
-    let mut table: Table<'_> = item.table(problems, what)?;
-    let (conv, pool, dense) = (table.take("conv"), table.take("pool"), table.take("dense"));
-    let dropout = table.take("dropout");
-    table.finish(problems);
-    if !at_most_one(problems, &item.path, &[&conv, &pool, &dense, &dropout]) {
-        return None;
-    }
+    let mut table = item.table(what)?;
+    let kinds = ["conv", "pool", "dense", "dropout"];
+    let [conv, pool, dense, dropout] = kinds.map(|key| table.take(key));
+    table.at_most_one(&[&conv, &pool, &dense, &dropout]);
+    table.end()?;
     let layer = if let Some(conv) = conv {
-        let what = "two whole numbers: [filters, kernel]";
-        let members = conv.items(problems, what)?;
-        let [filters, kernel] = members.as_slice() else {
-            problems.error(
-                Code::WrongType,
-                conv.span,
-                format!(
-                    "`{}`: expected {what}, found {} of them",
-                    conv.path,
-                    members.len()
-                ),
-            );
-            return None;
-        };
-        let (filters, kernel) = (
-            filters.size(problems, MAX_WIDTH),
-            kernel.size(problems, MAX_SIDE),
-        );
-        Layer::Conv {
-            filters: filters?.value,
-            kernel: kernel?.value,
-        }
+        read_convolution(&conv)?
     } else if let Some(pool) = pool {
-        Layer::Pool(pool.size(problems, MAX_SIDE)?.value)
+        Layer::Pool(pool.size(MAX_SIDE)?.value)
     } else if let Some(dense) = dense {
-        Layer::Dense(dense.size(problems, MAX_WIDTH)?.value)
+        Layer::Dense(dense.size(MAX_WIDTH)?.value)
     } else if let Some(dropout) = dropout {
         let share = |n: f64| (0.0..1.0).contains(&(n as f32));
-        Layer::Dropout(
-            dropout
-                .number_where(problems, "at least 0 and below 1", share)?
-                .value as f32,
-        )
+        let share = dropout.number_where("at least 0 and below 1", share)?;
+        Layer::Dropout(share.value as f32)
     } else {
-        problems.push(
-            item.span,
-            "not a layer",
-            Diagnostic::error(
-                Code::InvalidLayers,
-                format!("`{}` is not a layer", item.path),
-            )
-            .note(format!(
-                "layers are tables with one of {}, or one of the words {}",
-                quoted_list(["conv", "pool", "dense", "dropout"]),
-                quoted_list(["flatten", "elu", "relu", "tanh", "sigmoid"]),
-            )),
+        let words = quoted_list(["flatten", "elu", "relu", "tanh", "sigmoid"]);
+        let error = Diagnostic::error(
+            Code::InvalidLayers,
+            format!("`{}` is not a layer", item.path),
         );
+        let kinds = quoted_list(kinds);
+        let note = format!("layers are tables with one of {kinds}, or one of the words {words}");
+        item.wrong("not a layer", error.note(note));
         return None;
     };
     Some(Spanned::new(layer, item.span))
 }
 
+fn read_convolution(conv: &Item<'_>) -> Option<Layer> {
+    let what = "two whole numbers: [filters, kernel]";
+    let members = conv.items(what)?;
+    let [filters, kernel] = members.as_slice() else {
+        let (path, count) = (&conv.path, members.len());
+        let what = format!("`{path}`: expected {what}, found {count} of them");
+        conv.wrong("", Diagnostic::error(Code::WrongType, what));
+        return None;
+    };
+    let (filters, kernel) = (filters.size(MAX_WIDTH), kernel.size(MAX_SIDE));
+    Some(Layer::Conv {
+        filters: filters?.value,
+        kernel: kernel?.value,
+    })
+}
+
 /// Convolution and pooling need an image, dense layers (also the output layer, which is added) a row.
-fn check_order(layers: &[Spanned<Layer>], problems: &mut Problems<'_>) {
+fn check_order(layers: &[Spanned<Layer>], problems: &Problems<'_>) {
+    let error = |what: &str| Diagnostic::error(Code::InvalidLayers, what);
     // What is known of the value between two layers: the last layer that made an image, or a row.
     let mut image: Option<Span> = None;
     let mut row: Option<Span> = None;
-    let flatten = "put \"flatten\" between the image layers and the dense ones";
     for layer in layers {
         match layer.value {
             Layer::Conv { .. } | Layer::Pool(_) => {
                 if let Some(row) = row {
-                    problems.push(
-                        layer.span,
-                        "needs an image",
-                        Diagnostic::error(
-                            Code::InvalidLayers,
-                            "a convolution or pooling cannot follow a dense layer or \"flatten\"",
-                        )
-                        .mark(row, "from here on there is no image"),
-                    );
-                    return;
+                    let what =
+                        "a convolution or pooling cannot follow a dense layer or \"flatten\"";
+                    let error = error(what).mark(row, "from here on there is no image");
+                    return problems.push(layer.span, "needs an image", error);
                 }
                 image = Some(layer.span);
             }
             Layer::Dense(_) => {
                 if let Some(image) = image {
-                    problems.push(
-                        layer.span,
-                        "needs a row of numbers",
-                        Diagnostic::error(
-                            Code::InvalidLayers,
-                            "a dense layer cannot read an image",
-                        )
+                    let error = error("a dense layer cannot read an image")
                         .mark(image, "this gives an image")
-                        .help(flatten),
-                    );
-                    return;
+                        .help("put \"flatten\" between the image layers and the dense ones");
+                    return problems.push(layer.span, "needs a row of numbers", error);
                 }
                 row = Some(layer.span);
             }
@@ -313,18 +246,12 @@ fn check_order(layers: &[Spanned<Layer>], problems: &mut Problems<'_>) {
                 image = None;
                 row = Some(layer.span);
             }
-            Layer::Activation(_) | Layer::Dropout(_) => {}
+            Layer::Activation(_) | Layer::Dropout(_) | Layer::Affine { .. } => {}
         }
     }
     if let Some(image) = image {
-        problems.push(
-            image,
-            "this gives an image",
-            Diagnostic::error(
-                Code::InvalidLayers,
-                "the layers end with an image, which the output layer cannot read",
-            )
-            .help("put \"flatten\" at the end"),
-        );
+        let what = "the layers end with an image, which the output layer cannot read";
+        let error = error(what).help("put \"flatten\" at the end");
+        problems.push(image, "this gives an image", error);
     }
 }

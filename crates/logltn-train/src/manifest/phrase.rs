@@ -3,7 +3,7 @@
 use logltn::{Code, Diagnostic, Span};
 use logltn_learn::{InputExpr, Spanned, Unexpected, parse_distance};
 
-use super::reader::{Item, Problems};
+use super::reader::Item;
 
 /// The text of a TOML string, and where it stands in the file.
 pub(super) struct Phrase<'i> {
@@ -14,9 +14,9 @@ pub(super) struct Phrase<'i> {
 }
 
 impl<'i> Phrase<'i> {
-    pub fn read(item: &'i Item<'i>, problems: &mut Problems<'_>, what: &str) -> Option<Phrase<'i>> {
-        let text = item.string(problems, what)?.value;
-        let raw = problems.source.slice(item.span);
+    pub fn read(item: &'i Item<'i>, what: &str) -> Option<Phrase<'i>> {
+        let text = item.string(what)?.value;
+        let raw = item.problems.source.slice(item.span);
         let quotes = ["\"\"\"", "'''", "\"", "'"];
         let inner = quotes.iter().find_map(|q| {
             let inner = raw.strip_prefix(q)?.strip_suffix(q)?;
@@ -39,34 +39,30 @@ impl<'i> Phrase<'i> {
         self.place(Span::new(0, self.text.len()))
     }
 
-    fn check<T>(&self, problems: &mut Problems<'_>, read: Result<T, Unexpected>) -> Option<T> {
+    fn check<T>(&self, read: Result<T, Unexpected>) -> Option<T> {
         read.map_err(|wrong| {
             let message = format!("`{}`: {}", self.item.path, wrong.message);
             let error = Diagnostic::error(Code::MalformedExpression, message);
-            problems.push(self.place(wrong.span), &wrong.label, error);
+            self.item
+                .problems
+                .push(self.place(wrong.span), &wrong.label, error);
         })
         .ok()
     }
 }
 
 /// One string of `inputs`.
-pub(super) fn read_input(
-    item: &Item<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<Spanned<InputExpr>> {
+pub(super) fn read_input(item: &Item<'_>) -> Option<Spanned<InputExpr>> {
     let what = "an input such as \"x\" or \"x.position\", as a string";
-    let phrase = Phrase::read(item, problems, what)?;
-    let mut expr = phrase.check(problems, InputExpr::parse(&phrase.text))?;
+    let phrase = Phrase::read(item, what)?;
+    let mut expr = phrase.check(InputExpr::parse(&phrase.text))?;
     expr.move_spans(&|span| phrase.place(span));
     Some(Spanned::new(expr, phrase.whole()))
 }
 
 /// `dist(Point, Point)`: the two sorts.
-pub(super) fn read_distance(
-    item: &Item<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<[Spanned<String>; 2]> {
-    let phrase = Phrase::read(item, problems, "\"dist(S, S)\" for a sort S, as a string")?;
-    let sorts = phrase.check(problems, parse_distance(&phrase.text))?;
+pub(super) fn read_distance(item: &Item<'_>) -> Option<[Spanned<String>; 2]> {
+    let phrase = Phrase::read(item, "\"dist(S, S)\" for a sort S, as a string")?;
+    let sorts = phrase.check(parse_distance(&phrase.text))?;
     Some(sorts.map(|sort| Spanned::new(sort.value, phrase.place(sort.span))))
 }

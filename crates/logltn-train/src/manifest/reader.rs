@@ -6,6 +6,7 @@
 //!
 //! Everything returns an `Option`: `None` means "reported, carry on with the rest of the file".
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -14,41 +15,45 @@ use logltn_learn::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::Section;
+use super::keys::MANIFEST;
 
 /// All that was found wrong, put into the order of the file at the end.
+///
+/// Everything that is read knows where to report, so that readers need not hand it on.
 pub(super) struct Problems<'s> {
     pub(super) source: &'s Source,
-    found: Vec<(u32, Diagnostic)>,
+    found: RefCell<Vec<(u32, Diagnostic)>>,
 }
 
 impl<'s> Problems<'s> {
     pub(super) fn new(source: &'s Source) -> Problems<'s> {
         Problems {
             source,
-            found: Vec::new(),
+            found: RefCell::default(),
         }
     }
 
     /// Reports `diagnostic` at `span`, with a few words under the marks.
-    pub(super) fn push(&mut self, span: Span, label: &str, diagnostic: Diagnostic) {
-        self.found
-            .push((span.start, diagnostic.at(self.source, span, label)));
+    pub(super) fn push(&self, span: Span, label: &str, diagnostic: Diagnostic) {
+        let found = (span.start, diagnostic.at(self.source, span, label));
+        self.found.borrow_mut().push(found);
     }
 
     /// Reports an error that its message explains well enough.
-    pub(super) fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+    pub(super) fn error(&self, code: Code, span: Span, message: impl Into<String>) {
         self.push(span, "", Diagnostic::error(code, message));
     }
 
     /// How many were found so far.
     pub(super) fn count(&self) -> usize {
-        self.found.len()
+        self.found.borrow().len()
     }
 
-    pub(super) fn finish(mut self) -> Diagnostics {
-        self.found.sort_by_key(|(start, _)| *start);
+    pub(super) fn finish(self) -> Diagnostics {
+        let mut found = self.found.into_inner();
+        found.sort_by_key(|(start, _)| *start);
         let mut all = Diagnostics::new();
-        self.found.into_iter().for_each(|(_, d)| all.push(d));
+        found.into_iter().for_each(|(_, d)| all.push(d));
         all
     }
 }
@@ -56,6 +61,7 @@ impl<'s> Problems<'s> {
 /// One value of the file.
 #[derive(Clone)]
 pub(super) struct Item<'d> {
+    pub(super) problems: &'d Problems<'d>,
     /// As in `predicates.C.network.mlp[0]`.
     pub(super) path: String,
     /// The key that leads to it, or the value itself inside an array.
@@ -79,20 +85,33 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 }
 
 impl<'d> Item<'d> {
-    /// Reports that something else was expected here.
-    pub(super) fn expected<T>(&self, problems: &mut Problems<'_>, what: &str) -> Option<T> {
-        self.expected_with_help(problems, what, None)
+    /// Reports what is wrong with the value.
+    pub(super) fn wrong(&self, label: &str, diagnostic: Diagnostic) {
+        self.problems.push(self.span, label, diagnostic);
     }
 
-    pub(super) fn expected_with_help<T>(
-        &self,
-        problems: &mut Problems<'_>,
-        what: &str,
-        help: Option<String>,
-    ) -> Option<T> {
+    /// Reports that it should not be there.
+    pub(super) fn misplaced(&self, label: &str, what: String, help: &str) {
+        let error = Diagnostic::error(Code::ConflictingKeys, what);
+        let help = Some(help.to_string()).filter(|help| !help.is_empty());
+        self.problems.push(self.key, label, error.maybe_help(help));
+    }
+
+    /// Reports that there is nothing in it.
+    pub(super) fn refuse_empty(&self, what: &str) {
+        let message = format!("`{}` is empty: {what}", self.path);
+        self.problems.error(Code::EmptyValue, self.span, message);
+    }
+
+    /// Reports that something else was expected here.
+    pub(super) fn expected<T>(&self, what: &str) -> Option<T> {
+        self.expected_with_help(what, None)
+    }
+
+    pub(super) fn expected_with_help<T>(&self, what: &str, help: Option<String>) -> Option<T> {
         let found = kind(self.value);
         let message = format!("`{}`: expected {what}, found {found}", self.path);
-        problems.push(
+        self.problems.push(
             self.span,
             &format!("expected {what}"),
             Diagnostic::error(Code::WrongType, message).maybe_help(help),
@@ -101,10 +120,10 @@ impl<'d> Item<'d> {
     }
 
     /// Reports that the value is of the right kind but out of range.
-    fn out_of_range<T>(&self, problems: &mut Problems<'_>, range: &str) -> Option<T> {
-        let found = problems.source.slice(self.span);
+    fn out_of_range<T>(&self, range: &str) -> Option<T> {
+        let found = self.problems.source.slice(self.span);
         let message = format!("`{}` must be {range}, not {found}", self.path);
-        problems.push(
+        self.problems.push(
             self.span,
             &format!("must be {range}"),
             Diagnostic::error(Code::ValueOutOfRange, message),
@@ -129,47 +148,35 @@ impl<'d> Item<'d> {
     }
 
     /// A string that is not empty.
-    pub(super) fn string(
-        &self,
-        problems: &mut Problems<'_>,
-        what: &str,
-    ) -> Option<Spanned<String>> {
+    pub(super) fn string(&self, what: &str) -> Option<Spanned<String>> {
         match self.value {
             DeValue::String(text) if text.trim().is_empty() => {
-                problems.error(
-                    Code::EmptyValue,
-                    self.span,
-                    format!("`{}` is empty: expected {what}", self.path),
-                );
+                self.refuse_empty(&format!("expected {what}"));
                 None
             }
             DeValue::String(text) => Some(Spanned::new(text.clone().into_owned(), self.span)),
-            _ => self.expected(problems, what),
+            _ => self.expected(what),
         }
     }
 
     /// The path of a file, as written.
-    pub(super) fn file(&self, problems: &mut Problems<'_>) -> Option<Spanned<PathBuf>> {
-        let text = self.string(problems, "the path of a file, as a string")?;
+    pub(super) fn file(&self) -> Option<Spanned<PathBuf>> {
+        let text = self.string("the path of a file, as a string")?;
         Some(Spanned::new(PathBuf::from(text.value), text.span))
     }
 
     /// One of a few words.
-    pub(super) fn one_of<T: Copy>(
-        &self,
-        problems: &mut Problems<'_>,
-        choices: &[(&str, T)],
-    ) -> Option<Spanned<T>> {
+    pub(super) fn one_of<T: Copy>(&self, choices: &[(&str, T)]) -> Option<Spanned<T>> {
         let names = || choices.iter().map(|(name, _)| *name);
         let list = quoted_list(names());
         let DeValue::String(text) = self.value else {
-            return self.expected(problems, &format!("one of {list}"));
+            return self.expected(&format!("one of {list}"));
         };
         if let Some((_, choice)) = choices.iter().find(|(name, _)| *name == text.as_ref()) {
             return Some(Spanned::new(*choice, self.span));
         }
         let message = format!("`{}`: `{text}` is not one of {list}", self.path);
-        problems.push(
+        self.problems.push(
             self.span,
             "not known",
             Diagnostic::error(Code::UnknownChoice, message).maybe_help(did_you_mean(text, names())),
@@ -178,66 +185,59 @@ impl<'d> Item<'d> {
     }
 
     /// `true` or `false`.
-    pub(super) fn boolean(&self, problems: &mut Problems<'_>) -> Option<Spanned<bool>> {
+    pub(super) fn boolean(&self) -> Option<Spanned<bool>> {
         match self.value {
             DeValue::Boolean(value) => Some(Spanned::new(*value, self.span)),
-            _ => self.expected(problems, "`true` or `false`"),
+            _ => self.expected("`true` or `false`"),
         }
     }
 
     /// A finite number, whole or not.
-    pub(super) fn number(&self, problems: &mut Problems<'_>) -> Option<Spanned<f64>> {
+    pub(super) fn number(&self) -> Option<Spanned<f64>> {
         let value = match self.value {
             DeValue::Integer(n) => i128::from_str_radix(n.as_str(), n.radix())
                 .ok()
                 .map(|n| n as f64),
             DeValue::Float(n) => n.as_str().parse().ok(),
-            _ => return self.expected(problems, "a number"),
+            _ => return self.expected("a number"),
         };
         match value {
             Some(value) if value.is_finite() => Some(Spanned::new(value, self.span)),
-            _ => self.out_of_range(problems, "a finite number"),
+            _ => self.out_of_range("a finite number"),
         }
     }
 
     /// A number of a guard: an integer stays exact.
-    pub(super) fn exact_number(&self, problems: &mut Problems<'_>) -> Option<Number> {
+    pub(super) fn exact_number(&self) -> Option<Number> {
         let DeValue::Integer(n) = self.value else {
-            return self.number(problems).map(|n| Number::Real(n.value));
+            return self.number().map(|n| Number::Real(n.value));
         };
         match i64::from_str_radix(n.as_str(), n.radix()) {
             Ok(n) => Some(Number::Int(n)),
-            Err(_) => self.out_of_range(
-                problems,
-                "an integer of 64 bits, or a decimal number such as 1.0e20",
-            ),
+            Err(_) => {
+                self.out_of_range("an integer of 64 bits, or a decimal number such as 1.0e20")
+            }
         }
     }
 
     /// A finite number for which `fits` holds; `range` says so in words.
     pub(super) fn number_where(
         &self,
-        problems: &mut Problems<'_>,
         range: &str,
         fits: impl Fn(f64) -> bool,
     ) -> Option<Spanned<f64>> {
-        let number = self.number(problems)?;
+        let number = self.number()?;
         if fits(number.value) {
             Some(number)
         } else {
-            self.out_of_range(problems, range)
+            self.out_of_range(range)
         }
     }
 
     /// A whole number from `least` to `most`.
-    pub(super) fn whole(
-        &self,
-        problems: &mut Problems<'_>,
-        least: u64,
-        most: u64,
-    ) -> Option<Spanned<u64>> {
+    pub(super) fn whole(&self, least: u64, most: u64) -> Option<Spanned<u64>> {
         let DeValue::Integer(n) = self.value else {
-            return self.expected(problems, "a whole number");
+            return self.expected("a whole number");
         };
         match i128::from_str_radix(n.as_str(), n.radix()) {
             Ok(n) if (i128::from(least)..=i128::from(most)).contains(&n) => {
@@ -245,24 +245,25 @@ impl<'d> Item<'d> {
             }
             // What does not even fit 128 bits is too large, unless it is negative.
             _ if n.as_str().starts_with('-') || n.as_str().trim_start_matches('0').is_empty() => {
-                self.out_of_range(problems, &format!("at least {least}"))
+                self.out_of_range(&format!("at least {least}"))
             }
-            _ => self.out_of_range(problems, &format!("at least {least} and at most {most}")),
+            _ => self.out_of_range(&format!("at least {least} and at most {most}")),
         }
     }
 
     /// [`Item::whole`] for sizes and counts of things in memory.
-    pub(super) fn size(&self, problems: &mut Problems<'_>, most: u64) -> Option<Spanned<usize>> {
-        let n = self.whole(problems, 1, most)?;
+    pub(super) fn size(&self, most: u64) -> Option<Spanned<usize>> {
+        let n = self.whole(1, most)?;
         Some(Spanned::new(n.value as usize, n.span))
     }
 
     /// The members of an array; `what` says what they should be.
-    pub(super) fn items(&self, problems: &mut Problems<'_>, what: &str) -> Option<Vec<Item<'d>>> {
+    pub(super) fn items(&self, what: &str) -> Option<Vec<Item<'d>>> {
         let DeValue::Array(array) = self.value else {
-            return self.expected(problems, what);
+            return self.expected(what);
         };
         let item = |(i, member): (usize, &'d toml::Spanned<DeValue<'d>>)| Item {
+            problems: self.problems,
             path: format!("{}[{i}]", self.path),
             key: span(member.span()),
             span: span(member.span()),
@@ -274,32 +275,35 @@ impl<'d> Item<'d> {
     /// An array whose members are read one by one; bad members are reported and left out.
     pub(super) fn list<T>(
         &self,
-        problems: &mut Problems<'_>,
         what: &str,
-        mut read: impl FnMut(&Item<'d>, &mut Problems<'_>) -> Option<T>,
+        read: impl FnMut(&Item<'d>) -> Option<T>,
     ) -> Option<Vec<T>> {
-        let items = self.items(problems, what)?;
-        Some(
-            items
-                .iter()
-                .filter_map(|item| read(item, problems))
-                .collect(),
-        )
+        let items = self.items(what)?;
+        Some(items.iter().filter_map(read).collect())
     }
 
     /// A list of different, non-empty strings.
-    pub(super) fn names(
-        &self,
-        problems: &mut Problems<'_>,
-        what: &str,
-    ) -> Option<Vec<Spanned<String>>> {
-        let names = self.list(problems, what, |item, problems| {
-            item.string(problems, "a name")
+    pub(super) fn names(&self, what: &str) -> Option<Vec<Spanned<String>>> {
+        let names = self.list(what, |item| item.string("a name"))?;
+        self.different(names)
+    }
+
+    /// A list of different strings, one of which may be empty.
+    pub(super) fn names_or_empty(&self, what: &str) -> Option<Vec<Spanned<String>>> {
+        let names = self.list(what, |item| match item.value {
+            DeValue::String(text) if text.is_empty() => {
+                Some(Spanned::new(String::new(), item.span))
+            }
+            _ => item.string("a name"),
         })?;
+        self.different(names)
+    }
+
+    fn different(&self, names: Vec<Spanned<String>>) -> Option<Vec<Spanned<String>>> {
         let mut first = std::collections::BTreeMap::new();
         for name in &names {
             if let Some(earlier) = first.insert(name.as_str(), name.span) {
-                problems.push(
+                self.problems.push(
                     name.span,
                     "again here",
                     Diagnostic::error(
@@ -314,10 +318,15 @@ impl<'d> Item<'d> {
     }
 
     /// The table with keys; `what` says what it should be.
-    pub(super) fn table(&self, problems: &mut Problems<'_>, what: &str) -> Option<Table<'d>> {
+    pub(super) fn table(&self, what: &str) -> Option<Table<'d>> {
         match self.value {
-            DeValue::Table(table) => Some(Table::new(self.path.clone(), self.place(), table)),
-            _ => self.expected(problems, what),
+            DeValue::Table(table) => Some(Table::new(
+                self.problems,
+                self.path.clone(),
+                self.place(),
+                table,
+            )),
+            _ => self.expected(what),
         }
     }
 
@@ -346,25 +355,24 @@ impl<'d> Item<'d> {
     /// `broken`, or the path of the section itself.
     pub(super) fn section<T>(
         &self,
-        problems: &mut Problems<'_>,
         broken: &mut BTreeSet<String>,
-        mut read: impl FnMut(&Item<'d>, &mut Problems<'_>) -> Option<T>,
+        mut read: impl FnMut(&Item<'d>) -> Option<T>,
     ) -> Option<Section<T>> {
         let DeValue::Table(table) = self.value else {
             broken.insert(self.path.clone());
-            return self.expected(problems, "a table");
+            return self.expected("a table");
         };
         let mut section = Section::new();
-        for item in Table::new(self.path.clone(), self.span, table).all() {
+        for item in Table::new(self.problems, self.path.clone(), self.span, table).all() {
             let name = item.path.split_at(self.path.len() + 1).1.to_owned();
             if name.is_empty() {
-                problems.error(
+                self.problems.error(
                     Code::EmptyValue,
                     item.key,
                     format!("a name in `{}` is empty", self.path),
                 );
             }
-            match read(&item, problems) {
+            match read(&item) {
                 Some(value) => {
                     section.insert(name, Spanned::new(value, item.key));
                 }
@@ -377,22 +385,35 @@ impl<'d> Item<'d> {
     }
 }
 
+/// Names with their places.
+pub(super) type Names = Spanned<Vec<Spanned<String>>>;
+
 /// A table that knows which of its keys were asked for.
 pub(super) struct Table<'d> {
+    problems: &'d Problems<'d>,
     /// As in `predicates.C`; empty for the whole file.
-    path: String,
+    pub(super) path: String,
     pub(super) span: Span,
     table: &'d DeTable<'d>,
     known: Vec<&'static str>,
+    /// Whether all that was read could be read.
+    sound: bool,
 }
 
 impl<'d> Table<'d> {
-    pub(super) fn new(path: String, span: Span, table: &'d DeTable<'d>) -> Table<'d> {
+    pub(super) fn new(
+        problems: &'d Problems<'d>,
+        path: String,
+        span: Span,
+        table: &'d DeTable<'d>,
+    ) -> Table<'d> {
         Table {
+            problems,
             path,
             span,
             table,
             known: Vec::new(),
+            sound: true,
         }
     }
 
@@ -400,18 +421,15 @@ impl<'d> Table<'d> {
     pub(super) fn take(&mut self, key: &'static str) -> Option<Item<'d>> {
         if !self.known.contains(&key) {
             self.known.push(key);
+            #[cfg(test)]
+            asked::note(&self.path, key);
         }
         let (name, value) = self.table.get_key_value(key)?;
         Some(self.item(key, name.span(), value))
     }
 
     /// The value of `key`, which must be there; `hint` shows how it is written.
-    pub(super) fn require(
-        &mut self,
-        problems: &mut Problems<'_>,
-        key: &'static str,
-        hint: &str,
-    ) -> Option<Item<'d>> {
+    pub(super) fn require(&mut self, key: &'static str, hint: &str) -> Option<Item<'d>> {
         let item = self.take(key);
         if item.is_none() {
             let place = if self.path.is_empty() {
@@ -419,7 +437,7 @@ impl<'d> Table<'d> {
             } else {
                 format!("`{}`", self.path)
             };
-            problems.push(
+            self.problems.push(
                 self.span,
                 "missing here",
                 Diagnostic::error(Code::MissingKey, format!("{place} has no `{key}`"))
@@ -429,8 +447,91 @@ impl<'d> Table<'d> {
         item
     }
 
+    /// The value of `key` as `read` understands it; none if it is not there or could not be read, in which case [`Table::end`]
+    /// says so.
+    pub(super) fn read<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&Item<'d>) -> Option<T>,
+    ) -> Option<T> {
+        let item = self.take(key)?;
+        self.value(&item, read)
+    }
+
+    /// The same of an item of it that was taken before.
+    pub(super) fn value<T>(
+        &mut self,
+        item: &Item<'d>,
+        read: impl FnOnce(&Item<'d>) -> Option<T>,
+    ) -> Option<T> {
+        let value = read(item);
+        self.sound &= value.is_some();
+        value
+    }
+
+    /// A text; `what` says of what.
+    pub(super) fn text(&mut self, key: &'static str, what: &str) -> Option<Spanned<String>> {
+        self.read(key, |item| item.string(what))
+    }
+
+    /// Names; `what` says of what.
+    pub(super) fn names(&mut self, key: &'static str, what: &str) -> Option<Names> {
+        self.read(key, |item| Some(Spanned::new(item.names(what)?, item.span)))
+    }
+
+    /// A count of things in memory.
+    pub(super) fn size(&mut self, key: &'static str, most: u64) -> Option<Spanned<usize>> {
+        self.read(key, |item| item.size(most))
+    }
+
+    /// A whole number.
+    pub(super) fn whole(&mut self, key: &'static str, least: u64, most: u64) -> Option<u64> {
+        self.read(key, |item| item.whole(least, most))
+            .map(|n| n.value)
+    }
+
+    /// A number for which `fits` holds.
+    pub(super) fn number(
+        &mut self,
+        key: &'static str,
+        range: &str,
+        fits: impl Fn(f64) -> bool,
+    ) -> Option<f64> {
+        self.read(key, |item| item.number_where(range, fits))
+            .map(|n| n.value)
+    }
+
+    /// `true` or `false`, which is what holds without it.
+    pub(super) fn flag(&mut self, key: &'static str) -> bool {
+        self.read(key, Item::boolean).is_some_and(|flag| flag.value)
+    }
+
+    /// Reports all but the first of `given`, where only one may be there.
+    pub(super) fn at_most_one(&mut self, given: &[&Option<Item<'_>>]) {
+        let mut given: Vec<&Item<'_>> = given.iter().filter_map(|item| item.as_ref()).collect();
+        given.sort_by_key(|item| item.key.start);
+        let [first, others @ ..] = given.as_slice() else {
+            return;
+        };
+        let name = |item: &Item<'_>| item.path.rsplit('.').next().unwrap_or_default().to_owned();
+        for other in others {
+            let (path, one, two) = (&self.path, name(first), name(other));
+            let what = format!("`{path}` has both `{one}` and `{two}`: only one of them can be");
+            let error = Diagnostic::error(Code::ConflictingKeys, what).mark(first.key, "first");
+            self.problems.push(other.key, "second", error);
+        }
+        self.sound &= others.is_empty();
+    }
+
+    /// Refuses the keys that nobody asked for; none if something could not be read, or only one of what is there may be.
+    pub(super) fn end(self) -> Option<()> {
+        let sound = self.sound;
+        self.finish();
+        sound.then_some(())
+    }
+
     /// Refuses the keys that nobody asked for.
-    pub(super) fn finish(self, problems: &mut Problems<'_>) {
+    pub(super) fn finish(self) {
         for (name, _) in self.table.iter() {
             let key = name.get_ref().as_ref();
             if self.known.contains(&key) {
@@ -441,19 +542,26 @@ impl<'d> Table<'d> {
             } else {
                 format!(" in `{}`", self.path)
             };
-            let known = || self.known.iter().copied();
-            let help = elsewhere(key, &self.known).or_else(|| did_you_mean(key, known()));
-            problems.push(
+            let known = self.known_keys();
+            let help = elsewhere(key, &known);
+            let help = help.or_else(|| did_you_mean(key, known.iter().copied()));
+            self.problems.push(
                 span(name.span()),
                 "unknown key",
                 Diagnostic::error(Code::UnknownKey, format!("unknown key `{key}`{place}"))
-                    .note(format!(
-                        "known keys: {}",
-                        quoted_list(self.known.iter().copied())
-                    ))
+                    .note(format!("known keys: {}", quoted_list(known)))
                     .maybe_help(help),
             );
         }
+    }
+
+    /// The keys that were asked for, in the order of the table of all keys.
+    fn known_keys(&self) -> Vec<&'static str> {
+        let mut known = self.known.clone();
+        if let Some(group) = MANIFEST.at_path(&self.path) {
+            known.sort_by_key(|key| group.keys.iter().position(|one| one.name == *key));
+        }
+        known
     }
 
     fn item(
@@ -463,6 +571,7 @@ impl<'d> Table<'d> {
         value: &'d toml::Spanned<DeValue<'d>>,
     ) -> Item<'d> {
         Item {
+            problems: self.problems,
             path: if self.path.is_empty() {
                 key.to_owned()
             } else {
@@ -481,36 +590,6 @@ impl<'d> Table<'d> {
         };
         self.table.iter().map(item).collect()
     }
-}
-
-/// Reports all but the first of `given`, where only one may be there. True if at most one is.
-pub(super) fn at_most_one(
-    problems: &mut Problems<'_>,
-    path: &str,
-    given: &[&Option<Item<'_>>],
-) -> bool {
-    let mut given: Vec<&Item<'_>> = given.iter().filter_map(|item| item.as_ref()).collect();
-    given.sort_by_key(|item| item.key.start);
-    let [first, others @ ..] = given.as_slice() else {
-        return true;
-    };
-    let name = |item: &Item<'_>| item.path.rsplit('.').next().unwrap_or_default().to_owned();
-    for other in others {
-        problems.push(
-            other.key,
-            "second",
-            Diagnostic::error(
-                Code::ConflictingKeys,
-                format!(
-                    "`{path}` has both `{}` and `{}`: only one of them can be",
-                    name(first),
-                    name(other)
-                ),
-            )
-            .mark(first.key, "first"),
-        );
-    }
-    others.is_empty()
 }
 
 /// `` `a`, `b`, `c` ``.
@@ -573,4 +652,30 @@ pub(super) fn did_you_mean<'a>(
             _ => None,
         }
     })
+}
+
+/// Which keys were asked for, for the test that compares them with the table of keys.
+#[cfg(test)]
+pub(super) mod asked {
+    use std::cell::RefCell;
+
+    thread_local! {
+        static ASKED: RefCell<Option<Vec<(String, &'static str)>>> = const { RefCell::new(None) };
+    }
+
+    pub(in crate::manifest) fn start() {
+        ASKED.set(Some(Vec::new()));
+    }
+
+    pub(in crate::manifest) fn note(path: &str, key: &'static str) {
+        ASKED.with_borrow_mut(|asked| {
+            if let Some(asked) = asked {
+                asked.push((path.to_string(), key));
+            }
+        });
+    }
+
+    pub(in crate::manifest) fn finish() -> Vec<(String, &'static str)> {
+        ASKED.take().unwrap_or_default()
+    }
 }

@@ -3,7 +3,7 @@
 use logltn::{Code, Diagnostic, Parameters};
 use logltn_learn::{By, Curve, Schedule, Schedules, Spanned};
 
-use super::reader::{Item, Problems, at_most_one};
+use super::reader::Item;
 
 /// The two ends of a schedule; a constant has only the first.
 #[derive(Clone, Copy)]
@@ -70,129 +70,91 @@ impl Scheduled {
 /// number at one end, in words that complete "must be …".
 pub(super) fn read_schedule(
     item: &Item<'_>,
-    problems: &mut Problems<'_>,
     check: impl Fn(f64, End) -> Result<(), &'static str>,
 ) -> Option<Spanned<Schedule>> {
-    let read = |item: &Item<'_>, end: End, problems: &mut Problems<'_>| {
-        let number = item.number(problems)?;
+    let read = |item: &Item<'_>, end: End| {
+        let number = item.number()?;
         if let Err(range) = check(number.value, end) {
-            item.number_where(problems, range, |_| false)?;
+            item.number_where(range, |_| false)?;
         }
         Some(number.value)
     };
     if item.is_number() {
-        return Some(Spanned::new(
-            Schedule::constant(read(item, End::From, problems)?),
-            item.span,
-        ));
+        let constant = Schedule::constant(read(item, End::From)?);
+        return Some(Spanned::new(constant, item.span));
     }
     let what = "a number, { linear = [from, to] }, { exponential = [from, to] } or { at = [[0, value], …] }";
-    let mut table = item.table(problems, what)?;
-    let (linear, exponential) = (table.take("linear"), table.take("exponential"));
-    let at = table.take("at");
-    let by = match table.take("by") {
-        Some(by) => by
-            .one_of(problems, &[("step", By::Step), ("epoch", By::Epoch)])
-            .map(|by| by.value),
-        None => Some(By::Step),
-    };
-    table.finish(problems);
-    if !at_most_one(problems, &item.path, &[&linear, &exponential, &at]) {
-        return None;
-    }
-    if let Some(at) = at {
-        let curve = read_steps(&at, problems, |item, end, problems| {
-            read(item, end, problems)
-        })?;
-        return Some(Spanned::new(Schedule { curve, by: by? }, item.span));
-    }
-    let is_linear = linear.is_some();
-    let Some(curve) = linear.or(exponential) else {
-        problems.push(
-            item.span,
+    let mut table = item.table(what)?;
+    let [linear, exponential, at] = ["linear", "exponential", "at"].map(|key| table.take(key));
+    let words = [("step", By::Step), ("epoch", By::Epoch)];
+    let by = table.read("by", |by| by.one_of(&words));
+    let by = by.map_or(By::Step, |by| by.value);
+    table.at_most_one(&[&linear, &exponential, &at]);
+    let sound = table.end();
+    let curve = if let Some(at) = at {
+        read_steps(&at, read)
+    } else if let Some(ends) = linear {
+        read_ends(&ends, read).map(|(from, to)| Curve::Linear { from, to })
+    } else if let Some(ends) = exponential {
+        let (from, to) = read_ends(&ends, read)?;
+        // There is no factor that leads from one sign to the other, or to 0.
+        if from * to <= 0.0 {
+            let path = &ends.path;
+            let what = format!("`{path}`: nothing grows exponentially from {from} to {to}");
+            let error = Diagnostic::error(Code::InvalidSchedule, what).help("use `linear`");
+            ends.wrong("needs two numbers of the same sign", error);
+            return None;
+        }
+        Some(Curve::Exponential { from, to })
+    } else {
+        let message = format!("`{}`: expected {what}", item.path);
+        item.wrong(
             "no schedule",
-            Diagnostic::error(
-                Code::InvalidSchedule,
-                format!("`{}`: expected {what}", item.path),
-            ),
+            Diagnostic::error(Code::InvalidSchedule, message),
         );
+        None
+    };
+    let schedule = Schedule { curve: curve?, by };
+    sound.map(|()| Spanned::new(schedule, item.span))
+}
+
+/// `[1, 4]`: from one number to another.
+fn read_ends<'d>(
+    ends: &Item<'d>,
+    read: impl Fn(&Item<'d>, End) -> Option<f64>,
+) -> Option<(f64, f64)> {
+    let items = ends.items("two numbers: [from, to]")?;
+    let [from, to] = items.as_slice() else {
+        let (path, found) = (&ends.path, items.len());
+        let what = format!("`{path}`: expected two numbers, [from, to], found {found}");
+        ends.wrong("", Diagnostic::error(Code::InvalidSchedule, what));
         return None;
     };
-    let ends = curve.items(problems, "two numbers: [from, to]")?;
-    let [from, to] = ends.as_slice() else {
-        problems.error(
-            Code::InvalidSchedule,
-            curve.span,
-            format!(
-                "`{}`: expected two numbers, [from, to], found {}",
-                curve.path,
-                ends.len()
-            ),
-        );
-        return None;
-    };
-    let (from_value, to_value) = (read(from, End::From, problems), read(to, End::To, problems));
-    let (from_value, to_value) = (from_value?, to_value?);
-    // There is no factor that leads from one sign to the other, or to 0.
-    if !is_linear && from_value * to_value <= 0.0 {
-        problems.push(
-            curve.span,
-            "needs two numbers of the same sign",
-            Diagnostic::error(
-                Code::InvalidSchedule,
-                format!(
-                    "`{}`: nothing grows exponentially from {from_value} to {to_value}",
-                    curve.path
-                ),
-            )
-            .help("use `linear`"),
-        );
-        return None;
-    }
-    let (from, to) = (from_value, to_value);
-    Some(Spanned::new(
-        Schedule {
-            curve: if is_linear {
-                Curve::Linear { from, to }
-            } else {
-                Curve::Exponential { from, to }
-            },
-            by: by?,
-        },
-        item.span,
-    ))
+    let (from, to) = (read(from, End::From), read(to, End::To));
+    Some((from?, to?))
 }
 
 /// `[[0, 1], [400, 6]]`: a value from each of these steps or epochs on.
-fn read_steps<'d>(
-    at: &Item<'d>,
-    problems: &mut Problems<'_>,
-    mut read: impl FnMut(&Item<'d>, End, &mut Problems<'_>) -> Option<f64>,
-) -> Option<Curve> {
+fn read_steps<'d>(at: &Item<'d>, read: impl Fn(&Item<'d>, End) -> Option<f64>) -> Option<Curve> {
     let what = "pairs of a step (or epoch) and the value from there on: [[0, 1], [400, 6]]";
-    let pairs = at.items(problems, what)?;
+    let pairs = at.items(what)?;
     let mut steps: Vec<(u64, f64)> = Vec::new();
-    let mut sound = true;
+    let before = at.problems.count();
     for (i, pair) in pairs.iter().enumerate() {
-        let members = pair.items(problems, "a pair: [step, value]");
+        let members = pair.items("a pair: [step, value]");
         let Some([from, value]) = members.as_deref() else {
             if members.is_some() {
                 let message = format!("`{}`: expected a pair, [step, value]", pair.path);
-                problems.error(Code::InvalidSchedule, pair.span, message);
+                pair.wrong("", Diagnostic::error(Code::InvalidSchedule, message));
             }
-            sound = false;
             continue;
         };
         let end = match i + 1 == pairs.len() {
             true => End::To,
             false => End::From,
         };
-        let (step, value) = (
-            from.whole(problems, 0, i64::MAX as u64),
-            read(value, end, problems),
-        );
+        let (step, value) = (from.whole(0, i64::MAX as u64), read(value, end));
         let (Some(step), Some(value)) = (step, value) else {
-            sound = false;
             continue;
         };
         let wrong = match steps.last() {
@@ -205,44 +167,31 @@ fn read_steps<'d>(
             _ => None,
         };
         if let Some(wrong) = wrong {
-            problems.push(
-                from.span,
-                &wrong,
-                Diagnostic::error(
-                    Code::InvalidSchedule,
-                    format!("`{}` is {}: {wrong}", from.path, step.value),
-                ),
-            );
-            sound = false;
+            let what = format!("`{}` is {}: {wrong}", from.path, step.value);
+            from.wrong(&wrong, Diagnostic::error(Code::InvalidSchedule, what));
         }
         steps.push((step.value, value));
     }
     if pairs.is_empty() {
-        let message = format!("`{}` is empty: expected {what}", at.path);
-        problems.error(Code::EmptyValue, at.span, message);
-        sound = false;
+        at.refuse_empty(&format!("expected {what}"));
     }
-    sound.then(|| Curve::Stepwise(steps.into()))
+    (at.problems.count() == before).then(|| Curve::Stepwise(steps.into()))
 }
 
 /// One of α, p and p_forall by its name.
-pub(super) fn read_parameter(
-    name: &'static str,
-    item: &Item<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<Schedule> {
+pub(super) fn read_parameter(name: &'static str, item: &Item<'_>) -> Option<Schedule> {
     let check = |v, _| Parameters::check(name, v).map_err(|e| e.expected());
-    read_schedule(item, problems, check).map(|read| read.value)
+    read_schedule(item, check).map(|read| read.value)
 }
 
 /// `[schedule]`.
-pub(super) fn read_schedules(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Scheduled> {
-    let mut table = item.table(problems, "a table with `alpha`, `p` or `p_forall`")?;
+pub(super) fn read_schedules(item: &Item<'_>) -> Option<Scheduled> {
+    let mut table = item.table("a table with `alpha`, `p` or `p_forall`")?;
     let [alpha, p, p_forall] = Parameters::NAMES.map(|name| {
         let item = table.take(name)?;
-        read_parameter(name, &item, problems)
+        read_parameter(name, &item)
     });
-    table.finish(problems);
+    table.finish();
     let default = Scheduled::default();
     Some(Scheduled {
         alpha,

@@ -2,28 +2,28 @@
 
 use logltn::{Code, Diagnostic, Semantics, Space};
 
-use super::reader::{Item, Problems, did_you_mean, quoted_list};
+use super::reader::{Item, did_you_mean, quoted_list};
 
 /// Reads a semantics, checking every override by itself.
-pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Semantics> {
+pub(super) fn read(item: &Item<'_>) -> Option<Semantics> {
     if item.is_string() {
-        return read_base(item, problems);
+        return read_base(item);
     }
     let what = "a name such as \"logltn\", or { base = \"logltn\", or = \"max\" }";
-    let mut table = item.table(problems, what)?;
+    let mut table = item.table(what)?;
     let base = match table.take("base") {
-        Some(base) => read_base(&base, problems),
+        Some(base) => read_base(&base),
         None => Some(Semantics::default()),
     };
     let operators: Vec<(&'static str, Option<Item<'_>>)> =
         Semantics::KEYS.map(|key| (key, table.take(key))).to_vec();
     let eps = table.take("stable_eps");
-    table.finish(problems);
+    table.finish();
     let mut semantics = base?;
     let mut sound = true;
     for (key, operator) in operators {
         let Some(item) = operator else { continue };
-        let Some(name) = item.string(problems, "an operator's name") else {
+        let Some(name) = item.string("an operator's name") else {
             sound = false;
             continue;
         };
@@ -31,59 +31,45 @@ pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Seman
             Ok(changed) => semantics = changed,
             Err(error) => {
                 sound = false;
-                problems.push(
-                    item.span,
+                let what = format!("`{}`: {error}", item.path);
+                item.wrong(
                     "",
-                    Diagnostic::error(error.code(), format!("`{}`: {error}", item.path))
-                        .maybe_help(error.help()),
+                    Diagnostic::error(error.code(), what).maybe_help(error.help()),
                 );
             }
         }
     }
     if let Some(eps) = eps {
-        let value = eps.number(problems)?;
+        let value = eps.number()?;
         match semantics.with_stable_eps(value.value) {
             Ok(changed) => semantics = changed,
             Err(error) => {
                 sound = false;
-                problems.push(
-                    eps.span,
-                    "",
-                    Diagnostic::error(error.code(), error.to_string()).maybe_help(error.help()),
-                );
+                let wrong = Diagnostic::error(error.code(), error.to_string());
+                eps.wrong("", wrong.maybe_help(error.help()));
             }
         }
         if semantics.space == Space::Log {
-            problems.push(
-                eps.key,
-                "no effect",
-                Diagnostic::warning(
-                    Code::NoEffect,
-                    format!(
-                        "`stable_eps` has no effect on `{}`, which has no product of truth degrees",
-                        semantics.name
-                    ),
-                ),
+            let what = format!(
+                "`stable_eps` has no effect on `{}`, which has no product of truth degrees",
+                semantics.name
             );
+            let warning = Diagnostic::warning(Code::NoEffect, what);
+            item.problems.push(eps.key, "no effect", warning);
         }
     }
     sound.then_some(semantics)
 }
 
-fn read_base(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Semantics> {
-    let name = item.string(problems, "the name of a semantics")?;
+fn read_base(item: &Item<'_>) -> Option<Semantics> {
+    let name = item.string("the name of a semantics")?;
     let found = Semantics::named(&name);
     if found.is_none() {
-        problems.push(
-            name.span,
-            "not known",
-            Diagnostic::error(
-                Code::UnknownSemantics,
-                format!("there is no semantics `{}`", name.value),
-            )
+        let what = format!("there is no semantics `{}`", name.value);
+        let error = Diagnostic::error(Code::UnknownSemantics, what)
             .note(format!("known: {}", quoted_list(Semantics::NAMES)))
-            .maybe_help(did_you_mean(&name, Semantics::NAMES)),
-        );
+            .maybe_help(did_you_mean(&name, Semantics::NAMES));
+        item.wrong("not known", error);
     }
     found
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use logltn::{Code, Diagnostic, Span};
-use logltn_learn::{ClosedForm, InputExpr, Spanned};
+use logltn_learn::{ClosedForm, InputExpr, Spanned, Units};
 
 use super::Section;
 use super::closed_form;
 use super::network::{MAX_WIDTH, Network, NetworkRef};
-use super::reader::{Item, Problems, at_most_one};
+use super::reader::{Item, Problems};
 
 /// How a predicate is grounded.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,6 +92,10 @@ pub struct Function {
     pub network: Option<Spanned<NetworkRef>>,
     /// `values = "age.csv"`: it is given by data. Without this and a network it is host code.
     pub values: Option<Spanned<PathBuf>>,
+    /// `column = "age"`: the column of the values, where the file has others.
+    pub column: Option<Spanned<String>>,
+    /// `output = { scale = 100, shift = 20 }`: the units of its values.
+    pub units: Option<Units>,
 }
 
 /// How a constant is grounded.
@@ -106,159 +110,95 @@ pub enum Constant {
 }
 
 impl Predicate {
-    pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Predicate> {
-        let mut table = item.table(
-            problems,
-            "a table with `network`, `closed_form`, `learnable`, `logits`, `truth` or `log_truth`",
-        )?;
-        let args = table.take("args").map(|item| read_args(&item, problems));
-        let network = table.take("network");
-        let logits = table.take("logits");
-        let truth = table.take("truth");
-        let log_truth = table.take("log_truth");
-        let learnable = table.take("learnable");
-        let closed = table.take("closed_form");
-        let learn = table.take("learn");
-        let initial = table.take("initial");
-        let output = table.take("output");
-        let place = table.span;
-        table.finish(problems);
-
-        let one = at_most_one(
-            problems,
-            &item.path,
-            &[&network, &learnable, &closed, &logits, &truth, &log_truth],
-        );
-        if let (true, Some(closed), Some(output)) = (one, &closed, &output) {
-            problems.push(
-                output.key,
-                "not needed",
-                Diagnostic::error(
-                    Code::ConflictingKeys,
-                    format!(
-                        "`{}` cannot be given: a closed form says itself what it is",
-                        output.path
-                    ),
-                )
-                .mark(closed.key, "")
-                .help("remove `output`, and call the closed form `truth`, `log_truth` or `logit`"),
+    pub(super) fn read(item: &Item<'_>) -> Option<Predicate> {
+        let what =
+            "a table with `network`, `closed_form`, `learnable`, `logits`, `truth` or `log_truth`";
+        let mut table = item.table(what)?;
+        let args = table.read("args", read_args);
+        let [network, learnable, closed] =
+            ["network", "learnable", "closed_form"].map(|key| table.take(key));
+        let [logits, truth, log_truth] =
+            ["logits", "truth", "log_truth"].map(|key| table.take(key));
+        let [learn, initial, output] = ["learn", "initial", "output"].map(|key| table.take(key));
+        let sources = [&network, &learnable, &closed, &logits, &truth, &log_truth];
+        table.at_most_one(&sources);
+        if let ([source], Some(output)) = (
+            &sources
+                .map(Option::as_ref)
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()[..],
+            &output,
+        ) {
+            needs_no_output(
+                source,
+                output,
+                closed.is_some(),
+                truth.is_some() || log_truth.is_some(),
             );
         }
         if let (Some(learn), None) = (&learn, &closed) {
-            problems.push(
-                learn.key,
-                "no effect",
-                Diagnostic::error(
-                    Code::ConflictingKeys,
-                    format!("`{}` is for the numbers of a `closed_form`", learn.path),
-                )
-                .help(match &learnable {
-                    Some(_) => "remove it: `learnable` predicates learn a number for each tuple",
-                    None => "add `closed_form = { log_truth = \"-rate * dist(u, v)\" }`, or remove `learn`",
-                }),
-            );
-        }
-        if let (true, Some(numbers), Some(output)) =
-            (one, truth.as_ref().or(log_truth.as_ref()), &output)
-        {
-            problems.push(
-                output.key,
-                "not needed",
-                Diagnostic::error(
-                    Code::ConflictingKeys,
-                    format!(
-                        "`{}` cannot be given: `{}` is truth already",
-                        output.path, numbers.path
-                    ),
-                )
-                .mark(numbers.key, "")
-                .help("remove `output`; if the numbers are logits, give them as `logits`"),
-            );
+            let what = format!("`{}` is for the numbers of a `closed_form`", learn.path);
+            let help = match &learnable {
+                Some(_) => "remove it: `learnable` predicates learn a number for each tuple",
+                None => {
+                    "add `closed_form = { log_truth = \"-rate * dist(u, v)\" }`, or remove `learn`"
+                }
+            };
+            learn.misplaced("no effect", what, help);
         }
         if let (Some(initial), None) = (&initial, &learnable) {
-            problems.push(
-                initial.key,
+            let what = format!("`{}` is for a predicate that is `learnable`", initial.path);
+            initial.misplaced(
                 "no effect",
-                Diagnostic::error(
-                    Code::ConflictingKeys,
-                    format!("`{}` is for a predicate that is `learnable`", initial.path),
-                )
-                .help("add `learnable = true`, or remove `initial`"),
+                what,
+                "add `learnable = true`, or remove `initial`",
             );
         }
-        let learnable = learnable.map(|item| {
-            let learnable = item.boolean(problems)?;
-            if !learnable.value {
-                problems.push(
-                    item.span,
-                    "",
-                    Diagnostic::error(
-                        Code::ValueOutOfRange,
-                        format!("`{}` can only be `true`", item.path),
-                    )
-                    .help("remove it"),
-                );
-                return None;
-            }
-            Some(learnable.span)
-        });
-        let range = "a number that single precision can hold";
-        let fits = |x: f64| (x as f32).is_finite();
-        let initial = initial.map(|item| item.number_where(problems, range, fits));
-        let needs_output = network.as_ref().or(logits.as_ref());
-        if let (Some(needy), None) = (needs_output, &output) {
-            problems.push(
-                place,
-                "missing here",
-                Diagnostic::error(Code::MissingKey, format!("`{}` has no `output`", item.path))
-                    .mark(needy.key, "this gives logits")
-                    .help("add `output = \"softmax\"` if the last argument picks a class, else `output = \"sigmoid\"`"),
-            );
+        if let (Some(needy), None) = (network.as_ref().or(logits.as_ref()), &output) {
+            let what = format!("`{}` has no `output`", item.path);
+            let error = Diagnostic::error(Code::MissingKey, what)
+                .mark(needy.key, "this gives logits")
+                .help("add `output = \"softmax\"` if the last argument picks a class, else `output = \"sigmoid\"`");
+            item.problems.push(table.span, "missing here", error);
         }
-        let output = output.map(|item| item.one_of(problems, &OUTPUTS));
-        let read_network = network
-            .map(|item| NetworkRef::read(&item, problems).map(|n| Spanned::new(n, item.span)));
-        let logits = logits.map(|item| item.file(problems));
-        let truth = truth.map(|item| item.file(problems));
-        let log_truth = log_truth.map(|item| item.file(problems));
-        let args = flatten(args)?;
-        let output = flatten(output)?;
-        let closed = closed.map(|form| {
-            closed_form::read(&item.path, &form, learn.as_ref(), args.as_ref(), problems)
-        });
-        let grounding = if let Some(network) = read_network {
-            let (network, output) = (network?, output?);
-            if let NetworkRef::Own(network) = &network.value {
-                check_inputs(
-                    network,
-                    &item.path,
-                    args.as_ref(),
-                    Some(output.value),
-                    problems,
-                );
-            }
-            Grounding::Network { network, output }
-        } else if let Some(span) = learnable {
-            Grounding::Learnable {
-                span: span?,
-                initial: flatten(initial)?.map_or(0.0, |initial| initial.value),
+        let initial = table.number("initial", SINGLE, fits_single).unwrap_or(0.0);
+        let output = table.read("output", |item| item.one_of(&OUTPUTS));
+        let grounding = if network.is_some() {
+            let network = table.read("network", NetworkRef::read_spanned);
+            network.zip(output).map(|(network, output)| {
+                if let NetworkRef::Own(network) = &network.value {
+                    let class = Some(output.value);
+                    check_inputs(network, &item.path, args.as_ref(), class, item.problems);
+                }
+                Grounding::Network { network, output }
+            })
+        } else if learnable.is_some() {
+            let span = table.read("learnable", read_learnable);
+            span.map(|span| Grounding::Learnable {
+                span,
+                initial,
                 output,
-            }
-        } else if let Some(form) = closed {
-            Grounding::ClosedForm(form?)
-        } else if let Some(file) = logits {
-            Grounding::Logits {
-                file: file?,
-                output: output?,
-            }
-        } else if let Some(file) = truth {
-            Grounding::Truth(file?)
-        } else if let Some(file) = log_truth {
-            Grounding::LogTruth(file?)
+            })
+        } else if let Some(form) = &closed {
+            let form = closed_form::read(&item.path, form, learn.as_ref(), args.as_ref());
+            form.map(Grounding::ClosedForm)
+        } else if logits.is_some() {
+            let file = table.read("logits", Item::file);
+            let both = file.zip(output);
+            both.map(|(file, output)| Grounding::Logits { file, output })
+        } else if truth.is_some() {
+            table.read("truth", Item::file).map(Grounding::Truth)
+        } else if log_truth.is_some() {
+            table.read("log_truth", Item::file).map(Grounding::LogTruth)
         } else {
-            Grounding::Host { output }
+            Some(Grounding::Host { output })
         };
-        Some(Predicate { args, grounding })
+        table.end()?;
+        Some(Predicate {
+            args,
+            grounding: grounding?,
+        })
     }
 
     /// Whether training changes it.
@@ -291,96 +231,138 @@ impl Predicate {
     }
 }
 
+/// Closed forms and truths say themselves what they are.
+fn needs_no_output(source: &Item<'_>, output: &Item<'_>, closed: bool, is_truth: bool) {
+    let (why, help) = match (closed, is_truth) {
+        (true, _) => (
+            "a closed form says itself what it is".to_string(),
+            "remove `output`, and call the closed form `truth`, `log_truth` or `logit`",
+        ),
+        (_, true) => (
+            format!("`{}` is truth already", source.path),
+            "remove `output`; if the numbers are logits, give them as `logits`",
+        ),
+        _ => return,
+    };
+    let what = format!("`{}` cannot be given: {why}", output.path);
+    let error = Diagnostic::error(Code::ConflictingKeys, what).mark(source.key, "");
+    output
+        .problems
+        .push(output.key, "not needed", error.help(help));
+}
+
+/// `true`, and where that stands.
+fn read_learnable(item: &Item<'_>) -> Option<Span> {
+    let learnable = item.boolean()?;
+    if !learnable.value {
+        let what = format!("`{}` can only be `true`", item.path);
+        item.wrong(
+            "",
+            Diagnostic::error(Code::ValueOutOfRange, what).help("remove it"),
+        );
+        return None;
+    }
+    Some(learnable.span)
+}
+
+pub(super) const SINGLE: &str = "a number that single precision can hold";
+
+pub(super) fn fits_single(x: f64) -> bool {
+    (x as f32).is_finite()
+}
+
 impl Function {
-    pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Function> {
-        let mut table = item.table(problems, "a table with `network` or `values`")?;
-        let args = table.take("args").map(|item| read_args(&item, problems));
+    pub(super) fn read(item: &Item<'_>) -> Option<Function> {
+        let mut table = item.table("a table with `network` or `values`")?;
+        let args = table.read("args", read_args);
         let (network, values) = (table.take("network"), table.take("values"));
-        at_most_one(problems, &item.path, &[&network, &values]);
-        if let Some(output) = table.take("output") {
-            output.one_of(problems, &[("linear", ())]);
-            if let Some(values) = &values {
-                let what = format!(
-                    "`{}` cannot be given: nothing is learnt of `{}`",
-                    output.path, values.path
-                );
-                let error = Diagnostic::error(Code::ConflictingKeys, what);
-                problems.push(output.key, "not needed", error.help("remove `output`"));
-            }
+        // Both are read, and only the messages say that there are two.
+        table.at_most_one(&[&network, &values]);
+        if let (Some(column), None) = (table.take("column"), &values) {
+            let what = format!(
+                "`{}` is for a function that is given by `values`",
+                column.path
+            );
+            column.misplaced("no effect", what, "remove it");
         }
-        table.finish(problems);
-        let network = network
-            .map(|item| NetworkRef::read(&item, problems).map(|n| Spanned::new(n, item.span)));
-        let values = values.map(|item| item.file(problems));
-        let (args, network, values) = (flatten(args), flatten(network), flatten(values));
-        let (args, network, values) = (args?, network?, values?);
-        if let Some(NetworkRef::Own(network)) = network.as_ref().map(|n| &n.value) {
-            check_inputs(network, &item.path, args.as_ref(), None, problems);
+        if let (Some(output), Some(values)) = (table.take("output"), &values) {
+            let (path, values) = (&output.path, &values.path);
+            let what = format!("`{path}` cannot be given: nothing is learnt of `{values}`");
+            output.misplaced("not needed", what, "remove `output`");
         }
-        Some(Function {
+        let function = Function {
             args,
-            network,
-            values,
-        })
+            network: table.read("network", NetworkRef::read_spanned),
+            values: table.read("values", Item::file),
+            column: table.text("column", "a column's name"),
+            units: table.read("output", read_units).flatten(),
+        };
+        if let Some(NetworkRef::Own(network)) = function.network.as_ref().map(|n| &n.value) {
+            let args = function.args.as_ref();
+            check_inputs(network, &item.path, args, None, item.problems);
+        }
+        table.end()?;
+        Some(function)
     }
 }
 
+/// `{ scale = 100, shift = 20 }`.
+fn read_units(item: &Item<'_>) -> Option<Option<Units>> {
+    if !item.is_table() {
+        return item.one_of(&[("linear", None)]).map(|linear| linear.value);
+    }
+    let mut table = item.table("\"linear\", or a table such as { scale = 100, shift = 20 }")?;
+    let scale = table.require("scale", "100");
+    let above = |x: f64| x as f32 > 0.0 && fits_single(x);
+    let scale = scale
+        .and_then(|scale| scale.number_where("above 0, as single precision can hold it", above));
+    let shift = table.number("shift", SINGLE, fits_single).unwrap_or(0.0);
+    table.end()?;
+    Some(Some(Units {
+        scale: scale?.value as f32,
+        shift: shift as f32,
+    }))
+}
+
 impl Constant {
-    pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Constant> {
-        let mut table = item.table(problems, "a table with `row` or `learnable`")?;
+    pub(super) fn read(item: &Item<'_>) -> Option<Constant> {
+        let mut table = item.table("a table with `row` or `learnable`")?;
         let (row, learnable) = (table.take("row"), table.take("learnable"));
         let place = table.span;
-        table.finish(problems);
-        if !at_most_one(problems, &item.path, &[&row, &learnable]) {
-            return None;
-        }
+        table.at_most_one(&[&row, &learnable]);
+        table.end()?;
         match (row, learnable) {
-            (Some(row), _) if row.is_string() => Some(Constant::Name(
-                row.string(problems, "an individual's name")?,
-            )),
-            (Some(row), _) => Some(Constant::Row(row.whole(problems, 0, i64::MAX as u64)?)),
-            (_, Some(length)) => Some(Constant::Learnable(length.size(problems, MAX_WIDTH)?)),
+            (Some(row), _) if row.is_string() => {
+                row.string("an individual's name").map(Constant::Name)
+            }
+            (Some(row), _) => row.whole(0, i64::MAX as u64).map(Constant::Row),
+            (_, Some(length)) => length.size(MAX_WIDTH).map(Constant::Learnable),
             _ => {
-                problems.push(
-                    place,
-                    "not grounded",
-                    Diagnostic::error(Code::MissingKey, format!("`{}` has neither `row` nor `learnable`", item.path))
-                        .help("add `row = 3` for a row of the data (from 0), or `learnable = 8` for a trained vector"),
-                );
+                let what = format!("`{}` has neither `row` nor `learnable`", item.path);
+                let error = Diagnostic::error(Code::MissingKey, what)
+                    .help("add `row = 3` for a row of the data (from 0), or `learnable = 8` for a trained vector");
+                item.problems.push(place, "not grounded", error);
                 None
             }
         }
     }
 }
 
-/// `None` only if something was there but could not be read.
-pub(super) fn flatten<T>(read: Option<Option<T>>) -> Option<Option<T>> {
-    match read {
-        Some(None) => None,
-        Some(some) => Some(some),
-        None => Some(None),
-    }
-}
-
-fn read_args(
-    item: &Item<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<Spanned<Vec<Spanned<String>>>> {
-    let names = item.names(problems, "an array of names such as [\"x\", \"y\"]")?;
-    for name in &names {
-        let word = name.chars().all(|c| c.is_alphanumeric() || c == '_');
-        if !word || name.starts_with(|c: char| c.is_numeric()) {
-            problems.error(
-                Code::MalformedExpression,
-                name.span,
-                format!(
-                    "`{}`: `{}` is not a name of letters, digits and `_`",
-                    item.path, name.value
-                ),
-            );
-        }
+fn read_args(item: &Item<'_>) -> Option<Spanned<Vec<Spanned<String>>>> {
+    let names = item.names("an array of names such as [\"x\", \"y\"]")?;
+    for name in names.iter().filter(|name| !is_word(name)) {
+        let (path, value) = (&item.path, &name.value);
+        let what = format!("`{path}`: `{value}` is not a name of letters, digits and `_`");
+        item.problems
+            .error(Code::MalformedExpression, name.span, what);
     }
     Some(Spanned::new(names, item.span))
+}
+
+/// Whether it is a name of letters, digits and `_`.
+pub(super) fn is_word(name: &str) -> bool {
+    let letters = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    letters && !name.starts_with(|c: char| c.is_numeric())
 }
 
 /// The variables of a network's inputs must be arguments of the symbol it stands behind.
@@ -389,7 +371,7 @@ pub(super) fn check_inputs(
     path: &str,
     args: Option<&Spanned<Vec<Spanned<String>>>>,
     output: Option<Output>,
-    problems: &mut Problems<'_>,
+    problems: &Problems<'_>,
 ) {
     let Some(inputs) = &network.inputs else {
         return;
@@ -447,7 +429,7 @@ pub(super) fn check_shared(
     declared: &BTreeSet<&str>,
     predicates: &Section<Predicate>,
     functions: &Section<Function>,
-    problems: &mut Problems<'_>,
+    problems: &Problems<'_>,
 ) {
     let users = predicates
         .iter()

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use logltn::{Code, Diagnostic, Span};
-use logltn_learn::{Length, Optimizer, Schedule, Spanned, Training};
+use logltn_learn::{Length, MOST_STEPS, Optimizer, Schedule, Spanned, Training};
 
 use super::evaluate::Evaluate;
-use super::reader::{Item, Problems, at_most_one, quoted_list};
+use super::reader::{Item, Problems, Table, quoted_list};
 use super::schedule::{End, read_schedule};
-use super::symbols::flatten;
 
 /// How to train.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +23,8 @@ pub struct Train {
     pub seed: u64,
     /// The largest norm of a gradient, if it is clipped.
     pub clip_norm: Option<f64>,
+    /// How much it counts that all classes of a softmax are used in each step.
+    pub entropy: Option<f64>,
     /// How many steps between checkpoints.
     pub checkpoint_every: Option<u64>,
     /// When to stop early.
@@ -32,6 +33,8 @@ pub struct Train {
     pub start: Option<Start>,
     /// What does not move: predicates, functions, sorts and constants by name, `networks.NAME`.
     pub freeze: Vec<Spanned<String>>,
+    /// How many seconds events may take to compile under `probability`.
+    pub compile_seconds: Option<f64>,
 }
 
 /// `start = { run = "runs/a", only = ["C"] }`.
@@ -82,10 +85,12 @@ impl Default for Train {
             ),
             seed: 0,
             clip_norm: None,
+            entropy: None,
             checkpoint_every: None,
             early_stop: None,
             start: None,
             freeze: Vec::new(),
+            compile_seconds: None,
         }
     }
 }
@@ -93,69 +98,38 @@ impl Default for Train {
 const FOREVER: u64 = i64::MAX as u64;
 
 impl Train {
-    pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Train> {
-        let mut table = item.table(problems, "a table")?;
+    pub(super) fn read(item: &Item<'_>) -> Option<Train> {
+        let mut table = item.table("a table")?;
         let default = Train::default();
-        let (steps, epochs, phases) = (
-            table.take("steps"),
-            table.take("epochs"),
-            table.take("phases"),
-        );
-        let optimizer = table.take("optimizer");
-        let learning_rate = table
-            .take("learning_rate")
-            .map(|item| read_schedule(&item, problems, rate));
-        let seed = table
-            .take("seed")
-            .map(|item| item.whole(problems, 0, u64::MAX));
-        let (momentum, weight_decay) = (table.take("momentum"), table.take("weight_decay"));
-        let clip_norm = table
-            .take("clip_norm")
-            .map(|item| item.number_where(problems, "greater than 0", |n| n > 0.0));
-        let checkpoint_every = table
-            .take("checkpoint_every")
-            .map(|item| item.whole(problems, 1, FOREVER));
-        let early_stop = table
-            .take("early_stop")
-            .map(|item| EarlyStop::read(&item, problems));
-        let start = table.take("start").map(|item| Start::read(&item, problems));
-        let freeze = table
-            .take("freeze")
-            .map(|item| item.names(problems, "an array of names of what is learnt"));
-        table.finish(problems);
-
+        let [steps, epochs, phases] = ["steps", "epochs", "phases"].map(|key| table.take(key));
         if steps.is_none() && epochs.is_none() && phases.is_none() {
-            problems.push(
-                item.key,
-                "how long?",
-                Diagnostic::warning(
-                    Code::NoTrainingLength,
-                    "`train` does not say how long to train",
-                )
-                .help("add `steps = 1000` or `epochs = 10`, or give `--steps` on the command line"),
-            );
+            let what = "`train` does not say how long to train";
+            let warning = Diagnostic::warning(Code::NoTrainingLength, what)
+                .help("add `steps = 1000` or `epochs = 10`, or give `--steps` on the command line");
+            item.problems.push(item.key, "how long?", warning);
         }
-        let phases = read_phases(steps, epochs, phases, problems);
-        let optimizer = read_optimizer(optimizer, momentum, weight_decay, problems);
-        Some(Train {
-            phases: phases?,
-            optimizer: optimizer?,
-            learning_rate: flatten(learning_rate)?.unwrap_or(default.learning_rate),
-            seed: flatten(seed)?.map_or(default.seed, |s| s.value),
-            clip_norm: flatten(clip_norm)?.map(|n| n.value),
-            checkpoint_every: flatten(checkpoint_every)?.map(|n| n.value),
-            early_stop: flatten(early_stop)?,
-            start: flatten(start)?,
-            freeze: flatten(freeze)?.unwrap_or_default(),
-        })
+        table.at_most_one(&[&steps, &epochs, &phases]);
+        let learning_rate = table.read("learning_rate", |item| read_schedule(item, rate));
+        let what = "an array of names of what is learnt";
+        let train = Train {
+            phases: read_phases(&mut table, phases),
+            optimizer: read_optimizer(&mut table),
+            learning_rate: learning_rate.unwrap_or(default.learning_rate),
+            seed: table.whole("seed", 0, u64::MAX).unwrap_or(default.seed),
+            clip_norm: table.number("clip_norm", "greater than 0", |n| n > 0.0),
+            entropy: table.number("entropy", "at least 0", |n| n >= 0.0),
+            checkpoint_every: table.whole("checkpoint_every", 1, FOREVER),
+            early_stop: table.read("early_stop", EarlyStop::read),
+            start: table.read("start", Start::read),
+            freeze: (table.names("freeze", what)).map_or(Vec::new(), |names| names.value),
+            compile_seconds: table.number("compile_seconds", "greater than 0", |n| n > 0.0),
+        };
+        table.end()?;
+        Some(train)
     }
 
     /// The metric to stop by must be among those that are evaluated.
-    pub(super) fn check_early_stop(
-        &self,
-        evaluate: Option<&Evaluate>,
-        problems: &mut Problems<'_>,
-    ) {
+    pub(super) fn check_early_stop(&self, evaluate: Option<&Evaluate>, problems: &Problems<'_>) {
         let Some(stop) = &self.early_stop else {
             return;
         };
@@ -207,132 +181,87 @@ fn rate(value: f64, end: End) -> Result<(), &'static str> {
     }
 }
 
-fn read_phases(
-    steps: Option<Item<'_>>,
-    epochs: Option<Item<'_>>,
-    phases: Option<Item<'_>>,
-    problems: &mut Problems<'_>,
-) -> Option<Vec<Phase>> {
-    let one = at_most_one(problems, "train", &[&steps, &epochs, &phases]);
+/// Plain `steps` or `epochs` are a single phase.
+fn read_phases(table: &mut Table<'_>, phases: Option<Item<'_>>) -> Vec<Phase> {
     let Some(phases) = phases else {
-        let length = read_length(steps.as_ref(), epochs.as_ref(), problems);
-        let given = steps.or(epochs);
-        return match given {
-            None => Some(Vec::new()),
-            Some(item) => Some(vec![Phase {
-                span: item.span,
-                length: length.filter(|_| one)?,
-                axioms: None,
-            }]),
+        let length = read_length(table);
+        let phase = |(length, span)| Phase {
+            span,
+            length,
+            axioms: None,
         };
+        return length.map(phase).into_iter().collect();
     };
-    let what = "an array of phases such as [{ steps = 100, axioms = [\"a\"] }, { steps = 900 }]";
-    let read = phases.list(problems, what, read_phase)?;
     if phases.is_empty_array() {
-        problems.error(
-            Code::EmptyValue,
-            phases.span,
-            "`train.phases` is empty: expected at least one phase",
-        );
+        phases.refuse_empty("expected at least one phase");
     }
-    one.then_some(read)
+    let what = "an array of phases such as [{ steps = 100, axioms = [\"a\"] }, { steps = 900 }]";
+    let phases = table.read("phases", |phases| phases.list(what, read_phase));
+    phases.unwrap_or_default()
 }
 
-fn read_phase(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Phase> {
-    let mut table = item.table(
-        problems,
-        "a phase such as { steps = 100, axioms = [\"a\"] }",
-    )?;
-    let (steps, epochs) = (table.take("steps"), table.take("epochs"));
-    let axioms = table
-        .take("axioms")
-        .map(|item| item.names(problems, "an array of names of axioms"));
+fn read_phase(item: &Item<'_>) -> Option<Phase> {
+    let mut table = item.table("a phase such as { steps = 100, axioms = [\"a\"] }")?;
+    let [steps, epochs] = ["steps", "epochs"].map(|key| table.take(key));
+    let axioms = table.names("axioms", "an array of names of axioms");
     let span = table.span;
-    table.finish(problems);
-    let one = at_most_one(problems, &item.path, &[&steps, &epochs]);
+    table.at_most_one(&[&steps, &epochs]);
     if steps.is_none() && epochs.is_none() {
-        problems.push(
-            span,
-            "how long?",
-            Diagnostic::error(
-                Code::NoTrainingLength,
-                format!("`{}` has neither `steps` nor `epochs`", item.path),
-            )
-            .help("add `steps = 100`"),
-        );
+        let what = format!("`{}` has neither `steps` nor `epochs`", item.path);
+        let error = Diagnostic::error(Code::NoTrainingLength, what).help("add `steps = 100`");
+        item.problems.push(span, "how long?", error);
     }
-    let length = read_length(steps.as_ref(), epochs.as_ref(), problems);
+    let length = read_length(&mut table);
+    table.end()?;
     Some(Phase {
         span,
-        length: length.filter(|_| one)?,
-        axioms: flatten(axioms)?,
+        length: length?.0,
+        axioms: axioms.map(|axioms| axioms.value),
     })
 }
 
-fn read_length(
-    steps: Option<&Item<'_>>,
-    epochs: Option<&Item<'_>>,
-    problems: &mut Problems<'_>,
-) -> Option<Length> {
-    let steps = steps.map(|item| item.whole(problems, 1, FOREVER));
-    let epochs = epochs.map(|item| item.whole(problems, 1, FOREVER));
-    let steps = steps.map(|n| n.map(|n| Length::Steps(n.value)));
-    let epochs = epochs.map(|n| n.map(|n| Length::Epochs(n.value)));
-    steps.or(epochs)?
+/// `steps` or `epochs`, and where that stands.
+fn read_length(table: &mut Table<'_>) -> Option<(Length, Span)> {
+    let mut read = |key| table.read(key, |item| item.whole(1, MOST_STEPS));
+    let steps = read("steps").map(|n| (Length::Steps(n.value), n.span));
+    let epochs = read("epochs").map(|n| (Length::Epochs(n.value), n.span));
+    steps.or(epochs)
 }
 
-fn read_optimizer(
-    name: Option<Item<'_>>,
-    momentum: Option<Item<'_>>,
-    weight_decay: Option<Item<'_>>,
-    problems: &mut Problems<'_>,
-) -> Option<Optimizer> {
+fn read_optimizer(table: &mut Table<'_>) -> Optimizer {
+    let given = ["optimizer", "momentum", "weight_decay"].map(|key| table.take(key));
     let choices = [
         ("adam", OptimizerName::Adam),
         ("sparse_adam", OptimizerName::SparseAdam),
         ("adamw", OptimizerName::AdamW),
         ("sgd", OptimizerName::Sgd),
     ];
-    let chosen = match name {
-        Some(item) => item.one_of(problems, &choices).map(|name| name.value),
+    let chosen = table.read("optimizer", |item| item.one_of(&choices));
+    let below_one = |m: f64| (0.0..1.0).contains(&m);
+    let momentum = table.number("momentum", "at least 0 and less than 1", below_one);
+    let weight_decay = table.number("weight_decay", "at least 0", |d| d >= 0.0);
+    let [name, momentum_item, decay_item] = given;
+    let Some(chosen) = (match name {
+        Some(_) => chosen.map(|name| name.value),
         None => Some(OptimizerName::Adam),
+    }) else {
+        return Optimizer::Adam;
     };
-    let momentum_value = momentum.as_ref().map(|item| {
-        item.number_where(problems, "at least 0 and less than 1", |m| {
-            (0.0..1.0).contains(&m)
-        })
-    });
-    let decay_value = weight_decay
-        .as_ref()
-        .map(|item| item.number_where(problems, "at least 0", |d| d >= 0.0));
-    let chosen = chosen?;
-    let misplaced = [
+    let decays = matches!(chosen, OptimizerName::AdamW | OptimizerName::Sgd);
+    for (item, fits, owners) in [
         (
-            momentum,
-            matches!(chosen, OptimizerName::Sgd),
+            momentum_item,
+            chosen == OptimizerName::Sgd,
             "`optimizer = \"sgd\"`",
         ),
-        (
-            weight_decay,
-            !matches!(chosen, OptimizerName::Adam | OptimizerName::SparseAdam),
-            "`optimizer = \"adamw\"` or `\"sgd\"`",
-        ),
-    ];
-    for (item, fits, owners) in misplaced {
+        (decay_item, decays, "`optimizer = \"adamw\"` or `\"sgd\"`"),
+    ] {
         if let (Some(item), false) = (item, fits) {
-            problems.push(
-                item.key,
-                "not used by this optimizer",
-                Diagnostic::error(
-                    Code::ConflictingKeys,
-                    format!("`{}` goes with {owners} only", item.path),
-                ),
-            );
+            let what = format!("`{}` goes with {owners} only", item.path);
+            item.misplaced("not used by this optimizer", what, "");
         }
     }
-    let momentum = flatten(momentum_value)?.map(|m| m.value);
-    let weight_decay = flatten(decay_value)?.map(|d| d.value);
-    Some(match chosen {
+    match chosen {
         OptimizerName::Adam => Optimizer::Adam,
         OptimizerName::SparseAdam => Optimizer::SparseAdam,
         OptimizerName::AdamW => Optimizer::AdamW {
@@ -342,47 +271,37 @@ fn read_optimizer(
             momentum: momentum.unwrap_or(0.0),
             weight_decay: weight_decay.unwrap_or(0.0),
         },
-    })
+    }
 }
 
 impl Start {
-    fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Start> {
+    fn read(item: &Item<'_>) -> Option<Start> {
         let what = "a table such as { run = \"runs/a\" } or { run = \"runs/a\", only = [\"C\"] }";
-        let mut table = item.table(problems, what)?;
-        let run = table.require(problems, "run", "\"runs/a\"");
-        let only = table.take("only").map(|item| {
-            let names = item.names(problems, "an array of names of what is learnt");
-            if item.is_empty_array() {
-                problems.error(
-                    Code::EmptyValue,
-                    item.span,
-                    format!("`{}` is empty: nothing would be taken", item.path),
-                );
-            }
-            names
-        });
-        table.finish(problems);
-        let run = run.and_then(|item| item.string(problems, "the directory of a run"));
-        let only = flatten(only)?;
+        let mut table = item.table(what)?;
+        let run = table.require("run", "\"runs/a\"");
+        let only = table.names("only", "an array of names of what is learnt");
+        if let Some(only) = table.take("only").filter(Item::is_empty_array) {
+            only.refuse_empty("nothing would be taken");
+        }
+        let run = run.and_then(|item| item.string("the directory of a run"));
+        table.end()?;
         let run = run?;
         Some(Start {
             run: Spanned::new(PathBuf::from(run.value), run.span),
-            only,
+            only: only.map(|only| only.value),
         })
     }
 }
 
 impl EarlyStop {
-    fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<EarlyStop> {
-        let mut table = item.table(
-            problems,
-            "a table such as { metric = \"accuracy\", patience = 10 }",
-        )?;
-        let metric = table.require(problems, "metric", "\"accuracy\"");
-        let patience = table.require(problems, "patience", "10");
-        table.finish(problems);
-        let metric = metric.and_then(|item| item.string(problems, "a metric's name"));
-        let patience = patience.and_then(|item| item.whole(problems, 1, FOREVER));
+    fn read(item: &Item<'_>) -> Option<EarlyStop> {
+        let what = "a table such as { metric = \"accuracy\", patience = 10 }";
+        let mut table = item.table(what)?;
+        let metric = table.require("metric", "\"accuracy\"");
+        let patience = table.require("patience", "10");
+        table.finish();
+        let metric = metric.and_then(|item| item.string("a metric's name"));
+        let patience = patience.and_then(|item| item.whole(1, FOREVER));
         Some(EarlyStop {
             metric: metric?,
             patience: patience?.value,

@@ -30,6 +30,10 @@ impl Project {
         let function = self.manifest.functions.get(symbol);
         let args = (predicate.and_then(|p| p.args.as_ref()))
             .or_else(|| function.and_then(|f| f.args.as_ref()));
+        if let Some(definition) = theory.definition(symbol) {
+            let parameters = theory[definition].parameters().iter();
+            return parameters.map(|p| p.name.clone()).collect();
+        }
         let arity = match theory.predicate(symbol) {
             Some(id) => theory[id].arguments.len(),
             None => (theory.functions.iter())

@@ -38,7 +38,7 @@ impl<'t> Cells<'t> {
     }
 
     /// The index of the individual that a cell names, if it names one.
-    fn read(&self, cell: &str) -> Option<u32> {
+    pub(super) fn read(&self, cell: &str) -> Option<u32> {
         match self {
             Cells::Unknown => Some(0),
             Cells::Rows { size, .. } => {
@@ -57,7 +57,7 @@ impl<'t> Cells<'t> {
 
     /// What is wrong with a cell that names no individual, and how to fix it. To look for the nearest of many
     /// labels takes its time, so this is for the few cells that are shown.
-    fn explain(&self, cell: &str) -> (Code, String, Option<String>) {
+    pub(super) fn explain(&self, cell: &str) -> (Code, String, Option<String>) {
         match self {
             Cells::Unknown => (Code::UnknownIndividual, String::new(), None),
             Cells::Rows { sort, size } => no_row(cell, &sort.name, *size),

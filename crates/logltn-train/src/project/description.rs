@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use logltn::theory::SortId;
 use logltn::{Code, Diagnostic, Diagnostics};
@@ -11,6 +12,30 @@ use logltn_learn::same_model;
 
 use super::Project;
 use super::features::Chosen;
+use super::sorts::Prepared;
+use crate::run_directory::RunDirectory;
+
+/// The key of a description under which stands how the columns of a sort are prepared.
+const PREPARED: &str = "prepared";
+
+/// How the columns of sorts were prepared for the run in this folder. What is wrong with the run is said elsewhere.
+pub(super) fn prepared_by(run: &Path) -> Prepared {
+    let model = RunDirectory::open(run)
+        .and_then(|run| run.info())
+        .map(|info| info.model);
+    let mut prepared = Prepared::new();
+    for (key, text) in model.unwrap_or_default() {
+        let sort = key
+            .strip_prefix("sorts.")
+            .and_then(|key| key.strip_suffix(PREPARED));
+        if let Some(sort) = sort.and_then(|sort| sort.strip_suffix('.'))
+            && let Ok(found) = serde_json::from_str(&text)
+        {
+            prepared.insert(sort.to_string(), Arc::new(found));
+        }
+    }
+    prepared
+}
 
 impl Project {
     /// [In words](logltn_learn::KnowledgeBase::description), with the columns that features are made of.
@@ -30,6 +55,11 @@ impl Project {
             if let Some(columns) = columns(&file.path, &file.chosen).map_err(unreadable)? {
                 let columns: Vec<String> = columns.iter().map(|c| format!("{c:?}")).collect();
                 out.insert(format!("sorts.{}.columns", sort.name), columns.join(", "));
+            }
+            if let Some(prepared) = &file.chosen.prepared
+                && let Ok(text) = serde_json::to_string(&**prepared)
+            {
+                out.insert(format!("sorts.{}.{PREPARED}", sort.name), text);
             }
         }
         Ok(out)
@@ -89,6 +119,9 @@ const LONGEST: u64 = 1 << 20;
 
 /// The columns of a CSV that are features; `None` if they have no names.
 pub(super) fn columns(path: &Path, chosen: &Chosen) -> io::Result<Option<Vec<String>>> {
+    if let Some(prepared) = &chosen.prepared {
+        return Ok(Some(prepared.names()));
+    }
     if chosen.columns.is_some() {
         return Ok(chosen.columns.clone());
     }
@@ -104,7 +137,7 @@ pub(super) fn columns(path: &Path, chosen: &Chosen) -> io::Result<Option<Vec<Str
     };
     let columns = header.columns().iter();
     let columns: Vec<String> = columns
-        .filter(|c| Some(*c) != chosen.names.as_ref())
+        .filter(|c| Some(*c) != chosen.names.as_ref() && !chosen.except.contains(c))
         .cloned()
         .collect();
     // A header that was forgotten is a row of numbers.

@@ -7,7 +7,7 @@ use logltn::{
     ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Parameters, Plan, PlanOptions,
     Request, Semantics, did_you_mean,
 };
-use logltn_learn::{Evaluated, Model, large, set_axioms};
+use logltn_learn::{Evaluated, Model, large_tables, set_axioms};
 use rustc_hash::FxHashSet;
 
 use super::{NumberTable, Project};
@@ -45,8 +45,13 @@ impl Project {
         options: &PlanOptions,
     ) -> Result<Plan, Diagnostics> {
         let (samples, axioms) = (self.samples(), self.manifest.axiom_settings());
-        let data =
-            logltn_learn::seen_in_steps(&self.data, &samples, &axioms, large::FROM, semantics)?;
+        let data = logltn_learn::seen_in_steps(
+            &self.data,
+            &samples,
+            &axioms,
+            large_tables::FROM,
+            semantics,
+        )?;
         self.plan_data(&data, semantics, options)
     }
 
@@ -149,9 +154,9 @@ impl Project {
         gradients: bool,
         mut fill_in: impl FnMut(&mut Engine<f64>) -> Result<(), Diagnostics>,
     ) -> Result<Evaluated, Diagnostics> {
-        let large = large::tables(&self.data, large::FROM);
-        if !large.is_empty() && !gradients {
-            let mut parts = large::Parts::new(&self.data, &self.outputs, semantics, large)?;
+        let large = large_tables::tables(&self.data, large_tables::FROM);
+        if !large.is_empty() && !gradients && !semantics.exact {
+            let mut parts = large_tables::Parts::new(&self.data, &self.outputs, semantics, large)?;
             set_axioms(&mut parts.engine, &self.manifest.axiom_settings())?;
             return parts.evaluate(parameters, fill_in);
         }
@@ -253,7 +258,13 @@ impl Project {
             }
             _ => false,
         };
-        let mut formulas: Vec<&Formula> = theory.axioms.iter().map(|a| &a.formula).collect();
+        // What a definition is asked about, its predicates are.
+        let axioms: Vec<_> = theory
+            .axioms
+            .iter()
+            .map(|a| theory.written_out(a))
+            .collect();
+        let mut formulas: Vec<&Formula> = axioms.iter().map(|a| &a.formula).collect();
         while let Some(formula) = formulas.pop() {
             match &formula.kind {
                 FormulaKind::Atom {
@@ -264,6 +275,8 @@ impl Project {
                         return true;
                     }
                 }
+                // One that uses itself is asked about no learnable constant.
+                FormulaKind::Use { .. } => {}
                 FormulaKind::Not(inner) => formulas.push(inner),
                 FormulaKind::And(members) | FormulaKind::Or(members) => formulas.extend(members),
                 FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {

@@ -1,13 +1,15 @@
 //! Features: the numbers of the individuals of a data sort.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_data::{Array, CsvFile, Field, Values, read_fields};
-use logltn_learn::Points;
+use logltn_data::{Array, CsvFile, Field, Preparation, Values, read_fields};
+use logltn_learn::{Points, Spanned};
 
 use super::magnitudes::{first_too_large, unscaled};
-use crate::manifest::FeatureSource;
+use super::own_rows;
+use crate::manifest::{FeatureSource, Manifest};
 
 /// The part of a file that is features.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,30 +18,95 @@ pub struct Chosen {
     pub columns: Option<Vec<String>>,
     /// The column whose values name the individuals.
     pub names: Option<String>,
+    /// The columns that are no features.
+    pub except: Vec<String>,
+    /// How its columns become numbers, if they are not taken as they are.
+    pub prepared: Option<Arc<Preparation>>,
 }
 
 impl Chosen {
     pub(super) fn of(source: &FeatureSource) -> Chosen {
-        let columns = source.columns.as_ref();
+        let listed = |names: &Spanned<Vec<Spanned<String>>>| {
+            names.iter().map(|name| name.value.clone()).collect()
+        };
         Chosen {
-            columns: columns.map(|c| c.iter().map(|c| c.value.clone()).collect()),
+            columns: source.columns.as_ref().map(listed),
             names: source.names.as_ref().map(|n| n.value.clone()),
+            except: source.except.as_ref().map(listed).unwrap_or_default(),
+            prepared: None,
         }
+    }
+
+    /// Finds how the columns of a sort's file become numbers, with warnings.
+    pub(super) fn prepare(
+        &mut self,
+        manifest: &Manifest,
+        sort: &str,
+        source: &FeatureSource,
+        path: &Path,
+    ) -> Result<Diagnostics, Diagnostics> {
+        let Some(kinds) = &source.prepare else {
+            return Ok(Diagnostics::new());
+        };
+        let file = self.csv(path)?;
+        let columns = self.places(&file)?;
+        let mut wrong = Diagnostics::new();
+        for (column, kind) in &kinds.value {
+            let at = |error: Diagnostic| error.at(&manifest.source, kind.span, "this column");
+            match file.column_index(column) {
+                Ok(place) if columns.contains(&place) => {}
+                Ok(_) => wrong.push(at(Diagnostic::error(
+                    Code::UnknownColumn,
+                    format!("{}: column `{column}` is no feature", file.name()),
+                ))),
+                Err(error) => wrong.push(at(error)),
+            }
+        }
+        wrong.into_result(())?;
+        let kinds = kinds.value.iter();
+        let kinds = kinds
+            .map(|(name, kind)| (name.clone(), kind.value))
+            .collect();
+        let learnt = own_rows::learnt_from(manifest, sort, &file)?;
+        let (prepared, warnings) = Preparation::fit(&file, &columns, &kinds, |row| learnt[row])?;
+        self.prepared = Some(Arc::new(prepared));
+        Ok(warnings)
     }
 
     /// The features of a file.
     pub(super) fn read(&self, path: &Path) -> Result<Vec<Field>, Diagnostics> {
+        self.read_with_warnings(path).map(|(fields, _)| fields)
+    }
+
+    /// The same, with what is odd about it.
+    pub(super) fn read_with_warnings(
+        &self,
+        path: &Path,
+    ) -> Result<(Vec<Field>, Diagnostics), Diagnostics> {
+        let nothing = Diagnostics::new();
         if *self == Chosen::default() {
-            return read_fields(path);
+            return Ok((read_fields(path)?, nothing));
         }
         let file = self.csv(path)?;
+        let (array, warnings) = match &self.prepared {
+            Some(prepared) => {
+                let ignored = self.names.iter().chain(&self.except).map(String::as_str);
+                prepared.apply(&file, &ignored.collect::<Vec<_>>())?
+            }
+            None => (file.numbers(&self.places(&file)?)?, nothing),
+        };
+        Ok((vec![Field { name: None, array }], warnings))
+    }
+
+    /// Where the features are in a file.
+    fn places(&self, file: &CsvFile) -> Result<Vec<usize>, Diagnostics> {
         let names = match &self.names {
             Some(names) => Some(file.column_index(names)?),
             None => None,
         };
         let columns: Vec<usize> = match &self.columns {
             None => (0..file.columns().len())
-                .filter(|i| Some(*i) != names)
+                .filter(|i| Some(*i) != names && !self.except.contains(&file.columns()[*i]))
                 .collect(),
             Some(columns) => {
                 let mut wrong = Diagnostics::new();
@@ -54,15 +121,15 @@ impl Chosen {
             }
         };
         if columns.is_empty() {
-            let what = format!("{}: there is no column but that of the names", file.name());
+            let what = match self.except.is_empty() {
+                true => format!("{}: there is no column but that of the names", file.name()),
+                false => format!("{}: no column is left that could be a feature", file.name()),
+            };
             return Err(Diagnostic::error(Code::NoFeatures, what)
                 .help("individuals without features are given as `individuals`")
                 .into());
         }
-        Ok(vec![Field {
-            name: None,
-            array: file.numbers(&columns)?,
-        }])
+        Ok(columns)
     }
 
     /// The names of the individuals, if they have some.
@@ -79,11 +146,12 @@ impl Chosen {
         if name.to_lowercase().ends_with(".csv") {
             return CsvFile::read(path);
         }
-        let key = match &self.columns {
-            Some(_) => "columns",
-            None => "names",
+        let key = match (&self.columns, &self.names) {
+            (Some(_), _) => "`columns` applies",
+            (None, Some(_)) => "`names` applies",
+            (None, None) => "`except` and `prepare` apply",
         };
-        let what = format!("{name}: `{key}` are of CSV files, and this is none");
+        let what = format!("{name}: {key} to CSV files only");
         Err(Diagnostic::error(Code::UnknownFormat, what)
             .help("the arrays of a file are fields: `inputs = [\"x.position\"]` chooses among them")
             .into())
@@ -164,6 +232,9 @@ pub fn scaled(array: &Array) -> Vec<f64> {
     }
 }
 
+/// A column of a file: its name, its place, and how many numbers it becomes.
+pub type TableColumn = (String, usize, usize);
+
 /// What is known of a file of features without keeping its numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeatureFile {
@@ -218,6 +289,23 @@ impl FeatureFile {
     /// How many numbers an individual has in all fields together.
     pub fn width(&self) -> usize {
         self.fields.iter().map(FieldShape::width).sum()
+    }
+
+    /// The file itself and its columns that are features, each with its place and with how many numbers it becomes; `None` if the
+    /// file has no columns with names.
+    pub fn table(&self) -> Option<(CsvFile, Vec<TableColumn>)> {
+        let file = self.chosen.csv(&self.path).ok()?;
+        let place = |name: &str| file.column_index(name).ok();
+        let columns = match &self.chosen.prepared {
+            Some(prepared) => (prepared.widths())
+                .map(|(name, width)| Some((name.to_string(), place(name)?, width)))
+                .collect::<Option<Vec<_>>>()?,
+            None => (self.chosen.places(&file).ok()?.into_iter())
+                .map(|at| (file.columns()[at].clone(), at, 1))
+                .collect(),
+        };
+        let whole: usize = columns.iter().map(|(.., width)| width).sum();
+        (whole == self.width()).then_some((file, columns))
     }
 }
 

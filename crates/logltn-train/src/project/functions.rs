@@ -1,13 +1,17 @@
 //! Functions given by data: `values`, one for every tuple of individuals.
 
+use std::path::Path;
+
 use logltn::theory::{ArgumentSort, Function, SortId};
 use logltn::{Code, Data, Diagnostic, Diagnostics, FunctionData, Theory};
 use logltn_data::CsvFile;
 use logltn_data::problems::{Problems, counted};
 
 use super::cells::{Cells, read_column};
-use super::numbers::{Numbers, counted_or_many, product, tuples};
+use super::number_tables::{Numbers, counted_or_many, product, tuples};
+use super::own_rows::column_of;
 use super::report::Report;
+use crate::manifest::{Manifest, Spanned};
 
 /// Reads the values of all functions that the manifest gives values for.
 pub(super) fn read(
@@ -50,7 +54,20 @@ pub(super) fn read(
             sorts,
         };
         let all_known = shape.sorts.iter().all(|&sort| known(sort));
+        let column = given.and_then(|g| g.column.as_ref());
         let values = match function.result {
+            ArgumentSort::Vector(1) if column.is_some() => {
+                shape.column(manifest, &path, column, all_known, |file, place| {
+                    file.reals(place).map(FunctionData::Reals)
+                })
+            }
+            ArgumentSort::Sort(sort) if column.is_some() => {
+                shape.column(manifest, &path, column, all_known, |file, place| {
+                    let mut problems = Problems::new();
+                    let values = read_column(file, place, &cells[sort.index()], &mut problems);
+                    problems.finish(FunctionData::Individuals(values))
+                })
+            }
             ArgumentSort::Vector(width) => Numbers::read(&path).and_then(|numbers| {
                 if all_known {
                     shape.check(&numbers, width)?;
@@ -94,6 +111,25 @@ struct Shape<'a> {
 }
 
 impl Shape<'_> {
+    /// The values of one column of a file.
+    fn column(
+        &self,
+        manifest: &Manifest,
+        path: &Path,
+        column: Option<&Spanned<String>>,
+        all_known: bool,
+        read: impl FnOnce(&CsvFile, usize) -> Result<FunctionData, Diagnostics>,
+    ) -> Result<FunctionData, Diagnostics> {
+        let Some(column) = column else {
+            return Ok(FunctionData::Reals(Vec::new()));
+        };
+        let (file, place) = column_of(manifest, path, column)?;
+        if all_known {
+            self.check_size(&file, file.rows(), 1, 1)?;
+        }
+        read(&file, place)
+    }
+
     fn result(&self) -> Option<SortId> {
         match self.function.result {
             ArgumentSort::Sort(sort) => Some(sort),

@@ -132,7 +132,11 @@ impl Project {
         });
         let functions = theory.functions.iter().map(|function| {
             let given = manifest.functions.get(&function.name)?;
-            Some(self.behind(given.network.as_ref()?, given.args.as_ref()))
+            let behind = self.behind(given.network.as_ref()?, given.args.as_ref());
+            Some(Behind {
+                units: given.units,
+                ..behind
+            })
         });
         let constants = theory.constants.iter().map(|constant| {
             match &manifest.constants.get(&constant.name)?.value {
@@ -166,6 +170,7 @@ impl Project {
                 manifest::NetworkRef::Shared(name) => NetworkRef::Shared(name.value.clone()),
             },
             args: args.map(|args| args.iter().map(|arg| arg.value.clone()).collect()),
+            units: None,
             place: Place::new(source, network.span),
         }
     }

@@ -172,11 +172,7 @@ pub(super) fn check(
             continue;
         };
         let (field, column) = (of_field(field), column_name(file, column));
-        let place = format!(
-            "{}{field}, row {}, column {column}",
-            file.path.display(),
-            row + 1
-        );
+        let place = format!("{}{field}, row {row}, column {column}", file.path.display());
         report.push(
             read_from(manifest, sort),
             "read from here",
@@ -238,7 +234,7 @@ struct Given<'t> {
 impl<'t> Given<'t> {
     fn by(manifest: &Manifest, theory: &'t Theory) -> Given<'t> {
         let mut given = Given::default();
-        for axiom in &theory.axioms {
+        for axiom in theory.formulas() {
             let (mut columns, mut terms) = (BTreeMap::new(), Vec::new());
             let mut open: Vec<&Formula> = vec![&axiom.formula];
             while let Some(formula) = open.pop() {
@@ -249,6 +245,9 @@ impl<'t> Given<'t> {
                     } => {
                         let reads = reads_numbers(manifest, &theory[*predicate].name);
                         terms.extend(arguments.iter().map(|term| (term, reads)));
+                    }
+                    FormulaKind::Use { arguments, .. } => {
+                        terms.extend(arguments.iter().map(|term| (term, false)));
                     }
                     FormulaKind::Not(inner) => open.push(inner),
                     FormulaKind::And(members) | FormulaKind::Or(members) => open.extend(members),
@@ -318,7 +317,7 @@ pub(super) fn check_arguments(report: &mut Report<'_>, theory: &Theory, data: &D
         if let Some((row, value)) = found {
             let path = manifest.resolve(&given.rows);
             let name = &declared.columns[column].name;
-            let place = format!("{}, row {}, column `{name}`", path.display(), row + 1);
+            let place = format!("{}, row {row}, column `{name}`", path.display());
             report.push(given.rows.span, "read from here", too_large(&place, value));
         }
     }
@@ -339,7 +338,7 @@ pub(super) fn check_arguments(report: &mut Report<'_>, theory: &Theory, data: &D
         };
         if let Some((at, value)) = first_large(values.iter().copied()) {
             let path = manifest.resolve(file);
-            let (row, column) = (at / width + 1, at % width + 1);
+            let (row, column) = (at / width, at % width);
             let place = format!("{}, row {row}, column {column}", path.display());
             report.push(file.span, "read from here", too_large(&place, value));
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use logltn::theory::{ArgumentSort, PredicateId, SortId};
+use logltn::theory::{ArgumentSort, ColumnSort, PredicateId, SortId};
 use logltn::{Code, ColumnData, Diagnostic, Diagnostics, did_you_mean};
 use logltn_data::CsvFile;
 use logltn_data::problems::{Problems, shown};
@@ -13,6 +13,7 @@ use logltn_learn::{Known, Measures, Metric, Model, Place, Spanned};
 use super::Project;
 use super::cells::{Cells, read_column};
 use super::magnitudes;
+use super::own_rows::{OwnRows, as_column};
 use super::tables::{Wanted, quoted, read_rows};
 use crate::manifest::{self, MetricTruth};
 
@@ -45,7 +46,7 @@ impl Project {
                     kind: metric.kind,
                     of: metric.of.value.clone(),
                     known,
-                    name: metric.name.as_ref().map(|name| name.value.clone()),
+                    name: Some(metric.label()),
                     place: Place::new(&self.manifest.source, metric.span),
                 }),
                 Ok(None) => {}
@@ -187,7 +188,10 @@ impl Project {
         {
             return Ok(Some(Known::Rows(Vec::new())));
         }
-        let rows = self.metric_rows(metric, file, arguments, &names, args.is_some());
+        let rows = match metric.columns.is_some() || metric.part.is_some() {
+            true => self.own_metric_rows(metric, file, arguments),
+            false => self.metric_rows(metric, file, arguments, &names, args.is_some()),
+        };
         let rows = placed(rows, self, file.span, "read from here")?;
         Ok(Some(match (rows.truth, rows.values, &metric.ranking) {
             (Some(truth), ..) => Known::Truths(rows.arguments, truth),
@@ -200,6 +204,68 @@ impl Project {
             },
             (None, None, None) => Known::Rows(rows.arguments),
         }))
+    }
+
+    /// Rows of the file that has the individuals: their only argument, and what is right in a column of it.
+    fn own_metric_rows(
+        &self,
+        metric: &manifest::Metric,
+        file: &Spanned<PathBuf>,
+        arguments: &[ArgumentSort],
+    ) -> Result<Rows, Diagnostics> {
+        let mut sorts: Vec<ColumnSort> = arguments.iter().map(as_column).collect();
+        let has_classes = (self.theory().predicate(&metric.of.value))
+            .is_some_and(|id| self.outputs[id.index()].per_class);
+        let answer = match metric.kind.against() {
+            Against::Values => Some(VALUE),
+            Against::Truths => Some(TRUTH),
+            Against::TruthsOrClasses if !has_classes => Some(TRUTH),
+            _ => None,
+        };
+        sorts.extend(answer.map(|_| ColumnSort::Real));
+        let own = OwnRows {
+            manifest: &self.manifest,
+            theory: self.theory(),
+            whose: format!("`{}`", metric.of.value),
+            file,
+            columns: metric.columns.as_ref(),
+            part: metric.part.as_ref(),
+        };
+        let nothing = Rows {
+            arguments: Vec::new(),
+            truth: None,
+            values: None,
+        };
+        let Some((&first, others)) = sorts.split_first() else {
+            return Ok(nothing);
+        };
+        let cells = self.all_cells();
+        let mut columns = own.read(first, others, &|sort: SortId| &cells[sort.index()])?;
+        let answers = match (answer, columns.len()) {
+            (Some(_), 2..) => columns.pop(),
+            _ => None,
+        };
+        let (mut truth, mut values) = (None, None);
+        match (answer, answers) {
+            (Some(VALUE), Some(ColumnData::Real(found))) => values = Some(found),
+            (Some(_), Some(ColumnData::Real(found))) => {
+                if let Some(other) = found.iter().find(|x| **x != 0.0 && **x != 1.0) {
+                    let what = format!(
+                        "{}: expected 1 (true) or 0 (false) in the column that `{}` compares with, found {other}",
+                        self.manifest.resolve(file).display(),
+                        metric.label()
+                    );
+                    return Err(Diagnostic::error(Code::ValueOutOfRange, what).into());
+                }
+                truth = Some(found.iter().map(|x| *x == 1.0).collect());
+            }
+            _ => {}
+        }
+        Ok(Rows {
+            arguments: columns,
+            truth,
+            values,
+        })
     }
 
     fn all_cells(&self) -> Vec<Cells<'_>> {

@@ -11,26 +11,31 @@
 //!     None => eprintln!("{found}"),
 //! }
 //! ```
+use std::time::Duration;
 
 mod asked_rows;
 mod cells;
+mod columns_in_guards;
 mod description;
 mod evaluate;
 mod evaluation_labels;
 mod features;
 mod functions;
+mod identify;
 mod inputs;
 mod knowledge;
 mod magnitudes;
 mod metrics;
 mod needed;
 mod new_features;
-mod numbers;
+mod number_tables;
 mod outputs;
+mod own_rows;
 mod params;
 mod report;
 mod sorts;
 mod tables;
+mod texts;
 mod theory_file;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,19 +45,23 @@ use logltn::theory::{ArgumentSort, ColumnSort, PredicateId, SortId, SortKind};
 use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, Output, Theory};
 use logltn_data::problems::Problems;
 use logltn_data::{CsvFile, Field};
-use logltn_learn::{Asked, Distance, distances};
+use logltn_learn::{Distance, distances};
 
 use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
 use crate::train::data_files;
 
 pub use asked_rows::AskedRows;
 pub use features::{Chosen, FeatureFile, Features, FieldShape, scaled};
-pub use numbers::NumberTable;
+pub use identify::IdentifyOptions;
+pub use number_tables::NumberTable;
+pub use texts::check_texts;
+pub use theory_file::read_theory_file;
 
 use cells::Cells;
 use knowledge::FieldsRead;
 use needed::Needed;
 use report::Report;
+use sorts::Prepared;
 
 /// A theory, grounded: what a manifest and the files it names say, checked against each other.
 #[derive(Clone, Debug)]
@@ -77,36 +86,63 @@ impl Project {
     pub fn load(path: &Path, out: &mut Diagnostics) -> Option<Project> {
         let mistakes_before = out.error_count();
         let manifest = Manifest::read_as_far_as_possible(path, out)?;
-        let (project, _) = Project::ground(manifest, None, mistakes_before, out)?;
+        let (project, _) = Project::ground(manifest, None, &Prepared::new(), mistakes_before, out)?;
         Some(project)
     }
 
     /// The same of a manifest that has been read, or made.
     pub fn of(manifest: Manifest, out: &mut Diagnostics) -> Option<Project> {
         let mistakes_before = out.error_count();
-        let (project, _) = Project::ground(manifest, None, mistakes_before, out)?;
+        let (project, _) = Project::ground(manifest, None, &Prepared::new(), mistakes_before, out)?;
         Some(project)
     }
 
-    /// What a predicate or a function needs, and nothing else: tables, params and axioms are not read, so they may speak
-    /// of other individuals. `features` names other files for sorts with features, which then have the individuals of
-    /// these; their paths are seen from where the program runs.
-    pub fn load_symbol(
+    /// The same, with columns [prepared](logltn_data::Preparation) as a run has them that was trained with the manifest: what
+    /// its networks have learnt is of these numbers, whatever the file holds by now.
+    pub fn load_for_run(path: &Path, run: &Path, out: &mut Diagnostics) -> Option<Project> {
+        let manifest = Manifest::read_as_far_as_possible(path, out)?;
+        Project::of_run(manifest, run, out)
+    }
+
+    /// The same of a manifest that has been read.
+    pub fn of_run(manifest: Manifest, run: &Path, out: &mut Diagnostics) -> Option<Project> {
+        let mistakes_before = out.error_count();
+        let prepared = description::prepared_by(run);
+        let (project, _) = Project::ground(manifest, None, &prepared, mistakes_before, out)?;
+        Some(project)
+    }
+
+    /// What predicates or functions need, and nothing else: tables, params and axioms are not read, so they may speak
+    /// of other individuals; but laws are, and what they mention: those that are `given`, the manifest's unless said.
+    /// `features` names other files for sorts with features, which then have the individuals of
+    /// these; their paths are seen from where the program runs. Columns are prepared as `run` has them.
+    pub fn load_symbols(
         path: &Path,
-        symbol: &str,
+        run: Option<&Path>,
+        symbols: &[String],
         features: &[(String, PathBuf)],
+        given: Option<&[String]>,
         out: &mut Diagnostics,
     ) -> Option<Project> {
         let mistakes_before = out.error_count();
         let mut manifest = Manifest::read_as_far_as_possible(path, out)?;
         let source = theory_file::read(&manifest, out)?;
-        let theory = Theory::parse_symbols(source, &logltn::Labels::new(), out);
+        let theory = Theory::parse_symbols(source.clone(), &logltn::Labels::new(), out);
         if out.error_count() > mistakes_before {
             return None;
         }
-        let Some(needed) = Needed::by(&manifest, &theory, symbol) else {
-            out.push(Asked::unknown(&theory, symbol));
-            return None;
+        let laws = match given {
+            Some(laws) => laws.to_vec(),
+            // What a function says, no law changes.
+            None if symbols.iter().all(|s| theory.function(s).is_some()) => Vec::new(),
+            None => manifest.laws().map(str::to_string).collect(),
+        };
+        let needed = match Needed::by(&manifest, &theory, &source, symbols, &laws) {
+            Ok(needed) => needed,
+            Err(errors) => {
+                out.extend(errors);
+                return None;
+            }
         };
         let own: BTreeMap<String, PathBuf> = (features.iter())
             .filter_map(|(sort, _)| {
@@ -119,12 +155,17 @@ impl Project {
                 }
             })
             .collect();
-        if let Err(errors) = needed.replace(&mut manifest, &theory, symbol, features) {
+        let mut prepared = run.map(description::prepared_by).unwrap_or_default();
+        prepared.extend(prepare_own(&manifest, &own, &prepared, out));
+        if let Err(errors) = needed.replace(&mut manifest, &theory, symbols, features) {
             out.extend(errors);
             return None;
         }
-        needed.cut(&mut manifest, &theory);
-        let (mut project, read) = Project::ground(manifest, Some(&needed), mistakes_before, out)?;
+        let compile_seconds = manifest.train.as_ref().and_then(|t| t.compile_seconds);
+        needed.cut(&mut manifest);
+        let (mut project, read) =
+            Project::ground(manifest, Some(&needed), &prepared, mistakes_before, out)?;
+        set_compile_time(&mut project.data, compile_seconds);
         project.own_features = own;
         match project.keep(read) {
             Ok(()) => Some(project),
@@ -139,6 +180,7 @@ impl Project {
     fn ground(
         manifest: Manifest,
         needed: Option<&Needed>,
+        prepared: &Prepared,
         mistakes_before: usize,
         out: &mut Diagnostics,
     ) -> Option<(Project, BTreeMap<String, Vec<Field>>)> {
@@ -149,7 +191,7 @@ impl Project {
         let labels = sorts::read_labels(&mut report);
         let Some(source) = theory_file::read(&manifest, report.out) else {
             // There is still something to say about the features.
-            sorts::read_features(&mut report, &BTreeSet::new(), false);
+            sorts::read_features(&mut report, &BTreeSet::new(), false, prepared);
             return None;
         };
         let (mut theory, whole_theory) = read_theory(&mut report, source, &labels, needed);
@@ -164,8 +206,14 @@ impl Project {
                 measured.extend(sorts.iter().map(|sort| sort.value.clone()));
             }
         }
-        let features = sorts::read_features(&mut report, &measured, needed.is_some());
+        let features = sorts::read_features(&mut report, &measured, needed.is_some(), prepared);
         let mut data = Data::new(&theory);
+        match needed {
+            Some(needed) => data.set_laws(needed.laws()),
+            None => data.set_laws(manifest.laws()),
+        }
+        let seconds = manifest.train.as_ref().and_then(|t| t.compile_seconds);
+        set_compile_time(&mut data, seconds);
         set_sizes(&mut report, &theory, &features, &mut data);
         inputs::check(&mut report, &theory, &features.files);
         magnitudes::check(&mut report, &theory, &features.files);
@@ -190,6 +238,7 @@ impl Project {
             &cells[sort.index()]
         });
         functions::read(&mut report, &theory, &mut data, &cells, known);
+        columns_in_guards::read(&mut report, &theory, &mut data);
         magnitudes::check_arguments(&mut report, &theory, &data);
         params::read_constants(&mut report, &theory, &features, &mut data, known);
         let (outputs, numbers) = read_predicates(&mut report, &theory, &data, known);
@@ -336,6 +385,37 @@ impl Project {
     }
 }
 
+fn set_compile_time(data: &mut Data, seconds: Option<f64>) {
+    if let Some(seconds) = seconds {
+        data.set_compile_time(Duration::from_secs_f64(seconds.min(1e9)));
+    }
+}
+
+/// The columns of sorts whose files are about to be replaced by others, prepared as their own files say, where no run does.
+fn prepare_own(
+    manifest: &Manifest,
+    own: &BTreeMap<String, PathBuf>,
+    known: &Prepared,
+    out: &mut Diagnostics,
+) -> Prepared {
+    let mut prepared = Prepared::new();
+    for (sort, path) in own.iter().filter(|(sort, _)| !known.contains_key(*sort)) {
+        let given = manifest
+            .sorts
+            .get(sort)
+            .and_then(|s| s.individuals.as_ref());
+        let Some(Individuals::Features(from)) = given else {
+            continue;
+        };
+        let mut chosen = Chosen::of(from);
+        match chosen.prepare(manifest, sort, from, path) {
+            Ok(_) => prepared.extend(chosen.prepared.map(|found| (sort.clone(), found))),
+            Err(errors) => out.extend(errors),
+        }
+    }
+    prepared
+}
+
 /// Whether the labels of a data sort were read, or given in the manifest.
 fn is_read(manifest: &Manifest, theory: &Theory, name: &str) -> bool {
     let given = manifest
@@ -360,22 +440,19 @@ fn read_theory(
 ) -> (Theory, bool) {
     let before = report.out.error_count();
     let mut said = Diagnostics::new();
-    let mut theory = match needed {
+    let theory = match needed {
         None => Theory::parse_as_far_as_possible(source, labels, &mut said),
-        Some(_) => Theory::parse_symbols(source, labels, &mut said),
+        Some(needed) => {
+            let keep = |declared, name: &str| needed.keeps(declared, name);
+            Theory::parse_part(source, labels, &keep, &mut said)
+        }
     };
     let filters = filters(report.manifest);
     let of_use = |d: &Diagnostic| {
         d.code() == Code::UnusedDeclaration && filters.iter().any(|f| d.message() == unused(f))
     };
     (said.into_iter().filter(|d| !of_use(d))).for_each(|d| report.out.push(d));
-    if let Some(needed) = needed {
-        needed.cut_theory(&mut theory, report.manifest);
-    }
     let mut names = TheoryNames::from(&theory);
-    if let Some(needed) = needed {
-        needed.cut_names(&mut names);
-    }
     let whole = report.out.error_count() == before;
     if !whole {
         let declared = theory_file::declared_names(theory.source.text());
@@ -519,9 +596,9 @@ fn read_predicates(
     for predicate in &theory.predicates {
         let given = manifest.predicates.get(&predicate.name).map(|p| &p.value);
         let has_numbers = given.is_some_and(|g| g.grounding.is_numbers());
-        let read = given
-            .filter(|_| has_numbers)
-            .and_then(|g| numbers::read(report, theory, predicate, &g.grounding, data, &known));
+        let read = given.filter(|_| has_numbers).and_then(|g| {
+            number_tables::read(report, theory, predicate, &g.grounding, data, &known)
+        });
         let (output, table) = match read {
             Some((output, table)) => (output, Some(table)),
             None if has_numbers => (Output::sigmoid(), None), // reported

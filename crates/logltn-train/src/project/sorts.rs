@@ -1,13 +1,20 @@
 //! The individuals of data sorts: labels, or rows of features.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
 
 use logltn::{Code, Diagnostics, Labels};
-use logltn_data::{Field, header_among_individuals, index_column, read_individuals};
+use logltn_data::{
+    CsvFile, Field, Preparation, header_among_individuals, index_column, read_individuals,
+};
 
 use super::features::{Chosen, FeatureFile, Features};
 use super::report::Report;
-use crate::manifest::Individuals;
+use crate::manifest::{FeatureSource, Individuals};
+
+/// How the columns of sorts became numbers when something was learnt of them.
+pub(super) type Prepared = BTreeMap<String, Arc<Preparation>>;
 
 /// The labels of the sorts that have them.
 pub(super) fn read_labels(report: &mut Report<'_>) -> Labels {
@@ -39,7 +46,7 @@ pub(super) fn read_labels(report: &mut Report<'_>) -> Labels {
                     // What is wrong with the file is said when its features are read, if that says it too.
                     Err(found) => {
                         labels.insert_unreadable(name);
-                        if Chosen::of(from).read(&manifest.resolve(&from.file)).is_ok() {
+                        if is_readable(from, &manifest.resolve(&from.file)) {
                             let place = from.names.as_ref().map_or(from.file.span, |n| n.span);
                             report.file(place, found);
                         }
@@ -56,6 +63,14 @@ pub(super) fn read_labels(report: &mut Report<'_>) -> Labels {
         }
     }
     labels
+}
+
+/// Whether the features of a file can be read, whatever its names are.
+fn is_readable(from: &FeatureSource, path: &Path) -> bool {
+    match &from.prepare {
+        Some(_) => CsvFile::read(path).is_ok(),
+        None => Chosen::of(from).read(path).is_ok(),
+    }
 }
 
 /// The features of the sorts that have them.
@@ -75,6 +90,7 @@ pub(super) fn read_features(
     report: &mut Report<'_>,
     keep: &BTreeSet<String>,
     keep_all: bool,
+    prepared: &Prepared,
 ) -> FeatureSorts {
     let manifest = report.manifest;
     let mut found = FeatureSorts::default();
@@ -83,16 +99,36 @@ pub(super) fn read_features(
             continue;
         };
         let path = manifest.resolve(&from.file);
-        let chosen = Chosen::of(from);
-        let read = chosen.read(&path).map_err(|found| {
-            let chosen = from.columns.is_some();
+        let mut chosen = Chosen::of(from);
+        let mut odd = Diagnostics::new();
+        if let (Some(_), Some(known)) = (&from.prepare, prepared.get(name)) {
+            chosen.prepared = Some(Arc::clone(known));
+        } else {
+            let found = chosen.prepare(manifest, name, from, &path);
+            match report.read(from.file.span, found) {
+                Some(found) => odd.extend(found),
+                None => continue,
+            }
+        }
+        let read = chosen.read_with_warnings(&path).map_err(|found| {
+            let chosen = from.columns.is_some() || from.prepare.is_some();
             with_help(found, (!chosen).then_some(TEXT_AMONG_FEATURES))
         });
-        let Some(fields) = report.read(from.file.span, read) else {
+        let Some((fields, also_odd)) = report.read(from.file.span, read) else {
             continue;
         };
+        // Rows that are held out may have what the others have not.
+        let is_own = from.prepare.is_some() && !prepared.contains_key(name);
+        if !is_own {
+            odd.extend(also_odd);
+        }
+        for warning in odd {
+            report.push(from.file.span, "read from here", warning);
+        }
         // Columns that were chosen are meant.
-        if let ([only], None, None) = (fields.as_slice(), &from.columns, &from.names)
+        if let ([only], None, None, None) =
+            (fields.as_slice(), &from.columns, &from.names, &from.except)
+            && chosen.prepared.is_none()
             && let Some(warning) = index_column(&path, &only.array)
         {
             report.push(from.file.span, "read from here", warning);
@@ -110,7 +146,7 @@ pub(super) fn read_features(
 }
 
 const TEXT_AMONG_FEATURES: &str = "features are numbers: choose the columns that are, `features = { file = …, columns = [\"a\", \
-     \"b\"] }`; a column that names the individuals is `names`, a column of classes goes into a table or `labels`";
+     \"b\"] }`, or add `prepare = true`, which makes numbers of categories, dates and missing cells; a column that names the individuals is `names`, a column of classes goes into a table or `labels`";
 
 /// With this help for a column whose first cell is no number, where nothing better is known. Further down it is a slip.
 fn with_help(found: Diagnostics, help: Option<&str>) -> Diagnostics {

@@ -8,6 +8,7 @@ use logltn_data::CsvFile;
 use logltn_data::problems::{Problems, shown};
 
 use super::cells::{Cells, read_column};
+use super::own_rows::OwnRows;
 use super::report::Report;
 
 /// Reads the rows of all tables that the manifest gives into `data`. `cells` says how the individuals of a
@@ -23,8 +24,25 @@ pub(super) fn read<'c>(
         let Some(given) = manifest.tables.get(&table.name) else {
             continue;
         };
-        let rows = read_rows(&manifest.resolve(&given.rows), theory, table, &cells)
-            .and_then(|columns| data.set_rows(&table.name, columns));
+        let read = match given.columns.is_some() || given.part.is_some() {
+            false => read_rows(&manifest.resolve(&given.rows), theory, table, &cells),
+            true => {
+                let own = OwnRows {
+                    manifest,
+                    theory,
+                    whose: format!("table `{}`", table.name),
+                    file: &given.rows,
+                    columns: given.columns.as_ref(),
+                    part: given.part.as_ref(),
+                };
+                let mut sorts = table.columns.iter().map(|column| column.sort);
+                match sorts.next() {
+                    Some(first) => own.read(first, &sorts.collect::<Vec<_>>(), &cells),
+                    None => Ok(Vec::new()), // which no theory declares
+                }
+            }
+        };
+        let rows = read.and_then(|columns| data.set_rows(&table.name, columns));
         if report.read(given.rows.span, rows).is_some() && given.batch.is_some() {
             let batched = data.set_batched(&table.name);
             report.read(given.rows.span, batched);

@@ -1,6 +1,7 @@
 //! The text of the theory that a manifest names.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use logltn::theory::{Formula, FormulaKind, Term, TermKind};
 use logltn::{Diagnostics, Source, Span, Theory, memory};
@@ -13,41 +14,45 @@ const TIMES_TEXT: u128 = 120;
 
 /// Reads it, or says why that did not work.
 pub(super) fn read(manifest: &Manifest, out: &mut Diagnostics) -> Option<Source> {
-    let path = manifest.resolve(&manifest.theory);
-    let name = path.display().to_string();
-    let bytes = match read_bytes(&path) {
-        Ok(bytes) => bytes,
+    match read_theory_file(&manifest.resolve(&manifest.theory)) {
+        Ok(source) => Some(source),
         Err(errors) => {
             for error in errors {
-                out.push(error.at(&manifest.source, manifest.theory.span, "the theory"));
+                out.push(match error.file() {
+                    Some(_) => error,
+                    None => error.at(&manifest.source, manifest.theory.span, "the theory"),
+                });
             }
-            return None;
+            None
         }
-    };
+    }
+}
+
+/// The text of a theory.
+///
+/// # Errors
+/// If it cannot be read, is too large for the memory that may be used, or is not UTF-8.
+pub fn read_theory_file(path: &Path) -> Result<Source, Diagnostics> {
+    let name = path.display().to_string();
+    let bytes = read_bytes(path)?;
     if let Err(error) = memory::ask(TIMES_TEXT * bytes.len() as u128) {
         let error = error.refuse(format_args!("the theory in {name}, read and planned,"));
-        out.push(error.at(&manifest.source, manifest.theory.span, "the theory"));
-        return None;
+        return Err(error.into());
     }
-    match String::from_utf8(bytes) {
-        Ok(text) => Some(Source::new(name, text)),
-        Err(error) => {
+    String::from_utf8(bytes)
+        .map(|text| Source::new(name.clone(), text))
+        .map_err(|error| {
             let start = error.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
             // A byte-order mark is dropped by the source.
             let start = start - if text.starts_with('\u{feff}') { 3 } else { 0 };
-            out.push(
-                logltn::Diagnostic::error(logltn::Code::NotUtf8, "the theory is not UTF-8 text")
-                    .at(
-                        &Source::new(name, text),
-                        Span::new(start, start + 3),
-                        "not UTF-8",
-                    )
-                    .help("save the file as UTF-8"),
-            );
-            None
-        }
-    }
+            let source = Source::new(name, text);
+            let place = Span::new(start, start + 3);
+            logltn::Diagnostic::error(logltn::Code::NotUtf8, "the theory is not UTF-8 text")
+                .at(&source, place, "not UTF-8")
+                .help("save the file as UTF-8")
+                .into()
+        })
 }
 
 impl From<&Theory> for TheoryNames {
@@ -71,6 +76,7 @@ impl From<&Theory> for TheoryNames {
                 .map(|p| (p.name.clone(), p.arguments.len()))
                 .collect(),
             functions: (theory.functions.iter())
+                .filter(|function| function.field().is_none())
                 .map(|f| (f.name.clone(), f.arguments.len()))
                 .collect(),
             constants: theory.constants.iter().map(|c| c.name.clone()).collect(),
@@ -85,7 +91,7 @@ impl From<&Theory> for TheoryNames {
 /// The predicates and functions that axioms use.
 fn used(theory: &Theory) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let mut formulas: Vec<&Formula> = theory.axioms.iter().map(|a| &a.formula).collect();
+    let mut formulas: Vec<&Formula> = theory.formulas().map(|a| &a.formula).collect();
     let mut terms: Vec<&Term> = Vec::new();
     while let Some(formula) = formulas.pop() {
         match &formula.kind {
@@ -96,6 +102,7 @@ fn used(theory: &Theory) -> BTreeSet<String> {
                 found.insert(theory[*predicate].name.clone());
                 terms.extend(arguments);
             }
+            FormulaKind::Use { arguments, .. } => terms.extend(arguments),
             FormulaKind::Not(inner) => formulas.push(inner),
             FormulaKind::And(members) | FormulaKind::Or(members) => formulas.extend(members),
             FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {

@@ -9,21 +9,22 @@
 //!   metrics.jsonl            the same, as JSON
 //!   checkpoint.safetensors   the newest checkpoint
 //!   previous.safetensors     the one before it, should the newest be damaged
-//!   weights.safetensors      the final weights, when the run is finished
+//!   weights.safetensors      the weights, when the run is finished; with `early_stop` the best ones
+//!   last.safetensors         with `early_stop`, those of the last step
 //!   report.html, plots/      made from the above by `logltn-report`
 //!   run.lock                 held by the process that writes
 //! ```
 //!
 //! Files that are replaced are replaced whole ([`write_atomically`]); files that grow are cut back to the checkpoint when
 //! a run is resumed ([`RunDirectory::metrics_log`]). So whenever the process dies, what is there can be continued.
-//! Nothing but a run's own files is ever written over: its folder is new, empty or a run's (`ours.rs`).
+//! Nothing but a run's own files is ever written over: its folder is new, empty or a run's (`folder_owner.rs`).
 
-mod alike;
 mod atomic;
 mod checkpoint;
+mod folder_owner;
+mod line_pattern;
 mod lock;
 mod metrics_log;
-mod ours;
 mod record;
 mod run_info;
 mod seal;
@@ -44,7 +45,7 @@ pub use checkpoint::{decode, encode};
 pub use metrics_log::MetricsLog;
 pub use record::{RecordReader, StepRecord};
 pub use run_info::{
-    AxiomInfo, RuleInfo, RunInfo, RunStatus, StartInfo, WholeInfo, WholeTruth, utc_time,
+    AxiomInfo, KeptInfo, RuleInfo, RunInfo, RunStatus, StartInfo, WholeInfo, WholeTruth, utc_time,
 };
 
 use lock::Lock;
@@ -96,8 +97,34 @@ impl RunDirectory {
                     dir.display()
                 ),
             )
-            .help("continue it with `--resume`, or choose another folder with `--out`")
+            .help(format!(
+                "continue it with `--resume`, choose another folder such as `--out {}`, or remove it and start anew with `--force`",
+                free_name(dir).display()
+            ))
             .into());
+        }
+        Ok(run)
+    }
+
+    /// A new run in `dir`, in the place of one that is there: all that a run writes is removed, and nothing else.
+    ///
+    /// # Errors
+    /// As those of [`RunDirectory::resume`], or if something cannot be removed.
+    pub fn replace(dir: &Path) -> Result<RunDirectory, Diagnostics> {
+        let run = RunDirectory::resume(dir)?;
+        // The marks of a run come last: interrupted, it is still one.
+        for name in OWN {
+            let path = run.file(name);
+            let removed = match path.is_dir() {
+                true => fs::remove_dir_all(&path),
+                false => fs::remove_file(&path),
+            };
+            match removed {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(atomic::explain(&path, "cannot be removed", &error).into());
+                }
+                _ => {}
+            }
         }
         Ok(run)
     }
@@ -169,7 +196,7 @@ impl RunDirectory {
             .help("choose another folder with `--out`"),
             _ => atomic::explain(dir, "cannot be made", &error),
         })?;
-        ours::check(dir)?;
+        folder_owner::check(dir)?;
         let lock = Lock::take(&dir.join("run.lock"), dir)?;
         Ok(RunDirectory {
             dir: dir.to_path_buf(),
@@ -288,6 +315,12 @@ impl RunDirectory {
         Ok(())
     }
 
+    /// Writes the weights of the last step, where the [final ones](RunDirectory::write_weights) are others.
+    pub fn write_last_weights(&self, weights: &State) -> Result<(), Diagnostics> {
+        write_atomically(&self.file("last.safetensors"), &encode(weights)?)?;
+        Ok(())
+    }
+
     /// The final weights, if the run is finished.
     pub fn weights(&self) -> Result<Option<State>, Diagnostics> {
         read_if_there(&self.file("weights.safetensors"))
@@ -304,10 +337,51 @@ impl RunDirectory {
         MetricsLog::open(&self.dir, axioms, metrics, after)
     }
 
+    /// Refuses a finished run whose records, the last of which is of step `last`, do not reach its end.
+    pub fn check_end(&self, info: &RunInfo, last: u64) -> Result<(), Diagnostics> {
+        if info.status != RunStatus::Finished || info.steps.is_none_or(|done| done == last) {
+            return Ok(());
+        }
+        let what = format!(
+            "{}: the run is finished, but its records end at step {last}",
+            self.file("metrics.jsonl").display()
+        );
+        Err(Diagnostic::error(Code::RunDamaged, what)
+            .help("bring the file back from a copy, or train again")
+            .into())
+    }
+
     /// The records of `metrics.jsonl`, one at a time: there may be more than fit into memory.
     pub fn records(&self) -> Result<RecordReader, Diagnostics> {
         RecordReader::open(&self.file("metrics.jsonl"))
     }
+}
+
+/// What a run writes, but for its lock.
+const OWN: [&str; 13] = [
+    "weights.safetensors",
+    "last.safetensors",
+    "checkpoint.safetensors",
+    "previous.safetensors",
+    "metrics.csv",
+    "metrics.jsonl",
+    "report.html",
+    "plots",
+    "pictures",
+    "tensorboard",
+    "theory.ltn",
+    "manifest.toml",
+    "run.json",
+];
+
+/// A folder beside one, of which there is none yet: `runs/a-2`.
+fn free_name(dir: &Path) -> PathBuf {
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let beside = |n: u32| dir.with_file_name(format!("{name}-{n}"));
+    (2..1000)
+        .map(beside)
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| beside(1000))
 }
 
 const NEWEST: &str = "checkpoint.safetensors";

@@ -11,8 +11,8 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::alike::Alike;
 use super::atomic::explain;
+use super::line_pattern::LinePattern;
 use super::seal::LINE;
 
 /// What is written down of one step. A number that does not exist there (an axiom that its phase leaves out, the gradient
@@ -179,7 +179,7 @@ pub struct RecordReader {
     line: usize,
     axiom_names: Vec<String>,
     /// How lines of these axioms look.
-    alike: Option<Alike>,
+    pattern: Option<LinePattern>,
     bytes: Vec<u8>,
     /// Where the next line begins.
     position: u64,
@@ -200,7 +200,7 @@ impl RecordReader {
             lines: BufReader::with_capacity(1 << 16, file),
             line: 0,
             axiom_names: Vec::new(),
-            alike: None,
+            pattern: None,
             bytes: Vec::new(),
             position: 0,
         }
@@ -246,7 +246,11 @@ impl RecordReader {
         }
         let text = std::str::from_utf8(&self.bytes)
             .map_err(|error| place(format!("the line is damaged: {error}")))?;
-        if let Some(record) = self.alike.as_ref().and_then(|alike| alike.record(text)) {
+        if let Some(record) = self
+            .pattern
+            .as_ref()
+            .and_then(|pattern| pattern.record(text))
+        {
             self.position += length as u64;
             return Ok(Some(record));
         }
@@ -257,7 +261,7 @@ impl RecordReader {
             ));
         }
         self.position += length as u64;
-        self.alike.get_or_insert_with(|| Alike::new(&names));
+        self.pattern.get_or_insert_with(|| LinePattern::new(&names));
         self.axiom_names = names;
         Ok(Some(record))
     }

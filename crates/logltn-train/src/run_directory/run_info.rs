@@ -5,12 +5,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use logltn::{Code, Diagnostic, Diagnostics};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::seal::{PAGE, crc32};
 
 /// What is known of a run as a whole.
+///
+/// Nothing else may stand in its file: a letter that changed in the name of the checksum must not leave it without one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct RunInfo {
     /// What the run is called, usually the manifest's name.
     pub title: String,
@@ -58,10 +61,67 @@ pub struct RunInfo {
     /// The weights that it began with, if they were not random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<StartInfo>,
+    /// Which weights early stopping has kept, in a run that is finished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptInfo>,
     /// The whole theory with the first weights and the last. Runs of older programs do not say, nor do those of which it
     /// would take too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole: Option<WholeInfo>,
+}
+
+/// The weights that `weights.safetensors` holds where that is not the end of the run: the best by the metric of
+/// `early_stop`. Those of the end are in `last.safetensors`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeptInfo {
+    /// The metric.
+    pub metric: String,
+    /// The step after which its value was the best.
+    pub step: u64,
+    /// That value.
+    pub value: f64,
+    /// How many evaluations were not better than that before the run stopped early; none where it did all its steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped_after: Option<u64>,
+    /// All metrics of the weights that were kept.
+    pub metrics: Vec<(String, f64)>,
+}
+
+impl KeptInfo {
+    /// What happened, for people: `done` of `total` steps.
+    pub fn sentence(&self, done: u64, total: u64) -> String {
+        let KeptInfo {
+            metric,
+            step,
+            value,
+            ..
+        } = self;
+        let best = format!(
+            "the best {metric}, {}, was that of step {step}",
+            shown(*value)
+        );
+        match self.stopped_after {
+            Some(n) => format!(
+                "stopped early after step {done} of {total}: {best}, and the last {n} {} not better",
+                if n == 1 {
+                    "evaluation was"
+                } else {
+                    "evaluations were"
+                }
+            ),
+            None => best,
+        }
+    }
+}
+
+/// Six digits are enough for people.
+fn shown(value: f64) -> String {
+    let digits = (5 - value.abs().max(1e-300).log10().floor() as i64).clamp(0, 12) as usize;
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    }
 }
 
 /// The whole theory, without batches, samples and dropout, with the first weights of a run and with the last, both at the
@@ -205,9 +265,18 @@ impl RunInfo {
             Diagnostic::error(Code::RunDamaged, format!("{name}: {what}"))
                 .help("the file should be as `logltn train` wrote it")
         };
-        let info = serde_json::from_slice(bytes)
-            .map_err(|error| damaged(format!("it cannot be understood: {error}")))?;
-        match PAGE.is_whole(bytes) {
+        let unclear =
+            |error: serde_json::Error| damaged(format!("it cannot be understood: {error}"));
+        let mut object: Map<String, Value> = serde_json::from_slice(bytes).map_err(unclear)?;
+        let check = object.remove("check");
+        let info: RunInfo = serde_json::from_value(Value::Object(object)).map_err(unclear)?;
+        // Written down in another way it must still say the same. Without a checksum it is an older program's.
+        let says_the_same = || {
+            let mut again: Map<String, Value> =
+                serde_json::from_str(&info.to_json()).unwrap_or_default();
+            again.remove("check") == check
+        };
+        match PAGE.fits(bytes) == Some(true) || check.is_none() || says_the_same() {
             true => Ok(info),
             false => {
                 Err(damaged("it is damaged: its checksum does not fit its contents".into()).into())
@@ -311,6 +380,28 @@ mod tests {
             RunInfo::parse(b"{}", "run.json").unwrap(),
             RunInfo::default()
         );
+        // Whatever bit changes, something else is never said; in another layout the same is.
+        for bit in 0..8 * text.len() {
+            let mut damaged = text.clone().into_bytes();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let read = RunInfo::parse(&damaged, "run.json");
+            assert!(
+                read.is_err() || read.is_ok_and(|read| read == info),
+                "bit {bit}"
+            );
+        }
+        let value: Value = serde_json::from_str(&text).unwrap();
+        for layout in [
+            format!("{text} \n"),
+            value.to_string(),
+            format!("{value:#}\n\n"),
+        ] {
+            assert_eq!(RunInfo::parse(layout.as_bytes(), "run.json").unwrap(), info);
+            let changed = layout.replace("0.1", "0.9");
+            assert_ne!(changed, layout);
+            let wrong = RunInfo::parse(changed.as_bytes(), "run.json").unwrap_err();
+            assert!(wrong.to_string().contains("checksum"), "{wrong}");
+        }
         let wrong = RunInfo::parse(b"{\"seed\": -1}", "a/run.json").unwrap_err();
         assert!(wrong.to_string().contains("a/run.json"), "{wrong}");
     }

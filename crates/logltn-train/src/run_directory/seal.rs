@@ -30,19 +30,19 @@ impl Seal {
 
     /// Whether a text is as it was written. Those of older programs have no checksum, and are believed.
     pub(super) fn is_whole(&self, text: &[u8]) -> bool {
-        let at = text.len().checked_sub(self.length());
-        let Some((body, tail)) = at.map(|at| text.split_at(at)) else {
-            return true;
-        };
-        let Some(sum) = tail.strip_prefix(self.key.as_bytes()) else {
-            return true;
-        };
+        self.fits(text).unwrap_or(true)
+    }
+
+    /// Whether the checksum fits, if a text ends with one as it was written.
+    pub(super) fn fits(&self, text: &[u8]) -> Option<bool> {
+        let (body, tail) = text.split_at(text.len().checked_sub(self.length())?);
+        let sum = tail.strip_prefix(self.key.as_bytes())?;
         // Digit by digit: every record that is read comes by here.
         let is = crc32(&[body, self.end.as_bytes()]);
         let digit = |at: usize| b"0123456789abcdef"[(is >> (28 - 4 * at)) as usize & 15];
         let (digits, end) = sum.split_at(8);
-        (digits.iter().enumerate()).all(|(at, byte)| *byte == digit(at))
-            && end.strip_prefix(b"\"") == Some(self.end.as_bytes())
+        let same = (digits.iter().enumerate()).all(|(at, byte)| *byte == digit(at));
+        Some(same && end.strip_prefix(b"\"") == Some(self.end.as_bytes()))
     }
 
     /// How many bytes a checksum takes, with what stands around it.

@@ -22,8 +22,12 @@ pub struct Questions<'a> {
     pub parameters: Parameters,
     /// How many answers, or bindings of each axiom, are wanted; 0: all.
     pub top: usize,
+    /// Whether the leading `forall`s of a question belong to the event, where formulas have exact probabilities.
+    pub joint: bool,
     /// A question with more groundings than these is refused, where somebody waits for the answer.
     pub most_groundings: Option<u64>,
+    /// The definitions whose formulas explanations go into.
+    pub open: Vec<String>,
 }
 
 impl Questions<'_> {
@@ -33,7 +37,12 @@ impl Questions<'_> {
     /// If there is a mistake in the question, shown in place; or as [`RunWeights::read`].
     pub fn query(&self, formula: &str) -> Result<Queried, Diagnostics> {
         let mut unknown = Diagnostics::new();
-        let mut found = (self.ask()).query(formula, |engine| self.fill_in(engine, &mut unknown))?;
+        let data = self.project.data_for_question(formula);
+        let ask = Ask {
+            data: &data,
+            ..self.ask()
+        };
+        let mut found = ask.query(formula, |engine| self.fill_in(engine, &mut unknown))?;
         found.warnings.extend(unknown);
         Ok(found)
     }
@@ -52,6 +61,20 @@ impl Questions<'_> {
         Ok(found)
     }
 
+    /// What a definition says of tuples of individuals, given one after the other.
+    ///
+    /// # Errors
+    /// If there is no such definition; or as [`RunWeights::read`].
+    pub fn truths_of(
+        &self,
+        definition: &str,
+        tuples: &[u32],
+        warnings: &mut Diagnostics,
+    ) -> Result<Vec<f64>, Diagnostics> {
+        let fill_in = |engine: &mut Engine<f64>| self.fill_in(engine, warnings);
+        self.ask().truths_of(definition, Some(tuples), fill_in)
+    }
+
     fn ask(&self) -> Ask<'_> {
         Ask {
             data: &self.project.data,
@@ -59,7 +82,11 @@ impl Questions<'_> {
             semantics: self.semantics,
             parameters: self.parameters,
             top: self.top,
-            options: PlanOptions::default(),
+            options: PlanOptions {
+                joint: self.joint,
+                ..PlanOptions::default()
+            },
+            open: self.open.clone(),
         }
     }
 

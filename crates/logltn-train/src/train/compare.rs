@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics, Source};
+use logltn_learn::metrics::Better;
 use serde_json::{Value, json};
 
 use super::data_files;
@@ -33,7 +34,7 @@ pub struct ComparedRun {
     /// The truth of each axiom: a log if [`ComparedRun::logs`]. That of the whole theory, or in the last step that it took
     /// part in.
     pub axioms: Vec<(String, f64)>,
-    /// The newest value of each metric.
+    /// The newest value of each metric; of a finished run, those of the weights that it has kept.
     pub metrics: Vec<(String, f64)>,
     /// Whether truths are logs.
     pub logs: bool,
@@ -119,14 +120,9 @@ impl ComparedRun {
                 }
             }
         }
-        if info.status == RunStatus::Finished && info.steps.is_some_and(|done| done != steps) {
-            let what = format!(
-                "{}: the run is finished, but its records end at step {steps}",
-                run.file("metrics.jsonl").display()
-            );
-            return Err(Diagnostic::error(Code::RunDamaged, what)
-                .help("bring the file back from a copy, or train again")
-                .into());
+        run.check_end(&info, steps)?;
+        if let (Some(kept), RunStatus::Finished) = (&info.kept, info.status) {
+            metrics.clone_from(&kept.metrics);
         }
         let (told, smaller_is_better) = told(&run, &info)?;
         Ok(ComparedRun {
@@ -265,11 +261,8 @@ fn told(
         .iter()
         .flat_map(|evaluate| &evaluate.metrics);
     let smaller = metrics
-        .filter(|metric| metric.kind.smaller_is_better())
-        .map(|metric| match &metric.name {
-            Some(name) => name.value.clone(),
-            None => format!("{}({})", metric.kind.name(), metric.of.value),
-        });
+        .filter(|metric| metric.kind.better() == Better::Smaller)
+        .map(crate::manifest::Metric::label);
     Ok((told, smaller.collect()))
 }
 

@@ -13,6 +13,14 @@ use super::unchanged::HELP;
 use crate::manifest::{Grounding, Individuals, Manifest, MetricTruth, Spanned};
 use crate::run_directory::RunInfo;
 
+impl Manifest {
+    /// The files of data that it names, seen from where the program runs.
+    pub fn data_files(&self) -> Vec<PathBuf> {
+        let files = learnt_from(self).into_iter().chain(measured_against(self));
+        files.map(|file| self.resolve(&file.value)).collect()
+    }
+}
+
 /// The files that something is learnt from.
 pub(crate) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
     let mut files = Vec::new();

@@ -1,16 +1,20 @@
 //! Training a manifest: a session, with a run directory that can be interrupted at any moment.
 
+mod advise;
 mod ask;
 mod classified;
 mod compare;
 pub(crate) mod data_files;
 mod declarations;
 mod document;
+mod ensemble;
 mod evaluate_run;
+mod learnt_map;
 mod predictor;
 mod resolved;
 mod run;
 mod run_weights;
+mod seen;
 mod start;
 mod sweep;
 mod unchanged;
@@ -23,14 +27,18 @@ use logltn_learn::{EarlyStop, Length, Model, Phase, Session, Training};
 
 use crate::manifest::Train;
 use crate::project::Project;
+pub use advise::{Advice, AdviseOptions, Trial, advise};
 pub use ask::Questions;
 pub use classified::Classified;
 pub use compare::{ComparedRun, Comparison, Spread, told_by_key};
 pub use data_files::check_noted;
+pub use ensemble::{apart_from, member, members, note_ensemble};
 pub use evaluate_run::evaluate_run;
-pub use predictor::{MOST_TUPLES, Predictor};
+pub use learnt_map::{Concepts, LearntMap, learnt_map};
+pub use predictor::{Asking, MOST_TUPLES, Predictor};
 pub use run::{Outcome, RunOptions, Watch, run};
 pub use run_weights::RunWeights;
+pub use seen::{Moved, Seen};
 pub use start::Beginning;
 use start::check_parts;
 pub use sweep::{Setting, Sweep, WatchSweep};
@@ -204,12 +212,13 @@ fn training(project: &Project, options: &TrainOptions) -> Result<Training, Diagn
         optimizer: train.optimizer,
         learning_rate: train.learning_rate.value,
         clip_norm: train.clip_norm,
+        entropy: train.entropy.unwrap_or(0.0),
         seed: options.seed.unwrap_or(train.seed),
         batches: tables
             .filter_map(|(name, table)| Some((name.clone(), table.batch?.value)))
             .collect(),
         samples: project.samples(),
-        large_from: logltn_learn::large::FROM,
+        large_from: logltn_learn::large_tables::FROM,
         metrics: project.metrics()?,
         measure_every: manifest.evaluate.as_ref().and_then(|e| e.every),
         early_stop: train.early_stop.map(|early| EarlyStop {

@@ -2,9 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_learn::{Asked, Ground, KnowledgeBase, Model, Predictions};
+use logltn::{Code, Diagnostic, Diagnostics, Parameters, Semantics};
+use logltn_learn::{
+    Asked, Ground, InWorld, KnowledgeBase, Model, Predictions, Worlds, random::Random,
+};
 
+use super::ask::Questions;
+use super::ensemble::members;
 use super::run_weights::RunWeights;
 use crate::project::{AskedRows, Project};
 use crate::run_directory::RunDirectory;
@@ -15,17 +19,45 @@ pub const MOST_TUPLES: u64 = 10_000_000;
 /// How many rows are asked about at once.
 const BLOCK: usize = 16_384;
 
-/// A predicate or a function with all that it needs, and nothing else of its manifest.
+/// What is asked of a manifest.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking<'a> {
+    /// The manifest's path.
+    pub manifest: &'a Path,
+    /// A run whose newest weights are taken, to be left out where nothing is learnt.
+    pub run: Option<&'a Path>,
+    /// Predicates or functions.
+    pub symbols: &'a [String],
+    /// Other files for sorts with features: the individuals are then those of the files.
+    pub features: &'a [(String, PathBuf)],
+    /// The laws that all of it is given, instead of the manifest's.
+    pub given: Option<&'a [String]>,
+}
+
+impl<'a> Asking<'a> {
+    /// Symbols of a manifest in which nothing is learnt.
+    pub fn of(manifest: &'a Path, symbols: &'a [String]) -> Asking<'a> {
+        Asking {
+            manifest,
+            run: None,
+            symbols,
+            features: &[],
+            given: None,
+        }
+    }
+}
+
+/// Predicates or functions with all that it needs, and nothing else of its manifest.
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use logltn_train::train::Predictor;
+/// use logltn_train::train::{Asking, Predictor};
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = |name: &str| folder.path().join(name);
 /// # std::fs::write(path("p.csv"), "p\n0.25\n1\n").unwrap();
 /// # std::fs::write(path("t.ltn"), "sort P = 0..1\npredicate good(P)\naxiom a: forall x: P. good(x)\n").unwrap();
 /// # std::fs::write(path("m.toml"), "theory = 't.ltn'\n[predicates.good]\ntruth = 'p.csv'\n").unwrap();
-/// let mut good = Predictor::load(&path("m.toml"), None, "good", &[])?;
+/// let mut good = Predictor::load(&Asking::of(&path("m.toml"), &["good".to_string()]))?;
 /// good.each_block(None, |rows, said| {
 ///     assert_eq!((rows, &said.numbers[..]), (&[0, 1][..], &[0.25, 1.0][..]));
 ///     ControlFlow::Continue(())
@@ -36,27 +68,44 @@ pub struct Predictor {
     project: Project,
     knowledge: KnowledgeBase,
     model: Model,
-    asked: Asked,
+    /// Of an ensemble, those after the first.
+    others: Vec<Model>,
+    asked: Vec<Asked>,
+    /// None without laws.
+    worlds: Option<Worlds>,
     warnings: Diagnostics,
+    /// Where the weights are.
+    run: Option<PathBuf>,
+    /// What a definition means.
+    semantics: Semantics,
+    parameters: Parameters,
 }
 
 impl Predictor {
-    /// Reads what a predicate or a function needs, and the newest weights of a run, which may be left out where nothing is
-    /// learnt. `features` names other files for sorts with features: the individuals are then those of the files.
+    /// Reads what predicates or functions need, the laws that they are given, and the newest weights of a run.
     ///
     /// # Errors
-    /// With whatever is wrong with the files; if there is no such symbol, or the run does not fit.
-    pub fn load(
-        manifest: &Path,
-        run: Option<&Path>,
-        symbol: &str,
-        features: &[(String, PathBuf)],
-    ) -> Result<Predictor, Diagnostics> {
+    /// With whatever is wrong with the files; if there is no such symbol or axiom, the run does not fit, or no world keeps
+    /// the laws.
+    pub fn load(asking: &Asking) -> Result<Predictor, Diagnostics> {
+        let Asking {
+            manifest,
+            run,
+            symbols,
+            features,
+            given,
+        } = *asking;
         let mut warnings = Diagnostics::new();
-        let Some(project) = Project::load_symbol(manifest, symbol, features, &mut warnings) else {
+        let runs = run.map(members).transpose()?.unwrap_or_default();
+        let run = runs.first().map(PathBuf::as_path);
+        let loaded = Project::load_symbols(manifest, run, symbols, features, given, &mut warnings);
+        let Some(project) = loaded else {
             return Err(warnings);
         };
-        let asked = Asked::new(&project.sketch(), symbol)?;
+        let sketch = project.sketch();
+        let asked: Vec<Asked> = (symbols.iter())
+            .map(|symbol| Asked::new(&sketch, symbol))
+            .collect::<Result<_, _>>()?;
         let weights = match run {
             Some(run) => {
                 same_shapes(&project, run, features)?;
@@ -65,24 +114,68 @@ impl Predictor {
                 Some(weights)
             }
             None => {
-                learns_nothing(&project, symbol)?;
+                // What a definition asks is known once it is planned.
+                if !asked.iter().any(Asked::is_definition) {
+                    learns_nothing(&project, &symbols.join("`, `"))?;
+                }
                 project.check_new_features()?;
                 None
             }
         };
         let knowledge = project.knowledge()?;
         let mut model = Model::new(&knowledge, 0)?;
-        asked.prepare(&knowledge, &mut model)?;
-        if let Some(weights) = weights {
+        (asked.iter()).try_for_each(|asked| asked.prepare(&knowledge, &mut model))?;
+        let laws = knowledge.data.laws().to_vec();
+        // What a definition says is given the laws where its semantics says so.
+        let mut worlds = match laws.is_empty() || asked.iter().any(Asked::is_definition) {
+            true => None,
+            false => Some(Worlds::new(&knowledge, &laws)?),
+        };
+        if let Some(worlds) = &worlds {
+            worlds.prepare(&knowledge, &mut model)?;
+        }
+        if let Some(weights) = weights.filter(|_| !asked.iter().any(Asked::is_definition)) {
             weights.put_into(&mut model)?;
         }
+        if runs.len() > 1 && (worlds.is_some() || asked.iter().any(Asked::is_definition)) {
+            let what = "an ensemble answers without laws and definitions only: each of its members would have its own";
+            return Err(Diagnostic::error(Code::CannotPredict, what)
+                .help("ask one of its members, DIR/1")
+                .into());
+        }
+        let mut others = Vec::new();
+        for run in runs.iter().skip(1) {
+            let weights = RunWeights::read(&project, run)?;
+            let mut other = Model::new(&knowledge, 0)?;
+            (asked.iter()).try_for_each(|asked| asked.prepare(&knowledge, &mut other))?;
+            weights.put_into(&mut other)?;
+            others.push(other);
+        }
+        if let Some(worlds) = &mut worlds {
+            worlds.look(&knowledge, &mut model)?;
+        }
         Ok(Predictor {
+            run: run.map(Path::to_path_buf),
+            semantics: project.manifest.semantics,
+            parameters: project.manifest.schedule.last(run.is_some()),
             project,
             knowledge,
             model,
+            others,
             asked,
+            worlds,
             warnings,
         })
+    }
+
+    /// What definitions mean, instead of what the manifest says: a semantics and its parameters.
+    pub fn mean(&mut self, semantics: Semantics, parameters: Parameters) {
+        (self.semantics, self.parameters) = (semantics, parameters);
+    }
+
+    /// What definitions mean.
+    pub fn meaning(&self) -> (Semantics, Parameters) {
+        (self.semantics, self.parameters)
     }
 
     /// What is probably not as it was meant.
@@ -90,8 +183,18 @@ impl Predictor {
         &self.warnings
     }
 
-    /// What is asked.
+    /// How many runs answer together: more than one of an ensemble.
+    pub fn members(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    /// What is asked; of several the first.
     pub fn asked(&self) -> &Asked {
+        &self.asked[0]
+    }
+
+    /// All that are asked.
+    pub fn all_asked(&self) -> &[Asked] {
         &self.asked
     }
 
@@ -102,8 +205,8 @@ impl Predictor {
 
     /// The columns of a row: what its arguments are called.
     pub fn columns(&self) -> Vec<String> {
-        let mut names = self.project.argument_names(self.asked.name());
-        names.truncate(self.asked.arguments().len());
+        let mut names = self.project.argument_names(self.asked().name());
+        names.truncate(self.asked().arguments().len());
         names
     }
 
@@ -112,7 +215,7 @@ impl Predictor {
     /// # Errors
     /// With all that is wrong with it.
     pub fn rows(&self, path: &Path) -> Result<AskedRows, Diagnostics> {
-        self.project.asked_rows(path, &self.asked)
+        self.project.asked_rows(path, self.asked())
     }
 
     /// How many rows there are in all.
@@ -121,11 +224,15 @@ impl Predictor {
     /// If they are all tuples, and these are too many or cannot be listed, since an argument is a number.
     pub fn count(&self, rows: Option<&AskedRows>) -> Result<u64, Diagnostics> {
         if let Some(rows) = rows {
-            let arity = self.asked.arguments().len();
+            let arity = self.asked().arguments().len();
             return Ok(rows.arguments.len().checked_div(arity).unwrap_or(1) as u64);
         }
-        let name = self.asked.name();
-        let (code, what) = match self.asked.tuples(&self.knowledge) {
+        self.count_tuples(self.asked())
+    }
+
+    fn count_tuples(&self, asked: &Asked) -> Result<u64, Diagnostics> {
+        let name = asked.name();
+        let (code, what) = match asked.tuples(&self.knowledge) {
             Some(tuples) if tuples <= MOST_TUPLES.into() => return Ok(tuples as u64),
             Some(tuples) => (
                 Code::TooManyTuples,
@@ -153,26 +260,150 @@ impl Predictor {
         mut take: impl FnMut(&[u32], &Predictions) -> std::ops::ControlFlow<()>,
     ) -> Result<(), Diagnostics> {
         let count = self.count(rows)?;
-        let arity = self.asked.arguments().len();
+        let asked = &self.asked[0];
+        let arity = asked.arguments().len();
         let numbers = rows.map_or(&[][..], |rows| &rows.numbers);
         let mut from = 0;
+        // What tuples of a definition ask each other is found once for a block.
+        let most = match asked.is_definition() {
+            true => 64 * BLOCK,
+            false => BLOCK,
+        };
         while from < count {
-            let to = (from + BLOCK as u64).min(count);
+            let to = (from + most as u64).min(count);
             let made;
             let block = match rows {
                 Some(rows) => &rows.arguments[from as usize * arity..to as usize * arity],
                 None => {
-                    made = self.asked.some_tuples(&self.knowledge, from, to);
+                    made = asked.some_tuples(&self.knowledge, from, to);
                     &made
                 }
             };
-            let said = (self.asked).predict(&self.knowledge, &mut self.model, block, numbers)?;
+            let mut said = match asked.is_definition() {
+                true => self.defined(asked, block)?,
+                false => asked.predict(&self.knowledge, &mut self.model, block, numbers)?,
+            };
+            if !self.others.is_empty() {
+                let mut all = vec![said];
+                for other in &mut self.others {
+                    all.push(asked.predict(&self.knowledge, other, block, numbers)?);
+                }
+                said = Predictions::of_ensemble(&all);
+            }
+            if let (Some(worlds), Some(of)) = (&self.worlds, asked.rows_of(block, numbers)) {
+                worlds.condition(&of, said.width, &mut said.numbers);
+            }
             if take(block, &said).is_break() {
                 break;
             }
             from = to;
         }
         Ok(())
+    }
+
+    /// The rows, or all tuples, with their state in the most probable world.
+    ///
+    /// # Errors
+    /// If there are too many tuples, or it is a function that is asked.
+    pub fn world(&mut self, rows: Option<&AskedRows>) -> Result<(Vec<u32>, InWorld), Diagnostics> {
+        let count = self.count(rows)?;
+        let asked = &self.asked[0];
+        let (arguments, numbers) = match rows {
+            Some(rows) => (rows.arguments.clone(), &rows.numbers[..]),
+            None => (asked.some_tuples(&self.knowledge, 0, count), &[][..]),
+        };
+        let Some(of) = asked.rows_of(&arguments, numbers) else {
+            return Err(no_worlds(asked));
+        };
+        let said = asked.predict(&self.knowledge, &mut self.model, &arguments, numbers)?;
+        let world = logltn_learn::world(self.worlds.as_mut(), &of, &said)?;
+        Ok((arguments, world))
+    }
+
+    /// Worlds at random of all atoms of all predicates that are asked: for each world and predicate its tuples and their
+    /// states. The same for the same seed.
+    ///
+    /// # Errors
+    /// If a predicate has too many tuples, or it is a function.
+    pub fn sample(
+        &mut self,
+        count: u64,
+        seed: u64,
+        mut take: impl FnMut(u64, &Asked, &[u32], &[Vec<u32>]) -> std::ops::ControlFlow<()>,
+    ) -> Result<(), Diagnostics> {
+        let mut all = Vec::with_capacity(self.asked.len());
+        for asked in &self.asked {
+            let tuples = self.count_tuples(asked)?;
+            let tuples = asked.some_tuples(&self.knowledge, 0, tuples);
+            if asked.predicate().is_none() {
+                return Err(no_worlds(asked));
+            }
+            let said = asked.predict(&self.knowledge, &mut self.model, &tuples, &[])?;
+            all.push((tuples, said));
+        }
+        let mut random = Random::new(seed, SAMPLES);
+        let mut done = 0;
+        while done < count {
+            let some = (count - done).min(MOST_WORLDS) as usize;
+            let drawn = match &mut self.worlds {
+                Some(worlds) => worlds.sample(some, random.bits())?,
+                None => vec![Vec::new(); some],
+            };
+            for world in drawn {
+                for (asked, (tuples, said)) in self.asked.iter().zip(&all) {
+                    let Some(of) = asked.rows_of(tuples, &[]) else {
+                        continue;
+                    };
+                    let worlds = self.worlds.as_ref().map(|worlds| (worlds, &world[..]));
+                    let states = logltn_learn::draw(worlds, &of, said, &mut random);
+                    if take(done, asked, tuples, &states).is_break() {
+                        return Ok(());
+                    }
+                }
+                done += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// So many worlds are drawn at once.
+const MOST_WORLDS: u64 = 256;
+
+/// Randomness for worlds.
+const SAMPLES: u64 = 31;
+
+fn no_worlds(asked: &Asked) -> Diagnostics {
+    let what = format!("`{}` is a function: worlds are of predicates", asked.name());
+    Diagnostic::error(Code::NoClasses, what)
+        .help("ask about a predicate")
+        .into()
+}
+
+impl Predictor {
+    /// What a definition says of tuples, as truth degrees.
+    fn defined(&self, asked: &Asked, tuples: &[u32]) -> Result<Predictions, Diagnostics> {
+        let questions = Questions {
+            project: &self.project,
+            run: self.run.as_deref(),
+            semantics: self.semantics,
+            parameters: self.parameters,
+            top: 0,
+            most_groundings: None,
+            open: Vec::new(),
+            joint: false,
+        };
+        // They were said when the run was compared.
+        let mut known = Diagnostics::new();
+        let truths = questions.truths_of(asked.name(), tuples, &mut known)?;
+        Ok(Predictions {
+            answers: asked.answers(),
+            width: 1,
+            disagreement: Vec::new(),
+            numbers: (truths.into_iter())
+                .map(|truth| self.semantics.degree(truth).clamp(0.0, 1.0))
+                .collect(),
+        })
     }
 }
 

@@ -9,8 +9,8 @@ use logltn_learn::State;
 
 use super::{Trainer, data_files, unchanged};
 use crate::run_directory::{
-    AxiomInfo, MetricsLog, RuleInfo, RunDirectory, RunInfo, RunStatus, StartInfo, StepRecord,
-    WholeInfo, WholeTruth, utc_time,
+    AxiomInfo, KeptInfo, MetricsLog, RuleInfo, RunDirectory, RunInfo, RunStatus, StartInfo,
+    StepRecord, WholeInfo, WholeTruth, utc_time,
 };
 use crate::tensorboard::EventWriter;
 
@@ -52,7 +52,7 @@ pub enum Outcome {
     Finished {
         /// The last record.
         last: Option<StepRecord>,
-        /// The last value of each metric.
+        /// The value of each metric with the weights that were kept.
         metrics: Vec<(String, f64)>,
         /// What to say if no weight has moved, because not one step had a gradient.
         nothing_moved: Option<Box<Diagnostic>>,
@@ -94,6 +94,13 @@ pub fn run(
         let mut info = directory.info()?;
         let unsaid = |whole: &WholeInfo| whole.first.is_some() && whole.last.is_none();
         if info.status == RunStatus::Finished && !info.whole.as_ref().is_some_and(unsaid) {
+            let mut last = 0;
+            if directory.holds("metrics.jsonl")? {
+                for record in directory.records()? {
+                    last = record?.step;
+                }
+            }
+            directory.check_end(&info, last)?;
             return Ok(Outcome::AlreadyFinished {
                 nothing_moved: None,
             });
@@ -118,7 +125,8 @@ pub fn run(
         }
         count_left_out(trainer, directory, &mut info)?;
         info.status = RunStatus::Finished;
-        info.reason = reason(nothing_moved.as_deref());
+        info.kept = kept(trainer, directory)?;
+        info.reason = why_finished(trainer, nothing_moved.as_deref(), info.kept.as_ref());
         info.steps = checkpoint.map(|_| trainer.done()).or(info.steps);
         info.updated = utc_time(SystemTime::now());
         directory.write_info(&info)?;
@@ -189,7 +197,8 @@ pub fn run(
             Outcome::Finished { nothing_moved, .. } | Outcome::AlreadyFinished { nothing_moved },
         ) => {
             info.status = RunStatus::Finished;
-            info.reason = reason(nothing_moved.as_deref());
+            info.kept = kept(trainer, directory)?;
+            info.reason = why_finished(trainer, nothing_moved.as_deref(), info.kept.as_ref());
             count_left_out(trainer, directory, &mut info)?;
         }
         Err(errors) => {
@@ -291,6 +300,8 @@ fn last_words(
             rules => rules.unwrap_or_default(),
         };
         (trainer.about_rules(&rules).iter()).for_each(|warning| watch.warning(warning));
+        let collapsed = trainer.about_collapsed().unwrap_or_default();
+        collapsed.iter().for_each(|warning| watch.warning(warning));
         let axioms = &trainer.project().theory().axioms;
         whole.rules = (rules.iter())
             .map(|rule| RuleInfo {
@@ -303,6 +314,45 @@ fn last_words(
     }
     whole.last = last;
     Ok(())
+}
+
+/// Which weights early stopping has kept, with the metrics that their step's record has.
+fn kept(trainer: &Trainer, directory: &RunDirectory) -> Result<Option<KeptInfo>, Diagnostics> {
+    let (Some(best), Some(metric)) = (trainer.best(), trainer.early_stop_metric()) else {
+        return Ok(None);
+    };
+    Ok(Some(KeptInfo {
+        metric,
+        step: best.step,
+        value: best.value,
+        stopped_after: trainer.stopped_early().then_some(best.ago),
+        metrics: metrics_of(directory, best.step)?,
+    }))
+}
+
+/// The metrics of a step's record.
+fn metrics_of(directory: &RunDirectory, step: u64) -> Result<Vec<(String, f64)>, Diagnostics> {
+    for record in directory.records()? {
+        let record = record?;
+        if record.step == step {
+            return Ok(record.metrics);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Why a run that is finished is so, if there is something to say of that.
+fn why_finished(
+    trainer: &Trainer,
+    nothing_moved: Option<&Diagnostic>,
+    kept: Option<&KeptInfo>,
+) -> String {
+    match (nothing_moved, kept) {
+        (None, Some(kept)) if kept.stopped_after.is_some() => {
+            kept.sentence(trainer.done(), trainer.total())
+        }
+        (nothing_moved, _) => reason(nothing_moved),
+    }
 }
 
 fn reason(error: Option<&Diagnostic>) -> String {
@@ -401,7 +451,6 @@ fn steps(
     watch: &mut dyn Watch,
 ) -> Result<Outcome, Diagnostics> {
     let mut last = None;
-    let mut metrics = Vec::new();
     let every = trainer.checkpoint_every();
     while unmeasured.is_some() || !trainer.is_done() {
         let mut record = match unmeasured.take() {
@@ -424,7 +473,6 @@ fn steps(
                 return interrupted(trainer, &mut to, Some(&record));
             };
             trainer.note_metrics(&found);
-            metrics.clone_from(&found);
             record.metrics = found;
         }
         to.record(&record)?;
@@ -435,10 +483,18 @@ fn steps(
         last = Some(record);
     }
     to.log.sync()?;
+    let measured_at = match trainer.best().map(|best| best.step) {
+        None => trainer.done(),
+        Some(step) => {
+            to.directory.write_last_weights(&trainer.weights())?;
+            trainer.restore_best()?;
+            step
+        }
+    };
     to.directory.write_weights(&trainer.weights())?;
     Ok(Outcome::Finished {
         last,
-        metrics,
+        metrics: metrics_of(to.directory, measured_at)?,
         nothing_moved: nothing_moved(trainer, to.directory)?,
     })
 }
@@ -473,7 +529,8 @@ fn step(trainer: &mut Trainer) -> Result<StepRecord, Diagnostics> {
     })
 }
 
-/// Writes a checkpoint, with the record of its last step if that is not written down yet.
+/// Writes a checkpoint. With it goes the record of a step whose metrics are still to be measured, which are added to the
+/// record when the run is resumed; until then it is written down without them, so that every step that was done has one.
 fn interrupted(
     trainer: &mut Trainer,
     to: &mut To<'_>,
@@ -484,6 +541,7 @@ fn interrupted(
         let axioms: Vec<String> = trainer.axioms().into_iter().map(|a| a.0).collect();
         let line = record.to_json_line(&axioms);
         state.facts.insert(UNMEASURED.to_string(), line);
+        to.record(record)?;
     }
     to.checkpoint(&state)?;
     Ok(Outcome::Interrupted {

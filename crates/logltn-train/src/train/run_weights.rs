@@ -1,5 +1,6 @@
 //! What a run has learnt so far, for whoever asks it something.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
@@ -48,9 +49,14 @@ impl RunWeights {
 
 /// Compares a project with what a run was trained with; a warning if that is not known.
 fn compare(project: &Project, folder: &Path) -> Result<Diagnostics, Diagnostics> {
-    let learnt = RunDirectory::open(folder)?.info().map(|info| info.model);
+    let run = RunDirectory::open(folder)?;
+    // One that is damaged says something else than it should.
+    let learnt = match run.holds("run.json")? {
+        true => run.info()?.model,
+        false => BTreeMap::new(),
+    };
     match learnt {
-        Ok(learnt) if !learnt.is_empty() => {
+        learnt if !learnt.is_empty() => {
             (project.same_model(&learnt)).map_err(|errors| with_help(errors, folder))?;
             let used = project.description()?;
             // Features are what is learnt from.

@@ -55,10 +55,10 @@ fn damaged(file: &str) -> Diagnostic {
     )
 }
 
-/// Why a run without its records is not gone on with.
+/// Why a run without its records cannot be resumed.
 fn lost(errors: Diagnostics) -> Diagnostics {
-    let why = "what the run began with is not known any more, so it cannot be gone on with: bring the file back, or \
-        start anew in another folder, from these weights if you like: `start = { run = \"…\" }` under `[train]`";
+    let why = "cannot resume: the run's records are damaged; restore the file, or start another run from these weights: \
+        `start = { run = \"…\" }` under `[train]`";
     errors.into_iter().map(|error| error.help(why)).collect()
 }
 

@@ -91,7 +91,7 @@ impl Numbers {
         let (row, column) = (index / self.columns, index % self.columns);
         match &self.csv {
             Some(csv) => csv.place(row, column),
-            None => format!("{name}, row {}, column {}", row + 1, column + 1),
+            None => format!("{name}, row {row}, column {column}"),
         }
     }
 

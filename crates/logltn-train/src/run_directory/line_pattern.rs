@@ -6,14 +6,14 @@ use super::seal::LINE;
 
 /// What stands between the numbers of such lines.
 #[derive(Debug)]
-pub(super) struct Alike {
+pub(super) struct LinePattern {
     /// Before each number, and after the last.
     between: Vec<String>,
 }
 
-impl Alike {
+impl LinePattern {
     /// Lines of these axioms, without metrics, as [`StepRecord::to_json_line`] writes them.
-    pub(super) fn new(axiom_names: &[String]) -> Alike {
+    pub(super) fn new(axiom_names: &[String]) -> LinePattern {
         let fixed = ["{\"step\"", ",\"loss\"", ",\"sat\""];
         let mut between: Vec<String> = (fixed.into_iter())
             .chain([",\"gradient_norm\"", ",\"step_time\""])
@@ -28,7 +28,7 @@ impl Alike {
         }
         let end = if axiom_names.is_empty() { &after } else { "" };
         between.push(format!("{end}}},\"metrics\":{{}}{}", LINE.key));
-        Alike { between }
+        LinePattern { between }
     }
 
     /// The record of a line; `None` if the line is another, or its checksum does not fit.
@@ -136,7 +136,7 @@ mod tests {
             };
             record.metrics.extend(metric.map(|value| ("accuracy".to_string(), value)));
             let line = record.to_json_line(&names);
-            let alike = Alike::new(&names);
+            let alike = LinePattern::new(&names);
             let quick = alike.record(&line);
             let (careful, _) = StepRecord::from_json_line(&line).unwrap();
             prop_assert_eq!(quick.is_some(), metric.is_none(), "{}", line);
@@ -155,13 +155,13 @@ mod tests {
             }
             let mut others = names.clone();
             others.push("one more".to_string());
-            prop_assert!(Alike::new(&others).record(&line).is_none());
+            prop_assert!(LinePattern::new(&others).record(&line).is_none());
         }
     }
 
     #[test]
     fn lines_that_others_have_written_are_left_to_the_careful_reader() {
-        let alike = Alike::new(&["a".into()]);
+        let alike = LinePattern::new(&["a".into()]);
         let line = "{\"step\":1,\"loss\":1,\"sat\":1,\"gradient_norm\":1,\"step_time\":1,\"axioms\":{\"a\":1},\"metrics\":{}}\n";
         assert!(alike.record(line).is_none(), "no checksum");
         assert!(alike.record(&LINE.put(line)).is_some());

@@ -1,0 +1,588 @@
+//! Every key of a manifest, said once: its name, what it holds, what holds without it, and a sentence.
+//!
+//! `logltn schema`, `docs/manifest.md` and the language server's completions come from this table. A test reads manifests that
+//! visit every table of the reader, and fails where reader and table do not know the same keys.
+
+use logltn::Semantics;
+use logltn_data::ColumnKind;
+use logltn_learn::MetricKind;
+use logltn_nn::Activation;
+use serde_json::{Value, json};
+
+/// What a key holds.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// A string; the word says of what: `a column's name`.
+    Text(&'static str),
+    /// A path, relative to the manifest.
+    File,
+    /// `true` or `false`.
+    Flag,
+    /// A finite number of at least so much, if there is a bound.
+    Number(Option<f64>),
+    /// A whole number of at least so much.
+    Whole(u64),
+    /// One of these words.
+    Choice(fn() -> Vec<&'static str>),
+    /// An array of one kind.
+    List(&'static Kind),
+    /// An array of a fixed length.
+    Tuple(&'static [Kind]),
+    /// One of several kinds.
+    Either(&'static [Kind]),
+    /// A table with these keys.
+    Table(&'static Group),
+    /// A table whose names are those of the theory, or the user's own.
+    Named(&'static Kind),
+}
+
+/// The keys of one table.
+pub struct Group {
+    /// What it is called in the schema and in the documents.
+    pub title: &'static str,
+    /// Its keys, in the order of the documents.
+    pub keys: &'static [Key],
+    /// Keys of which at most one can be given.
+    pub exclusive: &'static [&'static [&'static str]],
+}
+
+/// One key.
+pub struct Key {
+    /// As it is written.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// What holds without it, in Markdown; empty where that needs no word, `required` where it must be given.
+    pub default: &'static str,
+    /// What it is for, in Markdown.
+    pub sentence: &'static str,
+}
+
+const REQUIRED: &str = "required";
+
+const fn key(name: &'static str, kind: Kind, default: &'static str, sentence: &'static str) -> Key {
+    Key {
+        name,
+        kind,
+        default,
+        sentence,
+    }
+}
+
+use Kind::*;
+
+const NAMES: Kind = List(&Text("a name"));
+const NETWORK_OR_NAME: Kind = Either(&[Table(&NETWORK), Text("the name of one in `[networks]`")]);
+const NUMBER_OR_SCHEDULE: Kind = Either(&[Number(None), Table(&SCHEDULE)]);
+
+/// A whole manifest.
+#[rustfmt::skip] // a table reads better than a column
+pub static MANIFEST: Group = Group { title: "manifest", exclusive: &[], keys: &[
+    key("theory", File, REQUIRED, "The theory that this manifest grounds."),
+    key("semantics", Either(&[Choice(semantics), Table(&SEMANTICS)]), "`\"logltn\"`", "What the connectives and quantifiers mean."),
+    key("sorts", Named(&Table(&SORT)), "", "Where the individuals of each sort come from."),
+    key("tables", Named(&Table(&TABLE)), "", "Where the rows of each table come from."),
+    key("params", Named(&Either(&[Number(None), Table(&PERCENTILE)])), "", "The number behind each `param`; an integer stays one in guards."),
+    key("predicates", Named(&Table(&PREDICATE)), "", "What stands behind each predicate."),
+    key("functions", Named(&Table(&FUNCTION)), "", "What stands behind each function."),
+    key("constants", Named(&Table(&CONSTANT)), "", "What stands behind each constant."),
+    key("networks", Named(&Table(&NETWORK)), "", "Networks with names, which several predicates and functions can share."),
+    key("axioms", Named(&Table(&AXIOM)), "", "Settings of single axioms; a family goes by its name."),
+    key("schedule", Table(&SCHEDULES), "", "α, p and p_forall during training."),
+    key("train", Table(&TRAIN), "", "How long to train, and how."),
+    key("evaluate", Table(&EVALUATE), "", "What is measured, and how often."),
+] };
+
+#[rustfmt::skip]
+static SEMANTICS: Group = Group { title: "semantics", exclusive: &[], keys: &[
+    key("base", Choice(semantics), "`\"logltn\"`", "The semantics to start from."),
+    key("and", Choice(|| Semantics::choices("and")), "the base's", "The operator of `and` and `all`."),
+    key("or", Choice(|| Semantics::choices("or")), "the base's", "The operator of `or` and `any`."),
+    key("implies", Choice(|| Semantics::choices("implies")), "the base's", "The operator of `->`."),
+    key("not", Choice(|| Semantics::choices("not")), "the base's", "The operator of `not`."),
+    key("forall", Choice(|| Semantics::choices("forall")), "the base's", "The aggregator of `forall`."),
+    key("exists", Choice(|| Semantics::choices("exists")), "the base's", "The aggregator of `exists`."),
+    key("over_axioms", Choice(|| Semantics::choices("over_axioms")), "the base's", "The aggregator over the axioms."),
+    key("stable_eps", Number(Some(0.0)), "`1e-4`", "ε of the stable projections of the product operators; 0 switches them off."),
+] };
+
+#[rustfmt::skip]
+static SORT: Group = Group { title: "sort", exclusive: &[&["features", "individuals"], &["features", "learnable"]], keys: &[
+    key("features", Either(&[File, Table(&FEATURES)]), "", "A row of numbers for each individual: csv, npy, npz, safetensors, idx or idx.gz."),
+    key("individuals", Either(&[File, NAMES]), "", "The individuals' names: a file with one per line, or a list."),
+    key("learnable", Whole(1), "", "Each individual has a trained vector of this length."),
+    key("sample", Whole(1), "all", "How many individuals a quantifier sees in each training step."),
+    key("labels", Table(&LABELS), "", "The true class of each individual, for evaluation only."),
+    key("split", Table(&SPLIT), "", "Which individuals are for training and which for testing, for `part` elsewhere."),
+] };
+
+#[rustfmt::skip]
+static SPLIT: Group = Group { title: "split", exclusive: &[&["column", "test"], &["column", "valid"], &["column", "seed"], &["column", "by"]], keys: &[
+    key("column", Text("a column's name"), "", "The column of the features' file that names the part of each."),
+    key("test", Number(Some(0.0)), "none", "The share that is held out as `test`; the rest is `train`."),
+    key("valid", Number(Some(0.0)), "none", "The share that is held out as `valid`."),
+    key("seed", Whole(0), "`0`", "What the choice depends on."),
+    key("by", Text("a column's name"), "", "The column over whose values the parts are spread evenly; rows without a value are in `train`."),
+] };
+
+#[rustfmt::skip]
+static FEATURES: Group = Group { title: "features", exclusive: &[&["columns", "except"]], keys: &[
+    key("file", File, REQUIRED, "The file."),
+    key("columns", List(&Text("a column's name")), "all others", "The columns of a CSV file that are features, in this order."),
+    key("names", Text("a column's name"), "", "The column of a CSV file that names the individuals."),
+    key("except", List(&Text("a column's name")), "", "The columns of a CSV file that are no features."),
+    key("prepare", Either(&[Flag, Named(&Choice(column_kinds))]), "`false`", "Numbers are scaled, categories, dates and missing cells become numbers; or what some columns are."),
+] };
+
+#[rustfmt::skip]
+static LABELS: Group = Group { title: "labels", exclusive: &[], keys: &[
+    key("file", File, REQUIRED, "The file."),
+    key("column", Text("a column's name"), "the only one", "The column of a CSV file."),
+] };
+
+#[rustfmt::skip]
+static TABLE: Group = Group { title: "table", exclusive: &[&["column", "columns"]], keys: &[
+    key("rows", File, REQUIRED, "A CSV file whose header has the table's columns; or, with `column` or `part`, the file of the individuals."),
+    key("column", Text("a column's name"), "", "A row is an individual, whose file it is, and its cell in this column."),
+    key("columns", List(&Text("a column's name")), "", "The same for several columns."),
+    key("part", Text("a part"), "all", "The part of the individuals, `train` say, that the sort's `split` makes."),
+    key("batch", Whole(1), "all", "How many rows each training step draws."),
+] };
+
+#[rustfmt::skip]
+static PERCENTILE: Group = Group { title: "percentile", exclusive: &[], keys: &[
+    key("percentile", Number(Some(0.0)), REQUIRED, "From 0 to 100, by linear interpolation."),
+    key("of", Text("a distance"), REQUIRED, "`\"dist(S, S)\"`: over all ordered pairs, each individual with itself included."),
+] };
+
+#[rustfmt::skip]
+static PREDICATE: Group = Group { title: "predicate", exclusive: &[&["network", "learnable", "closed_form", "logits", "truth", "log_truth"]], keys: &[
+    key("args", NAMES, "`a1`, `a2`, …", "Names of the arguments, for `inputs`, closed forms and files."),
+    key("network", NETWORK_OR_NAME, "", "A network, or the name of one in `[networks]`."),
+    key("output", Choice(|| vec!["softmax", "sigmoid"]), "required with `network` and `logits`", "`softmax`: the last argument picks the class; `sigmoid`: one logit, or one for each class."),
+    key("logits", File, "", "A file of logits."),
+    key("truth", File, "", "A file of truth degrees."),
+    key("log_truth", File, "", "A file of logs of truth degrees."),
+    key("learnable", Flag, "", "`true`: a trained logit for each tuple of finite sorts."),
+    key("initial", Number(None), "`0`", "The first value of these logits."),
+    key("closed_form", Table(&CLOSED_FORM), "", "Arithmetic over the arguments."),
+    key("learn", Named(&Either(&[Number(None), List(&Number(None))])), "", "Trained numbers and vectors of the closed form, with their first values."),
+] };
+
+#[rustfmt::skip]
+static CLOSED_FORM: Group = Group { title: "closed form", exclusive: &[&["truth", "log_truth", "logit"]], keys: &[
+    key("truth", Text("an expression"), "", "A number from 0 to 1."),
+    key("log_truth", Text("an expression"), "", "A number of at most 0."),
+    key("logit", Text("an expression"), "", "Any number; its sigmoid is the truth."),
+] };
+
+#[rustfmt::skip]
+static FUNCTION: Group = Group { title: "function", exclusive: &[&["network", "values"]], keys: &[
+    key("args", NAMES, "`a1`, `a2`, …", "Names of the arguments."),
+    key("network", NETWORK_OR_NAME, "", "A network, or the name of one in `[networks]`."),
+    key("output", Either(&[Choice(|| vec!["linear"]), Table(&UNITS)]), "`\"linear\"`", "What the last layer of the network is, and the units of the values."),
+    key("values", File, "", "The value of each tuple; such a function may also stand in guards."),
+    key("column", Text("a column's name"), "the only one", "The column of the values."),
+] };
+
+#[rustfmt::skip]
+static UNITS: Group = Group { title: "units", exclusive: &[], keys: &[
+    key("scale", Number(None), REQUIRED, "What the network says is multiplied by this; above 0."),
+    key("shift", Number(None), "`0`", "And this is added."),
+] };
+
+#[rustfmt::skip]
+static CONSTANT: Group = Group { title: "constant", exclusive: &[&["row", "learnable"]], keys: &[
+    key("row", Either(&[Whole(0), Text("an individual's name")]), "", "An individual of its sort, by number from 0 or by name."),
+    key("learnable", Whole(1), "", "A trained vector of this length."),
+] };
+
+#[rustfmt::skip]
+static NETWORK: Group = Group { title: "network", exclusive: &[&["mlp", "cnn", "layers"]], keys: &[
+    key("mlp", List(&Whole(1)), "", "Widths of dense hidden layers; the output layer is added."),
+    key("activation", Choice(activations), "`\"elu\"`", "After each layer of an `mlp`."),
+    key("cnn", Choice(|| vec!["lenet"]), "", "A convolutional network with a name."),
+    key("layers", List(&Either(&[Choice(layer_words), Table(&LAYER)])), "", "Layer by layer."),
+    key("inputs", List(&Text("an expression")), "all features", "What it reads: `\"x.position\"`, `\"stop(type(x))\"`."),
+    key("undecided", Flag, "by the theory", "Whether the output layer starts at 0, so that all classes are equally likely at first. The default: yes for a softmax that no axiom labels and whose classes guards tell apart."),
+] };
+
+#[rustfmt::skip]
+static LAYER: Group = Group { title: "layer", exclusive: &[&["conv", "pool", "dense", "dropout"]], keys: &[
+    key("conv", Tuple(&[Whole(1), Whole(1)]), "", "A convolution: filters and side of the kernel."),
+    key("pool", Whole(1), "", "The greatest of squares of this side."),
+    key("dense", Whole(1), "", "A dense layer of this width."),
+    key("dropout", Number(Some(0.0)), "", "The share of numbers set to 0 in training, below 1."),
+] };
+
+#[rustfmt::skip]
+static AXIOM: Group = Group { title: "axiom", exclusive: &[], keys: &[
+    key("weight", Number(Some(0.0)), "the theory's", "How much it counts."),
+    key("alpha", NUMBER_OR_SCHEDULE, "`[schedule]`'s", "α inside this axiom only."),
+    key("p", NUMBER_OR_SCHEDULE, "`[schedule]`'s", "p inside this axiom only."),
+    key("p_forall", NUMBER_OR_SCHEDULE, "`[schedule]`'s", "p_forall inside this axiom only."),
+    key("hard", Flag, "`false`", "Whether it is a law, which no world breaks."),
+    key("sample", Whole(1), "all", "How many bindings of its outermost `forall` each training step sees."),
+] };
+
+#[rustfmt::skip]
+static SCHEDULES: Group = Group { title: "schedules", exclusive: &[], keys: &[
+    key("alpha", NUMBER_OR_SCHEDULE, "linear from 1 to 4", "α of LogMeanExp and LogSumExp."),
+    key("p", NUMBER_OR_SCHEDULE, "`2`", "p of pMean."),
+    key("p_forall", NUMBER_OR_SCHEDULE, "`2`", "p of pMeanError."),
+] };
+
+#[rustfmt::skip]
+static SCHEDULE: Group = Group { title: "schedule", exclusive: &[&["linear", "exponential", "at"]], keys: &[
+    key("linear", Tuple(&[Number(None), Number(None)]), "", "From one number to another, by equal steps."),
+    key("exponential", Tuple(&[Number(None), Number(None)]), "", "From one number to another, by equal factors."),
+    key("at", List(&Tuple(&[Whole(0), Number(None)])), "", "A value from each of these steps (or epochs) on: `[[0, 1], [400, 6]]`."),
+    key("by", Choice(|| vec!["step", "epoch"]), "`\"step\"`", "When it moves on."),
+] };
+
+#[rustfmt::skip]
+static TRAIN: Group = Group { title: "train", exclusive: &[&["steps", "epochs", "phases"]], keys: &[
+    key("steps", Whole(1), "", "How many steps."),
+    key("epochs", Whole(1), "", "How many passes over the largest batched table."),
+    key("phases", List(&Table(&PHASE)), "", "Parts of the training, one after the other."),
+    key("optimizer", Choice(|| vec!["adam", "sparse_adam", "adamw", "sgd"]), "`\"adam\"`", "How gradients become steps."),
+    key("learning_rate", NUMBER_OR_SCHEDULE, "`0.005`", "Over the whole training."),
+    key("momentum", Number(Some(0.0)), "`0`", "Of `sgd`."),
+    key("weight_decay", Number(Some(0.0)), "`0.01` for `adamw`, else `0`", "Of `adamw` and `sgd`."),
+    key("clip_norm", Number(None), "none", "The largest norm of a gradient, greater than 0."),
+    key("entropy", Number(Some(0.0)), "`0`", "How much it counts that all classes of a softmax are used in each step: this times the entropy of the mean over the step's rows is taken from the loss."),
+    key("seed", Whole(0), "`0`", "Where all randomness comes from."),
+    key("checkpoint_every", Whole(1), "by time", "Steps between checkpoints."),
+    key("early_stop", Table(&EARLY_STOP), "never", "When to stop before the end."),
+    key("start", Table(&START), "random weights", "Another run whose weights to begin with."),
+    key("compile_seconds", Number(None), "`60`", "How long to compile circuits of exact probabilities before giving up, greater than 0."),
+    key("freeze", NAMES, "nothing", "What does not move: predicates, functions, sorts, constants, `networks.NAME`."),
+] };
+
+#[rustfmt::skip]
+static PHASE: Group = Group { title: "phase", exclusive: &[&["steps", "epochs"]], keys: &[
+    key("steps", Whole(1), "", "How many steps."),
+    key("epochs", Whole(1), "", "How many epochs."),
+    key("axioms", NAMES, "all", "The axioms that count."),
+] };
+
+#[rustfmt::skip]
+static EARLY_STOP: Group = Group { title: "early stop", exclusive: &[], keys: &[
+    key("metric", Text("a metric's name"), REQUIRED, "One of those in `[evaluate]`, by its name or its kind."),
+    key("patience", Whole(1), REQUIRED, "How many evaluations without a better value."),
+] };
+
+#[rustfmt::skip]
+static START: Group = Group { title: "start", exclusive: &[], keys: &[
+    key("run", File, REQUIRED, "The directory of the run."),
+    key("only", NAMES, "all of the same name and shape", "Which of its weights."),
+] };
+
+#[rustfmt::skip]
+static EVALUATE: Group = Group { title: "evaluate", exclusive: &[], keys: &[
+    key("every", Whole(1), "at the end", "Steps between evaluations."),
+    key("metrics", List(&Table(&METRIC)), "", "What is measured."),
+] };
+
+#[rustfmt::skip]
+static METRIC: Group = Group { title: "metric", exclusive: &[&["rows", "labels"], &["predicate", "function", "table"], &["column", "columns"]], keys: &[
+    key("metric", Choice(metrics), REQUIRED, "Which number."),
+    key("predicate", Text("a predicate's name"), "", "What is measured."),
+    key("function", Text("a function's name"), "", "What is measured, for `rmse`, `mae` and `r2`."),
+    key("table", Text("a table's name"), "", "What is measured, for `row_accuracy`."),
+    key("rows", File, "", "A CSV file with a column for each argument, and `truth` or `value`."),
+    key("column", Text("a column's name"), "", "With `rows` that are the file of the individuals: the column that says what is right."),
+    key("columns", List(&Text("a column's name")), "", "The same for several columns."),
+    key("part", Text("a part"), "all", "The part of the individuals, `test` say, that the sort's `split` makes."),
+    key("labels", Text("a sort's name"), "", "Measure against the labels of this sort."),
+    key("k", Whole(1), "", "Of `hits`."),
+    key("of", Text("an argument's name"), "", "Of `mrr` and `hits`: the argument that is looked for."),
+    key("filter", Either(&[Text("a table's name"), NAMES]), "", "Of `mrr` and `hits`: tables whose rows are known and left out."),
+    key("name", Text("a name"), "as in `accuracy(digit)`", "What reports call it."),
+] };
+
+fn column_kinds() -> Vec<&'static str> {
+    ColumnKind::ALL.map(|(name, _)| name).to_vec()
+}
+
+fn semantics() -> Vec<&'static str> {
+    Semantics::NAMES.to_vec()
+}
+
+fn activations() -> Vec<&'static str> {
+    Activation::ALL
+        .iter()
+        .map(|activation| activation.name())
+        .collect()
+}
+
+fn layer_words() -> Vec<&'static str> {
+    let mut words = vec!["flatten"];
+    words.extend(activations());
+    words
+}
+
+fn metrics() -> Vec<&'static str> {
+    MetricKind::ALL.iter().map(|(name, _)| *name).collect()
+}
+
+impl Group {
+    /// One of its keys.
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+
+    /// This group and all below it, each once, in the order of the table.
+    pub fn all(&'static self) -> Vec<&'static Group> {
+        let mut found = vec![self];
+        let mut at = 0;
+        while let Some(group) = found.get(at).copied() {
+            for inner in group.keys.iter().flat_map(|key| key.kind.groups()) {
+                if !found.iter().any(|known| std::ptr::eq(*known, inner)) {
+                    found.push(inner);
+                }
+            }
+            at += 1;
+        }
+        found
+    }
+
+    /// The group of a table inside this one, by the names that lead to it: `["predicates", "C", "network"]`. Members of lists
+    /// are not counted: `["train", "phases"]` are the keys of each phase.
+    ///
+    /// ```
+    /// use logltn_train::manifest::keys::MANIFEST;
+    /// assert_eq!(MANIFEST.at(&["predicates", "C", "network"]).unwrap().title, "network");
+    /// assert!(MANIFEST.at(&["predicates"]).is_none()); // its names are the theory's
+    /// ```
+    pub fn at(&'static self, path: &[&str]) -> Option<&'static Group> {
+        let Some((first, mut rest)) = path.split_first() else {
+            return Some(self);
+        };
+        let mut kind = self.key(first)?.kind;
+        if let Named(each) = kind {
+            rest = rest.split_first()?.1;
+            kind = *each;
+        }
+        kind.groups().into_iter().find_map(|group| group.at(rest))
+    }
+
+    /// The same by a path as messages have it: `train.phases[0]`.
+    pub(super) fn at_path(&'static self, path: &str) -> Option<&'static Group> {
+        let names = path.split('.').filter(|name| !name.is_empty());
+        let names: Vec<&str> =
+            (names.map(|name| name.split('[').next().unwrap_or_default())).collect();
+        self.at(&names)
+    }
+}
+
+impl Kind {
+    /// The tables that it can be, or that its members can be.
+    pub fn groups(self) -> Vec<&'static Group> {
+        match self {
+            Table(group) => vec![group],
+            List(each) | Named(each) => each.groups(),
+            Either(kinds) => kinds.iter().flat_map(|kind| kind.groups()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The words that it can be.
+    pub fn choices(self) -> Vec<&'static str> {
+        match self {
+            Choice(words) => words(),
+            List(each) => each.choices(),
+            Either(kinds) => kinds.iter().flat_map(|kind| kind.choices()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// In words, for documents and messages.
+    pub fn words(self) -> String {
+        let joined = |kinds: &[Kind], word: &str| {
+            let all: Vec<String> = kinds.iter().map(|kind| kind.words()).collect();
+            all.join(word)
+        };
+        match self {
+            Text(what) => format!("text: {what}"),
+            File => "a file".to_string(),
+            Flag => "`true` or `false`".to_string(),
+            Number(Some(least)) => format!("a number from {least}"),
+            Number(None) => "a number".to_string(),
+            Whole(least) => format!("a whole number from {least}"),
+            Choice(words) => {
+                let words: Vec<String> =
+                    words().iter().map(|word| format!("`\"{word}\"`")).collect();
+                words.join(", ")
+            }
+            List(each) => format!("a list of: {}", each.words()),
+            Tuple(kinds) => format!("[{}]", joined(kinds, ", ")),
+            Either(kinds) => joined(kinds, "; or "),
+            Table(group) => format!(
+                "a table ([{}](#{}))",
+                group.title,
+                group.title.replace(' ', "-")
+            ),
+            Named(each) => format!("by name: {}", each.words()),
+        }
+    }
+
+    fn schema(self) -> Value {
+        match self {
+            Text(_) | File => json!({ "type": "string", "minLength": 1 }),
+            Flag => json!({ "type": "boolean" }),
+            Number(None) => json!({ "type": "number" }),
+            Number(Some(least)) => json!({ "type": "number", "minimum": least }),
+            Whole(least) => json!({ "type": "integer", "minimum": least }),
+            Choice(words) => json!({ "enum": words() }),
+            List(each) => json!({ "type": "array", "items": each.schema() }),
+            Tuple(kinds) => json!({
+                "type": "array",
+                "items": kinds.iter().map(|kind| kind.schema()).collect::<Vec<_>>(),
+                "minItems": kinds.len(),
+                "maxItems": kinds.len(),
+            }),
+            Either(kinds) => {
+                json!({ "anyOf": kinds.iter().map(|kind| kind.schema()).collect::<Vec<_>>() })
+            }
+            Table(group) => {
+                json!({ "$ref": format!("#/definitions/{}", group.title.replace(' ', "_")) })
+            }
+            Named(each) => json!({ "type": "object", "additionalProperties": each.schema() }),
+        }
+    }
+}
+
+/// The JSON Schema (draft 7, which editors read) of manifests.
+pub fn schema() -> Value {
+    let mut definitions = serde_json::Map::new();
+    for group in MANIFEST.all().into_iter().skip(1) {
+        definitions.insert(group.title.replace(' ', "_"), group_schema(group));
+    }
+    let mut schema = group_schema(&MANIFEST);
+    schema["$schema"] = json!("http://json-schema.org/draft-07/schema#");
+    schema["title"] = json!("A manifest of logltn");
+    schema["definitions"] = Value::Object(definitions);
+    schema
+}
+
+fn group_schema(group: &Group) -> Value {
+    let mut properties = serde_json::Map::new();
+    for key in group.keys {
+        let mut schema = key.kind.schema();
+        let description = match key.default {
+            "" => key.sentence.to_string(),
+            REQUIRED => format!("{} (required)", key.sentence),
+            default => format!("{} Default: {default}.", key.sentence),
+        };
+        // In draft 7 nothing beside a `$ref` is read.
+        if schema.get("$ref").is_some() {
+            schema = json!({ "allOf": [schema] });
+        }
+        schema["description"] = json!(description);
+        properties.insert(key.name.to_string(), schema);
+    }
+    let required = group.keys.iter().filter(|key| key.default == REQUIRED);
+    let mut conflicts = Vec::new();
+    for keys in group.exclusive {
+        for (i, a) in keys.iter().enumerate() {
+            let others = keys[i + 1..].iter();
+            conflicts.extend(others.map(|b| json!({ "not": { "required": [a, b] } })));
+        }
+    }
+    let mut schema = json!({
+        "type": "object",
+        "properties": properties,
+        "required": required.map(|key| key.name).collect::<Vec<_>>(),
+        "additionalProperties": false,
+    });
+    if !conflicts.is_empty() {
+        schema["allOf"] = json!(conflicts);
+    }
+    schema
+}
+
+/// The page of the documents: a section for each table, a row for each key.
+pub fn page() -> String {
+    let mut page = String::from(
+        "# The manifest, key by key\n\n\
+         Every key that a manifest can have. [Networks](networks.md), [Training](training.md) and [From a CSV file to an answer](tables.md) explain\n\
+         them; `logltn schema` prints the same as a JSON Schema. Paths are relative to the manifest, and unknown keys are errors. This page is written by\n\
+         `LOGLTN_WRITE_DOCS=1 cargo test -p logltn-train --test all manifest_keys::`.\n",
+    );
+    for group in MANIFEST.all() {
+        page += &format!("\n## {}\n\n", group.title);
+        for keys in group.exclusive {
+            let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+            page += &format!("At most one of {}.\n\n", keys.join(", "));
+        }
+        page += "| key | holds | default | meaning |\n|---|---|---|---|\n";
+        for key in group.keys {
+            page += &format!(
+                "| `{}` | {} | {} | {} |\n",
+                key.name,
+                key.kind.words(),
+                key.default,
+                key.sentence
+            );
+        }
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::{Manifest, reader};
+    use logltn::Source;
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::path::Path;
+
+    /// Manifests that lead the reader into every table. They need not be right.
+    const VISITORS: &[&str] = &[
+        include_str!("../../tests/manifests/every_table.toml"),
+        include_str!("../../tests/manifests/pascal_part.toml"),
+    ];
+
+    /// The keys that the reader asked for, by the title of the table.
+    fn asked() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
+        reader::asked::start();
+        for text in VISITORS {
+            let _ = Manifest::parse(Source::new("m.toml", *text), Path::new("."));
+        }
+        let mut asked: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for (path, key) in reader::asked::finish() {
+            let group = MANIFEST.at_path(&path);
+            let group = group.unwrap_or_else(|| panic!("no table in keys.rs for `{path}`"));
+            asked.entry(group.title).or_default().insert(key);
+        }
+        asked
+    }
+
+    #[test]
+    fn the_reader_and_the_table_know_the_same_keys() {
+        let asked = asked();
+        for group in MANIFEST.all() {
+            let table: BTreeSet<_> = group.keys.iter().map(|key| key.name).collect();
+            let reader = asked.get(group.title).cloned().unwrap_or_default();
+            assert_eq!(
+                table, reader,
+                "left: keys.rs, right: the reader, of `{}`",
+                group.title
+            );
+            assert_eq!(
+                table.len(),
+                group.keys.len(),
+                "a key twice in `{}`",
+                group.title
+            );
+            for keys in group.exclusive {
+                assert!(
+                    keys.iter().all(|key| table.contains(key)),
+                    "{}",
+                    group.title
+                );
+            }
+        }
+    }
+}

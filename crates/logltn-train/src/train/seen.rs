@@ -1,0 +1,284 @@
+//! Individuals of tables as people see them: their cells, and which columns moved what networks say of them.
+//!
+//! How much a column moves a network is found by occlusion: what the network says of the individual, less what it says with the
+//! column at its mean. For a linear network that is exactly the column's part of the sum.
+
+use std::collections::BTreeMap;
+
+use logltn::theory::{ArgumentSort, FunctionId, PredicateId, SortId};
+use logltn::{Diagnostics, OutputKind};
+use logltn_learn::{Asked, Field, Ground, KnowledgeBase, Model, largest};
+
+use super::ask::Questions;
+use super::run_weights::RunWeights;
+
+/// An individual with its columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// Its cells as they stand in the file, by column.
+    pub cells: Vec<(String, String)>,
+    /// What networks say of it, and why.
+    pub moved: Vec<Moved>,
+}
+
+/// What a network says of an individual.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moved {
+    /// The predicate or function.
+    pub symbol: String,
+    /// The class, the truth or the value.
+    pub said: String,
+    /// How much each column moved it, the most important first: in logits, or in units of a function's value. Columns that
+    /// moved nothing are left out.
+    pub columns: Vec<(String, f64)>,
+}
+
+/// Something that says one thing of each individual of a sort.
+#[derive(Clone, Copy)]
+enum Says {
+    /// A number for each class.
+    Classes(PredicateId, SortId, OutputKind),
+    Truth(PredicateId),
+    Value(FunctionId),
+}
+
+impl Questions<'_> {
+    /// The cells of individuals whose features are columns of a file, and what moved the run's networks. Others are left out.
+    ///
+    /// # Errors
+    /// If the run's weights cannot be read.
+    pub fn seen(
+        &self,
+        individuals: &[(SortId, u32)],
+    ) -> Result<BTreeMap<(SortId, u32), Seen>, Diagnostics> {
+        let mut found = BTreeMap::new();
+        let mut sorts: Vec<SortId> = individuals.iter().map(|(sort, _)| *sort).collect();
+        sorts.sort_unstable();
+        sorts.dedup();
+        for sort in sorts {
+            let table = self
+                .project
+                .feature_file(sort)
+                .and_then(|file| file.table());
+            let Some((file, columns)) = table else {
+                continue;
+            };
+            let mut who: Vec<u32> = (individuals.iter())
+                .filter(|(of, row)| *of == sort && (*row as usize) < file.rows())
+                .map(|(_, row)| *row)
+                .collect();
+            who.sort_unstable();
+            who.dedup();
+            let widths: Vec<(String, usize)> = (columns.iter())
+                .map(|(name, _, width)| (name.clone(), *width))
+                .collect();
+            let moved = self.moved(sort, &who, &widths)?;
+            for (row, moved) in who.iter().zip(moved) {
+                let cells = (columns.iter())
+                    .map(|(name, place, _)| {
+                        (name.clone(), file.cell(*row as usize, *place).to_string())
+                    })
+                    .collect();
+                found.insert((sort, *row), Seen { cells, moved });
+            }
+        }
+        Ok(found)
+    }
+
+    /// For each individual what moved each network.
+    fn moved(
+        &self,
+        sort: SortId,
+        who: &[u32],
+        columns: &[(String, usize)],
+    ) -> Result<Vec<Vec<Moved>>, Diagnostics> {
+        let nothing = vec![Vec::new(); who.len()];
+        let Some(run) = self.run else {
+            return Ok(nothing);
+        };
+        let mut knowledge = self.project.knowledge()?;
+        let fields = std::sync::Arc::clone(&knowledge.vectors[sort.index()].fields);
+        let [field] = &fields[..] else {
+            return Ok(nothing);
+        };
+        let Some(occluded) = Occluded::new(field, columns) else {
+            return Ok(nothing);
+        };
+        let says = saying(&knowledge, sort);
+        let weights = RunWeights::read(self.project, run)?;
+        let mut found = nothing;
+        // As many at a time as there are individuals, whose places they take.
+        let at_once = (occluded.rows / (columns.len() + 1)).max(1);
+        for (block, some) in who.chunks(at_once).enumerate() {
+            let Some(fields) = occluded.field(some) else {
+                return Ok(found);
+            };
+            knowledge.vectors[sort.index()].fields = [fields].into();
+            let mut model = Model::new(&knowledge, 0)?;
+            for one in &says {
+                let asked = Asked::new(&knowledge, one.name(&knowledge))?;
+                asked.prepare(&knowledge, &mut model)?;
+            }
+            weights.put_into(&mut model)?;
+            for one in &says {
+                for i in 0..some.len() {
+                    let first = (i * (columns.len() + 1)) as u32;
+                    let rows: Vec<u32> = (first..=first + columns.len() as u32).collect();
+                    if let Some(moved) = one.moved(&knowledge, &mut model, &rows, columns)? {
+                        found[block * at_once + i].push(moved);
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The features of a sort, from which rows with one column at its mean are made.
+struct Occluded<'a> {
+    field: &'a Field,
+    rows: usize,
+    means: Vec<f32>,
+    columns: &'a [(String, usize)],
+}
+
+impl<'a> Occluded<'a> {
+    /// `None` where the individuals are too few to take the places of one with each column at its mean.
+    fn new(field: &'a Field, columns: &'a [(String, usize)]) -> Option<Occluded<'a>> {
+        let width = field.width();
+        let rows = field.len().checked_div(width)?;
+        if rows <= columns.len() || columns.iter().map(|(_, w)| w).sum::<usize>() != width {
+            return None;
+        }
+        let mut sums = vec![0.0_f64; width];
+        for row in 0..rows {
+            let numbers = field.individual(row)?;
+            sums.iter_mut()
+                .zip(&numbers)
+                .for_each(|(sum, x)| *sum += f64::from(*x));
+        }
+        Some(Occluded {
+            field,
+            rows,
+            means: sums.iter().map(|sum| (sum / rows as f64) as f32).collect(),
+            columns,
+        })
+    }
+
+    /// For each individual a row as it is, and one for each column; then whatever rows fill the places up.
+    fn field(&self, individuals: &[u32]) -> Option<Field> {
+        let width = self.field.width();
+        let mut values = Vec::with_capacity(self.rows * width);
+        for individual in individuals {
+            let own = self.field.individual(*individual as usize)?;
+            values.extend_from_slice(&own);
+            let mut first = 0;
+            for (_, wide) in self.columns {
+                let mut row = own.clone();
+                row[first..first + wide].copy_from_slice(&self.means[first..first + wide]);
+                values.extend(row);
+                first += wide;
+            }
+        }
+        values.resize(self.rows * width, 0.0);
+        Some(Field::new(None, self.field.shape.clone(), values))
+    }
+}
+
+/// What networks say one thing of each individual of a sort.
+fn saying(knowledge: &KnowledgeBase, sort: SortId) -> Vec<Says> {
+    let theory = knowledge.theory();
+    let mut found = Vec::new();
+    for (i, predicate) in theory.predicates.iter().enumerate() {
+        if !matches!(knowledge.predicates[i], Ground::Network(_)) {
+            continue;
+        }
+        let (id, output) = (PredicateId(i as u32), knowledge.outputs[i]);
+        match predicate.arguments[..] {
+            [ArgumentSort::Sort(of)] if of == sort => found.push(Says::Truth(id)),
+            [ArgumentSort::Sort(of), ArgumentSort::Sort(class)]
+                if of == sort && output.per_class =>
+            {
+                found.push(Says::Classes(id, class, output.kind));
+            }
+            _ => {}
+        }
+    }
+    for (i, function) in theory.functions.iter().enumerate() {
+        let whole = function.arguments == [ArgumentSort::Sort(sort)];
+        if whole && function.result == ArgumentSort::Vector(1) && knowledge.functions[i].is_some() {
+            found.push(Says::Value(FunctionId(i as u32)));
+        }
+    }
+    found
+}
+
+impl Says {
+    fn name(self, knowledge: &KnowledgeBase) -> &str {
+        let theory = knowledge.theory();
+        match self {
+            Says::Classes(id, ..) | Says::Truth(id) => &theory[id].name,
+            Says::Value(id) => &theory[id].name,
+        }
+    }
+
+    /// What the first row is said to be, and how much it is so compared with each other row.
+    fn moved(
+        self,
+        knowledge: &KnowledgeBase,
+        model: &mut Model,
+        rows: &[u32],
+        columns: &[(String, usize)],
+    ) -> Result<Option<Moved>, Diagnostics> {
+        let theory = knowledge.theory();
+        let (said, values): (String, Vec<f64>) = match self {
+            Says::Classes(id, class, kind) => {
+                let numbers = model.predict(id, rows, 1)?;
+                let classes = knowledge.data.size(class);
+                let each: Vec<&[f32]> = numbers.chunks_exact(classes.max(1)).collect();
+                let Some(picked) = each.first().map(|row| largest(row)) else {
+                    return Ok(None);
+                };
+                // A softmax does not see what all of its logits have in common.
+                let common = |row: &[f32]| match kind {
+                    OutputKind::Softmax => {
+                        row.iter().map(|x| f64::from(*x)).sum::<f64>() / row.len() as f64
+                    }
+                    _ => 0.0,
+                };
+                let values = each.iter().map(|row| f64::from(row[picked]) - common(row));
+                (theory[class].individual_name(picked), values.collect())
+            }
+            Says::Truth(id) => {
+                let logits: Vec<f64> = model
+                    .predict(id, rows, 1)?
+                    .into_iter()
+                    .map(f64::from)
+                    .collect();
+                let truth = logits.first().map_or(0.0, |x| 1.0 / (1.0 + (-x).exp()));
+                (format!("{truth:.3}"), logits)
+            }
+            Says::Value(id) => {
+                let values = model.values(knowledge, id, rows, 1)?;
+                let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+                (
+                    format!("{}", values.first().map_or(0.0, |x| *x as f32)),
+                    values,
+                )
+            }
+        };
+        let Some((own, others)) = values.split_first() else {
+            return Ok(None);
+        };
+        let mut moved: Vec<(String, f64)> = (columns.iter().zip(others))
+            .map(|((name, _), without)| (name.clone(), own - without))
+            .filter(|(_, by)| *by != 0.0)
+            .collect();
+        moved.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        Ok(Some(Moved {
+            symbol: self.name(knowledge).to_string(),
+            said,
+            columns: moved,
+        }))
+    }
+}
