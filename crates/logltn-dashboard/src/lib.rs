@@ -18,6 +18,7 @@ mod events;
 mod export;
 mod follow;
 mod gate;
+mod judged;
 mod networks;
 mod place;
 mod questions;

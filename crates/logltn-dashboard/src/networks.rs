@@ -6,12 +6,13 @@ use logltn::theory::ColumnSort;
 use logltn::theory::{ArgumentSort, PredicateId, SortId};
 use logltn::{ColumnData, Diagnostics, OutputKind, Theory};
 use logltn_data::CsvFile;
-use logltn_learn::largest;
+use logltn_learn::{Answered, Known, largest};
 use logltn_report::pca_2d;
 use logltn_train::manifest::MetricTruth;
 use logltn_train::project::{Features, Project};
 use serde_json::{Value, json};
 
+use crate::judged;
 use crate::questions::Run;
 use crate::violated::Predict;
 
@@ -29,18 +30,25 @@ const MOST_LABELS: usize = 100;
 /// # Errors
 /// If the run has no weights yet, or its data cannot be read.
 pub fn of_run(run: &Run<'_>) -> Result<Vec<Value>, Diagnostics> {
-    let (_, mut model) = run.model()?;
-    networks(run.project(), &mut |id, individuals| {
-        model.predict(id, individuals, 1).ok()
-    })
+    let (knowledge, mut model, mut measures) = run.model()?;
+    // What cannot be asked has nothing to say.
+    let answered = measures
+        .answered(&knowledge, &mut model)
+        .unwrap_or_default();
+    let predict = &mut |id, individuals: &[u32]| model.predict(id, individuals, 1).ok();
+    networks(run.project(), &answered, predict)
 }
 
 /// What each predicate says that gives one of several classes to individuals, as the page is told it: its classes against
-/// the labels, and where the individuals lie.
+/// the labels, and where the individuals lie. Then what else has answers to rows of metrics, `answered`.
 ///
 /// # Errors
 /// If the data cannot be read.
-pub fn networks(project: &Project, predict: Predict<'_>) -> Result<Vec<Value>, Diagnostics> {
+pub fn networks(
+    project: &Project,
+    answered: &[Answered],
+    predict: Predict<'_>,
+) -> Result<Vec<Value>, Diagnostics> {
     let theory = project.theory();
     let mut found = Vec::new();
     for (id, sort, class) in classifiers(theory, &project.outputs) {
@@ -66,8 +74,10 @@ pub fn networks(project: &Project, predict: Predict<'_>) -> Result<Vec<Value>, D
         if counted.is_none() && points.is_none() {
             continue;
         }
+        let judged = answered.iter().find(|one| one.of == theory[id].name);
         found.push(json!({
             "predicate": theory[id].name,
+            "judged": judged.map(|one| judged::document(one, &names)),
             "sort": theory[sort].name,
             "classes": names,
             "confusion": counted,
@@ -75,7 +85,28 @@ pub fn networks(project: &Project, predict: Predict<'_>) -> Result<Vec<Value>, D
             "points": points,
         }));
     }
+    for one in answered {
+        if found
+            .iter()
+            .all(|network| network["predicate"] != one.of[..])
+        {
+            let names = class_names(project, &one.of);
+            found.push(json!({ "predicate": one.of, "classes": names, "judged": judged::document(one, &names) }));
+        }
+    }
     Ok(found)
+}
+
+/// The names of a predicate's classes, the individuals of its last argument.
+fn class_names(project: &Project, predicate: &str) -> Vec<String> {
+    let theory = project.theory();
+    let found = theory.predicates.iter().find(|p| p.name == predicate);
+    match found.and_then(|p| p.arguments.last()) {
+        Some(ArgumentSort::Sort(class)) => (0..project.data.size(*class))
+            .map(|c| theory[*class].individual_name(c))
+            .collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Individuals whose classes are known.
@@ -107,6 +138,24 @@ fn labelled(
         let MetricTruth::Rows(file) = &metric.truth else {
             continue;
         };
+        if metric.columns.is_some() || metric.part.is_some() {
+            let known = project
+                .metrics()?
+                .into_iter()
+                .find(|m| m.label() == metric.label());
+            if let Some(Known::Rows(columns)) = known.map(|metric| metric.known)
+                && let [ColumnData::Individuals(who), ColumnData::Individuals(what)] = &columns[..]
+            {
+                return Ok(Some(Labelled {
+                    individuals: who.clone(),
+                    labels: (what.iter())
+                        .map(|c| theory[class].individual_name(*c as usize))
+                        .collect(),
+                    whence: format!("the rows of {}", file.value.display()),
+                }));
+            }
+            continue;
+        }
         let rows = CsvFile::read(&project.manifest.resolve(&file.value))?;
         let arguments = project.argument_names(predicate);
         let places: Vec<Option<usize>> = (arguments.iter())
@@ -189,7 +238,7 @@ fn classifiers(theory: &Theory, outputs: &[logltn::Output]) -> Vec<(PredicateId,
 
 /// How many individuals of each label are given each class; rows are labels. Where the labels are the names of the classes
 /// they have their order, so that what is right lies on the diagonal; `None` if there are too many for a table.
-fn confusion(labels: &[String], said: &[usize], classes: &[String]) -> Option<Value> {
+pub(crate) fn confusion(labels: &[String], said: &[usize], classes: &[String]) -> Option<Value> {
     let mut rows: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for (label, class) in labels.iter().zip(said) {
         rows.entry(label).or_insert_with(|| vec![0; classes.len()])[*class] += 1;
@@ -217,7 +266,7 @@ fn confusion(labels: &[String], said: &[usize], classes: &[String]) -> Option<Va
     }))
 }
 
-fn rounded(x: f64) -> f64 {
+pub(crate) fn rounded(x: f64) -> f64 {
     format!("{x:.4e}").parse().unwrap_or(x)
 }
 

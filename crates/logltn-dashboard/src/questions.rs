@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use logltn::{Answers, Code, Diagnostic, Diagnostics};
-use logltn_learn::{Asked, KnowledgeBase, Model};
+use logltn_learn::{Asked, KnowledgeBase, Measures, Model};
 use logltn_report::Violated;
 use logltn_train::manifest::Manifest;
 use logltn_train::project::Project;
@@ -43,7 +43,7 @@ impl Run<'_> {
         }
         check_noted(&manifest, &info, inside)?;
         let mut found = Diagnostics::new();
-        let project = Project::of(manifest, &mut found).ok_or(found)?;
+        let project = Project::of_run(manifest, folder, &mut found).ok_or(found)?;
         Ok(Run { folder, project })
     }
 
@@ -52,8 +52,8 @@ impl Run<'_> {
         &self.project
     }
 
-    /// Its networks with its newest weights, those of all predicates with classes.
-    pub fn model(&self) -> Result<(KnowledgeBase, Model), Diagnostics> {
+    /// Its networks with its newest weights, those of all predicates with classes, and its metrics.
+    pub fn model(&self) -> Result<(KnowledgeBase, Model, Measures), Diagnostics> {
         let weights = RunWeights::read(&self.project, self.folder)?;
         let knowledge = self.project.knowledge()?;
         let mut model = Model::new(&knowledge, 0)?;
@@ -63,8 +63,10 @@ impl Run<'_> {
                 let _ = asked.prepare(&knowledge, &mut model);
             }
         }
+        let mut measures = Measures::new(&knowledge, &self.project.metrics()?)?;
+        measures.prepare(&knowledge, &mut model)?;
         weights.put_into(&mut model)?;
-        Ok((knowledge, model))
+        Ok((knowledge, model, measures))
     }
 
     fn questions(&self, top: usize) -> Questions<'_> {
@@ -74,7 +76,9 @@ impl Run<'_> {
             semantics: self.project.manifest.semantics,
             parameters: self.project.manifest.schedule.last(true),
             top,
+            joint: false,
             most_groundings: Some(MOST_GROUNDINGS),
+            open: Vec::new(),
         }
     }
 
@@ -85,7 +89,7 @@ impl Run<'_> {
     pub fn explain(&self, axiom: Option<&str>) -> Result<Vec<Violated>, Diagnostics> {
         let questions = self.questions(SHOWN);
         let found = questions.explain(axiom)?;
-        let (knowledge, mut model) = self.model()?;
+        let (knowledge, mut model, _) = self.model()?;
         let mut predict = |id, rows: &[u32]| model.predict(id, rows, 1).ok();
         Ok((found.axioms.iter())
             .map(|axiom| violated(&knowledge, &questions.semantics, axiom, &mut predict))

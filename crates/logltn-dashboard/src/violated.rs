@@ -96,7 +96,7 @@ fn picture(
             title += &format!(": {predicate} {read}");
         }
         let wanted = violation.literals.iter().filter(|literal| {
-            literal.predicate == id
+            literal.predicate == Some(id)
                 && !literal.text.starts_with("not ")
                 && literal.individuals.first() == Some(&(sort, index))
         });

@@ -59,15 +59,22 @@ fn one(key: &str, curve: &Thinned, after: Option<u64>) -> Value {
     let from = curve.from(after);
     let new = &curve.buckets()[from..];
     let of = |part: fn(&Bucket) -> f64| new.iter().map(|b| rounded(part(b))).collect::<Vec<_>>();
-    let mut series = json!({
-        "key": key,
-        "from": from,
-        "x": new.iter().map(Bucket::step).collect::<Vec<_>>(),
-        "y": of(Bucket::mean),
-    });
+    let mut x: Vec<f64> = new.iter().map(Bucket::step).collect();
+    let [mut y, mut low, mut high] = [of(Bucket::mean), of(|b| b.low), of(|b| b.high)];
+    // The newest value is a point of its own: the mean of a stretch is none that there was. The next part begins before it.
+    if let (true, Some(bucket), Some(value)) =
+        (curve.is_thinned(), curve.buckets().last(), curve.last())
+        && bucket.last_step() > bucket.step()
+    {
+        x.push(bucket.last_step());
+        for values in [&mut y, &mut low, &mut high] {
+            values.push(rounded(value));
+        }
+    }
+    let mut series = json!({ "key": key, "from": from, "x": x, "y": y });
     if curve.is_thinned() {
-        series["low"] = json!(of(|b| b.low));
-        series["high"] = json!(of(|b| b.high));
+        series["low"] = json!(low);
+        series["high"] = json!(high);
     }
     series
 }

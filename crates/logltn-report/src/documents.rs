@@ -45,8 +45,10 @@ pub struct ListedRun {
     pub sat: Option<f64>,
     /// Whether both are of the whole theory with the last weights, not of the last step and its batch.
     pub whole: bool,
-    /// The newest value of each metric.
+    /// The newest value of each metric; of a finished run, those of the weights that it has kept.
     pub metrics: Vec<(String, f64)>,
+    /// The step that these weights are of, where that is not the last.
+    pub kept: Option<u64>,
     /// The same in runs that differ in the seed only; empty if that is not known.
     pub group: String,
     /// Changes whenever the records do.
@@ -57,7 +59,10 @@ impl ListedRun {
     /// What `run.json` says of it.
     pub fn new(id: &str, info: &RunInfo) -> ListedRun {
         let whole = info.whole.as_ref().and_then(|whole| whole.last.as_ref());
+        let kept = info.kept.as_ref();
         ListedRun {
+            kept: kept.map(|kept| kept.step),
+            metrics: kept.map_or(Vec::new(), |kept| kept.metrics.clone()),
             whole: whole.is_some(),
             loss: whole.map(|last| last.loss),
             sat: whole.map(|last| last.sat),
@@ -82,6 +87,9 @@ impl ListedRun {
         self.step = record.step;
         if !self.whole {
             (self.loss, self.sat) = (known(record.loss), known(record.sat));
+        }
+        if self.kept.is_some() {
+            return;
         }
         for (name, value) in &record.metrics {
             match self.metrics.iter_mut().find(|(known, _)| known == name) {
@@ -152,6 +160,14 @@ fn facts(info: &RunInfo) -> Vec<(String, String)> {
     fact("command", info.command.join(" "));
     for (name, version) in &info.versions {
         fact(name, version.clone());
+    }
+    if let Some(kept) = &info.kept {
+        let done = info.steps.unwrap_or(kept.step);
+        fact(
+            "early stopping",
+            kept.sentence(done, info.total.unwrap_or(done)),
+        );
+        fact("weights", format!("those of step {}", kept.step));
     }
     if let Some(start) = &info.start {
         fact("began with the weights of", start.run.clone());

@@ -51,6 +51,7 @@ mod summary;
 mod thinning;
 mod tiles;
 mod violations;
+mod words;
 
 #[cfg(test)]
 mod tests;

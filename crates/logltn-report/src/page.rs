@@ -13,7 +13,7 @@ const UPLOT: &str = include_str!("../uplot/uPlot.iife.min.js");
 const UPLOT_STYLE: &str = include_str!("../uplot/uPlot.min.css");
 
 /// Each may use those before it.
-const MODULES: [&str; 14] = [
+const MODULES: [&str; 15] = [
     include_str!("page/numbers.js"),
     include_str!("page/elements.js"),
     include_str!("page/source.js"),
@@ -25,6 +25,7 @@ const MODULES: [&str; 14] = [
     include_str!("page/explanation.js"),
     include_str!("page/axioms.js"),
     include_str!("page/query.js"),
+    include_str!("page/judged.js"),
     include_str!("page/networks.js"),
     include_str!("page/told.js"),
     include_str!("page/main.js"),

@@ -74,12 +74,12 @@ pub struct RunSummary {
 #[derive(Clone, Debug)]
 pub struct Report {
     name: String,
-    info: RunInfo,
+    pub(super) info: RunInfo,
     told: BTreeMap<String, Value>,
-    theory: String,
+    pub(super) theory: String,
     pictures: Vec<Picture>,
     pub(super) schedule: Option<Scheduled>,
-    listed: ListedRun,
+    pub(super) listed: ListedRun,
     /// Whether a truth is.
     below_zero: bool,
     pub(super) records: u64,
@@ -215,6 +215,7 @@ impl Report {
                 title => title,
             },
             &json!({
+                "words": self.words(),
                 "runs": [run],
                 "details": { name: details(&self.info, &self.theory, &self.told, &self.pictures) },
                 "curves": { name: self.curves(None) },

@@ -3,7 +3,7 @@ import { element, mistakes, setText, spark, truthBar } from "./elements.js";
 import { explanation } from "./explanation.js";
 import { counted, degree, shown, truthText } from "./numbers.js";
 import { curvesOf } from "./curves.js";
-import { state } from "./state.js";
+import { keep, state } from "./state.js";
 
 /** More axioms than these are shown when somebody asks. */
 const FEW = 100;
@@ -12,6 +12,8 @@ async function toggle(id, axiom, button, place) {
   const open = button.getAttribute("aria-expanded") === "true";
   button.setAttribute("aria-expanded", String(!open));
   place.hidden = open;
+  state.axiom = open ? null : axiom.name;
+  keep();
   if (open) return;
   place.replaceChildren(element("p", { class: "note", role: "status" }, "Asking …"));
   try {
@@ -93,5 +95,8 @@ export function axiomPanel(id, details, panel) {
   panel.replaceChildren(hint, list, ...(all ? [] : [more]));
   place();
   update();
+  // The axiom of the address.
+  const wanted = items.find((item) => item.name === state.axiom && item.node.isConnected);
+  wanted?.node.querySelector(".axiom").click();
   return update;
 }

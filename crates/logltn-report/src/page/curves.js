@@ -15,6 +15,25 @@ const asking = new Set();
 const stretches = new Map();
 const charts = new Map();
 let allAxioms = false;
+let allSchedules = false;
+/** What a manifest plans: a flat line where it never changes. */
+const SCHEDULES = ["learning rate", "α", "p", "p_forall"];
+
+function isConstant(lines) {
+  return lines.every(({ curve: { y } }) => y.every((value) => value === y[0]));
+}
+
+/** A button that makes a chart stand before the others. */
+function pinChart(key, chart) {
+  const button = element("button", { type: "button", class: "pin", title: "Show this chart first", "aria-label": `Show ${chart.title} first`,
+    "aria-pressed": String(state.pinnedCharts.has(key)), onclick: () => {
+      if (!state.pinnedCharts.delete(key)) state.pinnedCharts.add(key);
+      button.setAttribute("aria-pressed", String(state.pinnedCharts.has(key)));
+      keep();
+      drawSoon();
+    } }, "★");
+  return button;
+}
 
 /** What is known of a run's curves. */
 export function curvesOf(id) {
@@ -125,7 +144,10 @@ function draw() {
   const host = found("charts");
   const { list, hidden } = quantities();
   const wanted = [];
-  const all = list.map(([key, title]) => [key, title, linesOf(key)]).filter(([, , lines]) => lines.length);
+  const drawable = list.map(([key, title]) => [key, title, linesOf(key)]).filter(([, , lines]) => lines.length);
+  const folded = allSchedules ? [] : drawable.filter(([key, , lines]) => SCHEDULES.includes(key) && !state.pinnedCharts.has(key) && isConstant(lines));
+  const all = drawable.filter((one) => !folded.includes(one))
+    .sort(([a], [b]) => Number(state.pinnedCharts.has(b)) - Number(state.pinnedCharts.has(a)));
   // All charts show the same steps, one below the other.
   const ends = all.flatMap(([, , lines]) => lines.flatMap(({ curve: { x } }) => [x[0], x[x.length - 1]]));
   zooming.all = [ends.reduce((a, b) => Math.min(a, b), Infinity), ends.reduce((a, b) => Math.max(a, b), 0)];
@@ -136,6 +158,7 @@ function draw() {
     if (!chart) {
       chart = new Chart(title);
       chart.node.dataset.chart = key;
+      chart.node.querySelector("figcaption").append(pinChart(key, chart));
       charts.set(key, chart);
     }
     // It must have a place to know how wide it is.
@@ -151,6 +174,11 @@ function draw() {
   if (hidden > 0 || (allAxioms && list.length > FEW_AXIOMS)) {
     const text = allAxioms ? "Show fewer axioms" : `Show the curves of ${hidden} more axioms`;
     host.append(element("button", { type: "button", class: "more", onclick: () => { allAxioms = !allAxioms; drawSoon(); } }, text));
+  }
+  if (folded.length) {
+    const constant = ([, title, lines]) => `${title} ${[...new Set(lines.map(({ curve: { y } }) => shown(y[0])))].join(", ")}`;
+    host.append(element("p", { class: "note folded" }, `Constant: ${folded.map(constant).join("; ")}. `,
+      element("button", { type: "button", onclick: () => { allSchedules = true; drawSoon(); } }, "Show their charts")));
   }
   const errors = [...state.chosen].filter((id) => state.runs.has(id) && curves.get(id)?.errors)
     .map((id) => `${nameOf(state.runs.get(id))}: ${curves.get(id).errors[0].message}`);
@@ -176,10 +204,11 @@ async function refine(ids) {
   drawSoon();
 }
 
-/** Begins: what the controls do. */
-export function startCurves() {
+/** Begins: what the controls do, and whom to tell. */
+export function startCurves(changedOption) {
   zooming.to = (zoom) => {
     state.zoom = zoom && zoom.to > zoom.from ? zoom : null;
+    keep();
     for (const chart of charts.values()) chart.zoom();
     found("whole").disabled = !state.zoom;
     stretches.clear();
@@ -196,6 +225,7 @@ export function startCurves() {
       state.options[option] = control.type === "checkbox" ? control.checked : Number(control.value);
       keep();
       drawSoon();
+      changedOption();
     });
   }
 }

@@ -82,6 +82,7 @@ async function showRun() {
 /** Looks at a run. */
 function look(id) {
   state.focus = id;
+  state.axiom = null;
   state.chosen.add(id);
   keep();
   showRuns();
@@ -127,8 +128,29 @@ found("theme").addEventListener("click", () => {
   state.theme = isDark() ? "light" : "dark";
   keep(); applyTheme(); showRuns(); drawSoon();
 });
-startCurves();
+/** A report begins with words and ends with the table of its one run. */
+function showWords(words) {
+  document.querySelector("main").classList.toggle("sides", !words?.length);
+  if (!words?.length) return;
+  found("words").hidden = false;
+  found("words").querySelector("ul").replaceChildren(...words.map((word) => element("li", {}, word)));
+  document.querySelector("main").append(found("runs"));
+}
+
+// The address holds what is looked at; a link to a part of the page must not take its place.
+for (const link of document.querySelectorAll("header nav a, .skip")) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    const part = found(link.getAttribute("href").slice(1));
+    part.scrollIntoView();
+    part.tabIndex = -1;
+    part.focus({ preventScroll: true });
+  });
+}
+showWords(state.source.words);
+startCurves(showRuns);
 startRuns(() => { refreshChosen(); showRun(); }, look);
+addEventListener("hashchange", () => location.reload());
 document.addEventListener("visibilitychange", refreshChosen);
 state.source.listen(told, (connected) => {
   setText(found("link"), connected ? "" : "The server does not answer; trying again.");

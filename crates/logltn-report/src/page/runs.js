@@ -3,17 +3,41 @@ import { element, found, setText } from "./elements.js";
 import { counted, degree, duration, isCapped, shown } from "./numbers.js";
 import { colourIndex, keep, nameOf, paletteColour, state } from "./state.js";
 
-/** How many metrics have a column. */
-const MOST_COLUMNS = 6;
-
 const rows = new Map();
 const changed = { chosen: () => {}, focus: () => {} };
 let heads = "";
 
+/** Columns that are always there. */
+const FIXED = ["name", "state"];
+
 function columns() {
+  return allColumns().filter(({ key }) => FIXED.includes(key) || !state.hiddenColumns.has(key));
+}
+
+/** A list of the columns, each with a box; those that match what is typed. */
+function showColumns() {
+  const wanted = found("column-filter").value.toLowerCase();
+  const boxes = allColumns().filter(({ key, title }) => !FIXED.includes(key) && title.toLowerCase().includes(wanted)).map(({ key, title }) => {
+    const box = element("input", { type: "checkbox", onchange: () => {
+      if (box.checked) state.hiddenColumns.delete(key); else state.hiddenColumns.add(key);
+      keep();
+      showRuns();
+    } });
+    box.checked = !state.hiddenColumns.has(key);
+    return element("label", {}, box, ` ${title}`);
+  });
+  found("column-list").replaceChildren(...boxes);
+}
+
+/** What to do where there is no run yet. */
+function showBeginning() {
+  found("beginning").hidden = state.runs.size > 0 || !state.source.live;
+}
+
+function allColumns() {
   const names = new Set();
   for (const run of state.runs.values()) for (const [name] of run.metrics) names.add(name);
-  const metrics = [...names].slice(0, MOST_COLUMNS).map((name) => ({
+  const metrics = [...names].map((name) => ({
     key: `metric:${name}`, title: name, number: true,
     value: (run) => run.metrics.find(([known]) => known === name)?.[1],
   }));
@@ -30,6 +54,11 @@ function columns() {
     { key: "seed", title: "Seed", number: true, value: (run) => (run.seed === "" ? undefined : Number(run.seed)), text: (run) => run.seed },
     { key: "started", title: "Started", value: (run) => run.started, text: (run) => day(run.started) },
   ];
+}
+
+/** Which weights a finished run has: early stopping keeps the best ones. */
+function weights(run) {
+  return (run.kept ?? null) === null ? "last weights" : `best weights, of step ${counted(run.kept)}`;
 }
 
 /** The hour of today, or the day: a table has little room. */
@@ -133,9 +162,34 @@ function updateRow(row, run, all) {
       if (column.parts) column.parts(run).forEach((text, part) => setText(cell.children[part], text));
       else setText(cell, column.text ? column.text(run) : shown(column.value(run)));
       if (column.key === "started") cell.title = run.started;
-      if (["loss", "sat"].includes(column.key)) cell.title = run.whole ? "of the whole theory with the last weights" : "of the last step and its batch";
+      if (["loss", "sat"].includes(column.key)) cell.title = run.whole ? `of the whole theory with the ${weights(run)}` : "of the last step and its batch";
+      if (column.key.startsWith("metric:")) cell.title = (run.kept ?? null) === null ? "the newest value" : `of the ${weights(run)}`;
     }
   });
+}
+
+/** Runs that differ in their seed only, one group after the other, where seeds are looked at together. */
+function grouped(list) {
+  if (!state.options.seeds) return list.map((run) => [run]);
+  const groups = new Map();
+  for (const run of list) {
+    const key = run.group || run.id;
+    groups.set(key, [...(groups.get(key) ?? []), run]);
+  }
+  return [...groups.values()];
+}
+
+/** The line of a group: means, and how far from these runs usually are. */
+function groupRow(runs, all) {
+  const cells = all.map((column) => {
+    if (column.key === "name") return element("td", {}, `${runs.length} seeds of ${nameOf(runs[0])}`);
+    const values = runs.map((run) => column.value(run)).filter((value) => typeof value === "number" && Number.isFinite(value));
+    if (!column.number || ["seed", "left"].includes(column.key) || values.length < 2) return element("td", {});
+    const mean = values.reduce((a, b) => a + b, 0) / values.length;
+    const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
+    return element("td", { class: "number" }, `${shown(mean)} ± ${shown(deviation)}`);
+  });
+  return element("tr", { class: "group" }, element("td", {}), cells);
 }
 
 /** Brings the table up to date. What has not changed stays as it is, and with it the focus. */
@@ -146,12 +200,22 @@ export function showRuns() {
   const body = found("run-table").tBodies[0];
   const ids = new Set(list.map((run) => run.id));
   for (const [id, row] of rows) if (!ids.has(id)) { row.node.remove(); rows.delete(id); }
-  list.forEach((run, i) => {
-    let row = rows.get(run.id);
-    if (!row) rows.set(run.id, (row = makeRow(run, all)));
-    updateRow(row, run, all);
-    if (body.children[i] !== row.node) body.insertBefore(row.node, body.children[i] ?? null);
-  });
+  for (const old of body.querySelectorAll("tr.group")) old.remove();
+  let at = 0;
+  const put = (node) => {
+    if (body.children[at] !== node) body.insertBefore(node, body.children[at] ?? null);
+    at += 1;
+  };
+  for (const group of grouped(list)) {
+    if (group.length > 1) put(groupRow(group, all));
+    for (const run of group) {
+      let row = rows.get(run.id);
+      if (!row) rows.set(run.id, (row = makeRow(run, all)));
+      updateRow(row, run, all);
+      put(row.node);
+    }
+  }
+  showBeginning();
   const running = [...state.runs.values()].filter((run) => run.state === "running").length;
   const total = state.runs.size;
   setText(found("run-count"), `${list.length === total ? total : `${list.length} of ${total}`} ${total === 1 ? "run" : "runs"}, ${running} running`);
@@ -161,7 +225,10 @@ export function showRuns() {
 export function startRuns(onChosen, onFocus) {
   changed.chosen = onChosen;
   changed.focus = onFocus;
-  found("filter").addEventListener("input", (event) => { state.filter = event.target.value; showRuns(); });
+  found("filter").value = state.filter;
+  found("filter").addEventListener("input", (event) => { state.filter = event.target.value; keep(); showRuns(); });
+  found("columns").addEventListener("toggle", showColumns);
+  found("column-filter").addEventListener("input", showColumns);
   found("choose-all").addEventListener("click", () => {
     for (const run of state.runs.values()) if (passes(run)) state.chosen.add(run.id);
     keep(); showRuns(); onChosen();

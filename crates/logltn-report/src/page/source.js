@@ -61,6 +61,8 @@ function inside(data) {
   };
   return {
     live: false,
+    /** The run in plain words, if the page is the report of one. */
+    words: data.words ?? [],
     listen(told) { told({ all: data.runs }); },
     details: async (run) => of("details", run),
     curves: async (run) => ({ generation: 0, ...of("curves", run) }),

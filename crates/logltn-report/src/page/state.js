@@ -10,7 +10,18 @@ function kept() {
   }
 }
 
-const before = kept();
+/** What the address says: it goes before what was kept, so that others see what they were sent. */
+function addressed() {
+  const said = new URLSearchParams(location.hash.slice(1));
+  const out = {};
+  if (said.has("runs")) out.chosen = said.getAll("runs");
+  for (const key of ["focus", "tab", "axiom", "filter"]) if (said.has(key)) out[key] = said.get(key);
+  const zoom = (said.get("steps") ?? "").split("-").map(Number);
+  if (zoom.length === 2 && zoom.every(Number.isFinite) && zoom[1] > zoom[0]) out.zoom = { from: zoom[0], to: zoom[1] };
+  return out;
+}
+
+const before = { ...kept(), axiom: null, filter: "", zoom: null, ...addressed() };
 
 /** All that the page knows. */
 export const state = {
@@ -20,22 +31,43 @@ export const state = {
   pinned: new Set(before.pinned ?? []),
   colours: before.colours ?? {},
   sort: before.sort ?? { key: "started", down: true },
-  filter: "",
+  filter: before.filter,
   focus: before.focus ?? null,
+  /** The axiom that is open. */
+  axiom: before.axiom,
   tab: before.tab ?? "axioms",
   theme: before.theme ?? null,
   options: { smoothing: 0, logAxis: false, logTruth: false, seeds: false, ...before.options },
   /** The steps that are looked at: null for all. */
-  zoom: null,
+  zoom: before.zoom,
+  /** Charts that stand first, columns of the table that are hidden. */
+  pinnedCharts: new Set(before.pinnedCharts ?? []),
+  hiddenColumns: new Set(before.hiddenColumns ?? []),
 };
+
+/** Writes what is looked at into the address. */
+function address_() {
+  // Before the runs are known nothing can be said of them.
+  if (!state.runs.size) return;
+  const said = new URLSearchParams();
+  for (const id of state.chosen) if (state.runs.has(id)) said.append("runs", id);
+  for (const key of ["focus", "tab", "axiom", "filter"]) if (state[key]) said.set(key, state[key]);
+  if (state.zoom) said.set("steps", `${Math.floor(state.zoom.from)}-${Math.ceil(state.zoom.to)}`);
+  try {
+    history.replaceState(null, "", `#${said}`);
+  } catch {
+    // A page in a frame may have no address of its own.
+  }
+}
 
 /** Keeps what was chosen. */
 export function keep() {
   const { colours, sort, focus, tab, theme, options } = state;
-  const chosen = [...state.chosen];
-  const pinned = [...state.pinned];
+  const [chosen, pinned] = [[...state.chosen], [...state.pinned]];
+  const [pinnedCharts, hiddenColumns] = [[...state.pinnedCharts], [...state.hiddenColumns]];
+  address_();
   try {
-    localStorage.setItem(KEPT, JSON.stringify({ chosen, pinned, colours, sort, focus, tab, theme, options }));
+    localStorage.setItem(KEPT, JSON.stringify({ chosen, pinned, pinnedCharts, hiddenColumns, colours, sort, focus, tab, theme, options }));
   } catch {
     // It is there until the page is closed.
   }
@@ -51,12 +83,23 @@ export function isDark() {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-/** The colour of a run, which stays with it: the first that no other has. */
+/** How many colours with dashes there are. */
+const LOOKS = LIGHT.length * DASHES.length;
+
+/** A number that is the same for a name on every page. */
+function hashed(name) {
+  let hash = 2166136261;
+  for (const letter of name) hash = Math.imul(hash ^ letter.codePointAt(0), 16777619) >>> 0;
+  return hash;
+}
+
+/** The colour of a run, which stays with it: by its name, here and in its report; the next one if a run that is here has that. */
 export function colourIndex(id) {
   if (state.colours[id] === undefined) {
     const taken = new Set(Object.entries(state.colours).filter(([other]) => state.runs.has(other)).map(([, index]) => index));
-    let index = 0;
-    while (taken.has(index)) index++;
+    // Plain lines first: colours are told apart more easily than dashes.
+    let index = hashed(id.split("/").pop()) % LIGHT.length;
+    for (let tried = 0; taken.has(index) && tried < LOOKS; tried++) index = (index + 1) % LOOKS;
     state.colours[id] = index;
     keep();
   }
