@@ -2,8 +2,8 @@
 
 use logltn::Diagnostics;
 use logltn_learn::random::Random;
-use logltn_paper::standin::Normal;
 use logltn_report::{ScatterPanel, panels_png, pca_2d};
+use logltn_standin::Normal;
 
 use crate::figure::{Figure, Of};
 use crate::file::File;

@@ -2,7 +2,7 @@
 
 use logltn::Diagnostics;
 use logltn_learn::random::Random;
-use logltn_paper::standin::Normal;
+use logltn_standin::Normal;
 
 use crate::figure::{Figure, Of};
 use crate::file::File;

@@ -26,7 +26,7 @@ impl Learnt {
         let weights = RunDirectory::open(run)?.weights()?.ok_or_else(|| {
             let message = format!("{}: the run is not finished", run.display());
             Diagnostic::error(Code::NotTrained, message)
-                .help("let `logltn train` go on with `--resume`")
+                .help("continue the training with `logltn train … --resume`")
         })?;
         trainer.restore_weights(&weights)?;
         Ok(Learnt {
@@ -35,6 +35,16 @@ impl Learnt {
             folder: manifest.parent().unwrap_or(Path::new("")).to_path_buf(),
             run: run.to_path_buf(),
         })
+    }
+
+    /// Where the manifest is.
+    pub(crate) fn manifest(&self) -> PathBuf {
+        PathBuf::from(self.project().manifest.source.name())
+    }
+
+    /// The folder of the run.
+    pub(crate) fn run(&self) -> &Path {
+        &self.run
     }
 
     fn project(&self) -> &Project {
@@ -151,7 +161,7 @@ impl Learnt {
     /// Where a picture goes.
     pub(crate) fn picture(&self, name: &str) -> Result<PathBuf, Diagnostics> {
         let folder = self.run.join("pictures");
-        logltn_paper::places::make_folder(&folder)?;
+        logltn_standin::places::make_folder(&folder)?;
         Ok(folder.join(name))
     }
 }

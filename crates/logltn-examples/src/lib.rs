@@ -27,6 +27,7 @@ mod binary;
 mod clustering;
 mod crabs;
 mod embeddings;
+mod hierarchy;
 mod iris;
 mod mnist_add;
 mod propositions;
@@ -37,7 +38,7 @@ mod sudoku;
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics, did_you_mean};
-use logltn_paper::places::{make_folder, write_files};
+use logltn_standin::places::{make_folder, write_files};
 
 pub use figure::{Figure, Of};
 use file::File;
@@ -46,7 +47,7 @@ pub use shown::{Shown, Table};
 pub use sources::Sources;
 
 /// All examples, the simplest first.
-pub const EXAMPLES: [&Example; 12] = [
+pub const EXAMPLES: [&Example; 13] = [
     &binary::EXAMPLE,
     &iris::EXAMPLE,
     &crabs::EXAMPLE,
@@ -55,6 +56,7 @@ pub const EXAMPLES: [&Example; 12] = [
     &smokes::EXAMPLE,
     &ancestors::EXAMPLE,
     &propositions::EXAMPLE,
+    &hierarchy::EXAMPLE,
     &embeddings::EXAMPLE,
     &mnist_add::EXAMPLE,
     &sudoku::FOUR,

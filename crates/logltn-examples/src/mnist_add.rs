@@ -1,8 +1,8 @@
 //! Digits learnt from sums.
 
 use logltn::Diagnostics;
-use logltn_paper::mnist::{Digits, images_file};
 use logltn_report::{Tile, tiles_png};
+use logltn_standin::mnist::{Digits, images_file};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;

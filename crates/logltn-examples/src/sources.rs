@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_paper::{mnist, places};
+use logltn_standin::{mnist, places};
 
 /// Where to look for data.
 #[derive(Clone, Debug, Default)]

@@ -2,8 +2,8 @@
 
 use logltn::Diagnostics;
 use logltn_learn::random::Random;
-use logltn_paper::mnist::{Digits, images_file};
 use logltn_report::{Tile, tiles_png};
+use logltn_standin::mnist::{Digits, images_file};
 
 use crate::figure::{Figure, Of};
 use crate::file::File;

@@ -79,6 +79,21 @@ fn binary() {
 }
 
 #[test]
+fn hierarchy() {
+    let (metrics, shown) = trained("hierarchy", None);
+    assert!(metric(&metrics, "accuracy(is)") >= 0.93);
+    let rows = &shown.tables[0].rows;
+    let right = |row: usize| {
+        rows[row][1]
+            .split(' ')
+            .next()
+            .map(|n| n.parse::<u32>().unwrap())
+    };
+    assert_eq!(rows[1][2], "0", "no world breaks a law: {rows:?}");
+    assert!(right(1) >= right(0), "{rows:?}");
+}
+
+#[test]
 fn iris() {
     let (metrics, shown) = trained("iris", None);
     assert!(metric(&metrics, "accuracy(P)") >= 0.9);

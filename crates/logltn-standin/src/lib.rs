@@ -1,0 +1,46 @@
+//! Stand-ins for data that may not be given away.
+//!
+//! Two of the paper's three tasks run on data that this repository cannot ship. So that its theories can be tried all
+//! the same, this crate makes data of the same sizes and shapes from *figures* of the real ones (class sizes, means,
+//! covariances, counts; see `clustering_figures.rs` and `pascal_part_figures.rs`) and a seed. No row of the real data
+//! is in here, and results on a stand-in say nothing about results on the real data.
+//!
+//! | task | stand-in |
+//! |---|---|
+//! | clustering | [`clustering_points`]: 801 points of 16 numbers in five classes |
+//! | knowledge graphs | [`standin_graph`]: as many entities, relations and facts as a graph has |
+//! | PASCAL-Part | [`pascal_part_scenes`]: pictures full of boxes; [`simulated_features`]: what a detector would say of them |
+//!
+//! [`mnist`] reads the digits that the repository ships, and [`places`] finds the folders of real data.
+//!
+//! The same seed gives the same bits on every platform ([`logltn_learn::random`] says how), so the files that
+//! [`files`] makes from them can be compared byte by byte.
+//!
+//! ```
+//! use logltn_standin::{clustering_points, pascal_part_scenes, simulated_features};
+//!
+//! let clustering = clustering_points(0);
+//! assert_eq!(clustering.features.len(), 801 * 16);
+//!
+//! let scenes = pascal_part_scenes(0, 3);
+//! let roi = simulated_features(0, &scenes.boxes, 64, 2.0);
+//! assert_eq!(roi.len(), scenes.boxes.len() * 64);
+//! ```
+
+mod clustering;
+mod clustering_figures;
+pub mod files;
+mod knowledge_graph;
+pub mod mnist;
+mod normal;
+pub mod ontology;
+mod pascal_part;
+mod pascal_part_figures;
+pub mod places;
+mod roi_features;
+
+pub use clustering::{CLUSTERING_DIMENSIONS, ClusteringStandIn, clustering_points};
+pub use knowledge_graph::{GraphFigures, GraphStandIn, standin_graph};
+pub use normal::Normal;
+pub use pascal_part::{SceneBox, Scenes, pascal_part_scenes};
+pub use roi_features::{DEFAULT_NOISE, simulated_features};
