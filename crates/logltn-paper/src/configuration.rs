@@ -7,6 +7,7 @@ use logltn_train::project::Project;
 
 use super::knowledge_graph;
 use super::multi_add::CEILING;
+use super::shortcuts;
 
 /// A row of the paper's tables: a semantics and its p_forall.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,6 +76,11 @@ impl Configuration {
         let mut all = with_prob(&CONFIGURATIONS);
         all.push(CEILING);
         all.extend(knowledge_graph::ALL);
+        let known: Vec<&str> = all.iter().map(|c| c.name).collect();
+        let news = shortcuts::ALL
+            .into_iter()
+            .filter(|c| !known.contains(&c.name));
+        all.extend(news.collect::<Vec<_>>());
         let found = all.iter().copied().find(|c| c.name == name);
         found.ok_or_else(|| {
             let names: Vec<&str> = all.iter().map(|c| c.name).collect();

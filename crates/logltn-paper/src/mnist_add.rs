@@ -84,27 +84,25 @@ impl MnistAdd {
     }
 }
 
-impl Digits {
-    /// The sums of `count` rows: operand k of row i is the image `k * count + i`.
-    fn sums(&self, count: usize) -> Vec<usize> {
-        let digit = |k: usize, i: usize| usize::from(self.labels[k * count + i]);
-        (0..count)
-            .map(|i| 10 * digit(0, i) + digit(1, i) + 10 * digit(2, i) + digit(3, i))
-            .collect()
-    }
+/// The sums of `count` rows: operand k of row i is the image `k * count + i`.
+fn sums(digits: &Digits, count: usize) -> Vec<usize> {
+    let digit = |k: usize, i: usize| usize::from(digits.labels[k * count + i]);
+    (0..count)
+        .map(|i| 10 * digit(0, i) + digit(1, i) + 10 * digit(2, i) + digit(3, i))
+        .collect()
+}
 
-    fn at_least(&self, count: usize, what: &str) -> Result<(), Diagnostics> {
-        let there = self.labels.len();
-        if there >= count {
-            return Ok(());
-        }
-        Err(Diagnostic::error(
-            Code::NotEnoughData,
-            format!("{what} need {count} images, but there are {there}"),
-        )
-        .help(format!("at most {} are possible", there / OPERANDS))
-        .into())
+fn at_least(digits: &Digits, count: usize, what: &str) -> Result<(), Diagnostics> {
+    let there = digits.labels.len();
+    if there >= count {
+        return Ok(());
     }
+    Err(Diagnostic::error(
+        Code::NotEnoughData,
+        format!("{what} need {count} images, but there are {there}"),
+    )
+    .help(format!("at most {} are possible", there / OPERANDS))
+    .into())
 }
 
 fn manifest(samples: usize, epochs: u64, undecided: bool) -> String {
@@ -165,19 +163,20 @@ impl Experiment for MnistAdd {
             return Ok(());
         }
         let [train, test] = mnist::read(&self.place)?;
-        test.at_least(OPERANDS * TEST_SUMS, "2,500 test sums")?;
+        at_least(&test, OPERANDS * TEST_SUMS, "2,500 test sums")?;
         let largest = wanted.iter().copied().max().unwrap_or(0);
-        train.at_least(
+        at_least(
+            &train,
             OPERANDS.saturating_mul(largest),
             &format!("{largest} samples"),
         )?;
         for samples in wanted {
             let mut rows = "x1,x2,y1,y2,n\n".to_string();
-            for (i, sum) in train.sums(samples).into_iter().enumerate() {
+            for (i, sum) in sums(&train, samples).into_iter().enumerate() {
                 let [a, b, c, d] = [0, 1, 2, 3].map(|k| k * samples + i);
                 rows += &format!("{a},{b},{c},{d},{sum}\n");
             }
-            let theory = include_str!("../../../theories/mnist_add.ltn");
+            let theory = include_str!("../theories/mnist_add.ltn");
             let manifest_name = format!("mnist_add-{samples}.toml");
             places::write_files(
                 folder,
@@ -203,7 +202,7 @@ impl Experiment for MnistAdd {
                 project,
                 predicate,
                 test_images: (first..first + (OPERANDS * TEST_SUMS) as u32).collect(),
-                test_sums: test.sums(TEST_SUMS),
+                test_sums: sums(&test, TEST_SUMS),
             };
             self.loaded.insert(samples, loaded);
         }
@@ -280,9 +279,9 @@ mod tests {
             shape: [28, 28],
         };
         // Rows: 13 + 57 and 24 + 68.
-        assert_eq!(digits.sums(2), [70, 92]);
-        assert!(digits.at_least(8, "2 samples").is_ok());
-        let error = digits.at_least(12, "3 samples").unwrap_err().to_string();
+        assert_eq!(sums(&digits, 2), [70, 92]);
+        assert!(at_least(&digits, 8, "2 samples").is_ok());
+        let error = at_least(&digits, 12, "3 samples").unwrap_err().to_string();
         assert!(error.contains("3 samples need 12 images") && error.contains("at most 2"));
     }
 }

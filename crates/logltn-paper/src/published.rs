@@ -224,6 +224,15 @@ const ADDITION_MINUTES: [Other; 6] = [
     cited("DeepSoftLog", 2_000, 1325.0, 0),
 ];
 
+/// The accuracy of concepts on rsbench's MNAdd-Half and MNAdd-EvenOdd, which are 2,940 and 6,720 rows: from sums alone, without
+/// labels of concepts.
+const SHORTCUTS: [Other; 4] = [
+    cited("independent", 2_940, 42.8, 1),
+    cited("bears", 2_940, 43.3, 1),
+    cited("NeSyDM", 2_940, 79.4, 1),
+    cited("NeSyDM", 6_720, 20.3, 1),
+];
+
 /// What others report, for the same task and number of samples.
 pub(super) fn others(
     task: Task,
@@ -234,6 +243,7 @@ pub(super) fn others(
         (Task::MnistAdd, "accuracy") => &OTHERS,
         (Task::MultiAdd, "accuracy") => &ADDITION,
         (Task::MultiAdd, "minutes") => &ADDITION_MINUTES,
+        (Task::Shortcuts, "concept_accuracy") => &SHORTCUTS,
         _ => &[],
     };
     all.iter()

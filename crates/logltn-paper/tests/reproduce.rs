@@ -248,6 +248,7 @@ fn mnist_add_learns_something_in_an_epoch() {
         configurations: configurations(&["logltn-sum"]),
         samples: vec![64, 640],
         epochs: Some(3),
+        undecided: false,
         data: Some(repository().join("data")),
         out: Some(folder.path().join("table")),
         ..Options::default()

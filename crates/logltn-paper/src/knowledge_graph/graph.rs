@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::graph_model::{Facts, Triple};
 use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, Labels, Source, Theory};
 use logltn_data::read_bytes;
-use logltn_learn::graph::{Facts, Triple};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::places;
@@ -13,7 +13,7 @@ use crate::standin::{GraphFigures, standin_graph};
 /// What a relation is called when it is walked backwards.
 const BACKWARDS: &str = "~";
 
-/// The graphs that there are figures for.
+/// A graph: one that there are figures for, or any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphName {
     /// The semantic network of the Unified Medical Language System.
@@ -24,16 +24,32 @@ pub enum GraphName {
     Family,
     /// WordNet without its inverse relations.
     Wn18rr,
+    /// Any other, by the name of its folder.
+    Other(&'static str),
 }
 
 impl GraphName {
-    /// All of them.
+    /// All that there are figures for.
     pub const ALL: [GraphName; 4] = [
         GraphName::Umls,
         GraphName::Kinship,
         GraphName::Family,
         GraphName::Wn18rr,
     ];
+
+    /// The graph with a name, which is that of a folder.
+    pub fn named(name: &str) -> Result<GraphName, String> {
+        let known = GraphName::ALL
+            .into_iter()
+            .find(|graph| graph.name() == name);
+        let is_folder = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\']);
+        match known {
+            Some(graph) => Ok(graph),
+            // Once for each command, and small.
+            None if is_folder => Ok(GraphName::Other(Box::leak(Box::<str>::from(name)))),
+            None => Err("expected the name of a folder".to_string()),
+        }
+    }
 
     /// As on the command line, and as its folder is called.
     pub fn name(self) -> &'static str {
@@ -42,6 +58,7 @@ impl GraphName {
             GraphName::Kinship => "kinship",
             GraphName::Family => "family",
             GraphName::Wn18rr => "wn18rr",
+            GraphName::Other(name) => name,
         }
     }
 
@@ -52,22 +69,24 @@ impl GraphName {
             GraphName::Kinship => "Kinship",
             GraphName::Family => "Family",
             GraphName::Wn18rr => "WN18RR",
+            GraphName::Other(name) => name,
         }
     }
 
-    /// What a stand-in is made from.
-    fn figures(self) -> GraphFigures {
+    /// What a stand-in is made from, if it is known how large the graph is.
+    fn figures(self) -> Option<GraphFigures> {
         let figures = |entities, relations, facts| GraphFigures {
             entities,
             relations,
             facts,
         };
-        match self {
+        Some(match self {
             GraphName::Umls => figures(135, 46, [5_327, 569, 633]),
             GraphName::Kinship => figures(104, 25, [8_487, 1_099, 1_100]),
             GraphName::Family => figures(3_007, 12, [23_483, 2_038, 2_835]),
             GraphName::Wn18rr => figures(40_943, 11, [86_835, 3_034, 3_134]),
-        }
+            GraphName::Other(_) => return None,
+        })
     }
 
     /// Where the graph is, if it is there: `kg/NAME` of the data.
@@ -157,15 +176,23 @@ impl Graph {
     }
 
     /// A graph of the same size, made up: results on it say nothing about the real one.
-    pub fn standin(name: GraphName) -> Graph {
-        let made = standin_graph(&name.figures(), 0);
-        Graph {
+    ///
+    /// # Errors
+    /// If it is not known how large the graph is.
+    pub fn standin(name: GraphName) -> Result<Graph, Diagnostic> {
+        let figures = name.figures().ok_or_else(|| {
+            let what = format!("there is no graph `kg/{}` in the data", name.name());
+            let help = "say with `--data DIR` where `kg/` is; it holds the graph's folder with train.txt, valid.txt and test.txt";
+            Diagnostic::error(Code::FileNotFound, what).help(help)
+        })?;
+        let made = standin_graph(&figures, 0);
+        Ok(Graph {
             entities: made.entities,
             relations: made.relations,
             train: made.train,
             valid: made.valid,
             test: made.test,
-        }
+        })
     }
 
     /// The relations, and then each backwards.

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::graph_model::{ComplEx, Conclusions, Evidence, Ranks, Triple, ranks};
 use logltn::{Code, Diagnostic, Diagnostics, Output, Source, Theory};
 use logltn_data::read_bytes;
-use logltn_learn::graph::{ComplEx, Conclusions, Evidence, Ranks, Triple, ranks};
 use logltn_learn::mine::mine;
 use logltn_learn::{Individuals, Schedule, Session};
 use logltn_report::{LinesOptions, lines_png};
@@ -69,7 +69,7 @@ const BOTH: Configuration = configuration("both", "ComplEx and rules");
 /// The rows of the table.
 pub(super) const ALL: [Configuration; 4] = [EMBEDDINGS, RULES, AXIOMS, BOTH];
 
-const THEORY: &str = include_str!("../../../../theories/knowledge_graph.ltn");
+const THEORY: &str = include_str!("../../theories/knowledge_graph.ltn");
 
 /// The declarations that rules are read with.
 const RULES_THEORY: &str = "\
@@ -138,7 +138,7 @@ impl KnowledgeGraph {
         let place = name.place(options.data.as_deref())?;
         let graph = match &place {
             Some(place) => Graph::read(place)?,
-            None => Graph::standin(name),
+            None => Graph::standin(name)?,
         };
         let rules = match &options.rules {
             None => None,

@@ -28,12 +28,14 @@ impl Settings {
             GraphName::Kinship => (128, 0.02, 0.02, 60, 250),
             GraphName::Family => (48, 0.01, 0.02, 15, 500),
             GraphName::Wn18rr => (50, 0.1, 0.05, 10, 500),
+            GraphName::Other(_) => (64, 0.01, 0.02, 20, 500),
         };
         let (length, support, confidence, top) = match graph {
             GraphName::Umls => (2, 5, 0.3, 20),
             GraphName::Kinship => (2, 5, 0.1, 20),
             GraphName::Family => (3, 5, 0.1, 100),
             GraphName::Wn18rr => (3, 2, 0.002, 0),
+            GraphName::Other(_) => (2, 5, 0.1, 100),
         };
         Settings {
             rank,
@@ -44,7 +46,7 @@ impl Settings {
                 false => options.epochs.unwrap_or(epochs),
             },
             batch,
-            agreement: 0.1,
+            agreement: options.rule_weight.unwrap_or(0.1),
             mine: Mine {
                 length,
                 support,

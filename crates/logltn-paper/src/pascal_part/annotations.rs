@@ -241,7 +241,7 @@ mod tests {
         assert!(error.contains("there is no type `botle`"), "{error}");
         assert!(error.contains("did you mean `bottle`?"), "{error}");
         assert!(
-            error.contains("row 2") && error.contains("-5 is no pixel"),
+            error.contains("row 1 (line 3)") && error.contains("-5 is no pixel"),
             "{error}"
         );
         let error =

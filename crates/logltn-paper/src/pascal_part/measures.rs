@@ -2,7 +2,7 @@
 
 use logltn::theory::PredicateId;
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_learn::metrics::{average_precision, balanced_accuracy};
+use logltn_learn::metrics::{Scores, average_precision, balanced_accuracy};
 use logltn_train::train::Trainer;
 
 use super::split::Pairs;
@@ -93,7 +93,8 @@ impl TestSet {
         let wrong = |error: logltn_learn::metrics::MetricError| {
             Diagnostic::error(Code::MetricUndefined, error.to_string())
         };
-        let scores: Vec<f64> = logits.iter().map(|&x| f64::from(x)).collect();
+        let scores = logits.iter().map(|&x| f64::from(x)).collect();
+        let scores = Scores::logits(scores).map_err(wrong)?;
         let percent = 100.0;
         // A logit above 0 is a truth above 0.5.
         let violations = (logits.iter().zip(&self.is_part).zip(&self.forbidden))

@@ -40,7 +40,7 @@ const CURVES_ON: usize = 24;
 /// Numbers that describe a box.
 const WIDTH: usize = 1024;
 /// The noise of simulated features. With it, 1,000 steps on 5 % of the labels alone give a balanced type accuracy near
-/// the paper's 55 %; docs/notes/pascal-part-features.md has the calibration.
+/// the paper's 55 %; docs/notes.md#what-are-pascal-parts-simulated-features has the calibration.
 const NOISE: f64 = 3.8;
 
 const fn metric(name: &'static str, title: &'static str, digits: usize) -> Metric {

@@ -23,7 +23,7 @@ const BLOCK: usize = 512;
 /// The theory of `theories/`, or that of the authors' released code, where `partOf`'s arguments are reversed in
 /// `whole_to_parts`.
 pub(super) fn theory(released: bool) -> String {
-    let theory = include_str!("../../../../theories/pascal_part.ltn");
+    let theory = include_str!("../../theories/pascal_part.ltn");
     match released {
         true => theory.replace(PAPERS_PREMISE, RELEASED_PREMISE),
         false => theory.to_string(),

@@ -1,0 +1,578 @@
+//! Tasks of rsbench on MNIST in which wrong concepts satisfy the rules: reasoning shortcuts. Not a task of the paper.
+//!
+//! `plain` has the labels of the task alone; `labels` adds ten labelled images of each class that `logltn identify` names;
+//! `spread` has 20 labelled images of all classes in turn, with which training begins; `ensemble` is three runs that
+//! are told to disagree. The size of the training data tells the tasks apart.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use logltn::{Code, Diagnostic, Diagnostics};
+use logltn_learn::metrics::{calibration_error, collapse};
+use logltn_learn::{Apart, By, largest};
+use logltn_train::project::IdentifyOptions;
+use logltn_train::train::{TrainOptions, Trainer};
+
+use super::jobs::{Finding, Found, Progress};
+use super::mnist::{self, Digits};
+use super::record::{Job, RunRecord};
+use super::training::train;
+use super::{Configuration, DataKind, Experiment, Metric, Options, load, places};
+
+const CONCEPTS: Metric = Metric {
+    name: "concept_accuracy",
+    title: "accuracy of single concepts on the test images, in %",
+    digits: 1,
+    smaller_is_better: false,
+};
+const LABELS: Metric = Metric {
+    name: "label_accuracy",
+    title: "test rows whose concepts, each the likeliest, give the right label, in %",
+    digits: 1,
+    smaller_is_better: false,
+};
+const COLLAPSE: Metric = Metric {
+    name: "collapse",
+    title: "classes that occur and are never predicted",
+    digits: 1,
+    smaller_is_better: true,
+};
+const CALIBRATION: Metric = Metric {
+    name: "calibration_error",
+    title: "expected calibration error of the concepts, in %",
+    digits: 1,
+    smaller_is_better: true,
+};
+
+const fn row(
+    name: &'static str,
+    title: &'static str,
+    semantics: &'static str,
+    p_forall: Option<f64>,
+) -> Configuration {
+    Configuration {
+        name,
+        title,
+        semantics,
+        p_forall,
+    }
+}
+
+/// Semantics by kinds of help.
+pub(super) const ALL: [Configuration; 12] = [
+    row("logltn", "logLTN", "logltn", None),
+    row("logltn-labels", "logLTN, identify's labels", "logltn", None),
+    row(
+        "logltn-spread",
+        "logLTN, labels of all classes first",
+        "logltn",
+        None,
+    ),
+    row("logltn-ensemble", "logLTN, ensemble of 3", "logltn", None),
+    row("probability", "probability", "probability", None),
+    row(
+        "probability-labels",
+        "probability, identify's labels",
+        "probability",
+        None,
+    ),
+    row(
+        "probability-spread",
+        "probability, labels of all classes first",
+        "probability",
+        None,
+    ),
+    row(
+        "probability-ensemble",
+        "probability, ensemble of 3",
+        "probability",
+        None,
+    ),
+    row("stable-2", "LTN-Stable (p=2)", "stable", Some(2.0)),
+    row(
+        "stable-2-labels",
+        "LTN-Stable (p=2), identify's labels",
+        "stable",
+        Some(2.0),
+    ),
+    row(
+        "stable-2-spread",
+        "LTN-Stable (p=2), labels of all classes first",
+        "stable",
+        Some(2.0),
+    ),
+    row(
+        "stable-2-ensemble",
+        "LTN-Stable (p=2), ensemble of 3",
+        "stable",
+        Some(2.0),
+    ),
+];
+
+/// How many labelled images there may be in all.
+const LABELLED: usize = 20;
+const MEMBERS: usize = 3;
+/// What the members' disagreement counts.
+const DIVERSITY: f64 = 0.2;
+/// Steps with nothing but labelled images.
+const FIRST_STEPS: u64 = 150;
+const BATCH: usize = 32;
+
+/// One of rsbench's tasks.
+struct Shortcut {
+    name: &'static str,
+    classes: usize,
+    /// How many rows there are for training and for testing, as in rsbench where it says so.
+    rows: [usize; 2],
+    /// The concepts of a row that occur, one digit of the text for each image.
+    combinations: &'static [&'static str],
+    /// The guard over the classes a, b, … of a row's images, and the numbers m and n of its label.
+    guard: &'static str,
+    /// The label of concepts.
+    label: fn(&[i64]) -> [i64; 2],
+}
+
+/// rsbench's MNAdd-Half and MNAdd-EvenOdd, and the examples of its generators for MNMath (`2*a + b` and `a + b`, of digits 0 to 2)
+/// and MNLogic (`(a and b) or not c`).
+const TASKS: [Shortcut; 4] = [
+    Shortcut {
+        name: "half",
+        classes: 5,
+        rows: [2_940, 420],
+        combinations: &["00", "01", "23", "24"],
+        guard: "a + b = m and n = 0",
+        label: |c| [c[0] + c[1], 0],
+    },
+    Shortcut {
+        name: "even-odd",
+        classes: 10,
+        rows: [6_720, 960],
+        combinations: &["06", "28", "46", "48", "15", "37", "19", "39"],
+        guard: "a + b = m and n = 0",
+        label: |c| [c[0] + c[1], 0],
+    },
+    Shortcut {
+        name: "math",
+        classes: 3,
+        rows: [2_000, 400],
+        combinations: &["0120", "2101", "0002"],
+        guard: "2 * a + b = m and c + d = n",
+        label: |c| [2 * c[0] + c[1], c[2] + c[3]],
+    },
+    Shortcut {
+        name: "logic",
+        classes: 2,
+        rows: [2_001, 401],
+        combinations: &["001", "010", "000"],
+        guard: "max(a * b, 1 - c) = m and n = 0",
+        label: |c| [(c[0] * c[1]).max(1 - c[2]), 0],
+    },
+];
+
+impl Shortcut {
+    fn images(&self) -> usize {
+        self.combinations[0].len()
+    }
+
+    /// The variables of a row's images, and of their classes.
+    fn variables(&self) -> [Vec<String>; 2] {
+        let letters = "abcd".chars().take(self.images());
+        [
+            (0..self.images()).map(|i| format!("x{i}")).collect(),
+            letters.map(String::from).collect(),
+        ]
+    }
+
+    fn theory(&self, labelled: bool) -> String {
+        let [images, classes] = self.variables();
+        let columns = images.iter().map(|x| format!("{x}: Image"));
+        let columns = columns.collect::<Vec<_>>().join(", ");
+        let atoms = images.iter().zip(&classes);
+        let atoms = atoms
+            .map(|(x, c)| format!("digit({x}, {c})"))
+            .collect::<Vec<_>>();
+        let mut text = format!(
+            "sort Image\nsort Digit = 0..{}\ntable rows({columns}, m: Int, n: Int)\npredicate digit(Image, Digit)\n\
+             axiom rule: forall ({}, m, n) in rows. exists {}: Digit where {}. {}\n",
+            self.classes - 1,
+            images.join(", "),
+            classes.join(", "),
+            self.guard,
+            atoms.join(" and ")
+        );
+        if labelled {
+            text += "table labelled(x: Image, d: Digit)\naxiom labels: forall (x, d) in labelled. digit(x, d)\n";
+        }
+        text
+    }
+
+    fn concepts(&self, row: usize) -> Vec<i64> {
+        let text = self.combinations[row % self.combinations.len()].bytes();
+        text.map(|digit| i64::from(digit - b'0')).collect()
+    }
+}
+
+/// Images of MNIST by digit, each taken in turn.
+struct Taken<'d> {
+    digits: &'d Digits,
+    by_digit: Vec<Vec<usize>>,
+    next: Vec<usize>,
+}
+
+impl<'d> Taken<'d> {
+    fn new(digits: &'d Digits) -> Taken<'d> {
+        let mut by_digit = vec![Vec::new(); mnist::DIGITS];
+        for (i, label) in digits.labels.iter().enumerate() {
+            by_digit[usize::from(*label)].push(i);
+        }
+        Taken {
+            digits,
+            by_digit,
+            next: vec![0; mnist::DIGITS],
+        }
+    }
+
+    fn take(&mut self, digit: i64) -> Result<&'d [u8], Diagnostics> {
+        let all = &self.by_digit[digit as usize];
+        let at = &mut self.next[digit as usize];
+        *at += 1;
+        match all.len() {
+            0 => {
+                let what = format!("MNIST has no image of a {digit}");
+                Err(Diagnostic::error(Code::NotEnoughData, what).into())
+            }
+            many => Ok(self.digits.image(all[(*at - 1) % many])),
+        }
+    }
+}
+
+/// The task.
+pub(super) struct Shortcuts {
+    place: PathBuf,
+    settings: BTreeMap<String, String>,
+    steps: u64,
+    quick: bool,
+    work: PathBuf,
+}
+
+impl Shortcuts {
+    pub fn new(options: &Options) -> Result<Shortcuts, Diagnostics> {
+        let steps = options.steps.unwrap_or(1_300);
+        let settings = [
+            ("version", env!("CARGO_PKG_VERSION").to_string()),
+            ("data", DataKind::Real.name().to_string()),
+            ("steps", steps.to_string()),
+        ];
+        Ok(Shortcuts {
+            place: mnist::find(options.data.as_deref())?,
+            settings: settings.map(|(k, v)| (k.to_string(), v)).into(),
+            steps,
+            quick: options.quick,
+            work: PathBuf::new(),
+        })
+    }
+
+    fn task(&self, samples: Option<usize>) -> Result<&'static Shortcut, Diagnostics> {
+        let found = TASKS.iter().find(|t| Some(t.rows[0]) == samples);
+        found.ok_or_else(|| Diagnostic::error(Code::Internal, "a run without a task").into())
+    }
+
+    /// Images, rows, the labels of everything, and a manifest for each way to label.
+    fn write(&self, task: &Shortcut, [train, test]: [&Digits; 2]) -> Result<(), Diagnostics> {
+        let folder = self.work.join(task.name);
+        places::make_folder(&folder)?;
+        let [images, _] = task.variables();
+        let (mut pixels, mut truth) = (Vec::new(), String::from("digit\n"));
+        let mut count = 0;
+        let mut add = |image: &[u8], digit: i64| {
+            pixels.extend_from_slice(image);
+            let _ = writeln!(truth, "{digit}");
+            count += 1;
+            count - 1
+        };
+        let mut train_images = Taken::new(train);
+        let mut test_images = Taken::new(test);
+        let mut files = vec![(String::new(), String::new()); 2];
+        for (part, (name, text)) in files.iter_mut().enumerate() {
+            *name = ["rows.csv", "test.csv"][part].to_string();
+            *text = format!("{},m,n\n", images.join(","));
+            for row in 0..task.rows[part] {
+                let concepts = task.concepts(row);
+                for &digit in &concepts {
+                    let image = match part {
+                        0 => train_images.take(digit)?,
+                        _ => test_images.take(digit)?,
+                    };
+                    let _ = write!(text, "{},", add(image, digit));
+                }
+                let [m, n] = (task.label)(&concepts);
+                let _ = writeln!(text, "{m},{n}");
+            }
+        }
+        // Others than those of the rows.
+        let mut label = |classes: &[u32], each: usize| -> Result<String, Diagnostics> {
+            let mut text = String::from("x,d\n");
+            for &class in classes {
+                for _ in 0..each {
+                    let image = train_images.take(i64::from(class))?;
+                    let _ = writeln!(text, "{},{class}", add(image, i64::from(class)));
+                }
+            }
+            Ok(text)
+        };
+        let every: Vec<u32> = (0..task.classes as u32).collect();
+        let spread = label(&every, (LABELLED / task.classes).max(1))?;
+        let mut each_class = Vec::new();
+        for class in &every {
+            each_class.push(label(&[*class], LABELLED / 2)?);
+        }
+        files.push(("spread.csv".to_string(), spread));
+        for (class, text) in each_class.into_iter().enumerate() {
+            files.push((format!("class-{class}.csv"), text));
+        }
+        files.push(("truth.csv".to_string(), truth));
+        files.push(("plain.ltn".to_string(), task.theory(false)));
+        files.push(("labelled.ltn".to_string(), task.theory(true)));
+        files.push(("plain.toml".to_string(), self.manifest("plain.ltn", None)));
+        let images = mnist::images_file(train.shape, &pixels);
+        let mut written: Vec<(&str, &[u8])> = vec![("images.idx", &images)];
+        written.extend(
+            files
+                .iter()
+                .map(|(name, text)| (name.as_str(), text.as_bytes())),
+        );
+        places::write_files(&folder, &written)?;
+        self.write_labels(task, &folder)
+    }
+
+    /// The network starts undecided, and α stays at 1, where the rule is the exact probability up to a constant.
+    fn manifest(&self, theory: &str, labelled: Option<&str>) -> String {
+        let table = labelled.map_or(String::new(), |file| {
+            format!("labelled = {{ rows = \"{file}\" }}\n")
+        });
+        format!(
+            r#"theory = "{theory}"
+
+[sorts.Image]
+features = "images.idx"
+labels = {{ file = "truth.csv" }}
+
+[tables]
+rows = {{ rows = "rows.csv", batch = {BATCH} }}
+{table}
+[predicates.digit]
+network = {{ layers = [
+    {{ conv = [8, 5] }}, "elu", {{ pool = 2 }}, {{ conv = [16, 5] }}, "elu", {{ pool = 2 }},
+    "flatten", {{ dropout = 0.3 }}, {{ dense = 64 }}, "elu" ], undecided = true }}
+output = "softmax"
+
+[schedule]
+alpha = 1
+
+[train]
+steps = {steps}
+optimizer = "adam"
+learning_rate = {{ linear = [0.002, 0] }}
+"#,
+            steps = self.steps
+        )
+    }
+
+    /// Asks which classes to label, and writes what that leads to.
+    fn write_labels(&self, task: &Shortcut, folder: &Path) -> Result<(), Diagnostics> {
+        let project = load(&folder.join("plain.toml"))?;
+        let found = project.identify(&IdentifyOptions::default(), &mut Diagnostics::new())?;
+        let mut rows = String::from("x,d\n");
+        for label in found.labels.iter().take(LABELLED / (LABELLED / 2)) {
+            let path = folder.join(format!("class-{}.csv", label.class));
+            let text = logltn_data::read_text(&path).map_err(|error| {
+                Diagnostic::error(Code::FileUnreadable, format!("{}: {error}", path.display()))
+            })?;
+            rows.extend(text.split_inclusive('\n').skip(1));
+        }
+        // Where nothing is ambiguous there is nothing to label.
+        let asked = match found.labels.is_empty() {
+            true => self.manifest("plain.ltn", None),
+            false => self.manifest("labelled.ltn", Some("asked.csv")),
+        };
+        let steps = format!("steps = {}", self.steps);
+        let phases =
+            format!("phases = [{{ steps = {FIRST_STEPS}, axioms = [\"labels\"] }}, {{ {steps} }}]");
+        let spread = self.manifest("labelled.ltn", Some("spread.csv"));
+        let spread = spread.replace(&steps, &phases);
+        let note = format!("{}: {} maps\n", task.name, found.maps);
+        places::write_files(
+            folder,
+            &[
+                ("asked.csv", rows.as_bytes()),
+                ("labels.toml", asked.as_bytes()),
+                ("spread.toml", spread.as_bytes()),
+                ("maps.txt", note.as_bytes()),
+            ],
+        )
+    }
+}
+
+fn probabilities(trainer: &mut Trainer, images: &[u32]) -> Result<Vec<Vec<f64>>, Diagnostics> {
+    let predicate = trainer.project().theory().predicate("digit");
+    let predicate =
+        predicate.ok_or_else(|| Diagnostic::error(Code::Internal, "the theory has no `digit`"))?;
+    let logits = trainer.model_mut().predict(predicate, images, 1)?;
+    let width = logits.len() / images.len().max(1);
+    let softmax = |row: &[f32]| {
+        let most = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let exps: Vec<f64> = row.iter().map(|x| f64::from(x - most).exp()).collect();
+        let sum: f64 = exps.iter().sum();
+        exps.into_iter().map(|e| e / sum).collect()
+    };
+    Ok(logits.chunks_exact(width.max(1)).map(softmax).collect())
+}
+
+impl Shortcut {
+    /// All metrics of what is said of the test images.
+    fn measure(&self, said: &[Vec<f64>], finding: &mut Finding) -> Result<(), Diagnostics> {
+        let task = self;
+        let predicted: Vec<usize> = said.iter().map(|p| largest(p)).collect();
+        let certain: Vec<f64> = said.iter().map(|p| p[largest(p)]).collect();
+        let known: Vec<usize> = (0..task.rows[1])
+            .flat_map(|row| task.concepts(row))
+            .map(|c| c as usize)
+            .collect();
+        let right: Vec<bool> = predicted.iter().zip(&known).map(|(p, k)| p == k).collect();
+        let share = |right: usize, of: usize| 100.0 * right as f64 / of.max(1) as f64;
+        let rows = predicted.chunks_exact(task.images()).enumerate();
+        let labels = rows.filter(|(row, said)| {
+            let said: Vec<i64> = said.iter().map(|c| *c as i64).collect();
+            (task.label)(&said) == (task.label)(&task.concepts(*row))
+        });
+        let count = right.iter().filter(|r| **r).count();
+        for (metric, value) in [
+            (CONCEPTS, share(count, right.len())),
+            (LABELS, share(labels.count(), task.rows[1])),
+            (COLLAPSE, collapse(&predicted, &known)?),
+            (CALIBRATION, 100.0 * calibration_error(&certain, &right)?),
+        ] {
+            finding.metrics.insert(metric.name.to_string(), value);
+        }
+        Ok(())
+    }
+}
+
+impl Experiment for Shortcuts {
+    fn metrics(&self) -> &'static [Metric] {
+        &[CONCEPTS, LABELS, COLLAPSE, CALIBRATION]
+    }
+
+    fn data(&self) -> DataKind {
+        DataKind::Real
+    }
+
+    fn data_title(&self) -> String {
+        let tasks = TASKS.iter().map(|t| format!("{} is {}", t.rows[0], t.name));
+        format!(
+            "real: MNIST in {}; the number of samples tells the task: {}",
+            self.place.display(),
+            tasks.collect::<Vec<_>>().join(", ")
+        )
+    }
+
+    fn configurations(&self) -> Vec<Configuration> {
+        ALL.to_vec()
+    }
+
+    fn only_if_asked(&self, _: Configuration) -> bool {
+        false
+    }
+
+    fn samples(&self) -> Vec<Option<usize>> {
+        let tasks = if self.quick { &TASKS[..2] } else { &TASKS[..] };
+        tasks.iter().map(|t| Some(t.rows[0])).collect()
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        self.settings.clone()
+    }
+
+    fn steps(&self, _: Option<usize>) -> u64 {
+        self.steps
+    }
+
+    fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics> {
+        self.work = folder.to_path_buf();
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        let [train, test] = mnist::read(&self.place)?;
+        for task in &TASKS {
+            if jobs.iter().any(|job| job.samples == Some(task.rows[0])) {
+                self.write(task, [&train, &test])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&self, job: &Job, progress: &Progress<'_>) -> Found {
+        let task = self.task(job.samples)?;
+        let name = job.configuration.name;
+        let help = ["-labels", "-spread", "-ensemble"];
+        let help = help
+            .into_iter()
+            .find(|end| name.ends_with(end))
+            .unwrap_or("");
+        let file = match help {
+            "-labels" => "labels.toml",
+            "-spread" => "spread.toml",
+            _ => "plain.toml",
+        };
+        let members = if help == "-ensemble" { MEMBERS } else { 1 };
+        let first = task.rows[0] * task.images();
+        let tested: Vec<u32> = (first..first + task.rows[1] * task.images())
+            .map(|i| i as u32)
+            .collect();
+        let mut mean: Vec<Vec<f64>> = vec![vec![0.0; task.classes]; tested.len()];
+        let mut before: Vec<f32> = Vec::new();
+        let mut all = Finding::default();
+        for number in 0..members {
+            let mut project = load(&self.work.join(task.name).join(file))?;
+            job.configuration.configure(&mut project, By::Step, 1.0);
+            let options = TrainOptions {
+                seed: Some(job.seed.wrapping_add(1_000 * number as u64)),
+                ..TrainOptions::default()
+            };
+            let mut trainer = Trainer::new(project, &options)?;
+            let everyone: Vec<u32> = (0..trainer.project().data.size(logltn::theory::SortId(0)))
+                .map(|i| i as u32)
+                .collect();
+            if number > 0 {
+                trainer.set_apart(Apart {
+                    weight: DIVERSITY,
+                    members: number,
+                    said: [("digit".to_string(), before.clone())].into(),
+                });
+            }
+            let steps = self.steps;
+            let Some(found) = train(&mut trainer, steps, progress, |_, _, _| Ok(()))? else {
+                return Ok(None);
+            };
+            (all.sat, all.training) = (found.sat, all.training + found.training);
+            for (to, from) in mean.iter_mut().zip(probabilities(&mut trainer, &tested)?) {
+                to.iter_mut()
+                    .zip(from)
+                    .for_each(|(to, p)| *to += p / members as f64);
+            }
+            if number + 1 < members {
+                before.resize(everyone.len() * task.classes, 0.0);
+                let said = probabilities(&mut trainer, &everyone)?;
+                let to = before.iter_mut().zip(said.iter().flatten());
+                to.for_each(|(to, p)| *to += *p as f32);
+            }
+        }
+        task.measure(&mean, &mut all)?;
+        Ok(Some(all))
+    }
+
+    fn draw(&self, _: &[(Job, RunRecord)], _: &Path) -> Result<Vec<(String, String)>, Diagnostics> {
+        Ok(Vec::new())
+    }
+}
