@@ -127,6 +127,11 @@ pub struct Rows<'a> {
 }
 
 impl View {
+    /// Whether its numbers are of single precision.
+    pub fn is_single(&self) -> bool {
+        self.single
+    }
+
     /// An array of this shape that is elsewhere: nothing can be read from it.
     pub fn elsewhere(shape: Vec<usize>) -> View {
         View {

@@ -5,8 +5,11 @@ use std::mem::replace;
 use std::sync::Arc;
 
 use logltn::Precision as Real;
-use logltn::theory::PredicateId;
-use logltn::{Data, Diagnostics, Engine, Parameters, PlanOptions};
+use logltn::theory::{ColumnSort, PredicateId};
+use logltn::{
+    Code, Data, Diagnostic, Diagnostics, Engine, Identified, Identify, Output, OutputKind,
+    Parameters, PlanOptions, Support,
+};
 use logltn_learn::{Ask, own_parameters};
 use pyo3::prelude::*;
 
@@ -15,7 +18,7 @@ use crate::coming::{Coming, Setting, setting};
 use crate::error::{Failure, guarded, warn};
 use crate::knowledge_base::{AskedFor, GivenValue, KnowledgeBase, Precision, given_values};
 
-/// A formula, or an axiom to explain; all of them, if neither is there.
+/// A formula, a definition, or an axiom to explain; all of them, if none of these is there.
 #[derive(FromPyObject)]
 pub struct Question {
     #[pyo3(item)]
@@ -27,16 +30,22 @@ pub struct Question {
     parameters: (f64, f64, f64),
     #[pyo3(item)]
     top: usize,
+    /// The definitions whose formulas an explanation goes into.
+    #[pyo3(item)]
+    open: Vec<String>,
+    /// A definition whose tuples are asked about.
+    #[pyo3(item)]
+    definition: Option<String>,
 }
 
 /// What a question is about.
-struct About {
-    data: Data,
+pub struct About {
+    pub data: Data,
     /// Of predicates that are given at rows, which these are.
-    rows: Vec<(PredicateId, HashMap<Vec<u64>, usize>)>,
+    pub rows: Vec<(PredicateId, HashMap<Vec<u64>, usize>)>,
 }
 
-/// The document of `logltn query --json` or `logltn explain --json`.
+/// The document of `logltn query --json` or `logltn explain --json`; of a definition its shape and its truths.
 #[pyfunction]
 pub fn ask(
     py: Python<'_>,
@@ -132,11 +141,24 @@ fn asking(
                 sharded: false,
                 ..recipe.options
             },
+            open: question.open.clone(),
         };
         let fill_in = |engine: &mut Engine<f64>| fill_in(&about, engine);
         // Planning takes threads too.
         ear.hearing(|| {
             let mut warnings = knowledge.warnings.clone();
+            if let Some(definition) = &question.definition {
+                let truths = ask.truths_of(definition, None, fill_in)?;
+                let theory = about.data.theory();
+                let shape: Vec<usize> = (theory.definition(definition).into_iter())
+                    .flat_map(|id| theory[id].parameters())
+                    .filter_map(|parameter| match parameter.sort {
+                        ColumnSort::Sort(sort) => Some(about.data.size(sort)),
+                        ColumnSort::Int | ColumnSort::Real => None,
+                    })
+                    .collect();
+                return Ok((written(&(shape, truths)), Diagnostics::new()));
+            }
             match &question.formula {
                 Some(formula) => {
                     let found = ask.query(formula, fill_in)?;
@@ -161,7 +183,7 @@ fn asking(
     })
 }
 
-fn about<T: Real>(
+pub fn about<T: Real>(
     state: &mut State<T>,
     setting: &Arc<Setting>,
     at_rows: &[PredicateId],
@@ -177,4 +199,111 @@ fn about<T: Real>(
 
 fn written(document: &impl serde::Serialize) -> String {
     serde_json::to_string(document).unwrap_or_else(|_| "null".to_string())
+}
+
+/// True classes that occur in an axiom: its name, the columns, and the rows as they are written.
+type GivenSupport = (String, Vec<String>, Vec<Vec<String>>);
+
+/// The document of `logltn identify --json`. `labels` are the true classes of the individuals, as they are written.
+#[pyfunction]
+pub fn identify(
+    py: Python<'_>,
+    knowledge: &KnowledgeBase,
+    predicate: Option<String>,
+    supports: Vec<GivenSupport>,
+    labels: Option<Vec<String>>,
+) -> PyResult<String> {
+    guarded(py, || {
+        let (plan, outputs) = (
+            Arc::clone(&knowledge.plan),
+            knowledge.recipe.outputs.clone(),
+        );
+        let found = py.detach(|| identified(plan.data(), &outputs, predicate, supports, labels))?;
+        Ok(written(&logltn_cli::identify_document(&found)))
+    })
+}
+
+fn identified(
+    data: &Data,
+    outputs: &[Output],
+    predicate: Option<String>,
+    supports: Vec<GivenSupport>,
+    labels: Option<Vec<String>>,
+) -> Result<Identified, Diagnostics> {
+    let theory = data.theory();
+    let softmax = |i: &usize| outputs[*i].kind == OutputKind::Softmax;
+    let candidates: Vec<PredicateId> = (0..outputs.len())
+        .filter(softmax)
+        .map(|i| PredicateId(i as u32))
+        .collect();
+    let predicate = Identify::choose(theory, &candidates, predicate.as_deref())?;
+    let name = &theory[predicate].name;
+    let classes = Identify::classes(data, predicate).unwrap_or_default();
+    let class = |text: &String, place: String| {
+        classes.get(text).copied().ok_or_else(|| {
+            let what = format!("{place}: `{text}` is no class of `{name}`");
+            Diagnostic::error(Code::UnknownIndividual, what)
+        })
+    };
+    let labels = match labels {
+        None => None,
+        Some(labels) => Some(own_labels(data, predicate, &labels, class)?),
+    };
+    let mut own = Vec::with_capacity(supports.len());
+    for (axiom, columns, rows) in supports {
+        let cells = |(at, row): (usize, &Vec<String>)| {
+            let cell = |text: &String| class(text, format!("row {at} of the support of `{axiom}`"));
+            row.iter().map(cell).collect::<Result<Vec<u32>, _>>()
+        };
+        own.push(Support {
+            rows: rows
+                .iter()
+                .enumerate()
+                .map(cells)
+                .collect::<Result<_, _>>()?,
+            columns: (columns.iter())
+                .map(|c| c.split(',').map(|v| v.trim().to_string()).collect())
+                .collect(),
+            name: format!("support of `{axiom}`"),
+            axiom,
+        });
+    }
+    let question = Identify {
+        labels: labels.as_deref(),
+        supports: &own,
+        ..Identify::new(data, outputs, predicate)
+    };
+    question.identify()
+}
+
+fn own_labels(
+    data: &Data,
+    predicate: PredicateId,
+    labels: &[String],
+    class: impl Fn(&String, String) -> Result<u32, Diagnostic>,
+) -> Result<Vec<u32>, Diagnostics> {
+    let theory = data.theory();
+    let Some((_, Some(sort))) = Identify::sorts(theory, predicate) else {
+        let what = format!(
+            "`{}` has more than one argument before the class: its individuals have no labels of their own",
+            theory[predicate].name
+        );
+        return Err(Diagnostic::error(Code::NoLabels, what)
+            .help("give the true classes that occur with `support=`")
+            .into());
+    };
+    let (size, sort) = (data.size(sort), &theory[sort].name);
+    if labels.len() != size {
+        let what = format!(
+            "expected {size} labels, one for each individual of sort `{sort}`, found {}",
+            labels.len()
+        );
+        return Err(Diagnostic::error(Code::SizesDisagree, what).into());
+    }
+    let label = |(at, text)| class(text, format!("label {at} of sort `{sort}`"));
+    Ok(labels
+        .iter()
+        .enumerate()
+        .map(label)
+        .collect::<Result<_, _>>()?)
 }

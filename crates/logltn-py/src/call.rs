@@ -1,5 +1,6 @@
 //! One evaluation: values from Python's arrays into the requests, and gradients back.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -42,6 +43,15 @@ pub enum Gradient {
     Of(Vec<f64>),
 }
 
+/// What a call computes.
+pub struct Work<'a> {
+    pub parameters: &'a Parameters,
+    pub values: &'a [Value],
+    pub gradient: &'a Gradient,
+    /// Weights of this call, by axiom.
+    pub weights: &'a [(usize, f64)],
+}
+
 /// An engine, and where the numbers of its requests come from.
 pub struct State<T: Real> {
     engine: Engine<T>,
@@ -65,6 +75,10 @@ pub struct State<T: Real> {
     ear: Option<Arc<Ear>>,
     /// How many plans were made for calls.
     plans: u64,
+    /// Whether axioms about nothing are left out of the mean over axioms.
+    pub leave_out_empty: bool,
+    /// By request, the numbers of this call that were −∞: what is masked has no derivative.
+    masked: Vec<(usize, Vec<usize>)>,
 }
 
 /// From so much work on a call is long: some tens of milliseconds.
@@ -167,6 +181,8 @@ pub type Choice = (Arc<Plan>, ExportedBatch, Vec<Places>);
 
 /// Truths a little beyond their range are rounding, and are taken as the end of it.
 const ROUNDING: f64 = 1e-6;
+/// The log of a truth that is masked: the floor of log space.
+const MASKED: f64 = -1e5;
 
 impl<T: Real> State<T> {
     pub fn new(
@@ -189,6 +205,8 @@ impl<T: Real> State<T> {
             version: 0,
             ear,
             plans: 0,
+            leave_out_empty: false,
+            masked: Vec::new(),
         };
         state.lay_out();
         state
@@ -211,6 +229,10 @@ impl<T: Real> State<T> {
 
     pub fn engine(&self) -> &Engine<T> {
         &self.engine
+    }
+
+    pub fn engine_mut(&mut self) -> &mut Engine<T> {
+        &mut self.engine
     }
 
     pub fn into_engine(self) -> Engine<T> {
@@ -552,15 +574,13 @@ impl<T: Real> State<T> {
     pub fn call(
         &mut self,
         (setting, by_rows): (&Arc<Setting>, bool),
-        parameters: &Parameters,
-        values: &[Value],
-        gradient: &Gradient,
+        work: &Work,
         exchange: Option<&mut Exchange<'_>>,
     ) -> Result<(Evaluation, f64), Diagnostics> {
         let begun = Instant::now();
         self.set(setting, by_rows)?;
         self.took = begun.elapsed();
-        let evaluation = self.evaluate(parameters, values, gradient, exchange)?;
+        let evaluation = self.evaluate(work, exchange)?;
         Ok((evaluation, self.took.as_secs_f64()))
     }
 
@@ -570,34 +590,73 @@ impl<T: Real> State<T> {
         &mut self,
         question: &Question,
         engine: impl FnOnce(&Arc<Plan>) -> Result<Engine<T>, Diagnostics>,
-        parameters: &Parameters,
-        values: &[Value],
-        gradient: &Gradient,
+        work: &Work,
         exchange: Option<&mut Exchange<'_>>,
     ) -> Result<(Evaluation, f64), Diagnostics> {
         if self.version != question.version {
             if let Some(mut own) = State::of_question(engine, question)? {
-                let evaluation = own.evaluate(parameters, values, gradient, exchange)?;
+                own.leave_out_empty = self.leave_out_empty;
+                let evaluation = own.evaluate(work, exchange)?;
                 return Ok((evaluation, own.took.as_secs_f64()));
             }
             let call = (&question.setting, true);
-            return self.call(call, parameters, values, gradient, exchange);
+            return self.call(call, work, exchange);
         }
         self.took = Duration::ZERO;
-        let evaluation = self.evaluate(parameters, values, gradient, exchange)?;
+        let evaluation = self.evaluate(work, exchange)?;
         Ok((evaluation, self.took.as_secs_f64()))
     }
 
-    /// Evaluates, and writes gradients into the arrays that were given for them. Numbers that are as the engine wants them are
-    /// read where they are, and gradients written where they are wanted.
-    fn evaluate(
+    /// Evaluates, and writes gradients into the arrays that were given for them.
+    pub fn evaluate(
         &mut self,
-        parameters: &Parameters,
-        values: &[Value],
-        gradient: &Gradient,
+        work: &Work,
         exchange: Option<&mut Exchange<'_>>,
     ) -> Result<Evaluation, Diagnostics> {
-        self.check(values)?;
+        self.check(work.values)?;
+        let weights = self.weigh(work.weights)?;
+        let done = self.compute(work, exchange);
+        if let Some(before) = weights {
+            self.engine.set_weights(before.into_iter().enumerate())?;
+        }
+        done
+    }
+
+    /// Takes over the weights of a call, and gives those to come back to if there are others.
+    fn weigh(&mut self, weights: &[(usize, f64)]) -> Result<Option<Vec<f64>>, Diagnostics> {
+        let before = self.engine.weights();
+        let nothing = |axiom: &usize| self.leave_out_empty && self.engine.is_about_nothing(*axiom);
+        let left_out: Vec<usize> = (0..before.len()).filter(nothing).collect();
+        if weights.is_empty() && left_out.is_empty() {
+            return Ok(None);
+        }
+        let before = before.to_vec();
+        self.engine.set_weights(weights.iter().copied())?;
+        // Where nothing is left, all is true.
+        let rest = self.engine.weights().iter().enumerate();
+        if rest
+            .filter(|(i, _)| !left_out.contains(i))
+            .any(|(_, w)| *w > 0.0)
+        {
+            self.engine
+                .set_weights(left_out.into_iter().map(|axiom| (axiom, 0.0)))?;
+        }
+        Ok(Some(before))
+    }
+
+    /// Numbers that are as the engine wants them are read where they are, and gradients written where they are wanted.
+    fn compute(
+        &mut self,
+        work: &Work,
+        mut exchange: Option<&mut Exchange<'_>>,
+    ) -> Result<Evaluation, Diagnostics> {
+        let Work {
+            parameters,
+            values,
+            gradient,
+            ..
+        } = *work;
+        self.masked.clear();
         let mut lent: Vec<Option<InPlace<T>>> = Vec::new();
         lent.resize_with(self.engine.requests().len(), || None);
         for value in values {
@@ -610,24 +669,33 @@ impl<T: Real> State<T> {
             Gradient::OfLoss => Some(Wanted::OfLoss),
             Gradient::Of(by_axiom) => Some(Wanted::Of(by_axiom)),
         };
-        let begun = Instant::now();
-        let engine = &mut self.engine;
-        let ear = self.ear.as_deref().filter(|_| engine.work() >= LONG);
-        let done = match exchange {
-            None => compute(ear, || {
-                (engine.evaluate_in_place(parameters, wanted, &mut lent)).cloned()
-            }),
-            Some(exchange) => {
-                (engine.evaluate_together(parameters, wanted, &mut lent, exchange)).cloned()
-            }
-        };
-        self.took += begun.elapsed();
-        let evaluation = match done {
-            Ok(evaluation) => evaluation,
-            Err(errors) => {
-                // The engine speaks of rows of its own; whoever gave an array wants to know where in that.
-                values.iter().try_for_each(|value| self.gather(value))?;
-                return Err(errors);
+        let mut again = false;
+        let evaluation = loop {
+            let begun = Instant::now();
+            let engine = &mut self.engine;
+            let ear = self.ear.as_deref().filter(|_| engine.work() >= LONG);
+            let done = match &mut exchange {
+                None => compute(ear, || {
+                    (engine.evaluate_in_place(parameters, wanted, &mut lent)).cloned()
+                }),
+                Some(exchange) => {
+                    (engine.evaluate_together(parameters, wanted, &mut lent, exchange)).cloned()
+                }
+            };
+            self.took += begun.elapsed();
+            match done {
+                Ok(evaluation) => break evaluation,
+                Err(errors) => {
+                    // The engine speaks of rows of its own; whoever gave an array wants to know where in that. And of an array that was
+                    // lent it cannot know what is masked.
+                    self.masked.clear();
+                    values.iter().try_for_each(|value| self.gather(value))?;
+                    if again || self.masked.is_empty() {
+                        return Err(errors);
+                    }
+                    again = true;
+                    lent.iter_mut().for_each(|numbers| *numbers = None);
+                }
             }
         };
         let written: Vec<bool> = (lent.iter())
@@ -642,8 +710,9 @@ impl<T: Real> State<T> {
                 }
                 let of = &self.engine.requests()[request];
                 let rows = self.layout.rows(value.target, at, request, of);
+                let gradient = self.unmasked(request);
                 // SAFETY: the gradient has the shape of the values, whose places were checked; it is Python's own and new.
-                unsafe { to.scatter(&rows, self.engine.gradient(request), at == 0) };
+                unsafe { to.scatter(&rows, &gradient, at == 0) };
             }
             if own.is_empty() {
                 // SAFETY: likewise.
@@ -651,6 +720,19 @@ impl<T: Real> State<T> {
             }
         }
         Ok(evaluation)
+    }
+
+    /// The gradient by a request's numbers, without those that are masked.
+    fn unmasked(&self, request: usize) -> Cow<'_, [T]> {
+        let gradient = self.engine.gradient(request);
+        let Some((_, masked)) = self.masked.iter().find(|(of, _)| *of == request) else {
+            return Cow::Borrowed(gradient);
+        };
+        let mut gradient = gradient.to_vec();
+        for &at in masked {
+            gradient[at] = T::ZERO;
+        }
+        Cow::Owned(gradient)
     }
 
     /// Lends the engine an array as it is, if it is what all requests for it want; its gradient too, if it is for one of them
@@ -881,6 +963,7 @@ impl<T: Real> State<T> {
             let predicate = of.predicate;
             let width = rows.width;
             let kind = self.kinds[predicate.index()];
+            let masked = unmask(kind, numbers, width);
             let wrong = wrong_number(kind, numbers);
             let wrong = wrong.map(|at| {
                 let index = value.values.index_of(&rows, at / width, at % width);
@@ -889,6 +972,9 @@ impl<T: Real> State<T> {
             if let Some((index, number)) = wrong {
                 let name = &self.engine.plan().data().theory()[predicate].name;
                 return Err(wrong_value(name, kind, &index, number).into());
+            }
+            if !masked.is_empty() {
+                self.masked.push((request, masked));
             }
         }
         Ok(())
@@ -1048,6 +1134,38 @@ fn in_range<T: Real>(kind: OutputKind, numbers: &[T]) -> bool {
         OutputKind::Truth => numbers.iter().all(|&x| T::ZERO <= x && x <= T::ONE),
         OutputKind::LogTruth => numbers.iter().all(|&x| x <= T::ZERO),
     }
+}
+
+/// Replaces logits of −∞, which mask a class or an atom, by what is as good as that, and says where they are. Of a softmax something must be
+/// left to choose.
+fn unmask<T: Real>(kind: OutputKind, numbers: &mut [T], width: usize) -> Vec<usize> {
+    let softmax = match kind {
+        OutputKind::Softmax => true,
+        OutputKind::Sigmoid => false,
+        OutputKind::Truth | OutputKind::LogTruth => return Vec::new(),
+    };
+    let is_masked = |x: &T| *x == T::from_f64(f64::NEG_INFINITY);
+    if T::kernels().sum(numbers).is_finite() || !numbers.iter().any(is_masked) {
+        return Vec::new();
+    }
+    let mut masked = Vec::new();
+    for (row, numbers) in numbers.chunks_mut(width.max(1)).enumerate() {
+        let left = numbers.iter().copied().filter(|x| !is_masked(x));
+        let top = left.fold(None, |top: Option<T>, x| {
+            Some(top.map_or(x, |top| if x > top { x } else { top }))
+        });
+        let floor = T::from_f64(MASKED);
+        let instead = match (softmax, top) {
+            (true, Some(top)) if top.is_finite() => top + floor,
+            (true, _) => continue,
+            (false, _) => floor,
+        };
+        for (class, x) in numbers.iter_mut().enumerate().filter(|(_, x)| is_masked(x)) {
+            *x = instead;
+            masked.push(row * width + class);
+        }
+    }
+    masked
 }
 
 /// The first number that cannot be what it is said to be. Rounding is forgiven.

@@ -90,7 +90,7 @@ pub fn document(plan: &Plan, weights: &[f64], step: Option<Value>, found: &Diagn
             "output": output_name(output.kind), "per_class": output.per_class,
         })
     });
-    let axioms = plan.axioms().iter().zip(weights).map(|(planned, weight)| {
+    let axioms = plan.axioms().iter().zip(weights).enumerate().map(|(place, (planned, weight))| {
         let axiom = &theory.axioms[planned.axiom];
         let nnf = axiom.formula.nnf().map(|nnf| theory.show(axiom, &nnf));
         let mut entry = json!({
@@ -102,6 +102,15 @@ pub fn document(plan: &Plan, weights: &[f64], step: Option<Value>, found: &Diagn
         });
         if axiom.family.is_some() {
             entry["family"] = json!(axiom.name);
+        }
+        if planned.hard {
+            entry["hard"] = json!(true);
+        }
+        if let Some(size) = plan.event_size(place) {
+            entry["events"] = json!(size.events);
+            entry["shapes"] = json!(size.shapes);
+            entry["nodes"] = json!(size.nodes);
+            entry["edges"] = json!(size.edges);
         }
         entry
     });

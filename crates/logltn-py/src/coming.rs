@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use logltn::theory::{SortId, SortKind, TableId};
+use logltn::theory::{ColumnSort, SortId, SortKind, TableId};
 use logltn::{Code, ColumnData, Data, Diagnostic, Diagnostics, did_you_mean};
 use pyo3::buffer::PyBuffer;
 use pyo3::intern;
@@ -72,8 +72,10 @@ impl Coming {
         batch: Named<PyBuffer<i64>>,
         sorts: Named<usize>,
         tables: Named<Vec<Column>>,
+        question: Option<&str>,
     ) -> Result<Coming, Failure> {
-        let setting = read(py, knowledge.plan.data(), batch, sorts, tables)?;
+        let data = knowledge.plan.data();
+        let setting = read(py, data, batch, sorts, tables, question)?;
         Ok(Coming {
             setting: Arc::new(setting),
         })
@@ -203,7 +205,9 @@ pub fn in_a_hurry(
             read.push((name, columns));
         }
     }
-    Ok(Some(Coming::read(py, knowledge, batches, sizes, read)))
+    Ok(Some(Coming::read(
+        py, knowledge, batches, sizes, read, None,
+    )))
 }
 
 fn is_tensor(py: Python<'_>, object: &Bound<'_, PyAny>) -> bool {
@@ -269,7 +273,7 @@ pub fn setting(
         Some(coming) => Ok(Arc::clone(&coming.get().setting)),
         None => {
             let data = knowledge.plan.data();
-            let setting = read(py, data, Vec::new(), Vec::new(), Vec::new())?;
+            let setting = read(py, data, Vec::new(), Vec::new(), Vec::new(), None)?;
             Ok(Arc::new(setting))
         }
     }
@@ -282,6 +286,7 @@ fn read(
     batch: Named<PyBuffer<i64>>,
     sorts: Named<usize>,
     tables: Named<Vec<Column>>,
+    question: Option<&str>,
 ) -> Result<Setting, Failure> {
     let theory = data.theory();
     let mut found = Diagnostics::new();
@@ -374,7 +379,18 @@ fn read(
     for (i, table) in theory.tables.iter().enumerate() {
         if data.streams_table(TableId(i as u32)) {
             setting.streams = true;
-            if !tables.iter().any(|(name, _)| *name == table.name) {
+            if tables.iter().any(|(name, _)| *name == table.name) {
+                continue;
+            }
+            if question.is_some_and(|text| !speaks_of(data, text, &table.name)) {
+                let empty = |column: &logltn::theory::Column| match column.sort {
+                    ColumnSort::Sort(_) => ColumnData::Individuals(Vec::new()),
+                    ColumnSort::Int => ColumnData::Int(Vec::new()),
+                    ColumnSort::Real => ColumnData::Real(Vec::new()),
+                };
+                let id = TableId(i as u32);
+                (setting.rows).push((id, table.columns.iter().map(empty).collect()));
+            } else {
                 let message = format!("table `{}` has no rows", table.name);
                 let help = format!(
                     "it is `streamed`: give its rows with each call, `tables={{\"{}\": …}}`",
@@ -389,4 +405,13 @@ fn read(
         true => Err(found.into()),
         false => Ok(setting),
     }
+}
+
+/// Whether a question may depend on the rows of a table: its text, or the axiom that it names, has the table's name as a word, or it uses
+/// definitions, or there are laws, which may be about anything.
+fn speaks_of(data: &Data, text: &str, table: &str) -> bool {
+    let theory = data.theory();
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let has = |name: &str| text.split(|c| !is_word(c)).any(|word| word == name);
+    !data.laws().is_empty() || has(table) || theory.definitions.iter().any(|d| has(d.name()))
 }

@@ -135,6 +135,17 @@ pub fn raise_problems(py: Python<'_>, problems: Vec<Problem>) -> PyResult<()> {
     })
 }
 
+/// Warns of what Python found.
+#[pyfunction]
+pub fn warn_of(py: Python<'_>, problems: Vec<Problem>) -> PyResult<()> {
+    let mut found = Diagnostics::new();
+    for (code, message, help) in problems {
+        let code = Code::named(&code).unwrap_or(Code::Internal);
+        found.push(Diagnostic::warning(code, message).maybe_help(help));
+    }
+    warn(py, &found)
+}
+
 /// "did you mean …?", if one of the names is near.
 #[pyfunction]
 pub fn did_you_mean(name: &str, known: Vec<String>) -> Option<String> {

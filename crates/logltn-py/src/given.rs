@@ -23,6 +23,24 @@ pub enum Sort {
     Labels(Vec<String>),
     /// With features, of which there are as many rows: one after the other, and how many numbers each has.
     Features(PyBuffer<f64>, usize),
+    /// With both.
+    Named(Vec<String>, PyBuffer<f64>, usize),
+}
+
+impl Sort {
+    fn names(&self) -> Option<&Vec<String>> {
+        match self {
+            Sort::Labels(names) | Sort::Named(names, ..) => Some(names),
+            Sort::Size(_) | Sort::Features(..) => None,
+        }
+    }
+
+    fn features(&self) -> Option<(&PyBuffer<f64>, usize)> {
+        match self {
+            Sort::Features(values, width) | Sort::Named(_, values, width) => Some((values, *width)),
+            Sort::Size(_) | Sort::Labels(_) => None,
+        }
+    }
 }
 
 /// A column of a table.
@@ -113,6 +131,9 @@ pub struct Given {
     pub batched: Vec<String>,
     #[pyo3(item)]
     pub streamed: Vec<String>,
+    /// Axioms, families and members of families that hold in every world.
+    #[pyo3(item)]
+    pub laws: Vec<String>,
 }
 
 fn wrong(found: &mut Diagnostics, code: Code, message: String) {
@@ -150,7 +171,7 @@ impl Given {
     pub fn labels(&self) -> Labels {
         let mut labels = Labels::new();
         for (name, sort) in &self.sorts {
-            if let Sort::Labels(names) = sort {
+            if let Some(names) = sort.names() {
                 labels.insert(name, names.clone());
             }
         }
@@ -167,6 +188,8 @@ impl Given {
         found: &mut Diagnostics,
     ) -> PyResult<(Data, Data)> {
         let mut data = Data::new(theory);
+        check(found, logltn_learn::check_laws(&data, &self.laws));
+        data.set_laws(&self.laws);
         self.set_sorts(py, theory, &mut data, found)?;
         self.set_params(py, pool, &mut data, found)?;
         for (name, constant) in &self.constants {
@@ -234,16 +257,19 @@ impl Given {
             .flat_map(|d| d.sorts)
             .collect();
         for (name, sort) in &self.sorts {
-            let set = match sort {
-                Sort::Size(size) => data.set_size(name, *size),
-                Sort::Labels(names) => data.set_size(name, names.len()),
-                Sort::Features(values, width) => match theory.sort(name) {
-                    // Guards read them; a percentile may be all that they are for.
-                    Some(id) if measured.contains(&id) => {
-                        data.set_features(name, *width, numbers(py, values)?)
-                    }
-                    _ => data.set_size(name, values.item_count() / (*width).max(1)),
-                },
+            // Guards read features; a percentile may be all that they are for.
+            let is_measured = theory.sort(name).is_some_and(|id| measured.contains(&id));
+            let set = match (sort, sort.features()) {
+                (_, Some((values, width))) if is_measured => {
+                    data.set_features(name, width, numbers(py, values)?)
+                }
+                (Sort::Size(size), _) => data.set_size(name, *size),
+                (Sort::Labels(names) | Sort::Named(names, ..), _) => {
+                    data.set_size(name, names.len())
+                }
+                (Sort::Features(values, width), _) => {
+                    data.set_size(name, values.item_count() / (*width).max(1))
+                }
             };
             check(found, set);
         }
@@ -292,11 +318,11 @@ impl Given {
         let mut points = Vec::new();
         for sort in &sorts {
             let given = self.sorts.iter().find(|(name, _)| *name == sort.value);
-            match given.map(|(_, given)| given) {
-                Some(Sort::Features(values, width)) => {
-                    points.push((*width, numbers(py, values)?));
+            match given.map(|(_, given)| given.features()) {
+                Some(Some((values, width))) => {
+                    points.push((width, numbers(py, values)?));
                 }
-                Some(_) => {
+                Some(None) => {
                     let what = format!("sort `{}` has no features to measure in", sort.value);
                     return Ok(Err((Code::NoFeatures, what)));
                 }
@@ -344,6 +370,10 @@ impl Given {
                 "sigmoid" => Output::sigmoid(),
                 "truth" => Output::truth(),
                 "log_truth" => Output::log_truth(),
+                // What `logltn.torch.sigmoid(net, classes=True)` and its like say.
+                "sigmoid of classes" => Output::sigmoid().per_class(),
+                "truth of classes" => Output::truth().per_class(),
+                "log_truth of classes" => Output::log_truth().per_class(),
                 other => {
                     let kinds = ["softmax", "sigmoid", "truth", "log_truth"];
                     let what = format!(

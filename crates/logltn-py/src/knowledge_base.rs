@@ -18,7 +18,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList};
 use rayon::ThreadPool;
 
 use crate::array::Array;
-use crate::call::{AskedRows, Gradient, Question, State, Target, Value};
+use crate::call::{AskedRows, Gradient, Question, State, Target, Value, Work};
 use crate::check;
 use crate::coming::{Coming, Named, Setting, in_a_hurry, setting};
 use crate::ctrl_c::Ear;
@@ -28,11 +28,15 @@ use crate::given::{Column, Given};
 use crate::pool::pool;
 use crate::prepared::Prepared;
 use crate::theory::Theory;
+use crate::turn::Turn;
+use crate::worlds::Kept;
 
 /// A plan and the engine that runs it.
 #[pyclass(frozen, module = "logltn._native")]
 pub struct KnowledgeBase {
     pub plan: Arc<Plan>,
+    /// As it was given.
+    pub data: Data,
     pub recipe: Arc<Recipe>,
     /// What is probably not meant, of theory and data.
     pub warnings: Diagnostics,
@@ -53,7 +57,12 @@ pub struct Parts {
     pub semantics: Semantics,
     pub axioms: BTreeMap<String, AxiomSettings>,
     pub options: PlanOptions,
-    pub double: bool,
+    /// Whether numbers are computed in double precision; none if that follows the values.
+    pub double: Option<bool>,
+    /// p_forall of the aggregation over axioms, if it has its own.
+    pub p_axioms: Option<f64>,
+    /// Whether bindings with an empty `exists`, and axioms about nothing, are left out of means.
+    pub leave_out_empty: bool,
     pub threads: Option<usize>,
     /// What is probably not meant, of theory and data.
     pub warnings: Diagnostics,
@@ -61,7 +70,9 @@ pub struct Parts {
 
 /// What is needed to make engines.
 pub struct Recipe {
-    double: bool,
+    double: Option<bool>,
+    p_axioms: Option<f64>,
+    leave_out_empty: bool,
     pub axioms: BTreeMap<String, AxiomSettings>,
     pub outputs: Vec<Output>,
     pub options: PlanOptions,
@@ -78,9 +89,12 @@ pub struct Process {
     id: u32,
     pub pool: Arc<ThreadPool>,
     pub ear: Arc<Ear>,
-    /// Held while computing, without the interpreter's lock. In a child it may be held forever by a thread that is not
+    /// Whose turn it is to compute, without the interpreter's lock. In a child it may be that of a thread that is not
     /// there, and what it guards be half done; so a child makes its own.
-    state: Mutex<Precision>,
+    turn: Turn,
+    state: Mutex<States>,
+    /// Engines of laws, those used last at the end.
+    pub laws: Mutex<Vec<Kept>>,
 }
 
 impl Process {
@@ -90,12 +104,17 @@ impl Process {
         pool: Arc<ThreadPool>,
     ) -> Result<Process, Diagnostics> {
         let ear = Arc::new(Ear::new(Arc::clone(&pool), Arc::clone(&recipe.stop)));
-        let state = precision(recipe, plan, &ear)?;
+        let mut state = States::default();
+        state.take(recipe.double.unwrap_or(false), || {
+            precision(recipe, plan, &ear, recipe.double.unwrap_or(false))
+        })?;
         Ok(Process {
             id: std::process::id(),
             pool,
             ear,
+            turn: Turn::default(),
             state: Mutex::new(state),
+            laws: Mutex::default(),
         })
     }
 }
@@ -103,6 +122,31 @@ impl Process {
 pub enum Precision {
     Single(State<f32>),
     Double(State<f64>),
+}
+
+/// What computes in each precision, once somebody has asked for it.
+#[derive(Default)]
+struct States {
+    made: [Option<Precision>; 2],
+    /// Which of them was asked last: 1 is the double one.
+    now: usize,
+}
+
+impl States {
+    /// What computes in a precision, made if need be, which questions go to from now on.
+    fn take(
+        &mut self,
+        double: bool,
+        make: impl FnOnce() -> Result<Precision, Diagnostics>,
+    ) -> Result<&mut Precision, Diagnostics> {
+        self.now = usize::from(double);
+        let slot = &mut self.made[self.now];
+        if slot.is_none() {
+            *slot = Some(make()?);
+        }
+        slot.as_mut()
+            .ok_or_else(|| Diagnostic::error(Code::Internal, "no precision").into())
+    }
 }
 
 /// What networks were asked.
@@ -127,7 +171,7 @@ pub enum About<'py> {
     Asked(Bound<'py, Asked>),
 }
 
-/// Predicate (or request), kind of target, values, gradient. Buffers of one number without axes are not to be had, so these
+/// Predicate (or request), kind of target, values, gradient. Buffers of one number without axes are unavailable, so these
 /// come with one axis, and 4 is added to the kind.
 pub type GivenValue = (usize, u8, Array, Option<Array>);
 
@@ -137,17 +181,20 @@ pub type AskedFor<'py> = (usize, Bound<'py, PyList>, Bound<'py, PyBytes>, usize,
 #[pymethods]
 impl KnowledgeBase {
     #[new]
-    #[pyo3(signature = (theory, given, *, double, threads, memory, problems, sharded=false))]
+    #[pyo3(signature = (theory, given, *, double, threads, memory, problems, sharded=false, p_axioms=None, leave_out_empty=false, share=true))]
     #[allow(clippy::too_many_arguments)] // Python's, which are named
     fn new(
         py: Python<'_>,
         theory: &Theory,
         given: Given,
-        double: bool,
+        double: Option<bool>,
         threads: Option<usize>,
         memory: Option<u64>,
         problems: Vec<Problem>,
         sharded: bool,
+        p_axioms: Option<f64>,
+        leave_out_empty: bool,
+        share: bool,
     ) -> PyResult<KnowledgeBase> {
         guarded(py, || {
             let pool = pool(py, threads)?;
@@ -174,6 +221,7 @@ impl KnowledgeBase {
             let mut options = PlanOptions::default();
             options.memory = memory.unwrap_or(options.memory);
             options.sharded = sharded;
+            options.share = share;
             let parts = Parts {
                 data,
                 known: Some(known),
@@ -182,6 +230,8 @@ impl KnowledgeBase {
                 axioms,
                 options,
                 double,
+                p_axioms,
+                leave_out_empty,
                 threads,
                 warnings: found,
             };
@@ -214,10 +264,44 @@ impl KnowledgeBase {
         })
     }
 
+    /// Whether a device can run it: definitions and exact probabilities are computed by the CPU engine only.
+    #[getter]
+    fn exports(&self) -> bool {
+        !self.plan.semantics().exact && self.plan.definitions().is_empty()
+    }
+
+    /// By predicate: what its numbers mean.
+    #[getter]
+    fn outputs(&self) -> Vec<&'static str> {
+        let outputs = self.recipe.outputs.iter();
+        outputs
+            .map(|output| check::output_name(output.kind))
+            .collect()
+    }
+
     /// The names of the axioms, families written out.
     #[getter]
     fn axiom_names(&self) -> Vec<String> {
         self.names.to_vec()
+    }
+
+    /// The weights of the axioms, in the order of their names.
+    #[getter]
+    fn weights(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
+        guarded(py, || {
+            self.with(py, |state| {
+                Ok(match state {
+                    Precision::Single(state) => state.engine().weights().to_vec(),
+                    Precision::Double(state) => state.engine().weights().to_vec(),
+                })
+            })
+        })
+    }
+
+    /// Whether formulas have exact probabilities.
+    #[getter]
+    fn exact(&self) -> bool {
+        self.plan.semantics().exact
     }
 
     /// Whether the truths of axioms, and those of literals, are logs.
@@ -230,12 +314,7 @@ impl KnowledgeBase {
     /// The document of `logltn check --json`, with what a step takes if these are α, p and p_forall.
     fn check(&self, py: Python<'_>, parameters: Option<(f64, f64, f64)>) -> PyResult<String> {
         guarded(py, || {
-            let weights = self.with(py, |state| {
-                Ok(match state {
-                    Precision::Single(state) => state.engine().weights().to_vec(),
-                    Precision::Double(state) => state.engine().weights().to_vec(),
-                })
-            })?;
+            let weights = self.weights(py)?;
             let pool = Arc::clone(&self.process(py)?.pool);
             let step = parameters.map(|(alpha, p, p_forall)| {
                 let parameters = Parameters { alpha, p, p_forall };
@@ -250,15 +329,19 @@ impl KnowledgeBase {
         guarded(py, || Ok(self.plan.to_string()))
     }
 
-    /// Reads what comes with a call.
+    /// Reads what comes with a call; with a question, tables that its text does not speak of need not come.
+    #[pyo3(signature = (batch, sorts, tables, question=None))]
     fn coming(
         &self,
         py: Python<'_>,
         batch: Named<PyBuffer<i64>>,
         sorts: Named<usize>,
         tables: Named<Vec<Column>>,
+        question: Option<String>,
     ) -> PyResult<Coming> {
-        guarded(py, || Coming::read(py, self, batch, sorts, tables))
+        guarded(py, || {
+            Coming::read(py, self, batch, sorts, tables, question.as_deref())
+        })
     }
 
     /// Reads what comes with most calls as it is; none if something is unusual.
@@ -379,9 +462,9 @@ impl KnowledgeBase {
         })
     }
 
-    /// Evaluates. `derivatives` are those by the axioms' truths, if not those of the loss are wanted.
+    /// Evaluates. `derivatives` are those by the axioms' truths, if not those of the loss are wanted; `weights` are those of this call, by axiom.
     /// With `exchange`, other processes have other rows: it takes this one's numbers, and gives which one it is and those of all.
-    #[pyo3(signature = (values, alpha, p, p_forall, coming=None, gradients=false, derivatives=None, exchange=None))]
+    #[pyo3(signature = (values, alpha, p, p_forall, coming=None, gradients=false, derivatives=None, exchange=None, weights=None))]
     #[allow(clippy::too_many_arguments)] // Python's, which are named
     fn evaluate(
         &self,
@@ -394,6 +477,7 @@ impl KnowledgeBase {
         gradients: bool,
         derivatives: Option<Vec<f64>>,
         exchange: Option<Py<PyAny>>,
+        weights: Option<Vec<(usize, f64)>>,
     ) -> PyResult<Evaluated> {
         guarded(py, || {
             let parameters = Parameters { alpha, p, p_forall };
@@ -419,31 +503,39 @@ impl KnowledgeBase {
             let pool = &process.pool;
             let mut failure = None;
             let failed = &mut failure;
-            let done = self.within(py, &process, move |state| {
+            // Without values nothing says how precise they are.
+            let double = given.is_empty() || given.iter().any(|value| !value.values.is_single());
+            let weights = weights.unwrap_or_default();
+            let done = self.within(py, &process, Some(double), move |state| {
+                let work = Work {
+                    parameters: &parameters,
+                    values: &given,
+                    gradient: &gradient,
+                    weights: &weights,
+                };
                 let mut with_others = exchange.map(|call| others(call, failed));
                 let exchange = with_others.as_mut().map(|call| call as &mut Exchange<'_>);
                 fn run<T: Real>(
                     state: &mut State<T>,
                     of: &Of,
                     recipe: (&Recipe, &Arc<ThreadPool>),
-                    (parameters, values, gradient): (&Parameters, &[Value], &Gradient),
+                    work: &Work,
                     exchange: Option<&mut Exchange<'_>>,
                 ) -> Result<(Evaluation, f64), Diagnostics> {
                     match of {
                         Of::Setting(setting, by_rows) => {
-                            let call = (setting, *by_rows);
-                            state.call(call, parameters, values, gradient, exchange)
+                            state.call((setting, *by_rows), work, exchange)
                         }
                         Of::Question(question) => {
                             let engine = |plan: &Arc<Plan>| recipe.0.engine(plan.clone(), recipe.1);
-                            state.answer(question, engine, parameters, values, gradient, exchange)
+                            state.answer(question, engine, work, exchange)
                         }
                     }
                 }
-                let (recipe, what) = ((&*self.recipe, pool), (&parameters, &given[..], &gradient));
+                let recipe = (&*self.recipe, pool);
                 match state {
-                    Precision::Single(s) => run(s, &of, recipe, what, exchange),
-                    Precision::Double(s) => run(s, &of, recipe, what, exchange),
+                    Precision::Single(s) => run(s, &of, recipe, &work, exchange),
+                    Precision::Double(s) => run(s, &of, recipe, &work, exchange),
                 }
             });
             if let Some(error) = failure {
@@ -524,6 +616,7 @@ impl Recipe {
         engine.run_in(Arc::clone(pool));
         engine.set_stop(Arc::clone(&self.stop));
         set_axioms(&mut engine, &self.axioms)?;
+        engine.set_p_over_axioms(self.p_axioms)?;
         Ok(engine)
     }
 
@@ -544,7 +637,9 @@ impl Recipe {
             Prepared::new(known, self.free.clone(), Arc::new(make))
         });
         let engine = self.engine(Arc::clone(plan), &ear.pool)?;
-        Ok(State::new(engine, prepared, Some(Arc::clone(ear))))
+        let mut state = State::new(engine, prepared, Some(Arc::clone(ear)));
+        state.leave_out_empty = self.leave_out_empty;
+        Ok(state)
     }
 }
 
@@ -573,8 +668,9 @@ fn precision(
     recipe: &Arc<Recipe>,
     plan: &Arc<Plan>,
     ear: &Arc<Ear>,
+    double: bool,
 ) -> Result<Precision, Diagnostics> {
-    match recipe.double {
+    match double {
         true => recipe.state(plan, ear).map(Precision::Double),
         false => recipe.state(plan, ear).map(Precision::Single),
     }
@@ -591,12 +687,17 @@ impl KnowledgeBase {
             axioms,
             options,
             double,
+            p_axioms,
+            leave_out_empty,
             threads,
             warnings,
         } = parts;
         let stop = Arc::new(AtomicBool::new(false));
         for data in std::iter::once(&mut data).chain(&mut known) {
             data.set_stop(Arc::clone(&stop));
+            if leave_out_empty {
+                *data = data.without_empty(&semantics);
+            }
         }
         let ear = Ear::new(Arc::clone(&pool), Arc::clone(&stop));
         let plan =
@@ -605,6 +706,15 @@ impl KnowledgeBase {
             return Err(Failure::Python(error));
         }
         let plan = plan?;
+        let names = || plan.axioms().iter().map(|axiom| axiom.name.as_str());
+        if let Some(law) =
+            (data.laws().iter()).find(|law| law.ends_with(']') && !names().any(|name| name == *law))
+        {
+            let what = format!("the theory has no axiom `{law}`");
+            let error = Diagnostic::error(Code::UnknownAxiom, what);
+            let error = error.maybe_help(logltn::did_you_mean(law, names()));
+            return Err(Diagnostics::from(error).into());
+        }
         // The theory's own were said when it was read.
         warn(py, plan.warnings())?;
         let plan = Arc::new(plan);
@@ -622,6 +732,8 @@ impl KnowledgeBase {
             && !(options.sharded && hides.count() > 0);
         let recipe = Arc::new(Recipe {
             double,
+            p_axioms,
+            leave_out_empty,
             axioms,
             outputs,
             options,
@@ -635,6 +747,7 @@ impl KnowledgeBase {
         let process = Mutex::new(Arc::new(process));
         Ok(KnowledgeBase {
             plan,
+            data,
             recipe,
             warnings,
             names,
@@ -656,24 +769,30 @@ impl KnowledgeBase {
         Ok(Arc::clone(&process))
     }
 
-    /// Runs something without the interpreter's lock. Whoever comes meanwhile waits.
+    /// Runs something without the interpreter's lock, in the precision of the last call. Whoever comes meanwhile waits.
     pub fn with<R: Send>(
         &self,
         py: Python<'_>,
         run: impl FnOnce(&mut Precision) -> Result<R, Diagnostics> + Send,
     ) -> Result<R, Failure> {
-        self.within(py, &*self.process(py)?, run)
+        self.within(py, &*self.process(py)?, None, run)
     }
 
     fn within<R: Send>(
         &self,
         py: Python<'_>,
         process: &Process,
+        double: Option<bool>,
         run: impl FnOnce(&mut Precision) -> Result<R, Diagnostics> + Send,
     ) -> Result<R, Failure> {
         py.detach(|| {
-            let mut state = process.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let done = catch_unwind(AssertUnwindSafe(|| run(&mut state)));
+            let _turn = process.turn.wait()?;
+            let mut states = process.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let asked = double.unwrap_or(states.now == 1);
+            let double = self.recipe.double.unwrap_or(asked);
+            let fresh = || precision(&self.recipe, &self.plan, &process.ear, double);
+            let state = states.take(double, fresh)?;
+            let done = catch_unwind(AssertUnwindSafe(|| run(state)));
             let failed = match process.ear.raised() {
                 Some(error) => error,
                 None => match done {
@@ -682,7 +801,7 @@ impl KnowledgeBase {
                 },
             };
             // Half a call is done; the next one begins anew.
-            if let Ok(fresh) = precision(&self.recipe, &self.plan, &process.ear) {
+            if let Ok(fresh) = fresh() {
                 *state = fresh;
             }
             Err(Failure::Python(failed))
@@ -775,6 +894,12 @@ impl Evaluated {
             dict.set_item(name, axiom.truth)?;
         }
         Ok(dict)
+    }
+
+    /// How often an `exists` had nothing to choose from, in all axioms together.
+    #[getter]
+    fn empty(&self) -> u64 {
+        self.evaluation.axioms.iter().map(|a| a.empty_exists).sum()
     }
 
     /// By name, how often an `exists` had nothing to choose from.

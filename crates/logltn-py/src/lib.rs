@@ -19,6 +19,8 @@ mod pool;
 mod prepared;
 mod run;
 mod theory;
+mod turn;
+mod worlds;
 
 use pyo3::prelude::*;
 
@@ -29,11 +31,11 @@ static ALLOCATOR: logltn::memory::Counting<false> = logltn::memory::Counting;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::ask::{ask, asked};
+    use super::ask::{ask, asked, identify};
     #[pymodule_export]
     use super::coming::{Coming, know_numpy, know_torch};
     #[pymodule_export]
-    use super::error::{did_you_mean, raise_problems};
+    use super::error::{did_you_mean, raise_problems, warn_of};
     #[pymodule_export]
     use super::export::KeptPlan;
     #[pymodule_export]
@@ -42,6 +44,8 @@ mod _native {
     use super::run::load_run;
     #[pymodule_export]
     use super::theory::Theory;
+    #[pymodule_export]
+    use super::worlds::{log_probability, worlds};
 
     use super::*;
 
@@ -53,6 +57,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        logltn::memory::set_allow_more("`memory=` allows more, in bytes, if the machine has it");
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -39,7 +39,7 @@ type Loaded<'py> = (
 pub fn load_run(
     py: Python<'_>,
     folder: PathBuf,
-    double: bool,
+    double: Option<bool>,
     threads: Option<usize>,
     memory: Option<u64>,
 ) -> PyResult<Loaded<'_>> {
@@ -47,6 +47,8 @@ pub fn load_run(
         let pool = pool(py, threads)?;
         let mut options = PlanOptions::default();
         options.memory = memory.unwrap_or(options.memory);
+        // It may be run on a device, which computes every formula as a whole.
+        options.share = false;
         let read = py.detach(|| pool.install(|| read(&folder, &options)));
         let (project, description, tensors, warnings) = read?;
         // The theory's own are said when Python reads it.
@@ -69,6 +71,8 @@ pub fn load_run(
             axioms: project.manifest.axiom_settings(),
             options,
             double,
+            p_axioms: None,
+            leave_out_empty: false,
             threads,
             warnings,
         };
@@ -94,7 +98,8 @@ fn read(
     options: &PlanOptions,
 ) -> Result<(Project, Value, Tensors, Diagnostics), Diagnostics> {
     let mut found = Diagnostics::new();
-    let Some(project) = Project::load(&folder.join("manifest.toml"), &mut found) else {
+    let Some(project) = Project::load_for_run(&folder.join("manifest.toml"), folder, &mut found)
+    else {
         return Err(found);
     };
     let weights = RunWeights::read(&project, folder)?;
@@ -275,6 +280,7 @@ impl Description<'_> {
         };
         Ok(json!({
             "kind": "network", "trunk": trunk, "layers": own, "inputs": inputs, "image": image,
+            "units": behind.units.map(|u| [u.scale, u.shift]),
         }))
     }
 }
@@ -307,6 +313,7 @@ fn layers(layers: &[LayerSpec]) -> Value {
         LayerSpec::Flatten => json!(["flatten"]),
         LayerSpec::Activation(activation) => json!([activation.name()]),
         LayerSpec::Dropout(rate) => json!(["dropout", rate]),
+        LayerSpec::Affine { scale, shift } => json!(["affine", scale, shift]),
     };
     layers.iter().map(layer).collect()
 }

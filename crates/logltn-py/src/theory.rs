@@ -129,6 +129,12 @@ impl Theory {
     }
 
     #[getter]
+    fn definitions(&self) -> Vec<String> {
+        let definitions = self.theory.definitions.iter();
+        definitions.map(|d| d.name().to_string()).collect()
+    }
+
+    #[getter]
     fn params(&self) -> Vec<String> {
         self.theory.params.iter().map(|p| p.name.clone()).collect()
     }
@@ -160,12 +166,31 @@ impl Theory {
             .collect()
     }
 
-    /// The sorts whose features guards measure distances in.
-    #[getter]
-    fn measured(&self) -> Vec<String> {
-        let found = logltn_learn::distances(&self.theory);
-        let sorts = found.into_iter().flat_map(|d| d.sorts);
-        sorts.map(|s| self.theory[s].name.clone()).collect()
+    /// The sorts whose features guards measure distances in, where individuals of other sorts have these names.
+    fn measured(
+        &self,
+        py: Python<'_>,
+        labels: Vec<(String, Vec<String>)>,
+    ) -> PyResult<Vec<String>> {
+        guarded(py, || {
+            let measured = |theory: &logltn::Theory| -> Vec<String> {
+                let found = logltn_learn::distances(theory);
+                let sorts = found.into_iter().flat_map(|d| d.sorts);
+                sorts.map(|s| theory[s].name.clone()).collect()
+            };
+            if !self.open {
+                return Ok(measured(&self.theory));
+            }
+            // An axiom that names somebody is not understood without.
+            let mut names = Labels::new();
+            for (sort, own) in labels {
+                names.insert(&sort, own);
+            }
+            let mut found = Diagnostics::new();
+            let source = self.source.clone();
+            let theory = logltn::Theory::parse_as_far_as_possible(source, &names, &mut found);
+            Ok(measured(&theory))
+        })
     }
 }
 

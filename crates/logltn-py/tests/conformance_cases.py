@@ -10,7 +10,7 @@ import numpy as np
 import logltn
 
 FOLDER = Path(__file__).resolve().parents[3] / "conformance"
-NAMES = sorted(p.name for p in FOLDER.iterdir() if p.is_dir())
+NAMES = sorted(p.name for p in FOLDER.iterdir() if (p / "theory.ltn").is_file())
 # A test that found none would pass without having compared anything.
 assert len(NAMES) >= 30
 

@@ -164,17 +164,6 @@ def test_tensors_without_rows_and_columns():
         assert kb.loss(digit=array).item() == expected
 
 
-def test_second_derivatives_are_refused():
-    kb = addition()
-    for function in (lambda x: kb.loss(digit=x), lambda x: kb.axioms(digit=x)["addition"]):
-        x = logits()
-        gradient, = torch.autograd.grad(function(x), x, create_graph=True)
-        with pytest.raises(RuntimeError, match="second derivatives"):
-            gradient.pow(2).sum().backward()
-        # Whoever only looks at it is welcome.
-        torch.autograd.grad(function(x), x, create_graph=True)
-
-
 def test_twice_backward():
     x = logits()
     loss = addition().loss(digit=x)

@@ -11,6 +11,7 @@
 
 from ._errors import Diagnostic, InputError, InputWarning
 from ._given import AtRows, Percentile, percentile
+from ._jupyter import load_ipython_extension
 from ._knowledge_base import Evaluation, Explanation, KnowledgeBase
 from ._native import __version__
 from ._plan import ExportedPlan
@@ -28,6 +29,7 @@ __all__ = [
     "Percentile",
     "Theory",
     "__version__",
+    "load_ipython_extension",
     "percentile",
 ]
 

@@ -67,6 +67,21 @@ def array(value: Any) -> np.ndarray:
     return np.asarray(value)
 
 
+def columns_in_guards(functions: Iterable[tuple[str, Any, Any]], sorts: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of sorts that guards speak of, ``x.age``, by the names of the functions that they are."""
+    found = {}
+    for name, *_ in functions:
+        sort, dot, field = name.partition(".")
+        given: Any = sorts.get(sort)
+        if dot and (isinstance(given, Mapping) or hasattr(given, "columns")) and field in given:
+            column = given[field]
+            column = column.detach().cpu() if hasattr(column, "detach") else column
+            values = np.asarray(column, dtype=np.float64)
+            if values.ndim == 1 or values.shape[1:] == (1,):
+                found[name] = values.reshape(-1)
+    return found
+
+
 def names(mapping: Any, what: str, problems: Problems) -> Mapping[str, Any]:
     """A dict by name, or a problem."""
     if mapping is None:
@@ -81,8 +96,8 @@ def names(mapping: Any, what: str, problems: Problems) -> Mapping[str, Any]:
     return {}
 
 
-def list_of_names(given: Any, what: str, problems: Problems) -> list[str]:
-    """Names of tables, or a problem."""
+def list_of_names(given: Any, what: str, problems: Problems, of: str = "tables") -> list[str]:
+    """Names of tables or others, or a problem."""
     if given is None:
         return []
     if not isinstance(given, str) and isinstance(given, Iterable):
@@ -90,8 +105,30 @@ def list_of_names(given: Any, what: str, problems: Problems) -> list[str]:
         if all(isinstance(name, str) for name in given):
             return given
     help = f"write [{given!r}]" if isinstance(given, str) else None
-    problems.append(("wrong-type", f"`{what}` must be a list of names of tables, not {given!r}", help))
+    problems.append(("wrong-type", f"`{what}` must be a list of names of {of}, not {given!r}", help))
     return []
+
+
+def is_size(given: Any) -> bool:
+    """Whether this is how many individuals a sort has, and nothing about them."""
+    return isinstance(given, Integral)
+
+
+def key(given: Any) -> Any:
+    """Something by which to find again what was made for the same arrays and numbers."""
+    if isinstance(given, (str, bytes, bool, Integral, Real, Percentile, type(None))):
+        return type(given).__name__, given
+    if isinstance(given, Mapping):
+        return "dict", *((name, key(value)) for name, value in given.items())
+    if isinstance(given, (list, tuple)):
+        return "list", *map(key, given)
+    if hasattr(given, "columns") or hasattr(given, "column_names"):
+        return "table", *((name, key(value)) for name, value in (named_columns(given) or {}).items())
+    try:
+        values = array(given)
+    except Exception:  # noqa: BLE001  whoever reads it says what is wrong
+        return "object", id(given)
+    return values.shape, values.dtype.str, values.tobytes() if values.dtype.kind != "O" else tuple(values.reshape(-1).tolist())
 
 
 def size(given: Any, name: str, problems: Problems) -> int | None:
@@ -115,31 +152,34 @@ def sort(given: Any, name: str, needed: bool, problems: Problems) -> Any:
     if count is not None or len(problems) > before:
         return count
     if isinstance(given, Mapping):
-        fields = {}
+        fields, names = {}, None
         for field, values in given.items():
+            labels = strings(values)
+            if labels is not None and names is None:
+                names = labels
+                continue
             values = features(values, f"sort `{name}`, field `{field}`", problems)
             if values is not None:
                 fields[field] = values
-        lengths = {len(values) for values in fields.values()}
+        lengths = {len(values) for values in fields.values()} | ({len(names)} if names is not None else set())
         if len(lengths) > 1:
-            shown = ", ".join(f"{len(v)} in `{f}`" for f, v in fields.items())
+            shown = ", ".join([*(f"{len(v)} in `{f}`" for f, v in fields.items()), *([f"{len(names)} names"] if names else [])])
             problems.append(("sizes-disagree", f"sort `{name}` has different numbers of individuals: {shown}", None))
         if len(lengths) != 1 or len(problems) > before:
             if not given:
                 problems.append(("wrong-type", f"sort `{name}` has no fields", None))
             return None
         count = lengths.pop()
-        if not needed:
-            return count
+        if names is not None and named_twice(names, name, problems):
+            return None
+        if not needed or not fields:
+            return count if names is None else names
         flat = np.concatenate([v.reshape(count, -1).astype(np.float64) for v in fields.values()], axis=1)
-        return np.ascontiguousarray(flat), flat.shape[1]
+        flat = np.ascontiguousarray(flat)
+        return (flat, flat.shape[1]) if names is None else (names, flat, flat.shape[1])
     labels = strings(given)
     if labels is not None:
-        twice = next((label for i, label in enumerate(labels) if label in labels[:i]), None) if len(set(labels)) < len(labels) else None
-        if twice is not None:
-            problems.append(("duplicate-name", f"sort `{name}` has two individuals called `{twice}`", None))
-            return None
-        return labels
+        return None if named_twice(labels, name, problems) else labels
     values = features(given, f"sort `{name}`", problems)
     if values is None:
         return None
@@ -147,6 +187,25 @@ def sort(given: Any, name: str, needed: bool, problems: Problems) -> Any:
         return len(values)
     flat = np.ascontiguousarray(values.reshape(len(values), -1), dtype=np.float64)
     return flat, flat.shape[1]
+
+
+def named_twice(labels: list[str], sort: str, problems: Problems) -> bool:
+    """Whether two individuals have the same name, which is a problem."""
+    seen: set[str] = set()
+    twice = None
+    for label in labels if len(set(labels)) < len(labels) else ():
+        twice = label if twice is None and label in seen else twice
+        seen.add(label)
+    if twice is not None:
+        problems.append(("duplicate-name", f"sort `{sort}` has two individuals called `{twice}`", None))
+    return twice is not None
+
+
+def individuals_names(given: Any) -> list[str] | None:
+    """The names of a sort's individuals, if they have some."""
+    if isinstance(given, Mapping):
+        return next((names for names in map(strings, given.values()) if names is not None), None)
+    return strings(given)
 
 
 def strings(given: Any) -> list[str] | None:
@@ -301,13 +360,15 @@ def number(given: Any, what: str, problems: Problems) -> float:
     return float(given)
 
 
-def coming(knowledge: Any, batch: Any, sorts: Any, tables: Any) -> Any:
-    """What comes with a call to a knowledge base, as the native part keeps it."""
-    if batch is None and sorts is None and tables is None:
-        return None
-    quickly = knowledge._native.coming_in_a_hurry(batch, sorts, tables)
-    if quickly is not None:
-        return quickly
+def coming(knowledge: Any, batch: Any, sorts: Any, tables: Any, question: str | None = None) -> Any:
+    """What comes with a call to a knowledge base, as the native part keeps it. Tables that the text of a question does not speak of
+    need not come."""
+    if question is None:
+        if batch is None and sorts is None and tables is None:
+            return None
+        quickly = knowledge._native.coming_in_a_hurry(batch, sorts, tables)
+        if quickly is not None:
+            return quickly
     problems: Problems = []
     batches = []
     for name, rows in names(batch, "batch", problems).items():
@@ -338,4 +399,4 @@ def coming(knowledge: Any, batch: Any, sorts: Any, tables: Any) -> Any:
             read.append((name, table))
     if problems:
         _native.raise_problems(problems)
-    return knowledge._native.coming(batches, sizes, read)
+    return knowledge._native.coming(batches, sizes, read, question)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Iterable, Mapping
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from . import _given, _native
+from ._errors import InputError
 from ._given import AtRows, Percentile, Problems
 from ._plan import ExportedPlan, exported
 from ._theory import Theory
+from ._worlds import Worlds
 
 
-class KnowledgeBase:
+class KnowledgeBase(Worlds):
     """A theory, its data, and what the numbers behind its predicates mean.
 
     >>> import numpy as np
@@ -32,14 +38,15 @@ class KnowledgeBase:
 
     sorts
         A number of individuals, an array of features (first axis: individuals), a dict of such arrays (fields), or a list
-        of labels. A sort that is not given has its size in each call.
+        of labels. In a dict a list of strings has the individuals' names. A sort that is not given comes with each call.
     tables
         A dict of columns, an array with a column for each, or a data frame. Individuals are numbered from 0, integers of an
         integer sort are themselves, labels go by name.
     params
-        Numbers, or :func:`logltn.percentile`.
+        Numbers, or :func:`logltn.percentile`. Those that are not given come with each call.
     functions
-        Given by data: an array with an axis for each argument, of numbers or of individuals.
+        Given by data: an array with an axis for each argument, of numbers or of individuals. Those that guards need and that are
+        not given come with each call.
     constants
         An individual of the sort, or a vector: then it is an individual of its own, numbered after the others, and the axes
         of its sort are longer by one.
@@ -51,13 +58,27 @@ class KnowledgeBase:
         What single axioms, or all members of a family, have of their own.
     batched, streamed
         Tables of which a call may look at some rows only, and tables whose rows come with each call.
+    p_axioms
+        p_forall of the mean over axioms, if it is to be another than that of quantifiers.
+    leave_out_empty
+        Whether bindings for which an ``exists`` has nothing to choose from, and axioms that are about nothing, are left out of the
+        means around them. Otherwise the former are false, and the latter true.
+    laws
+        Axioms that hold in every world, whatever the numbers say: :meth:`marginals`, :meth:`world` and those beside them are given
+        all of them, and under ``semantics="probability"`` all values are.
     dtype, threads, memory
-        The precision of computing (``"float32"`` or ``"float64"``), how many threads may be used (as many as there are
-        cores), how many bytes the plan may take (half of the machine's memory).
+        The precision of computing (``"float32"`` or ``"float64"``; by default that of the values, the higher one where they
+        differ), how many threads may be used (as many as there are cores), how many bytes the plan may take (half of the machine's
+        memory).
     """
 
     theory: Theory
     _arguments: dict[str, Any]
+    _made: Any
+    # What is missing, if it is to come with calls.
+    _waits: InputError | None
+    # Sorts whose features guards read.
+    _measured: set[str]
     _defaults: tuple[float, float, float] = (1.0, 2.0, 2.0)
 
     def __init__(
@@ -75,25 +96,38 @@ class KnowledgeBase:
         parameters: Mapping[str, Mapping[str, float]] | None = None,
         batched: Iterable[str] = (),
         streamed: Iterable[str] = (),
-        dtype: Any = "float32",
+        laws: Iterable[str] = (),
+        p_axioms: float | None = None,
+        leave_out_empty: bool = False,
+        dtype: Any = None,
         threads: int | None = None,
         memory: int | None = None,
         _sharded: bool = False,
+        _learnt: Iterable[str] = (),
+        _share: bool = True,
     ) -> None:
-        batched, streamed = _listed(batched), _listed(streamed)
+        batched, streamed, laws = _listed(batched), _listed(streamed), _listed(laws)
         self._arguments = dict(
             theory=theory, sorts=sorts, tables=tables, params=params, constants=constants, functions=functions, outputs=outputs,
-            semantics=semantics, weights=weights, parameters=parameters, batched=batched, streamed=streamed, dtype=dtype,
-            threads=threads, memory=memory, _sharded=_sharded,
+            semantics=semantics, weights=weights, parameters=parameters, batched=batched, streamed=streamed, laws=laws, p_axioms=p_axioms,
+            leave_out_empty=leave_out_empty, dtype=dtype, threads=threads, memory=memory, _sharded=_sharded,
+            _share=_share,
         )  # fmt: skip
+        if _learnt:
+            self._arguments["_learnt"] = tuple(_learnt)
+        self._begin()
         self.theory = theory if isinstance(theory, Theory) else Theory(theory)
         native = self.theory._native
         problems: Problems = []
         params = _given.names(params, "params", problems)
         percentiles = " ".join(p.of for p in params.values() if isinstance(p, Percentile))
-        measured = set(native.measured)
+        individuals = _given.names(sorts, "sorts", problems)
+        named = {name: _given.individuals_names(given) for name, given in individuals.items()}
+        labels_of = [(name, labels) for name, labels in named.items() if labels is not None]
+        measured = set(native.measured(labels_of))
+        self._measured = measured | {name.partition(".")[0] for name, *_ in native.functions if "." in name}
         given_sorts = []
-        for name, given in _given.names(sorts, "sorts", problems).items():
+        for name, given in individuals.items():
             read = _given.sort(given, name, name in measured or name in percentiles, problems)
             if read is not None:
                 given_sorts.append((name, read))
@@ -107,12 +141,16 @@ class KnowledgeBase:
         given_params = [(name, _given.param(p, name, problems)) for name, p in params.items()]
         double = _double(dtype, problems)
         limited = _limits(threads, memory, problems)
+        if p_axioms is not None:
+            p_axioms = _given.number(p_axioms, "`p_axioms`", problems)
+        if _sharded and leave_out_empty:
+            problems.append(("conflicting-keys", "`leave_out_empty` is not possible with a `process_group`", None))
         given = {
             "sorts": given_sorts,
             "tables": given_tables,
             "params": [(name, value) for name, value in given_params if value is not None],
             "constants": [_constant(name, c, problems) for name, c in _given.names(constants, "constants", problems).items()],
-            "functions": _functions(functions, native, problems),
+            "functions": _functions({**_given.columns_in_guards(native.functions, individuals), **_given.names(functions, "functions", problems)}, native, problems),
             "outputs": [(name, str(o)) for name, o in _given.names(outputs, "outputs", problems).items()],
             "semantics": _semantics(semantics, problems),
             "weights": [
@@ -125,13 +163,177 @@ class KnowledgeBase:
             ],
             "batched": _given.list_of_names(batched, "batched", problems),
             "streamed": _given.list_of_names(streamed, "streamed", problems),
+            "laws": _given.list_of_names(laws, "laws", problems, "axioms"),
         }
         if not limited:  # the native part says so, with all else that is wrong
             threads, memory = None, None
-        self._native = _native.KnowledgeBase(
-            native, given, double=double, threads=threads, memory=memory, problems=problems, sharded=_sharded
-        )
         self._places = {name: i for i, (name, _) in enumerate(native.predicates)}
+        try:
+            self._made = _native.KnowledgeBase(
+                native, given, double=double, threads=threads, memory=memory, problems=problems, sharded=_sharded,
+                p_axioms=p_axioms, leave_out_empty=bool(leave_out_empty), share=_share,
+            )  # fmt: skip
+        except InputError as error:
+            if _sharded or not all(self._comes_with_calls(d) for d in error.diagnostics if d.severity == "error"):
+                raise
+            self._waits = error
+
+    def _begin(self) -> None:
+        self._made, self._waits = None, None
+        # This with what came with calls that plans depend on, the last ones.
+        self._others: OrderedDict[Any, KnowledgeBase] = OrderedDict()
+        self._measured = set()
+        self._said: set[str] = set()
+
+    def _comes_with_calls(self, d: Any) -> bool:
+        """Whether what is missing is something that may come with calls."""
+        given = self._arguments["sorts"] or {}
+        name = d.message.split("`")[1] if "`" in d.message else ""
+        if d.code == "missing-data":
+            return d.message.startswith("param ")
+        if d.code == "learnt-in-guard":
+            return name not in self._arguments.get("_learnt", ())
+        return d.code in ("no-features", "unknown-column") and d.message.startswith("sort ") and name not in given
+
+    @property
+    def _native(self) -> Any:
+        if self._made is None:
+            assert self._waits is not None
+            raise InputError(str(self._waits), self._waits.diagnostics)
+        return self._made
+
+    @property
+    def _some(self) -> Any:
+        """The native part, or that of the last call if something comes with calls."""
+        last = next(reversed(self._others.values()), self) if self._made is None else self
+        return last._native
+
+    def _with(self, params: Any, functions: Any, sorts: Any) -> tuple[KnowledgeBase, Any]:
+        """The knowledge base for what comes with a call, and what is left of the sorts. What plans depend on, and is no row of a table and no size,
+        is part of a knowledge base, of which the last ones are kept."""
+        problems: Problems = []
+        params = _given.names(params, "params", problems)
+        functions = _given.names(functions, "functions", problems)
+        coming = _given.names(sorts, "sorts", problems)
+        if problems:
+            _native.raise_problems(problems)
+        read = [name for name in coming if name in self._measured and not _given.is_size(coming[name])]
+        if not params and not functions and not read:
+            return self, sorts
+        own = self._arguments
+        problem = None
+        if "run" in own:
+            problem = "the params and functions of a run are those of its manifest"
+        elif own["_sharded"]:
+            problem = "with a `process_group`, params, functions and what guards measure do not come with calls"
+        if problem is not None:
+            _native.raise_problems([("not-streamed", problem, "give them when the knowledge base is made")])
+        known = own["sorts"] or {}
+        merged = {name: given for name, given in coming.items() if name not in known}
+        key = _given.key((params, functions, merged))
+        other = self._others.get(key)
+        if other is None:
+            columns = _given.columns_in_guards(self.theory._native.functions, merged)
+            other = KnowledgeBase(**{
+                **own,
+                "params": {**(own["params"] or {}), **params},
+                "functions": {**(own["functions"] or {}), **columns, **functions},
+                "sorts": {**known, **merged},
+            })  # fmt: skip
+            other._said = self._said
+            self._others[key] = other
+            if len(self._others) > 8:
+                self._others.popitem(last=False)
+        left = {name: given for name, given in coming.items() if name in known}
+        return other, left or None
+
+    @property
+    def logs(self) -> bool:
+        """Whether the truths of axioms are logs."""
+        return self._some.logs[0]
+
+    @property
+    def semantics(self) -> str | dict[str, Any]:
+        """As it was given: a name, or a dict with ``base`` and other operators."""
+        given = self._arguments.get("semantics")
+        return json.loads(self._native.check(None))["semantics"] if given is None else given
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each axiom; of a family that of each member."""
+        return dict(zip(self._some.axiom_names, self._some.weights))
+
+    @cached_property
+    def _classes(self) -> dict[str, int | None]:
+        """By predicate that answers for all classes at once, how many there are; −1 if that is not known."""
+        document = json.loads(self._native.check(None))
+        size = {s["name"]: s["size"] for s in document["sorts"]}
+        return {
+            given["name"]: (size.get(given["arguments"][-1], 0) or -1) if given["per_class"] and given["arguments"] else None
+            for given in document["predicates"]
+        }
+
+    def _weights(self, weights: Any) -> dict[int, Any]:
+        """The weights of a call, by the place of the axiom."""
+        problems: Problems = []
+        names = self._native.axiom_names
+        found: dict[int, Any] = {}
+        for name, weight in _given.names(weights, "weights", problems).items():
+            own = [i for i, axiom in enumerate(names) if axiom == name]
+            own = own or [i for i, axiom in enumerate(names) if axiom.startswith(f"{name}[")]
+            if not own and name not in self.theory.axioms:
+                help = _native.did_you_mean(name, [*self.theory.axioms, *names])
+                problems.append(("unknown-axiom", f"the theory has no axiom `{name}`", help))
+            _given.number(weight, f"the weight of axiom `{name}`", problems)
+            found.update((i, weight) for i in own)
+        if problems:
+            _native.raise_problems(problems)
+        return found
+
+    def _look(self, evaluated: Any, sorts: Any = None, tables: Any = None) -> None:
+        """Warns, once, of rows for which an `exists` has nothing to choose from."""
+        if not evaluated.empty or "empty" in self._said:
+            return
+        self._said.add("empty")
+        counts = evaluated.empty_exists()
+        axiom = next(name for name, count in counts.items() if count)
+        place = self._impossible(axiom, sorts, tables)
+        times = f", {counts[axiom]} times in this call" if counts[axiom] > 1 else ""
+        value = "log truth -100000" if self._native.logs[1] else "truth 0"
+        message = f"axiom `{axiom}`: an `exists` has nothing to choose from{place}{times}: it is false there, with {value}"
+        _native.warn_of([("nothing-to-choose", message, "leave such rows out, by hand or with `leave_out_empty=True`")])
+
+    def _impossible(self, axiom: str, sorts: Any, tables: Any) -> str:
+        """Where an axiom's `exists` has nothing to choose from. That depends on guards alone, so any values do."""
+        try:
+            values = {}
+            for name in self._places:
+                rows, classes = self.rows(name, sorts=sorts, tables=tables), self._classes[name]
+                shape = (len(rows),) if classes is None else (len(rows), classes)
+                likely = {"truth": 0.5, "log_truth": -1.0}.get((self._arguments["outputs"] or {}).get(name, ""), 0.0)
+                if len(rows):
+                    values[name] = AtRows(np.full(shape, likely))
+            worst = self.explain(values, axiom, top=3, sorts=sorts, tables=tables)["axioms"][0]["worst"]
+        except (InputError, KeyError):
+            return ""
+        empty = [w for w in worst if any(witness["binding"] is None for witness in w["witnesses"])]
+        shown = ", ".join(f"{variable} = {to}" for variable, to in empty[0]["binding"].items()) if empty else ""
+        return f" at {shown}" if shown else ""
+
+    def _squashed(self, name: str, low: float, high: float) -> None:
+        """Warns, in the first call, of logits that look as if they were degrees of truth: all of them are between 0 and 1, and not the same."""
+        if 0 < low < high < 1:
+            message = f"predicate `{name}` takes logits, but all its values lie between 0 and 1: they seem to have been through a sigmoid or softmax"
+            help = 'leave that out, or say `outputs={"' + name + '": "truth"}`'
+            _native.warn_of([("squashed-twice", message, help)])
+
+    def _takes_logits(self, name: str) -> bool:
+        """Whether it is worth looking at the first values of a predicate."""
+        if f"values of {name}" in self._said:
+            return False
+        self._said.add(f"values of {name}")
+        output = (self._arguments.get("outputs") or {}).get(name, "sigmoid")
+        return "run" not in self._arguments and output.split()[0] in ("sigmoid", "softmax")
 
     def evaluate(
         self,
@@ -143,21 +345,38 @@ class KnowledgeBase:
         batch: Mapping[str, Any] | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
+        weights: Mapping[str, float] | None = None,
+        params: Mapping[str, float | Percentile] | None = None,
+        functions: Mapping[str, Any] | None = None,
         gradients: bool = False,
         _step: Any = None,
     ) -> Evaluation:
         """The truth of each axiom, the loss and, if asked for, its gradient by every value.
 
         ``values`` has an array for each predicate, with an axis for each argument, or :class:`logltn.AtRows`. ``batch``
-        says which rows of batched tables to look at, ``sorts`` and ``tables`` bring what comes with each call.
+        says which rows of batched tables to look at, ``sorts``, ``tables``, ``params`` and ``functions`` bring what comes with each
+        call, ``weights`` replaces weights of axioms for this call.
         """
+        if params is not None or functions is not None or sorts is not None:
+            other, sorts = self._with(params, functions, sorts)
+            if other is not self:
+                return other.evaluate(
+                    values, alpha=alpha, p=p, p_forall=p_forall, batch=batch, sorts=sorts, tables=tables, weights=weights,
+                    gradients=gradients, _step=_step,
+                )  # fmt: skip
         arrays, entries = self._entries(values, gradients)
+        for (name, array), entry in zip(arrays.items(), entries):
+            if self._takes_logits(name) and entry[2].size:
+                self._squashed(name, entry[2].min(), entry[2].max())
         coming = _given.coming(self, batch, sorts, tables)
         numbers = _parameters(alpha, p, p_forall, self._defaults)
         exchange = None if _step is None else _step.exchange(numbers)
-        evaluated = self._native.evaluate(entries, *numbers, coming, gradients, None, exchange)
+        weighed = None if weights is None else [(i, float(w)) for i, w in self._weights(weights).items()]
+        evaluated = self._native.evaluate(entries, *numbers, coming, gradients, None, exchange, weighed)
+        if evaluated.empty:
+            self._look(evaluated, sorts, tables)
         dtype = np.result_type(*(entry[2].dtype for entry in entries)) if entries else np.dtype(np.float64)
-        return Evaluation(evaluated, dtype, arrays if gradients else None)
+        return Evaluation(evaluated, dtype, self.logs, arrays if gradients else None)
 
     def query(
         self,
@@ -170,6 +389,8 @@ class KnowledgeBase:
         p_forall: float | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
+        params: Mapping[str, float | Percentile] | None = None,
+        functions: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """How true a formula is, or of whom: the document of ``logltn query --json``.
 
@@ -187,26 +408,30 @@ class KnowledgeBase:
         >>> kb.query("find x: Person. not happy(x)", values, top=1)["answers"]
         [{'binding': {'x': 'bob'}, 'truth': 0.75}]
         """
+        other, sorts = self._with(params, functions, sorts)
         question = _question(formula, None, top, _parameters(alpha, p, p_forall, self._defaults))
         _, entries = self._entries(values)
-        return json.loads(_native.ask(self._native, question, entries, _given.coming(self, None, sorts, tables)))
+        return json.loads(_native.ask(other._native, question, entries, other._coming(question, sorts, tables)))
 
     def explain(
         self,
         values: Mapping[str, Any] | None = None,
         axiom: str | None = None,
         *,
+        open: str | Sequence[str] = (),
         top: int = 10,
         alpha: float | None = None,
         p: float | None = None,
         p_forall: float | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
+        params: Mapping[str, float | Percentile] | None = None,
+        functions: Mapping[str, Any] | None = None,
     ) -> Explanation:
         """What breaks an axiom, a family or a member of one, or each of them: the document of ``logltn explain --json``.
 
-        The ``top`` least true bindings of each (0: all of them), with the literals to blame and the witnesses. Computed in
-        double precision, over all rows of batched tables.
+        The ``top`` least true bindings of each (0: all of them), with the literals to blame and the witnesses. What a
+        definition says is one literal, unless ``open`` names it. Computed in double precision, over all rows of batched tables.
 
         >>> import numpy as np
         >>> kb = KnowledgeBase('''
@@ -217,10 +442,51 @@ class KnowledgeBase:
         >>> worst["binding"], worst["literals"]
         ({'x': 'bob'}, [{'literal': 'happy(bob)', 'truth': 0.25, 'blame': 1.0}])
         """
-        question = _question(None, axiom, top, _parameters(alpha, p, p_forall, self._defaults))
+        other, sorts = self._with(params, functions, sorts)
+        question = _question(None, axiom, top, _parameters(alpha, p, p_forall, self._defaults), open)
         _, entries = self._entries(values)
-        document = _native.ask(self._native, question, entries, _given.coming(self, None, sorts, tables))
-        return self._explanation(json.loads(document), {})
+        document = _native.ask(other._native, question, entries, other._coming(question, sorts, tables))
+        return other._explanation(json.loads(document), {})
+
+    def _coming(self, question: dict[str, Any], sorts: Any, tables: Any) -> Any:
+        """What comes with a question, without the rows of streamed tables that it does not speak of."""
+        text, axiom = question["formula"], question["axiom"]
+        if axiom is not None:
+            name = axiom.split("[")[0]
+            text = next((formula for own, _, formula in self.theory._native.axioms if own == name), None)
+        return _given.coming(self, None, sorts, tables, text)
+
+    def truths_of(
+        self,
+        definition: str,
+        values: Mapping[str, Any] | None = None,
+        *,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+        params: Mapping[str, float | Percentile] | None = None,
+        functions: Mapping[str, Any] | None = None,
+    ) -> np.ndarray:
+        """What a definition says of all its tuples: an array with one axis for each argument.
+
+        Truths are logs in the log semantics and in ``prod``. Computed in double precision, over all rows of batched tables.
+
+        >>> import numpy as np
+        >>> kb = KnowledgeBase('''
+        ...     sort Person = {ann, bob}  predicate likes(Person, Person)
+        ...     define friends(x, y: Person): likes(x, y) and likes(y, x)
+        ...     axiom all: forall x: Person. friends(x, x)
+        ... ''', outputs={"likes": "truth"}, semantics="godel")
+        >>> kb.truths_of("friends", {"likes": np.array([[1.0, 0.25], [0.5, 0.75]])})
+        array([[1.  , 0.25],
+               [0.25, 0.75]])
+        """
+        other, sorts = self._with(params, functions, sorts)
+        question = _question(None, None, 0, _parameters(alpha, p, p_forall, self._defaults), definition=definition)
+        _, entries = self._entries(values)
+        return _truths(_native.ask(other._native, question, entries, other._coming(question, sorts, tables)))
 
     def _explanation(
         self, document: dict[str, Any], coming: Mapping[str, Any], seen: Mapping[str, Mapping[str, np.ndarray]] = {}
@@ -240,7 +506,7 @@ class KnowledgeBase:
                         if str(to) in known[sort]:
                             own = pictures.setdefault(axiom["name"], {})
                             own[variable, str(to)] = np.array(known[sort][str(to)])
-        return Explanation(document, self._native.logs, pictures)
+        return Explanation(document, self._some.logs, pictures)
 
     def _picture_values(self, sort: str, coming: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
         from ._html import is_picture
@@ -301,14 +567,17 @@ class KnowledgeBase:
         batch: Mapping[str, Any] | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
+        params: Mapping[str, float | Percentile] | None = None,
+        functions: Mapping[str, Any] | None = None,
     ) -> np.ndarray:
         """The rows that a predicate is asked about: ``int32``, ``[n, arity]``, each individual by its place in its sort,
         without the class of a softmax. Where an argument is a number, it is the number's place in :attr:`numbers`."""
         if predicate not in self._places:
             help = _native.did_you_mean(predicate, list(self._places))
             _native.raise_problems([("unknown-predicate", f"the theory has no predicate `{predicate}`", help)])
-        coming = _given.coming(self, batch, sorts, tables)
-        rows, arity = self._native.rows(self._places[predicate], coming)
+        other, sorts = self._with(params, functions, sorts)
+        coming = _given.coming(other, batch, sorts, tables)
+        rows, arity = other._native.rows(self._places[predicate], coming)
         # A proposition has one row without individuals.
         return np.frombuffer(rows, np.int32).reshape(-1 if arity else 1, arity)
 
@@ -319,13 +588,41 @@ class KnowledgeBase:
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
     ) -> ExportedPlan:
-        """The plan as a header and arrays, to be run elsewhere; docs/plan-format.md describes them."""
+        """The plan as a header and arrays, to be run elsewhere; crates/logltn/PLAN-FORMAT.md describes them."""
         return exported(self._native, _given.coming(self, batch, sorts, tables))
 
     @property
     def numbers(self) -> np.ndarray:
         """The numbers that stand as arguments of predicates, as of the last call."""
         return np.asarray(self._native.numbers())
+
+    def identify(
+        self, predicate: str | None = None, support: Mapping[str, Any] | None = None, labels: Any = None
+    ) -> dict[str, Any]:
+        """Whether the axioms fix the classes of a softmax, and which labels would: the document of ``logltn identify --json``.
+
+        ``labels`` are the true classes of the individuals, one for each. ``support`` says for an axiom which true classes
+        occur in it: a dict of columns, a data frame or the path of a CSV file, with a column for each of its variables
+        that the predicate is asked about. Without either, all that satisfy an axiom are taken to occur.
+
+        >>> kb = KnowledgeBase('''
+        ...     sort Image  sort Digit = 0..4  table sums(x: Image, y: Image, n: Int)  predicate digit(Image, Digit)
+        ...     axiom add: forall (x, y, n) in sums. exists a, b: Digit where a + b = n. digit(x, a) and digit(y, b)
+        ... ''', sorts={"Image": 5}, outputs={"digit": "softmax"},
+        ...     tables={"sums": {"x": [0, 0, 2, 2], "y": [0, 1, 3, 4], "n": [0, 1, 5, 6]}})
+        >>> found = kb.identify(labels=[0, 1, 2, 3, 4])
+        >>> found["maps"], found["fixed"], found["labels"]
+        ('3', [0, 1], [{'class': 2, 'maps': '1'}])
+        """
+        if isinstance(labels, Mapping):
+            if len(labels) != 1:
+                _native.raise_problems([("wrong-type", "`labels`: expected the classes of the individuals of one sort", None)])
+            (labels,) = labels.values()
+        problems: Problems = []
+        supports = [(axiom, *_support(axiom, given, problems)) for axiom, given in (support or {}).items()]
+        if problems:
+            _native.raise_problems(problems)
+        return json.loads(_native.identify(self._native, predicate, supports, None if labels is None else _texts(labels)))
 
     def check(self) -> dict[str, Any]:
         """The document of ``logltn check --json``. Whatever computes the values is ``"host"`` there, and what a step takes is
@@ -344,7 +641,7 @@ class KnowledgeBase:
         """What was given of a sort's individuals, by field."""
         given = (self._arguments.get("sorts") or {}).get(sort)
         if isinstance(given, Mapping):
-            return {name: _given.array(values) for name, values in given.items()}
+            return {name: _given.array(values) for name, values in given.items() if _given.strings(values) is None}
         if given is None or isinstance(given, int) or _given.strings(given) is not None:
             return None
         values = _given.array(given)
@@ -379,12 +676,24 @@ class KnowledgeBase:
             _native.raise_problems(problems)
         (text, name), native, described, tensors, defaults = _native.load_run(run, double, threads, memory)
         knowledge = cls.__new__(cls)
+        knowledge._begin()
         knowledge._arguments = dict(run=run, dtype=dtype, threads=threads, memory=memory)
         knowledge.theory = Theory(text, name=name)
-        knowledge._native = native
+        knowledge._made = native
         knowledge._places = {name: i for i, (name, _) in enumerate(knowledge.theory._native.predicates)}
         knowledge._defaults = defaults
         return knowledge, json.loads(described), tensors
+
+
+class Truths(dict[str, float]):
+    """Truths by axiom. ``logs`` says whether they are logs, as in the log semantics and in ``prod``, or degrees between 0 and 1."""
+
+    def __init__(self, truths: Mapping[str, Any] = {}, logs: bool = False) -> None:
+        super().__init__(truths)
+        self.logs = logs
+
+    def __reduce__(self) -> Any:
+        return Truths, (dict(self), self.logs)
 
 
 class Evaluation:
@@ -393,12 +702,13 @@ class Evaluation:
     ``gradients`` has an array of the values' shape for each predicate that was given, if they were asked for.
     """
 
-    __slots__ = ("_native", "_dtype", "gradients")
+    __slots__ = ("_native", "_dtype", "_logs", "gradients")
 
     gradients: dict[str, np.ndarray] | None
 
-    def __init__(self, native: Any, dtype: np.dtype, gradients: dict[str, np.ndarray] | None) -> None:
+    def __init__(self, native: Any, dtype: np.dtype, logs: bool, gradients: dict[str, np.ndarray] | None) -> None:
         self._native = native
+        self._logs = logs
         self._dtype = dtype
         self.gradients = gradients
 
@@ -413,10 +723,10 @@ class Evaluation:
         return self._dtype.type(self._native.sat)
 
     @property
-    def truths(self) -> dict[str, Any]:
-        """The truth of each axiom; of a family that of each member, ``name[ann]``."""
+    def truths(self) -> Truths:
+        """The truth of each axiom; of a family that of each member, ``name[ann]``. ``truths.logs`` says whether they are logs."""
         number = self._dtype.type
-        return {name: number(truth) for name, truth in self._native.truths().items()}
+        return Truths({name: number(truth) for name, truth in self._native.truths().items()}, self._logs)
 
     @property
     def empty_exists(self) -> dict[str, int]:
@@ -442,10 +752,60 @@ class Explanation(dict[str, Any]):
         self._logs = logs  # whether the truths of axioms, and of literals, are logs
         self._pictures = pictures or {}  # by axiom, of individuals by variable and number
 
+    def __str__(self) -> str:
+        logs, literal_logs = self._logs
+        lines = []
+        for axiom in self["axioms"]:
+            if axiom.get("hard"):
+                lines.append(f"{axiom['name']}: a law, {axiom['groundings']:,} groundings")
+                continue
+            lines.append(f"{axiom['name']}: truth {_shown(axiom['truth'], logs)}, {axiom['groundings']:,} groundings")
+            for worst in axiom["worst"]:
+                lines.append(f"  {_bound(worst['binding'])}: {_shown(worst['truth'], logs)}")
+                for literal in worst["literals"]:
+                    lines.append(f"    {literal['literal']}: {_shown(literal['truth'], literal_logs)}, blame {literal['blame']:.3g}")
+                for witness in worst["witnesses"]:
+                    found = "nothing to choose from" if witness["binding"] is None else _bound(witness["binding"])
+                    lines.append(f"    {witness['formula']}: {found}")
+        return "\n".join(lines)
+
     def _repr_html_(self) -> str:
         from ._html import explanation
 
         return explanation(self, *self._logs, self._pictures)
+
+
+def _shown(truth: float, log: bool) -> str:
+    """A degree of truth for people, and the log beside it where that is what is computed."""
+    return f"{np.exp(truth):.3g} (log {truth:.4g})" if log else f"{truth:.4g}"
+
+
+def _bound(binding: Mapping[str, Any]) -> str:
+    return ", ".join(f"{variable} = {to}" for variable, to in binding.items()) or "as a whole"
+
+
+def _texts(column: Any) -> list[str]:
+    """Classes as they are written: integers without a point, labels by name."""
+    cells = np.asarray(column).ravel().tolist() if not isinstance(column, (list, tuple)) else column
+    return [str(int(c)) if isinstance(c, (int, np.integer)) or (isinstance(c, float) and c.is_integer()) else str(c) for c in cells]
+
+
+def _support(axiom: str, given: Any, problems: Problems) -> tuple[list[str], list[list[str]]]:
+    """The columns of a support, and its rows."""
+    if isinstance(given, (str, os.PathLike)):
+        with open(given, newline="", encoding="utf-8") as file:
+            header, *rows = list(csv.reader(file)) or [[]]
+        columns = [name.strip() for name in header]
+        return columns, [[cell.strip() for cell in row] for row in rows if row]
+    if not hasattr(given, "keys") and not hasattr(given, "columns"):
+        problems.append(("wrong-type", f"`support` of `{axiom}`: expected a dict of columns, a data frame or a path", None))
+        return [], []
+    names = [str(name) for name in (given.keys() if hasattr(given, "keys") else given.columns)]
+    cells = [_texts(given[name]) for name in names]
+    if len({len(column) for column in cells}) > 1:
+        problems.append(("sizes-disagree", f"`support` of `{axiom}`: its columns have different lengths", None))
+        return [], []
+    return names, [list(row) for row in zip(*cells)]
 
 
 def _listed(given: Any) -> Any:
@@ -463,9 +823,18 @@ def _parameters(alpha: Any, p: Any, p_forall: Any, defaults: tuple[float, float,
     return numbers  # type: ignore[return-value]
 
 
-def _question(formula: Any, axiom: Any, top: Any, parameters: tuple[float, float, float]) -> dict[str, Any]:
+def _truths(document: str) -> np.ndarray:
+    """What a definition says, as the native part writes it."""
+    shape, truths = json.loads(document)
+    return np.array(truths, dtype=np.float64).reshape(shape)
+
+
+def _question(
+    formula: Any, axiom: Any, top: Any, parameters: tuple[float, float, float], open: Any = (), definition: Any = None
+) -> dict[str, Any]:
     problems: Problems = []
-    for name, text in (("formula", formula), ("axiom", axiom)):
+    opened = [open] if isinstance(open, str) else list(open)
+    for name, text in (("formula", formula), ("axiom", axiom), ("definition", definition), *(("open", o) for o in opened)):
         if text is not None and not isinstance(text, str):
             problems.append(("wrong-type", f"`{name}` is a text, not {_given.kind(text)}", None))
     if isinstance(top, bool) or not isinstance(top, int):
@@ -474,10 +843,20 @@ def _question(formula: Any, axiom: Any, top: Any, parameters: tuple[float, float
         problems.append(("value-out-of-range", f"`top` must be at least 0, which means all, not {top}", None))
     if problems:
         _native.raise_problems(problems)
-    return {"formula": formula, "axiom": axiom, "parameters": parameters, "top": top}
+    return {
+        "formula": formula,
+        "axiom": axiom,
+        "parameters": parameters,
+        "top": top,
+        "open": opened,
+        "definition": definition,
+    }
 
 
-def _double(dtype: Any, problems: Problems) -> bool:
+def _double(dtype: Any, problems: Problems) -> bool | None:
+    """Whether to compute in double precision; none if that follows the values."""
+    if dtype is None:
+        return None
     name = str(dtype).removeprefix("torch.")
     try:
         name = np.dtype(name if isinstance(dtype, str) or name != str(dtype) else dtype).name
@@ -485,8 +864,8 @@ def _double(dtype: Any, problems: Problems) -> bool:
         pass
     if name in ("float32", "float64"):
         return name == "float64"
-    problems.append(("unknown-choice", f"`dtype` is \"float32\" or \"float64\", not {dtype!r}", None))
-    return False
+    problems.append(("unknown-choice", f"`dtype` is \"float32\", \"float64\" or None, not {dtype!r}", None))
+    return None
 
 
 def _limits(threads: Any, memory: Any, problems: Problems) -> bool:

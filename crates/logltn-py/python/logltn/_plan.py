@@ -1,4 +1,4 @@
-"""The plan of a knowledge base as plain arrays: docs/plan-format.md."""
+"""The plan of a knowledge base as plain arrays: crates/logltn/PLAN-FORMAT.md."""
 
 from __future__ import annotations
 

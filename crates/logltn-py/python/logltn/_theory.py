@@ -71,12 +71,17 @@ class Theory:
     @property
     def functions(self) -> list[str]:
         """Names of functions."""
-        return [f[0] for f in self._native.functions]
+        return [f[0] for f in self._native.functions if "." not in f[0]]  # those are columns, `x.age`
 
     @property
     def constants(self) -> list[str]:
         """Names of constants."""
         return [c[0] for c in self._native.constants]
+
+    @property
+    def definitions(self) -> list[str]:
+        """Names of definitions."""
+        return self._native.definitions
 
     @property
     def params(self) -> list[str]:

@@ -2,14 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import torch
 
 from .. import _native
 
-# What a call has besides tensors: the knowledge base, what each tensor is, alpha, p, p_forall, and what comes with it.
-Call = tuple[Any, list[tuple[int, int]], float, float, float, Any]
+
+class Answered(NamedTuple):
+    """What a call is about whose networks were asked."""
+
+    asked: Any
+    coming: Any
+    # By request, its predicate.
+    predicates: list[int]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Answered) and (self.asked.plan, self.coming) == (other.asked.plan, other.coming)
+
+    def __hash__(self) -> int:
+        return hash((self.asked.plan, self.coming))
+
+
+class Call(NamedTuple):
+    """What a call has besides tensors."""
+
+    # The knowledge base of what came with the call.
+    knowledge: Any
+    native: Any
+    # What each tensor is.
+    which: list[tuple[int, int]]
+    alpha: Any
+    p: Any
+    p_forall: Any
+    # Rows, sizes, batches.
+    coming: Any
+    # Weights of this call, by axiom.
+    weights: list[tuple[int, float]] | None = None
+    # What the tensors after those of values are: the name of a parameter, or the axiom that one is the weight of.
+    extras: tuple[str | int, ...] = ()
+    # Sorts and tables as they were given.
+    given: tuple[Any, Any] = (None, None)
 
 
 _CPU = torch.device("cpu")  # whatever the default device is
@@ -52,10 +86,12 @@ def _entries(which: list[tuple[int, int]], tensors: Any, needed: Any) -> tuple[l
 def _evaluate(
     call: Call, tensors: Any, needed: Any, derivatives: list[float] | None = None, step: Any = None
 ) -> tuple[Any, list[Any]]:
-    native, which, alpha, p, p_forall, coming = call
-    entries, gradients = _entries(which, tensors, needed)
-    exchange = None if step is None else step.exchange((alpha, p, p_forall))
-    return native.evaluate(entries, alpha, p, p_forall, coming, True in needed, derivatives, exchange), gradients
+    numbers = call.alpha, call.p, call.p_forall
+    entries, gradients = _entries(call.which, tensors, needed)
+    exchange = None if step is None else step.exchange(numbers)
+    about = call.coming.asked if type(call.coming) is Answered else call.coming
+    evaluated = call.native.evaluate(entries, *numbers, about, True in needed, derivatives, exchange, call.weights)
+    return evaluated, gradients
 
 
 class Loss(torch.autograd.Function):
@@ -63,29 +99,33 @@ class Loss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, owner: Any, call: Call, dtype: Any, *tensors: Any) -> Any:
-        step = owner._step
-        evaluated, gradients = _evaluate(call, tensors, ctx.needs_input_grad[3:], None, step)
+        step, count = owner._step, len(call.which)
+        evaluated, gradients = _evaluate(call, tensors[:count], ctx.needs_input_grad[3 : 3 + count], None, step)
         owner.__dict__["_last"] = evaluated  # not by `nn.Module.__setattr__`, which takes longer than the engine
-        ctx.call, ctx.step, ctx.gradients = call, step, gradients
+        ctx.owner, ctx.call, ctx.step, ctx.gradients, ctx.of_loss = owner, call, step, gradients, True
         ctx.save_for_backward(*tensors)
         return torch.scalar_tensor(evaluated.loss, dtype=dtype, device=_CPU)
 
     @staticmethod
     def backward(ctx: Any, by_loss: Any) -> Any:
-        # Handed over, not copied: whoever keeps the graph and comes back has them computed again.
-        gradients, ctx.gradients = ctx.gradients, None
-        if gradients is None:
-            _, gradients = _evaluate(ctx.call, ctx.saved_tensors, ctx.needs_input_grad[3:], None, ctx.step)
-        try:
-            by = by_loss.item()
-        except RuntimeError:  # many at once (`is_grads_batched`)
-            gradients = [None if g is None else g * by_loss.to(g.dtype) for g in gradients]
-        else:
+        def values() -> list[Any]:
+            # Handed over, not copied: whoever keeps the graph and comes back has them computed again.
+            gradients, ctx.gradients = ctx.gradients, None
+            if gradients is None:
+                count = len(ctx.call.which)
+                needed = ctx.needs_input_grad[3 : 3 + count]
+                _, gradients = _evaluate(ctx.call, ctx.saved_tensors[:count], needed, None, ctx.step)
+            try:
+                by = by_loss.item()
+            except RuntimeError:  # many at once (`is_grads_batched`)
+                return [None if g is None else g * by_loss.to(g.dtype) for g in gradients]
             if by != 1.0:
                 for gradient in gradients:
                     if gradient is not None:
                         gradient.mul_(by)
-        return None, None, None, *_once(ctx, by_loss, gradients)
+            return gradients
+
+        return None, None, None, *backward(ctx, by_loss, ctx.needs_input_grad[3:], values)
 
 
 class Axioms(torch.autograd.Function):
@@ -93,38 +133,41 @@ class Axioms(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, owner: Any, call: Call, dtype: Any, *tensors: Any) -> Any:
-        step = owner._step
-        evaluated, _ = _evaluate(call, tensors, [False] * len(tensors), None, step)
+        step, count = owner._step, len(call.which)
+        evaluated, _ = _evaluate(call, tensors[:count], [False] * count, None, step)
         owner.__dict__["_last"] = evaluated  # not by `nn.Module.__setattr__`, which takes longer than the engine
-        ctx.call, ctx.step = call, step
+        ctx.owner, ctx.call, ctx.step, ctx.of_loss = owner, call, step, False
         ctx.save_for_backward(*tensors)
         return torch.tensor(list(evaluated.truths().values()), dtype=dtype, device=_CPU)
 
     @staticmethod
     def backward(ctx: Any, by_truths: Any) -> Any:
-        needed = ctx.needs_input_grad[3:]
-        _, gradients = _evaluate(ctx.call, ctx.saved_tensors, needed, by_truths.detach().tolist(), ctx.step)
-        return None, None, None, *_once(ctx, by_truths, gradients)
+        def values() -> list[Any]:
+            count = len(ctx.call.which)
+            needed, tensors = ctx.needs_input_grad[3 : 3 + count], ctx.saved_tensors[:count]
+            return _evaluate(ctx.call, tensors, needed, by_truths.detach().tolist(), ctx.step)[1]
+
+        return None, None, None, *backward(ctx, by_truths, ctx.needs_input_grad[3:], values)
 
 
-class _Once(torch.autograd.Function):
-    """Hands gradients on, which depend on the values and on what was given, but not their derivatives."""
-
-    @staticmethod
-    def forward(ctx: Any, count: int, *tensors: Any) -> Any:
-        return tuple(gradient.clone() for gradient in tensors[:count])
-
-    @staticmethod
-    def backward(ctx: Any, *_: Any) -> Any:
-        raise RuntimeError(
-            "logltn has no second derivatives: a gradient of its loss or its axioms cannot be differentiated again"
-        )
-
-
-def _once(ctx: Any, by: Any, gradients: list[Any]) -> list[Any]:
-    # Only whoever said `create_graph=True` can come back for more.
-    if not torch.is_grad_enabled():
-        return gradients
-    known = [g for g in gradients if g is not None]
-    handed = iter(_Once.apply(len(known), *known, by, *ctx.saved_tensors))
-    return [None if g is None else next(handed) for g in gradients]
+def backward(ctx: Any, by: Any, needed: Any, values: Callable[[], list[Any]]) -> list[Any]:
+    """The derivatives by all tensors of a call: by the values as the engine gives them, by α, p, p_forall and weights through the formula
+    itself; through that all of them if they are to be differentiated again, as `create_graph=True` says."""
+    count = len(ctx.call.which)
+    again = torch.is_grad_enabled()
+    found = [None] * count if again else values()
+    wanted = [i for i, need in enumerate(needed) if need and (again or i >= count)]
+    found = [*found, *([None] * (len(needed) - count))]
+    if wanted:
+        tensors = ctx.saved_tensors
+        with torch.enable_grad():
+            truths, loss = ctx.owner._formula(ctx.call, tensors)
+            out = loss if ctx.of_loss else truths
+            if out.requires_grad:
+                some = torch.autograd.grad(out, [tensors[i] for i in wanted], by.to(out), create_graph=again, allow_unused=True)
+                for i, gradient in zip(wanted, some):
+                    found[i] = gradient  # type: ignore[call-overload]
+        for i in wanted:
+            if found[i] is None:
+                found[i] = torch.zeros_like(tensors[i])  # type: ignore[call-overload]
+    return found

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from .. import _given, _native
-from .._given import AtRows, Problems
+from .._given import AtRows, Percentile, Problems
 from .._knowledge_base import KnowledgeBase as _KnowledgeBase
-from .._knowledge_base import Evaluation, Explanation, _double, _parameters, _question
+from .._knowledge_base import Evaluation, Explanation, Truths, _double, _parameters, _question, _truths
 from .._theory import Theory
 from .._errors import InputError
-from ._autograd import _CPU, Axioms, Loss
+from ._autograd import _CPU, Answered, Axioms, Call, Loss
+from ._compile import eagerly
 from ._device._autograd import DeviceAxioms, DeviceLoss
-from ._device._backend import Answered, Backend
-from ._networks import Fields, Parts, Run, meaning, tensor
+from ._device._backend import Backend
+from ._device._formula import formula
+from ._networks import Enclosed, Fields, Parts, Run, meaning, rows_of, tensor
+from ._worlds import Worlds
 
 _HALF = (torch.float16, torch.bfloat16)
 _STRIDED = torch.strided
+# Says whether this is inside of a transformation of `torch.func`.
+_transforming: Any = torch._C._functorch.peek_interpreter_stack  # pyright: ignore[reportAttributeAccessIssue]
 
 
-class KnowledgeBase(torch.nn.Module):
+class KnowledgeBase(Worlds, torch.nn.Module):
     """A theory, its data, and your networks.
 
     Run the networks as you do now and hand over their outputs:
@@ -61,7 +66,7 @@ class KnowledgeBase(torch.nn.Module):
     features (integers of an integer sort are themselves); for a softmax the last argument is left out. :func:`softmax`,
     :func:`sigmoid`, :func:`truth` and :func:`log_truth` say what its numbers mean.
 
-    Takes every other argument of :class:`logltn.KnowledgeBase`. Sorts may be tensors or ``nn.Embedding``, constants
+    All other arguments are those of :class:`logltn.KnowledgeBase`. Sorts may be tensors or ``nn.Embedding``, constants
     ``nn.Parameter``, functions callables.
 
     Values on a CUDA device stay there: the loss is computed where they are. ``backend="cpu"`` copies them to the CPU engine,
@@ -89,12 +94,26 @@ class KnowledgeBase(torch.nn.Module):
         *,
         sorts: Mapping[str, Any] | None = None,
         predicates: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+        params: Mapping[str, float | Percentile] | None = None,
         functions: Mapping[str, Any] | None = None,
         constants: Mapping[str, Any] | None = None,
         outputs: Mapping[str, str] | None = None,
+        semantics: str | Mapping[str, Any] = "logltn",
+        weights: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Mapping[str, float]] | None = None,
+        batched: Iterable[str] = (),
+        streamed: Iterable[str] = (),
+        laws: Iterable[str] = (),
+        p_axioms: float | None = None,
+        leave_out_empty: bool = False,
+        dtype: Any = None,
+        threads: int | None = None,
+        memory: int | None = None,
         backend: str = "auto",
         process_group: Any = None,
-        **arguments: Any,
+        _sharded: bool = False,
+        _share: bool = True,
     ) -> None:
         self._begin()
         theory = theory if isinstance(theory, Theory) else Theory(theory)
@@ -105,16 +124,17 @@ class KnowledgeBase(torch.nn.Module):
             if name in outputs:
                 problems.append(("conflicting-keys", f"what predicate `{name}` gives is said with its callable, not in `outputs`", None))
             part, outputs[name] = meaning(name, given, problems)
-            self.predicates.put(name, part)
+            self._put(self.predicates, name, part)
         data = {}
         for name, given in _given.names(functions, "functions", problems).items():
             if callable(given):
-                self.functions.put(name, given)
+                self._put(self.functions, name, given)
             else:
                 data[name] = given = given.detach().cpu().numpy() if isinstance(given, torch.Tensor) else given
                 values = tensor(given)
                 if values.is_floating_point() and values.dim() > 0:
-                    self.tables.put(name, values.reshape(-1, values.shape[-1]))
+                    self.tables.put(name, rows_of(values))
+        data.update(_given.columns_in_guards(theory._native.functions, _given.names(sorts, "sorts", problems)))
         known = [name for name, *_ in theory._native.functions]
         for name in self.functions.names():
             if name not in known:
@@ -128,11 +148,24 @@ class KnowledgeBase(torch.nn.Module):
         sizes = {name: self._sort(name, given) for name, given in _given.names(sorts, "sorts", problems).items()}
         if problems:
             _native.raise_problems(problems)
-        knowledge = _KnowledgeBase(theory, sorts=sizes, functions=data or None, constants=vectors, outputs=outputs, **arguments)
+        # Devices compute every formula as a whole.
+        share = _share and (backend == "cpu" or (backend == "auto" and not torch.cuda.is_available()))
+        knowledge = _KnowledgeBase(
+            theory, sorts=sizes, functions=data or None, constants=vectors, outputs=outputs, tables=tables, params=params,
+            semantics=semantics, weights=weights, parameters=parameters, batched=batched, streamed=streamed, laws=laws, p_axioms=p_axioms,
+            leave_out_empty=leave_out_empty, dtype=dtype, threads=threads, memory=memory, _sharded=_sharded,
+            _learnt=self.functions.names(), _share=share,
+        )  # fmt: skip
         self._take(knowledge, backend)
+
+    def _put(self, parts: Parts, name: str, given: Any) -> None:
+        parts.put(name, given)
+        if not isinstance(given, torch.nn.Module):
+            self.enclosed.take(name, given)
 
     def _begin(self) -> None:
         super().__init__()
+        self.enclosed = Enclosed()  # first, as copies share some of it
         self.individuals, self.predicates, self.functions, self.vectors = Parts(), Parts(), Parts(), Parts()
         self.tables = Parts()  # of functions that are given by data
 
@@ -141,8 +174,9 @@ class KnowledgeBase(torch.nn.Module):
         self._knowledge = knowledge
         double, shared = _double(knowledge._arguments["dtype"], []), knowledge._arguments.get("_sharded", False)
         self._backend = Backend(backend, double, None, shared)
+        self._formulas = Backend("torch", double, {"kernels": False, "graphs": False})
         self._last: Any = None
-        self._settled = knowledge._native.settled
+        self._unseen = set(theory.predicates)  # whose values nobody has looked at
         self._names = theory.predicates
         kinds = {name: (kind, ends) for name, kind, ends in theory._native.sorts}
         self._low = {name: int(ends[0]) for name, (kind, ends) in kinds.items() if kind == "range"}
@@ -150,12 +184,6 @@ class KnowledgeBase(torch.nn.Module):
         for name, sort in theory._native.constants:
             if name in self.vectors:
                 self._own.setdefault(sort, []).append(name)
-        document = json.loads(knowledge._native.check(None))
-        size = {s["name"]: s["size"] for s in document["sorts"]}
-        self._classes = {
-            given["name"]: (size.get(given["arguments"][-1], 0) or -1) if given["per_class"] and given["arguments"] else None
-            for given in document["predicates"]
-        }
 
     def _sort(self, name: str, given: Any) -> Any:
         """Keeps what networks read of a sort, and says what the plan has to know."""
@@ -167,76 +195,87 @@ class KnowledgeBase(torch.nn.Module):
             return given.detach().cpu().numpy()
         if isinstance(given, Mapping):
             self.individuals.put(name, Fields(given))
-            return {field: _given.array(v.detach().cpu() if isinstance(v, torch.Tensor) else v) for field, v in given.items()}
+            return {field: _given.array(v.detach().cpu()) if isinstance(v, torch.Tensor) else v for field, v in given.items()}
         if hasattr(given, "shape") and len(given.shape) > 0 and np.asarray(given).dtype.kind in "fiub":
             self.individuals.put(name, tensor(given))
         return given
 
+    @eagerly
     def forward(
         self,
         values: Mapping[str, Any] | None = None,
         *,
-        alpha: float | None = None,
-        p: float | None = None,
-        p_forall: float | None = None,
+        alpha: Any = None,
+        p: Any = None,
+        p_forall: Any = None,
         batch: Mapping[str, Any] | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
+        weights: Mapping[str, Any] | None = None,
+        params: Mapping[str, float | Percentile] | None = None,
+        functions: Mapping[str, Any] | None = None,
         check: bool = False,
         **named: Any,
     ) -> torch.Tensor:
-        """The loss, with the networks run by the knowledge base: each once, on the distinct rows that axioms ask for.
+        """:meth:`loss`."""
+        return self._loss(*self._call(values, named, (alpha, p, p_forall), (batch, sorts, tables), (weights, params, functions)), check)
 
-        Predicates without a callable are given as in :meth:`loss`. A sort whose size comes with the call may come as a
-        tensor of features, ``sorts={"Image": images}``.
-        """
-        tensors, call, dtype, device = self._call(values, named, alpha, p, p_forall, batch, sorts, tables)
-        native, which, alpha, p, p_forall, coming = call
-        given = {place for place, _ in which}
+    def _ask_networks(
+        self, tensors: list[torch.Tensor], call: Call, dtype: torch.dtype, device: torch.device | None, functions: Any
+    ) -> tuple[list[torch.Tensor], Call, torch.dtype, torch.device | None]:
+        """Runs the networks of predicates that are not given, each once, on the distinct rows that axioms ask for."""
+        which, native = call.which, call.native
         # Rows whose order depends on the plan are those of this call alone.
-        by_rows = any(kind and not self._settled[place] for place, kind in which)
-        asked, requests, numbers = native.requests(coming, by_rows)
-        places, outs = self._run(requests, numbers, sorts, given)
-        for place, out in zip(places, outs):
+        settled = native.settled
+        by_rows = _transforming() is not None or any(kind and not settled[place] for place, kind in which)
+        asked, requests, numbers = native.requests(call.coming, by_rows)
+        given = {place for place, _ in which}
+        places, outs = self._run(call.knowledge, requests, numbers, call.given[0], functions, given)
+        first = not tensors
+        for out in outs:
             if out.dtype in _HALF:
                 out = out.float()
             if not out.is_cpu:
                 device = out.device
-            dtype = out.dtype if not tensors or dtype is out.dtype else torch.promote_types(dtype, out.dtype)
-            which.append(place)
+            dtype = out.dtype if first or dtype is out.dtype else torch.promote_types(dtype, out.dtype)
+            first = False
             tensors.append(out)
-        about = Answered(asked, coming)
-        loss = self._loss(tensors, (native, which, alpha, p, p_forall, about), dtype, device, check)
-        if not outs and self.predicates.names() and torch.is_grad_enabled() and not loss.requires_grad:
-            # An empty batch asks nothing; `backward` in a loop has nothing to do then, and no reason to fail.
-            loss.requires_grad_()
-        return loss
+        return tensors, call._replace(which=[*which, *places], coming=Answered(asked, call.coming, [r[0] for r in requests])), dtype, device
 
     def _run(
-        self, requests: list[Any], numbers: list[float], sorts: Any, given: set[int]
+        self, knowledge: _KnowledgeBase, requests: list[Any], numbers: list[float], sorts: Any, functions: Any, given: set[int]
     ) -> tuple[list[tuple[int, int]], list[torch.Tensor]]:
         """What the networks say to requests, but to those of predicates that are given."""
         asked = []
         for predicate, shape, rows, arity, count in requests:
             asked.append((predicate, shape, np.frombuffer(rows, np.int32).reshape(count, arity)))
-        features = {name: tensor(v) for name, v in (sorts or {}).items() if len(getattr(v, "shape", ())) > 0}
-        return Run(self, asked, np.asarray(numbers), features).values(given)
+        features: dict[str, Any] = {}
+        for name, v in (sorts or {}).items():
+            if isinstance(v, Mapping):
+                features[name] = Fields(v)
+            elif len(getattr(v, "shape", ())) > 0:
+                features[name] = tensor(v)
+        return Run(self, knowledge._classes, asked, np.asarray(numbers), features, functions or {}).values(given)
 
     @property
     def theory(self) -> Theory:
         """The theory."""
         return self._knowledge.theory
 
+    @eagerly
     def loss(
         self,
         values: Mapping[str, Any] | None = None,
         *,
-        alpha: float | None = None,
-        p: float | None = None,
-        p_forall: float | None = None,
+        alpha: Any = None,
+        p: Any = None,
+        p_forall: Any = None,
         batch: Mapping[str, Any] | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
+        weights: Mapping[str, Any] | None = None,
+        params: Mapping[str, float | Percentile] | None = None,
+        functions: Mapping[str, Any] | None = None,
         check: bool = False,
         **named: Any,
     ) -> torch.Tensor:
@@ -244,18 +283,68 @@ class KnowledgeBase(torch.nn.Module):
 
         Values go by name, or as ``values``: a tensor for each predicate with an axis for each argument, or
         :class:`logltn.AtRows` of one. Those of half precision are computed with, and give a loss, in float32, as PyTorch's own
-        losses do under ``autocast``.
+        losses do under ``autocast``. Networks of predicates that are not given are run by the knowledge base, each once, on the
+        distinct rows that axioms ask for. A sort that comes with the call may come as a tensor of features,
+        ``sorts={"Image": images}``.
+
+        ``alpha``, ``p``, ``p_forall`` and ``weights`` (of axioms, for this call) may be 0-d tensors, with gradients if they ask for
+        them. ``params`` and ``functions`` come with the call, or replace what the knowledge base has.
         """
-        tensors, call, dtype, device = self._call(values, named, alpha, p, p_forall, batch, sorts, tables)
-        return self._loss(tensors, call, dtype, device, check)
+        return self._loss(*self._call(values, named, (alpha, p, p_forall), (batch, sorts, tables), (weights, params, functions)), check)
 
     def _loss(
-        self, tensors: list[torch.Tensor], call: Any, dtype: torch.dtype, device: torch.device | None, check: bool
+        self, tensors: list[torch.Tensor], call: Call, dtype: torch.dtype, device: torch.device | None, check: bool
     ) -> torch.Tensor:
+        if _transforming() is not None:
+            return self._formula(_plain(call), tensors, True)[1].to(dtype)
         if device is None and self._backend.name == "auto":  # all are on the CPU, and in a hurry
             self.__dict__["_ran_on"] = _CPU
-            return Loss.apply(self, _plain(call, self._knowledge), dtype, *tensors)
-        return self._anywhere(Loss, DeviceLoss, tensors, call, dtype, device, check)
+            loss = Loss.apply(self, _plain(call), dtype, *tensors)
+        else:
+            loss = self._anywhere(Loss, DeviceLoss, tensors, call, dtype, device, check)
+        self._look(call, tensors)
+        if type(call.coming) is Answered and torch.is_grad_enabled() and not loss.requires_grad and not call.which:
+            # An empty batch asks nothing; `backward` in a loop has nothing to do then, and no reason to fail.
+            loss.requires_grad_()
+        return loss
+
+    def _look(self, call: Call, tensors: list[torch.Tensor]) -> None:
+        """Warns of what is probably not meant, once for each."""
+        knowledge = call.knowledge
+        last = self.__dict__["_last"]
+        if getattr(last, "empty", 0) and self._group is None:
+            knowledge._look(last, *call.given)
+        unseen = self.__dict__["_unseen"]
+        if not unseen:
+            return
+        asked = call.coming.predicates if type(call.coming) is Answered else None
+        for (place, kind), value in zip(call.which, tensors):
+            name = self._names[asked[place] if kind == 2 and asked is not None else place]
+            if name in unseen and value.is_cpu and value.numel():
+                unseen.discard(name)
+                if knowledge._takes_logits(name):
+                    knowledge._squashed(name, *(x.item() for x in value.detach().aminmax()))
+
+    def _formula(self, call: Call, tensors: Any, fresh: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+        """The truths and the loss by torch operations, which can be differentiated as often as one likes. What was made inside of a transformation is not kept after
+        it: a fresh one is."""
+        knowledge = call.knowledge
+        if self._group is not None:
+            raise RuntimeError("with a `process_group` there are first derivatives by values only: other processes have other rows")
+        if knowledge._native.exact:
+            raise RuntimeError('under the semantics "probability" there are first derivatives by values only: formulas are circuits there')
+        count = len(call.which)
+        values, extras = tensors[:count], dict(zip(call.extras, tensors[count:]))
+        device = next((t.device for t in values), _CPU)
+        backend = self._formulas if not fresh else Backend(*self._formulas.__getstate__())
+        engine = backend.find(call, device, values, stays=True)
+        assert engine is not None
+        given = zip(("alpha", "p", "p_forall"), (call.alpha, call.p, call.p_forall))
+        parameters = tuple(extras[n].to(device, engine.dtype) if n in extras else x for n, x in given)
+        weights: list[Any] = list(knowledge._native.weights)
+        for axiom, weight in call.weights or ():
+            weights[axiom] = extras[axiom].to(device) if axiom in extras else weight
+        return formula(engine, call.which, values, parameters, weights, knowledge._arguments.get("leave_out_empty", False))
 
     def _anywhere(
         self, here: Any, elsewhere: Any, tensors: Any, call: Any, dtype: torch.dtype, device: torch.device | None, check: bool
@@ -263,44 +352,50 @@ class KnowledgeBase(torch.nn.Module):
         """Runs a call on a device or in the CPU engine, and gives what came out where the values are."""
         backend = self._backend
         there = backend.device(tensors)
-        numbers = sum(t.numel() for t in tensors)
-        engine: Any = None if there is None else backend.find(call, there, numbers)
+        values = tensors[: len(call.which)]
+        # What is left out depends on the rows, which the CPU engine knows; definitions and circuits are its own.
+        leaves_out = call.knowledge._arguments.get("leave_out_empty", False) or not call.native.exports
+        engine: Any = None if there is None or leaves_out else backend.find(call, there, values)
         if engine is None:
             try:
-                out = here.apply(self, _plain(call, self._knowledge), dtype, *(t.cpu() for t in tensors))
+                out = here.apply(self, _plain(call), dtype, *(t.cpu() for t in tensors))
                 self.__dict__["_ran_on"] = _CPU
                 return out if device is None else out.to(device)
             except InputError:
-                if there is None or check:
+                if there is None or check or leaves_out:
                     raise
             # On a device numbers are not looked at.
-            engine = backend.find(call, there, numbers, stays=True)
+            engine = backend.find(call, there, values, stays=True)
         assert engine is not None
         out = backend.run(elsewhere, self, engine, call, dtype, tensors, check)
         self.__dict__["_ran_on"] = there
         return out.cpu() if device is None and out.device.type != "cpu" else out
 
+    @eagerly
     def axioms(
         self,
         values: Mapping[str, Any] | None = None,
         *,
-        alpha: float | None = None,
-        p: float | None = None,
-        p_forall: float | None = None,
+        alpha: Any = None,
+        p: Any = None,
+        p_forall: Any = None,
         batch: Mapping[str, Any] | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
+        weights: Mapping[str, Any] | None = None,
+        params: Mapping[str, float | Percentile] | None = None,
+        functions: Mapping[str, Any] | None = None,
         check: bool = False,
         **named: Any,
     ) -> dict[str, torch.Tensor]:
-        """The truth of each axiom, as 0-d tensors with gradients: for whoever weighs axioms themselves."""
-        tensors, call, dtype, device = self._call(values, named, alpha, p, p_forall, batch, sorts, tables)
-        truths = self._anywhere(Axioms, DeviceAxioms, tensors, call, dtype, device, check)
-        return dict(zip(self._knowledge._native.axiom_names, truths.unbind()))
-
-    # A graph break is all that `torch.compile` can make of these.
-    loss._torchdynamo_disable = True  # type: ignore[attr-defined]
-    axioms._torchdynamo_disable = True  # type: ignore[attr-defined]
+        """The truth of each axiom, as 0-d tensors with gradients: for whoever weighs axioms themselves. Takes what :meth:`loss` takes."""
+        tensors, call, dtype, device = self._call(values, named, (alpha, p, p_forall), (batch, sorts, tables), (weights, params, functions))
+        if _transforming() is not None:
+            truths = self._formula(_plain(call), tensors, True)[0].to(dtype)
+        else:
+            truths = self._anywhere(Axioms, DeviceAxioms, tensors, call, dtype, device, check)
+            self._look(call, tensors)
+        return dict(zip(call.native.axiom_names, truths.unbind()))
 
     @property
     def ran_on(self) -> torch.device | None:
@@ -308,17 +403,85 @@ class KnowledgeBase(torch.nn.Module):
         return self.__dict__.get("_ran_on")
 
     @property
-    def truths(self) -> dict[str, float]:
-        """The truth of each axiom in the last call, as numbers."""
-        return {} if self._last is None else self._last.truths()
+    def truths(self) -> Truths:
+        """The truth of each axiom in the last call, as numbers; ``truths.logs`` says whether they are logs."""
+        return Truths({} if self._last is None else self._last.truths(), self._knowledge.logs)
+
+    @property
+    def semantics(self) -> str | dict[str, Any]:
+        """:attr:`logltn.KnowledgeBase.semantics`."""
+        return self._knowledge.semantics
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """:attr:`logltn.KnowledgeBase.weights`."""
+        return self._knowledge.weights
 
     def _call(
-        self, values: Any, named: dict[str, Any], alpha: Any, p: Any, p_forall: Any, batch: Any, sorts: Any, tables: Any
-    ) -> tuple[list[torch.Tensor], Any, torch.dtype, torch.device | None]:
+        self, values: Any, named: dict[str, Any], numbers: tuple[Any, Any, Any], coming: tuple[Any, Any, Any], others: tuple[Any, Any, Any]
+    ) -> tuple[list[torch.Tensor], Call, torch.dtype, torch.device | None]:
+        """What a call is about: the tensors of its values, with those of networks that are run, and of parameters that learn; all else; the dtype of its
+        loss; and the device of its values."""
         knowledge = self._knowledge
+        batch, sorts, tables = coming
+        weights, params, functions = others
+        features = sorts
+        if sorts is not None or params is not None or functions is not None:
+            functions, data = self._functions(functions)
+            knowledge, sorts = knowledge._with(params, data, sorts)
         if values is not None:
             named = self._together(values, named)
+        tensors, which, dtype, device = self._read(knowledge, named)
+        about = None
+        if batch is not None or sorts is not None or tables is not None:
+            about = _given.coming(knowledge, batch, sorts, tables)
+        defaults = knowledge._defaults
+        alpha, p, p_forall = (default if x is None else x for x, default in zip(numbers, defaults))
+        call = Call(knowledge, knowledge._native, which, alpha, p, p_forall, about, None, (), (features, tables))
+        found = tensors, call, dtype or torch.float64, device
+        runs = self.predicates.known
+        if runs and not runs <= named.keys():
+            found = self._ask_networks(*found, functions)
+        learn = type(alpha) is not float or type(p) is not float or type(p_forall) is not float
+        if learn or weights is not None:
+            found = (*self._extras(found[0], found[1], weights), *found[2:])
+        return found
+
+    def _extras(self, tensors: list[torch.Tensor], call: Call, weights: Any) -> tuple[list[torch.Tensor], Call]:
+        """Takes over the weights of a call, and appends parameters and weights that are to have gradients."""
+        weighed = None if weights is None else call.knowledge._weights(weights)
+        given: list[tuple[str | int, Any]] = [("alpha", call.alpha), ("p", call.p), ("p_forall", call.p_forall)]
+        given.extend((weighed or {}).items())
+        of_functions = _transforming() is not None
+        learn = [
+            (name, x) for name, x in given
+            if isinstance(x, torch.Tensor) and x.dim() == 0 and (of_functions or torch.is_grad_enabled() and x.requires_grad)
+        ]  # fmt: skip
+        numbers = None
+        if weighed is not None:
+            numbers = [(i, 1.0 if of_functions and isinstance(w, torch.Tensor) else float(w.detach() if isinstance(w, torch.Tensor) else w)) for i, w in weighed.items()]
+        call = call._replace(weights=numbers, extras=tuple(name for name, _ in learn))
+        return [*tensors, *(x for _, x in learn)], call
+
+    def _functions(self, functions: Any) -> tuple[dict[str, Any] | None, Any]:
+        """Functions that come with a call: all of them, and those that are given by data."""
+        if not isinstance(functions, Mapping):
+            return None, functions
+        known = [name for name, *_ in self.theory._native.functions]
+        problems: Problems = []
+        for name in functions:
+            if name not in known:
+                problems.append(("unknown-function", f"the theory has no function `{name}`", _native.did_you_mean(name, known)))
+        if problems:
+            _native.raise_problems(problems)
+        return dict(functions), {name: f for name, f in functions.items() if not callable(f)} or None
+
+    def _read(
+        self, knowledge: _KnowledgeBase, named: Mapping[str, Any]
+    ) -> tuple[list[torch.Tensor], list[tuple[int, int]], torch.dtype | None, torch.device | None]:
+        """Values as tensors, and what each of them is."""
         places = knowledge._places
+        transforms = _transforming() is not None
         problems: Problems = []
         tensors: list[torch.Tensor] = []
         which: list[tuple[int, int]] = []
@@ -347,7 +510,7 @@ class KnowledgeBase(torch.nn.Module):
                 problems.append(("unsupported-elements", message, help))
                 continue
             here = value.is_cpu
-            if value.layout is not _STRIDED or value.is_nested or not here and value.is_meta:
+            if value.layout is not _STRIDED or value.is_nested or not here and value.is_meta or not transforms and _has_no_numbers(value):
                 message = f"the values of predicate `{name}` are a tensor without numbers in rows and columns"
                 problems.append(("wrong-type", message, "make a dense one, for example with `.to_dense()`"))
                 continue
@@ -359,13 +522,7 @@ class KnowledgeBase(torch.nn.Module):
             which.append((places[name], kind))
         if problems:
             _native.raise_problems(problems)
-        coming = None
-        if batch is not None or sorts is not None or tables is not None:
-            coming = _given.coming(knowledge, batch, sorts, tables)
-        defaults = knowledge._defaults
-        alpha, p = defaults[0] if alpha is None else alpha, defaults[1] if p is None else p
-        p_forall = defaults[2] if p_forall is None else p_forall
-        return tensors, (knowledge._native, which, alpha, p, p_forall, coming), dtype or torch.float64, device
+        return tensors, which, dtype, device
 
     @staticmethod
     def _together(values: Any, named: dict[str, Any]) -> dict[str, Any]:
@@ -405,39 +562,67 @@ class KnowledgeBase(torch.nn.Module):
         p_forall: float | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
+        params: Mapping[str, float | Percentile] | None = None,
+        functions: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """:meth:`logltn.KnowledgeBase.query`; the knowledge base runs the networks of predicates that are not in ``values``."""
         question = _question(formula, None, top, _parameters(alpha, p, p_forall, self._knowledge._defaults))
-        return json.loads(self._ask(question, values, sorts, tables))
+        return json.loads(self._ask(question, values, sorts, tables, params, functions))
 
     def explain(
         self,
         values: Mapping[str, Any] | None = None,
         axiom: str | None = None,
         *,
+        open: str | Sequence[str] = (),
         top: int = 10,
         alpha: float | None = None,
         p: float | None = None,
         p_forall: float | None = None,
         sorts: Mapping[str, Any] | None = None,
         tables: Mapping[str, Any] | None = None,
+        params: Mapping[str, float | Percentile] | None = None,
+        functions: Mapping[str, Any] | None = None,
     ) -> Explanation:
         """:meth:`logltn.KnowledgeBase.explain`; the knowledge base runs the networks of predicates that are not in ``values``."""
-        question = _question(None, axiom, top, _parameters(alpha, p, p_forall, self._knowledge._defaults))
-        document = json.loads(self._ask(question, values, sorts, tables))
+        question = _question(None, axiom, top, _parameters(alpha, p, p_forall, self._knowledge._defaults), open)
+        document = json.loads(self._ask(question, values, sorts, tables, params, functions))
         coming = {name: tensor(v).detach().cpu() for name, v in (sorts or {}).items() if len(getattr(v, "shape", ())) > 0}
         parts = {name: self.individuals.part(name) for name in self.individuals.names()}
         seen = {name: part.pictures() for name, part in parts.items() if hasattr(part, "pictures")}  # of a run
         return self._knowledge._explanation(document, coming, seen)
 
+    def truths_of(
+        self,
+        definition: str,
+        values: Mapping[str, Any] | None = None,
+        *,
+        alpha: float | None = None,
+        p: float | None = None,
+        p_forall: float | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+        params: Mapping[str, float | Percentile] | None = None,
+        functions: Mapping[str, Any] | None = None,
+    ) -> np.ndarray:
+        """:meth:`logltn.KnowledgeBase.truths_of`, an array without gradients; the knowledge base runs the networks of predicates
+        that are not in ``values``."""
+        parameters = _parameters(alpha, p, p_forall, self._knowledge._defaults)
+        question = _question(None, None, 0, parameters, definition=definition)
+        return _truths(self._ask(question, values, sorts, tables, params, functions))
+
     @torch.no_grad()
-    def _ask(self, question: dict[str, Any], values: Any, sorts: Any, tables: Any) -> str:
-        tensors, call, *_ = self._call(values, {}, 1.0, 2.0, 2.0, None, sorts, tables)
-        native, which, coming = call[0], call[1], call[-1]
+    def _ask(self, question: dict[str, Any], values: Any, sorts: Any, tables: Any, params: Any, functions: Any) -> str:
+        features = sorts
+        functions, data = self._functions(functions)
+        knowledge, sorts = self._knowledge._with(params, data, sorts)
+        coming = knowledge._coming(question, sorts, tables)
+        native = knowledge._native
+        tensors, which, *_ = self._read(knowledge, self._together(values, {}) if values is not None else {})
         if self.predicates.names():
             given = {place for place, _ in which}
             requests, numbers = _native.asked(native, question, coming)
-            places, outs = self._run(requests, numbers, sorts, given)
+            places, outs = self._run(knowledge, requests, numbers, features, functions, given)
             which, tensors = [*which, *places], [*tensors, *outs]
         entries: list[tuple[int, int, np.ndarray, np.ndarray | None]] = []
         for (place, kind), value in zip(which, tensors):
@@ -466,16 +651,23 @@ class KnowledgeBase(torch.nn.Module):
         return {**self.__dict__, "_last": None}
 
 
-def _plain(call: Any, knowledge: _KnowledgeBase) -> Any:
+def _has_no_numbers(value: torch.Tensor) -> bool:
+    """Whether a tensor has no memory behind it: it is all zeros without having any, or its storage was given back."""
+    return value._is_zerotensor() or value.is_cpu and value.untyped_storage().nbytes() == 0 and value.numel() > 0
+
+
+def _plain(call: Call) -> Call:
     """A call with numbers for its parameters, of the CPU engine."""
-    native, which, alpha, p, p_forall, coming = call
-    if type(coming) is Answered:
-        coming = coming.asked
-        call = native, which, alpha, p, p_forall, coming
+    alpha, p, p_forall = call.alpha, call.p, call.p_forall
     if type(alpha) is float and type(p) is float and type(p_forall) is float:
         return call
+    knowledge = call.knowledge
+    numbers = []
     for name, given in (("alpha", alpha), ("p", p), ("p_forall", p_forall)):
         if name in knowledge._places and (isinstance(given, AtRows) or getattr(given, "ndim", 0) > 0):
             help = f'there is a predicate of that name: give its values as `values={{"{name}": …}}`'
             _native.raise_problems([("wrong-type", f"`{name}` must be a number, not {_given.kind(given)}", help)])
-    return native, which, *_parameters(alpha, p, p_forall, knowledge._defaults), coming
+        # In a transformation it has no number to ask for.
+        numbers.append(1.0 if name in call.extras and _transforming() is not None else given)
+    alpha, p, p_forall = _parameters(numbers[0], numbers[1], numbers[2], knowledge._defaults)
+    return call._replace(alpha=alpha, p=p, p_forall=p_forall)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import copy
+import dis
+import functools
+import types
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +14,7 @@ import torch
 from torch import nn
 
 from .. import _native
-from .._given import Problems
+from .._given import Problems, strings
 
 
 class Meaning:
@@ -28,19 +32,22 @@ def softmax(callable: Callable[..., torch.Tensor]) -> Meaning:
     return Meaning(callable, "softmax")
 
 
-def sigmoid(callable: Callable[..., torch.Tensor]) -> Meaning:
-    """A logit for each row. What a bare callable gives."""
-    return Meaning(callable, "sigmoid")
+def sigmoid(callable: Callable[..., torch.Tensor], *, classes: bool = False) -> Meaning:
+    """A logit for each row. What a bare callable gives.
+
+    With ``classes=True`` one for each individual of the last argument's sort, which is left out: ``[n, classes]``, of which any may be
+    true."""
+    return Meaning(callable, "sigmoid" + " of classes" * classes)
 
 
-def truth(callable: Callable[..., torch.Tensor]) -> Meaning:
-    """A degree of truth for each row, from 0 to 1."""
-    return Meaning(callable, "truth")
+def truth(callable: Callable[..., torch.Tensor], *, classes: bool = False) -> Meaning:
+    """A degree of truth for each row, from 0 to 1; with ``classes=True`` as for :func:`sigmoid`."""
+    return Meaning(callable, "truth" + " of classes" * classes)
 
 
-def log_truth(callable: Callable[..., torch.Tensor]) -> Meaning:
-    """The log of a degree of truth for each row, at most 0."""
-    return Meaning(callable, "log_truth")
+def log_truth(callable: Callable[..., torch.Tensor], *, classes: bool = False) -> Meaning:
+    """The log of a degree of truth for each row, at most 0; with ``classes=True`` as for :func:`sigmoid`."""
+    return Meaning(callable, "log_truth" + " of classes" * classes)
 
 
 class Parts(nn.Module):
@@ -48,6 +55,7 @@ class Parts(nn.Module):
 
     def put(self, name: str, part: Any) -> None:
         """Modules and parameters learn, tensors move along, and functions are just kept."""
+        self.known.add(name)
         if isinstance(part, nn.Module):
             self._modules[name] = part
         elif isinstance(part, nn.Parameter):
@@ -61,6 +69,7 @@ class Parts(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.plain: dict[str, Any] = {}
+        self.known: set[str] = set()  # all names
 
     def __contains__(self, name: str) -> bool:
         return any(name in parts for parts in (self._modules, self._parameters, self._buffers, self.plain))
@@ -77,6 +86,82 @@ class Parts(nn.Module):
         return [*self._modules, *self._parameters, *self._buffers, *self.plain]
 
 
+class Enclosed(Parts):
+    """What functions, methods and other callables have of modules and parameters, so that these are found, moved and saved."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Of functions: copies of a knowledge base share them, as they share the functions.
+        self.shared: set[str] = set()
+
+    def take(self, name: str, given: Any) -> None:
+        """Looks for what a callable has."""
+        for i, part in enumerate(enclosed(given)):
+            self.put(f"{name}_{i}", part)
+            if isinstance(given, types.FunctionType):
+                self.shared.add(f"{name}_{i}")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Enclosed:
+        for name in self.shared:
+            part = self.part(name)
+            memo.setdefault(id(part), part)
+        new = memo[id(self)] = self.__class__.__new__(self.__class__)
+        new.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return new
+
+
+def enclosed(given: Any) -> list[nn.Module | nn.Parameter]:
+    """The modules and parameters that a callable has: those of a method's object, of a closure, of `functools.partial`, and the global ones that
+    a function names."""
+    found: dict[int, Any] = {}
+    seen: set[int] = set()
+
+    def look(part: Any, depth: int) -> None:
+        if isinstance(part, (nn.Module, nn.Parameter)):
+            found[id(part)] = part
+        elif depth and id(part) not in seen:
+            seen.add(id(part))
+            for inner in _inside(part):
+                look(inner, depth - 1)
+
+    look(given, 4)
+    return list(found.values())
+
+
+def _inside(part: Any) -> Iterator[Any]:
+    if isinstance(part, functools.partial):
+        yield from (part.func, *part.args, *part.keywords.values())
+    elif isinstance(part, types.MethodType):
+        yield from (part.__self__, part.__func__)
+    elif isinstance(part, types.FunctionType):
+        for cell in part.__closure__ or ():
+            try:
+                yield cell.cell_contents
+            except ValueError:  # not bound yet
+                pass
+        yield from part.__defaults__ or ()
+        yield from (part.__kwdefaults__ or {}).values()
+        for name in _names(part.__code__):
+            value = part.__globals__.get(name)
+            # Functions of other files are not gone into: there is no end to that.
+            if not isinstance(value, types.FunctionType) or value.__globals__ is part.__globals__:
+                yield value
+    elif isinstance(part, (list, tuple)):
+        yield from part
+    elif isinstance(part, dict):
+        yield from part.values()
+    elif not isinstance(part, (type, types.ModuleType, torch.Tensor, np.ndarray)) and hasattr(part, "__dict__"):
+        yield from vars(part).values()
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """The global names in a function, and in those that it makes."""
+    yield from (i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _names(inner)
+
+
 class Fields(nn.Module):
     """The fields of a sort's features."""
 
@@ -84,7 +169,8 @@ class Fields(nn.Module):
         super().__init__()
         self.parts = Parts()
         for name, values in fields.items():
-            self.parts.put(name, tensor(values))
+            if strings(values) is None:  # those are names
+                self.parts.put(name, tensor(values))
 
     def __getitem__(self, index: torch.Tensor) -> dict[str, torch.Tensor]:
         return {name: gather(self.parts.part(name), index) for name in self.parts.names()}
@@ -98,19 +184,25 @@ def tensor(values: Any) -> torch.Tensor:
     return torch.from_numpy(array.astype(np.float32) if array.dtype == np.float64 else array.copy())
 
 
+def rows_of(given: Any) -> torch.Tensor:
+    """The values of a function that is given by data, one after the other."""
+    values = tensor(given)
+    return values.reshape(-1, values.shape[-1])
+
+
 def gather(values: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     """Rows by index, on the device of the values. `values[index]` would wait for other threads, whatever the size."""
-    if len(values) == 0 and len(index) > 0:
-        # Of a sort without individuals the plan asks about one, which nobody looks at.
-        values = values.new_zeros(1, *values.shape[1:])
     return values.index_select(0, index.to(values.device))
 
 
 class Run:
     """One pass: each callable once, on all rows that somebody asks about."""
 
-    def __init__(self, owner: Any, requests: list[Any], numbers: np.ndarray, sorts: Mapping[str, Any]) -> None:
-        self.owner = owner
+    def __init__(
+        self, owner: Any, classes: Mapping[str, int | None], requests: list[Any], numbers: np.ndarray, sorts: Mapping[str, Any], functions: Mapping[str, Any]
+    ) -> None:
+        self.owner, self.classes = owner, classes
+        self.functions = functions  # by data or callables that come with the call
         self.requests = requests
         self.numbers = numbers
         self.sorts = sorts  # what comes with the call
@@ -138,13 +230,36 @@ class Run:
             joined = [join(list(parts)) for parts in zip(*(arguments for _, _, arguments in group))]
             name = self.owner._names[group[0][1][0]]
             out = self._checked(name, self.owner.predicates.part(name)(*joined), sum(counts))
+            self._known(name, out, joined)
             for (place, _, _), part in zip(group, out.split(counts)):
                 which.append((place, 2))
                 tensors.append(part)
         return which, tensors
 
+    def _known(self, name: str, out: torch.Tensor, arguments: list[Any]) -> None:
+        """Warns, when a callable runs for the first time, of parameters behind it that the knowledge base does not have."""
+        if out.grad_fn is None or f"parameters of {name}" in self.owner._knowledge._said:
+            return
+        self.owner._knowledge._said.add(f"parameters of {name}")
+        own = {id(parameter) for parameter in self.owner.parameters()}
+        inputs = [t for a in arguments for t in (a.values() if isinstance(a, dict) else [a])]
+        seen = {t.grad_fn for t in inputs}  # what comes with the call is somebody else's
+        own.update(id(t) for t in inputs)
+        edge: list[Any] = [out.grad_fn]
+        while edge:
+            node = edge.pop()
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            variable = getattr(node, "variable", None)
+            if variable is not None and id(variable) not in own:
+                message = f"predicate `{name}` depends on a parameter of shape {tuple(variable.shape)} that `parameters()` of the knowledge base does not have"
+                help = "give the module itself, or a method of it, or add the parameter to the optimizer"
+                return _native.warn_of([("hidden-parameters", message, help)])
+            edge.extend(following for following, _ in node.next_functions)
+
     def _checked(self, name: str, out: Any, rows: int) -> torch.Tensor:
-        classes = self.owner._classes[name]
+        classes = self.classes[name]
         expected = (rows,) if classes is None else (rows, classes if classes >= 0 else "classes")
         problem: tuple[str, str, None] | None = None
         if not isinstance(out, torch.Tensor):
@@ -177,7 +292,9 @@ class Run:
         if isinstance(part, str):
             return self._individuals(part, rows[:, 0])
         if isinstance(part, tuple):  # a vector of a function that is given by data
-            return gather(self.owner.tables.part(part[0]), torch.from_numpy(rows[:, 0].astype(np.int64)))
+            own = self.functions.get(part[0])
+            values = self.owner.tables.part(part[0]) if own is None else rows_of(own)
+            return gather(values, torch.from_numpy(rows[:, 0].astype(np.int64)))
         distinct, value = self.applied[repr(part)]
         return gather(value, torch.from_numpy(places(distinct, rows)))
 
@@ -225,9 +342,11 @@ class Run:
         for key, (part, rows) in asked.items():
             distinct = np.unique(np.concatenate(rows), axis=0)
             name = part[0]
-            if name not in self.owner.functions:
+            own = self.functions.get(name)
+            if own is None and name not in self.owner.functions:
                 _native.raise_problems([("not-grounded", f"function `{name}` has no callable", None)])
-            value = self.owner.functions.part(name)(*self._arguments(part[1:], distinct))
+            function = own if own is not None else self.owner.functions.part(name)
+            value = function(*self._arguments(part[1:], distinct))
             if not isinstance(value, torch.Tensor) or value.dim() == 0 or value.shape[0] != len(distinct):
                 found = tuple(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__
                 message = f"function `{name}` gave {found} for {len(distinct)} rows, but must give a row for each"
@@ -271,4 +390,18 @@ def meaning(name: str, given: Any, problems: Problems) -> tuple[Any, str]:
         given, output = given.callable, given.output
     if not callable(given):
         problems.append(("wrong-type", f"predicate `{name}` is a callable, such as a network, not {type(given).__name__}", None))
+    last = given
+    while isinstance(last, nn.Sequential) and len(last):
+        last = last[-1]
+    # A softmax of logs of probabilities is what these are the logs of.
+    squashes = isinstance(last, _SQUASH) and not (output == "softmax" and isinstance(last, nn.LogSoftmax))
+    if output.split()[0] in ("sigmoid", "softmax") and squashes:
+        message = f"predicate `{name}` takes logits, but its network ends in {type(last).__name__}: its values would be squashed twice"
+        log = isinstance(last, (nn.LogSigmoid, nn.LogSoftmax))
+        classes = ", classes=True" if output != "sigmoid" else ""
+        help = f"leave the last module out, or say `logltn.torch.{'log_' * log}truth(…{classes})`"
+        _native.warn_of([("squashed-twice", message, help)])
     return given, output
+
+
+_SQUASH = (nn.Sigmoid, nn.Softmax, nn.LogSigmoid, nn.LogSoftmax, nn.Softmax2d, nn.Hardsigmoid)

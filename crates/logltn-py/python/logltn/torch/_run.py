@@ -68,6 +68,8 @@ class _Builder:
             layers, trunk = part["layers"] + [["dense"]], part["trunk"]
             if f"{name}.{len(layers) - 1}.weight" not in self.tensors:
                 return  # nobody asks about it, so it was not trained
+            if part["units"] is not None:
+                layers = layers + [["affine", *part["units"]]]
             hidden = None
             if trunk is not None:
                 if trunk not in self.trunks:
@@ -97,6 +99,8 @@ class _Builder:
                 made.append(nn.MaxPool2d(arguments[0]))
             elif kind == "dropout":
                 made.append(nn.Dropout(arguments[0]))
+            elif kind == "affine":
+                made.append(_Affine(*arguments))
             else:
                 made.append(_ACTIVATIONS[kind]())
         sequential = nn.Sequential(*made)
@@ -110,6 +114,17 @@ class _Builder:
             features = nn.Parameter(learnt)
         constants = self.tensors.get(f"constants.{name}")
         return _Individuals(sort, features, None if constants is None else nn.Parameter(constants))
+
+
+class _Affine(nn.Module):
+    """From numbers around 0 to those of a target in its own units."""
+
+    def __init__(self, scale: float, shift: float) -> None:
+        super().__init__()
+        self.scale, self.shift = scale, shift
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.scale + self.shift
 
 
 def _image(layers: list[list[Any]], shape: list[int] | None) -> list[int] | None:

@@ -15,6 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 from .. import _native
 from .._knowledge_base import Evaluation
 from .._theory import Theory
+from ._compile import eagerly
 from ._knowledge_base import KnowledgeBase
 
 # How many numbers are sent of each summand of an axiom: as in the engine's `together.rs`.
@@ -170,12 +171,15 @@ class SharedKnowledgeBase(KnowledgeBase):
         finally:
             self.__dict__["_step"] = None
 
+    @eagerly
     def forward(self, *arguments: Any, **named: Any) -> Tensor:
         return self._with_others(lambda: super(SharedKnowledgeBase, self).forward(*arguments, **named))
 
+    @eagerly
     def loss(self, *arguments: Any, **named: Any) -> Tensor:
         return self._with_others(lambda: super(SharedKnowledgeBase, self).loss(*arguments, **named))
 
+    @eagerly
     def axioms(self, *arguments: Any, **named: Any) -> dict[str, Tensor]:
         return self._with_others(lambda: super(SharedKnowledgeBase, self).axioms(*arguments, **named))
 
@@ -184,5 +188,3 @@ class SharedKnowledgeBase(KnowledgeBase):
 
     for _method in (forward, loss, axioms, evaluate):
         _method.__doc__ = getattr(KnowledgeBase, _method.__name__).__doc__
-    loss._torchdynamo_disable = True  # type: ignore[attr-defined]
-    axioms._torchdynamo_disable = True  # type: ignore[attr-defined]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
 from ... import _native
 from ..._given import Problems
 from ... import _plan as plans
+from .._autograd import Answered
 from ._engine import Engine
 from ._rule import History, cpu_is_quicker
 
@@ -18,19 +19,6 @@ BACKENDS = ("auto", "cpu", "cuda", "torch")
 # How many plans are kept: one for each batch, or for what came with a call; and of those of which calls choose rows.
 MOST_PLANS = 16
 MOST_WHOLES = 6
-
-
-class Answered(NamedTuple):
-    """What a call is about whose networks were asked."""
-
-    asked: Any
-    coming: Any
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Answered) and (self.asked.plan, self.coming) == (other.asked.plan, other.coming)
-
-    def __hash__(self) -> int:
-        return hash((self.asked.plan, self.coming))
 
 
 def native_about(about: Any) -> Any:
@@ -55,8 +43,8 @@ def _keep(kept: OrderedDict[Any, Engine], key: Any, engine: Engine, most: int) -
 class Backend:
     """Runs calls of a knowledge base elsewhere than in its CPU engine."""
 
-    def __init__(self, name: Any, double: bool, options: dict[str, Any] | None = None, shared: bool = False) -> None:
-        self.name, self._dtype, self.shared = name, torch.float64 if double else torch.float32, shared
+    def __init__(self, name: Any, double: bool | None, options: dict[str, Any] | None = None, shared: bool = False) -> None:
+        self.name, self._double, self.shared = name, double, shared
         self._plans: OrderedDict[Any, Engine] = OrderedDict()
         self._wholes: OrderedDict[Any, Engine] = OrderedDict()
         # By device: what is known of plans of single calls, which resemble each other.
@@ -74,7 +62,7 @@ class Backend:
         return Backend(*self.__getstate__())
 
     def __getstate__(self) -> Any:
-        return self.name, self._dtype is torch.float64, self.options, self.shared
+        return self.name, self._double, self.options, self.shared
 
     def __setstate__(self, state: Any) -> None:
         self.__init__(*state)  # type: ignore[misc]
@@ -90,11 +78,17 @@ class Backend:
                 return tensor.device
         return torch.device("cuda", torch.cuda.current_device()) if self.name == "cuda" else None
 
-    def find(self, call: Any, device: torch.device, numbers: int, stays: bool = False) -> Engine | None:
+    def _precision(self, tensors: list[torch.Tensor]) -> torch.dtype:
+        """What to compute in: as the knowledge base was told, or as precisely as the values are."""
+        double = any(t.dtype is torch.float64 for t in tensors) if self._double is None else self._double
+        return torch.float64 if double else torch.float32
+
+    def find(self, call: Any, device: torch.device, tensors: list[torch.Tensor], stays: bool = False) -> Engine | None:
         """The plan of a call on a device; none if the call is better left to the CPU engine, unless it is to stay."""
-        native, which, *_, about = call
+        native, which, about = call.native, call.which, call.coming
         by_rows = any(kind == 2 or kind == 1 and not native.settled[place] for place, kind in which)
-        key = (str(device), by_rows, about)
+        dtype, numbers = self._precision(tensors), sum(t.numel() for t in tensors)
+        key = (native, str(device), dtype, by_rows, about)
         engine = self._plans.get(key)
         if engine is not None:
             self._plans.move_to_end(key)
@@ -109,12 +103,12 @@ class Backend:
             alone = self._alone.get(str(device)) if about is not None else None
             if alone is not None and not stays and self._leaves(alone, alone.bindings, numbers, device, True):
                 return None
-            engine = self._engine()(plans.exported(native, native_about(about), by_rows), device, self._dtype, **self.options)
+            engine = self._engine()(plans.exported(native, native_about(about), by_rows), device, dtype, **self.options)
             if about is not None:
                 self._alone[str(device)] = engine.follow(alone)
         else:
             plan, rows = chosen
-            whole = self._whole(native, plan, device)
+            whole = self._whole(native, plan, device, dtype)
             bindings = whole.blocks.about(rows.components)
             if not stays and self._leaves(whole.history, bindings, numbers, device, True):
                 return None
@@ -123,12 +117,12 @@ class Backend:
         _keep(self._plans, key, engine, MOST_PLANS)
         return engine
 
-    def _whole(self, native: Any, plan: Any, device: torch.device) -> Engine:
+    def _whole(self, native: Any, plan: Any, device: torch.device, dtype: torch.dtype) -> Engine:
         """A plan of which calls choose rows."""
-        key = (str(device), plan)
+        key = (str(device), dtype, plan)
         whole = self._wholes.get(key)
         if whole is None:
-            whole = self._engine()(plans.kept(native, plan), device, self._dtype, chooses=True, **self.options)
+            whole = self._engine()(plans.kept(native, plan), device, dtype, chooses=True, **self.options)
             _keep(self._wholes, key, whole, MOST_WHOLES)
         self._wholes.move_to_end(key)
         return whole
@@ -149,18 +143,21 @@ class Backend:
 
     def run(self, function: Any, owner: Any, engine: Engine, call: Any, dtype: Any, tensors: Any, check: bool) -> torch.Tensor:
         """The loss or the axioms, on the engine's device."""
-        native, which, alpha, p, p_forall, about = call
+        native, which, about = call.native, call.which, call.coming
         device = engine.device
-        tensors = [t.to(device) for t in tensors]
-        parameters = tuple(_parameter(n, x, device, self._dtype) for n, x in (("alpha", alpha), ("p", p), ("p_forall", p_forall)))
+        tensors, extras = [t.to(device) for t in tensors[: len(which)]], tensors[len(which) :]
+        given = (("alpha", call.alpha), ("p", call.p), ("p_forall", call.p_forall))
+        parameters = tuple(_parameter(n, x, device, engine.dtype) for n, x in given)
         engine.history.calls += 1
+        if call.weights is not None:
+            engine = engine.weighing(call.weights)
         shapes = tuple((place, kind, tuple(t.shape)) for (place, kind), t in zip(which, tensors))
         if shapes not in engine.fitting:
             native.check_shapes([(place, kind, list(shape)) for place, kind, shape in shapes], native_about(about))
             engine.fitting.add(shapes)
         if check:
             self._look(native, which, tensors, native_about(about))
-        return function.apply(owner, engine, which, parameters, dtype, *tensors)
+        return function.apply(owner, engine, call, parameters, dtype, *tensors, *extras)
 
     @staticmethod
     def _look(native: Any, which: Any, tensors: Any, about: Any) -> None:

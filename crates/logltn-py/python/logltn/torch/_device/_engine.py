@@ -87,6 +87,17 @@ class Engine:
         own._lay_out()
         return own
 
+    def weighing(self, weights: list[tuple[int, float]]) -> Engine:
+        """Runs the same plan with other weights of some axioms."""
+        own = copy.copy(self)
+        own.weights = list(self.weights)
+        for axiom, weight in weights:
+            own.weights[axiom] = weight
+        own.graphs = None
+        own.__dict__.pop("_chosen_axioms", None)
+        own._weigh()
+        return own
+
     def follow(self, earlier: History | None) -> History:
         """Takes this as a plan such as those that have been there before, and gives what is known of them all."""
         if earlier is not None:
@@ -228,8 +239,13 @@ class Engine:
         if self.semantics["over_axioms"] in LINEAR and all(w > 0 for w in self.weights):
             loss = torch.dot(truths, self._linear)
             return (loss if self.semantics["loss"] == "minus_sat" else 1 + loss), self._linear
-        sat, slopes = self._over_axioms(Settings(*parameters, self.semantics["stable_eps"]), truths)
+        sat, slopes = self._over_axioms(self.over_axioms(parameters), truths)
         return (-sat if self.semantics["loss"] == "minus_sat" else 1 - sat), slopes
+
+    def over_axioms(self, parameters: Parameters) -> Settings:
+        """The settings of the aggregation over axioms."""
+        alpha, p, p_forall = parameters
+        return Settings(alpha, p, self.semantics.get("p_axioms", p_forall), self.semantics["stable_eps"])
 
     def _settings(self, axiom: dict[str, Any], parameters: Parameters) -> Settings:
         alpha, p, p_forall = parameters

@@ -84,6 +84,9 @@ class _Chunked(torch.autograd.Function):
 class Run:
     """One evaluation of formulas, given the numbers of literals."""
 
+    connective = staticmethod(connective)
+    complement = staticmethod(complement)
+
     def __init__(self, blocks: Blocks, offsets: list[tuple[int, int]], tables: Tables, settings: list[Settings]) -> None:
         self.blocks, self.offsets, self.tables, self.settings = blocks, offsets, tables, settings
         self.header = blocks.header
@@ -160,7 +163,7 @@ class Run:
     def complements(self, axiom: int, members: list[int], values: list[Tensor], block: Block) -> list[Tensor]:
         nodes = self.header["axioms"][axiom]["nodes"]
         return [
-            self.literal(axiom, member, block, opposite=True) if nodes[member]["kind"] == "literal" else complement(value)
+            self.literal(axiom, member, block, opposite=True) if nodes[member]["kind"] == "literal" else self.complement(value)
             for member, value in zip(members, values)
         ]
 
@@ -184,7 +187,7 @@ class Run:
             name = self.semantics[kind]
             wanted = name == "log_probabilistic_sum"
             complements = self.complements(axiom, node["members"], members, block) if wanted else None
-            return connective(kind, name, s, members, complements)
+            return self.connective(kind, name, s, members, complements)
         if kind == "not":
             return negation(self.semantics["not"], members[0])
         if kind == "implies":
@@ -194,7 +197,7 @@ class Run:
         x, y = members  # an equivalence
         implies = self.semantics["implies"]
         halves = [implication(implies, s, x, y), implication(implies, s, y, x)]
-        return connective("and", self.semantics["and"], s, halves, None)
+        return self.connective("and", self.semantics["and"], s, halves, None)
 
     def _quantifier(self, axiom: int, node: dict[str, Any], block: Block) -> Tensor:
         level, blocks = node["inner"], self.blocks

@@ -8,6 +8,8 @@ import torch
 
 TRUTH_EPS = 1e-7
 ROUNDING = 1e-6
+# The log of a truth whose logit is −∞.
+MASKED = -1e5
 
 
 def lowest_log(dtype: torch.dtype) -> float:
@@ -21,7 +23,9 @@ def _ample(dtype: torch.dtype) -> float:
 def cleaned(kind: str, z: torch.Tensor) -> torch.Tensor:
     """Numbers that cannot be what they are said to be become NaN, since an error would have to wait for the device."""
     if kind in ("softmax", "sigmoid"):
-        return torch.where(z.isfinite(), z, torch.nan)
+        masked = z.isneginf()
+        floor = z.masked_fill(masked, torch.finfo(z.dtype).min).amax(1, keepdim=True) + MASKED if kind == "softmax" else MASKED
+        return torch.where(z.isfinite(), z, torch.where(masked, floor, torch.nan))
     low, high = (0.0, 1.0) if kind == "truth" else (-math.inf, 0.0)
     good = z.isfinite() & (z >= low - ROUNDING) & (z <= high + ROUNDING)
     return torch.where(good, z.clamp(low, high), torch.nan)
@@ -52,24 +56,29 @@ def forward(kind: str, log: bool, negated: bool, z: torch.Tensor) -> tuple[torch
         positive = z
         if negated:
             floor = math.log(TRUTH_EPS)
-            value = torch.where(z > -math.log(2), (-z.expm1()).log(), (-z.exp()).log1p())
-            negative = torch.where(-z.expm1() > TRUTH_EPS, value.clamp(min=floor), floor + 0 * z)
+            exact = -z.expm1() > TRUTH_EPS
+            own = torch.where(exact, z, -1.0)  # so that autograd finds no slope of what is not used
+            near = own > -math.log(2)
+            value = torch.where(near, (-torch.where(near, own, -0.5).expm1()).log(), (-own.exp()).log1p())
+            negative = torch.where(exact, value.clamp(min=floor), floor + 0 * z)
     floor = lowest_log(z.dtype)
     return positive.clamp(min=floor), None if negative is None else negative.clamp(min=floor)
 
 
 def _log_softmax(z: torch.Tensor) -> torch.Tensor:
     # Not torch's: next to certainty the log is what the others add up to, and adding 1 to them first would lose it.
-    best = torch.zeros_like(z, dtype=torch.bool).scatter_(1, z.argmax(1, keepdim=True), True)
-    shifted = z - z.amax(1, keepdim=True)
+    at = z.argmax(1, keepdim=True)
+    best = torch.zeros_like(z, dtype=torch.bool).scatter(1, at, True)
+    shifted = z - z.gather(1, at)  # not `amax`, whose slope those share that are equal
     return shifted - shifted.exp().masked_fill(best, 0).sum(1, keepdim=True).log1p()
 
 
 def _without_best(z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Where the first of the largest is, the others, and their sum of exponentials relative to all."""
-    best = torch.zeros_like(z, dtype=torch.bool).scatter_(1, z.argmax(1, keepdim=True), True)
+    at = z.argmax(1, keepdim=True)
+    best = torch.zeros_like(z, dtype=torch.bool).scatter(1, at, True)
     rest = z.masked_fill(best, -math.inf)
-    top = z.amax(1, keepdim=True)
+    top = z.gather(1, at)
     others = (rest - top).exp().sum(1, keepdim=True)
     return best, rest, top, others / (1 + others)
 
@@ -77,7 +86,8 @@ def _without_best(z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Te
 def _log_not_softmax(z: torch.Tensor) -> torch.Tensor:
     best, rest, top, others = _without_best(z)
     far = torch.logsumexp(rest, 1, keepdim=True) - top  # the logsumexp of all is the largest there
-    of_best = torch.where(others > _ample(z.dtype), others.log(), far)
+    ample = others > _ample(z.dtype)
+    of_best = torch.where(ample, torch.where(ample, others, 1.0).log(), far)
     return torch.where(best, of_best, (-z.softmax(1).clamp(max=0.5)).log1p())
 
 

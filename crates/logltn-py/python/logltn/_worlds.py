@@ -1,0 +1,209 @@
+"""Worlds that keep the laws: how probable each atom is, the most probable world, worlds at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _given, _native
+from ._given import Problems
+
+
+class Worlds:
+    """The questions that a knowledge base answers about worlds. What predicates give is a distribution, whatever the semantics."""
+
+    _places: dict[str, int]
+
+    def marginals(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        laws: Iterable[str] | None = None,
+        batch: Mapping[str, Any] | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """How probable each atom is, given the laws: an array of the values' shape for each predicate that is given.
+
+        ``laws`` chooses others than the knowledge base's, ``[]`` none. Atoms that no law speaks of have their own degree.
+
+        >>> import numpy as np
+        >>> from logltn import KnowledgeBase
+        >>> kb = KnowledgeBase('''
+        ...     predicate cat()  predicate animal()
+        ...     axiom isa: cat() -> animal()
+        ... ''', outputs={"cat": "truth", "animal": "truth"}, laws=["isa"])
+        >>> values = {"cat": np.array(0.5), "animal": np.array(0.5)}
+        >>> {name: round(float(p), 3) for name, p in kb.marginals(values).items()}
+        {'cat': 0.333, 'animal': 0.667}
+        >>> kb.world(values)[0]
+        {'cat': array(0), 'animal': array(0)}
+        >>> round(float(kb.entropy(values)), 3), round(float(kb.log_probability(values, "cat()")), 3)
+        (1.099, -1.099)
+        """
+        given, told, _ = self._told("marginals", values, laws, batch, sorts, tables)
+        out = {name: degrees(kind, array) for name, (array, kind) in given.items()}
+        for name, places, numbers in told:
+            out[name].reshape(-1)[places] = numbers
+        return {name: array.astype(given[name][0].dtype) for name, array in out.items()}
+
+    def log_probability(
+        self,
+        values: Mapping[str, Any] | None,
+        formula: str,
+        *,
+        laws: Iterable[str] | None = None,
+        batch: Mapping[str, Any] | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The log of the probability that a closed formula holds, as one event, given the laws."""
+        other, sorts = self._with(None, None, sorts)  # type: ignore[attr-defined]
+        _, entries = self._entries(values)  # type: ignore[attr-defined]
+        coming = _given.coming(other, batch, sorts, tables)
+        found = _native.log_probability(other._native, text(formula), _laws(laws), entries, coming)
+        return _dtype(entries).type(found)
+
+    def world(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        laws: Iterable[str] | None = None,
+        batch: Mapping[str, Any] | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> tuple[dict[str, np.ndarray], Any]:
+        """The most probable world that keeps all laws, and the log of its probability given the laws.
+
+        Arrays of 0 and 1; of a softmax the place of the class, without the last axis. Equally probable states are the first.
+        """
+        given, told, number = self._told("world", values, laws, batch, sorts, tables)
+        out, likely = {}, {}
+        for name, (array, kind) in given.items():
+            p = degrees(kind, array)
+            out[name] = np.array(p.argmax(-1) if kind == "softmax" else p > 0.5, np.int64)
+            likely[name] = np.array(np.log(p.max(-1) if kind == "softmax" else np.maximum(p, 1 - p)))
+        for name, places, states in told:
+            out[name].reshape(-1)[places] = states
+            likely[name].reshape(-1)[places] = 0.0
+        number += sum(float(free.sum()) for free in likely.values())
+        return out, _dtype(given.values()).type(number)
+
+    def sample(
+        self,
+        values: Mapping[str, Any] | None,
+        n: int,
+        *,
+        seed: int = 0,
+        laws: Iterable[str] | None = None,
+        batch: Mapping[str, Any] | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """``n`` worlds from the exact distribution given the laws, as in :meth:`world` with one more axis in front. The same for the
+        same seed."""
+        problems: Problems = []
+        for what, number in (("n", n), ("seed", seed)):
+            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or not 0 <= number < 2**63:
+                problems.append(("wrong-type", f"`{what}` must be a number that is not negative, not {number!r}", None))
+        if problems:
+            _native.raise_problems(problems)
+        given, told, _ = self._told("sample", values, laws, batch, sorts, tables, count=int(n), seed=int(seed))
+        random = np.random.Generator(np.random.PCG64(int(seed)))
+        out = {}
+        for name, (array, kind) in given.items():
+            p = degrees(kind, array)
+            if kind == "softmax":
+                below = np.cumsum(p, -1)
+                drawn = random.random((n, *p.shape[:-1], 1)) * below[..., -1:]
+                # Never a class of probability 0, whatever rounding does.
+                last = p.shape[-1] - 1 - (p[..., ::-1] > 0).argmax(-1)
+                out[name] = np.array(np.minimum((drawn >= below).sum(-1), last), np.int64)
+            else:
+                out[name] = np.array(random.random((n, *p.shape)) < p, np.int64)
+        for name, places, states in told:
+            if n > 0 and len(places) > 0:
+                out[name].reshape(n, -1)[:, places] = states.reshape(n, -1)
+        return out
+
+    def entropy(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        laws: Iterable[str] | None = None,
+        batch: Mapping[str, Any] | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The entropy of all atoms that are given, under the laws, in nats."""
+        given, told, number = self._told("entropy", values, laws, batch, sorts, tables)
+        for name, (array, kind) in given.items():
+            p = degrees(kind, array)
+            own = np.array(_entropy(p) if kind == "softmax" else _entropy(p) + _entropy(1 - p))
+            for other, places, _ in told:
+                if other == name:
+                    own.reshape(-1)[places] = 0.0
+            number += float(own.sum())
+        return _dtype(given.values()).type(number)
+
+    def _told(
+        self, what: str, values: Any, laws: Any, batch: Any, sorts: Any, tables: Any, count: int = 0, seed: int = 0
+    ) -> tuple[dict[str, tuple[np.ndarray, str]], list[tuple[str, np.ndarray, np.ndarray]], float]:
+        """The arrays that are given with what they mean; and of the atoms that laws speak of, where they are and what is told."""
+        other, sorts = self._with(None, None, sorts)  # type: ignore[attr-defined]
+        _, entries = self._entries(values)  # type: ignore[attr-defined]
+        question = ask(what, laws, count, seed)
+        number, parts = _native.worlds(other._native, question, entries, _given.coming(other, batch, sorts, tables))
+        names, outputs = list(self._places), other._native.outputs
+        given = {names[place]: (array.reshape(()) if kind & 4 else array, outputs[place]) for place, kind, array, _ in entries}
+        told = [(names[place], np.frombuffer(at, np.int64), np.frombuffer(data)) for place, at, data in parts]
+        return given, [part for part in told if part[0] in given], number
+
+
+def ask(what: str, laws: Any, count: int = 0, seed: int = 0, along: Any = None) -> dict[str, Any]:
+    """A question as the native part takes it."""
+    return {"what": what, "laws": _laws(laws), "count": count, "seed": seed, "along": along}
+
+
+def text(formula: Any) -> str:
+    if not isinstance(formula, str):
+        _native.raise_problems([("wrong-type", f"`formula` is a text, not {_given.kind(formula)}", None)])
+    return formula
+
+
+def _laws(laws: Any) -> list[str] | None:
+    if laws is None:
+        return None
+    problems: Problems = []
+    listed = _given.list_of_names(laws, "laws", problems, "axioms")
+    if problems:
+        _native.raise_problems(problems)
+    return listed
+
+
+def degrees(kind: str, numbers: np.ndarray) -> np.ndarray:
+    """What numbers say as probabilities, of their own: a new array, row by row."""
+    return np.array(_degrees(kind, numbers.astype(np.float64)), order="C")
+
+
+def _degrees(kind: str, numbers: np.ndarray) -> Any:
+    if kind == "truth":
+        return numbers
+    if kind == "log_truth":
+        return np.minimum(np.exp(numbers), 1.0)
+    if kind == "sigmoid":
+        small = np.exp(-np.abs(numbers))
+        return np.where(numbers < 0, small, 1.0) / (1.0 + small)
+    shares = np.exp(numbers - numbers.max(-1, keepdims=True, initial=-np.inf))
+    return shares / shares.sum(-1, keepdims=True)
+
+
+def _entropy(p: np.ndarray) -> np.ndarray:
+    return -p * np.log(np.where(p > 0, p, 1.0))
+
+
+def _dtype(given: Any) -> np.dtype:
+    dtypes = [part[2].dtype if isinstance(part[0], int) else part[0].dtype for part in given]
+    return np.result_type(*dtypes) if dtypes else np.dtype(np.float64)

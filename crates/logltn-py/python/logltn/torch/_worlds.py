@@ -1,0 +1,209 @@
+"""Worlds that keep the laws, with gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from .. import _given, _native
+from .._given import AtRows
+from .._worlds import ask, text
+from torch.autograd.function import once_differentiable
+
+from ._autograd import _entries
+
+
+class _Marginals(torch.autograd.Function):
+    """The probabilities of all atoms that laws speak of, one after the other; or the entropy of all of them."""
+
+    @staticmethod
+    def forward(ctx: Any, call: Any, what: str, laws: Any, where: list[Any], *tensors: Any) -> Any:
+        native, which, coming = call
+        entries, _ = _entries(which, tensors, [False] * len(tensors))
+        number, parts = _native.worlds(native, ask(what, laws), entries, coming)
+        where.extend((place, np.frombuffer(at, np.int64)) for place, at, _ in parts)
+        ctx.call, ctx.what, ctx.laws = call, what, laws
+        ctx.save_for_backward(*tensors)
+        if what == "entropy":
+            return torch.tensor(number, dtype=torch.float64)
+        numbers = [np.frombuffer(data) for _, _, data in parts]
+        ctx.sizes = [len(part) for part in numbers]
+        return torch.from_numpy(np.concatenate(numbers or [np.empty(0)]))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, by: Any) -> Any:
+        native, which, coming = ctx.call
+        tensors = ctx.saved_tensors
+        entries, _ = _entries(which, tensors, [False] * len(tensors))
+        along = None
+        if ctx.what != "entropy":
+            along = [part.tolist() for part in torch.split(by.detach().double(), ctx.sizes)]
+        _, parts = _native.worlds(native, ask("slopes", ctx.laws, along=along), entries, coming)
+        gradients: list[Any] = []
+        for (place, _), tensor in zip(which, tensors):
+            slope = torch.zeros(tensor.numel(), dtype=torch.float64)
+            for other, at, data in parts:
+                if other == place:
+                    slope.index_add_(0, torch.tensor(np.frombuffer(at, np.int64)), torch.tensor(np.frombuffer(data)))
+            if along is None:
+                slope = slope * by.double()
+            gradients.append(slope.reshape(tensor.shape).to(tensor.dtype))
+        return None, None, None, None, *gradients
+
+
+class _LogProbability(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, call: Any, formula: str, laws: Any, *tensors: Any) -> Any:
+        native, which, coming = call
+        entries, ctx.gradients = _entries(which, tensors, ctx.needs_input_grad[3:])
+        ctx.save_for_backward(*tensors)
+        found = _native.log_probability(native, formula, ask("", laws)["laws"], entries, coming)
+        return torch.tensor(found, dtype=torch.float64)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, by: Any) -> Any:
+        gradients = [None if g is None else g * by.to(g.dtype) for g in ctx.gradients]
+        return None, None, None, *gradients
+
+
+class Worlds:
+    """The questions that a knowledge base answers about worlds, where values are tensors."""
+
+    _knowledge: Any
+
+    def _worlds(self, values: Any, named: Any, batch: Any, sorts: Any, tables: Any) -> Any:
+        knowledge, sorts = self._knowledge._with(None, None, sorts)
+        if values is not None:
+            named = self._together(values, named)  # type: ignore[attr-defined]
+        tensors, which, dtype, device = self._read(knowledge, named)  # type: ignore[attr-defined]
+        coming = _given.coming(knowledge, batch, sorts, tables)
+        names, outputs = list(knowledge._places), knowledge._native.outputs
+        given = {names[place]: (place, outputs[place], tensor) for (place, _), tensor in zip(which, tensors)}
+        return given, (knowledge._native, which, coming), [tensor.cpu() for tensor in tensors], dtype or torch.float64, device
+
+    def marginals(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        laws: Iterable[str] | None = None,
+        batch: Mapping[str, Any] | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> dict[str, torch.Tensor]:
+        """:meth:`logltn.KnowledgeBase.marginals`, with gradients.
+
+        >>> import torch, logltn.torch
+        >>> kb = logltn.torch.KnowledgeBase('''
+        ...     sort X  sort Label = {cat, animal}  predicate label(X, Label)
+        ...     axiom isa: forall x: X. label(x, cat) -> label(x, animal)
+        ... ''', laws=["isa"])
+        >>> logits = torch.tensor([[2.0, -1.0]], requires_grad=True)
+        >>> p = kb.marginals({"label": logits}, sorts={"X": len(logits)})["label"]
+        >>> p.log().sum().backward()
+        >>> bool(p[0, 0] < p[0, 1]), logits.grad.shape
+        (True, torch.Size([1, 2]))
+        """
+        given, call, tensors, *_ = self._worlds(values, named, batch, sorts, tables)
+        where: list[Any] = []
+        told = _Marginals.apply(call, "marginals", laws, where, *tensors)
+        parts = torch.split(told, [len(at) for _, at in where])
+        out = {}
+        for name, (place, kind, tensor) in given.items():
+            own = _degrees(kind, tensor)
+            flat = own.reshape(-1)
+            for (other, at), part in zip(where, parts):
+                if other == place and len(at):
+                    to = torch.tensor(at, device=tensor.device)
+                    flat = flat.index_copy(0, to, part.to(tensor.device, tensor.dtype))
+            out[name] = flat.reshape(own.shape)
+        return out
+
+    def entropy(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        laws: Iterable[str] | None = None,
+        batch: Mapping[str, Any] | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> torch.Tensor:
+        """:meth:`logltn.KnowledgeBase.entropy`: a 0-d tensor with gradients."""
+        given, call, tensors, dtype, device = self._worlds(values, named, batch, sorts, tables)
+        where: list[Any] = []
+        total = _Marginals.apply(call, "entropy", laws, where, *tensors).to(device or "cpu", dtype)
+        for place, kind, tensor in given.values():
+            own = _entropies(kind, tensor)
+            free = torch.ones(own.numel(), dtype=torch.bool)
+            for other, at in where:
+                if other == place:
+                    at = at // tensor.shape[-1] if kind == "softmax" else at
+                    free[torch.tensor(at)] = False
+            total = total + own.reshape(-1)[free.to(own.device)].sum().to(total.device, dtype)
+        return total
+
+    def log_probability(
+        self,
+        values: Mapping[str, Any] | None,
+        formula: str,
+        *,
+        laws: Iterable[str] | None = None,
+        batch: Mapping[str, Any] | None = None,
+        sorts: Mapping[str, Any] | None = None,
+        tables: Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> torch.Tensor:
+        """:meth:`logltn.KnowledgeBase.log_probability`: a 0-d tensor with gradients."""
+        _, call, tensors, dtype, device = self._worlds(values, named, batch, sorts, tables)
+        return _LogProbability.apply(call, text(formula), laws, *tensors).to(device or "cpu", dtype)
+
+    @torch.no_grad()
+    def world(
+        self, values: Mapping[str, Any] | None = None, **arguments: Any
+    ) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+        """:meth:`logltn.KnowledgeBase.world`, as tensors on the device of the values."""
+        arrays, device, dtype = self._arrays(values)
+        worlds, number = self._knowledge.world(arrays, **arguments)
+        states = {name: torch.from_numpy(world).to(device) for name, world in worlds.items()}
+        return states, torch.tensor(float(number), dtype=dtype, device=device)
+
+    @torch.no_grad()
+    def sample(self, values: Mapping[str, Any] | None, n: int, **arguments: Any) -> dict[str, torch.Tensor]:
+        """:meth:`logltn.KnowledgeBase.sample`, as tensors on the device of the values."""
+        arrays, device, _ = self._arrays(values)
+        worlds = self._knowledge.sample(arrays, n, **arguments)
+        return {name: torch.from_numpy(world).to(device) for name, world in worlds.items()}
+
+    def _arrays(self, values: Any) -> tuple[dict[str, Any], torch.device | None, torch.dtype]:
+        named = self._together(values, {}) if values is not None else {}  # type: ignore[attr-defined]
+        tensors, which, dtype, device = self._read(self._knowledge, named)  # type: ignore[attr-defined]
+        names = list(self._knowledge._places)
+        arrays = {}
+        for (place, kind), tensor in zip(which, tensors):
+            array = tensor.detach().cpu().numpy()
+            arrays[names[place]] = AtRows(array) if kind & 1 else array
+        return arrays, device, dtype or torch.float64
+
+
+def _degrees(kind: str, numbers: torch.Tensor) -> torch.Tensor:
+    if kind == "softmax":
+        return torch.softmax(numbers, -1)
+    if kind == "sigmoid":
+        return torch.sigmoid(numbers)
+    return numbers.exp().clamp(max=1.0) if kind == "log_truth" else numbers.clone()
+
+
+def _entropies(kind: str, numbers: torch.Tensor) -> torch.Tensor:
+    """Of each variable by itself."""
+    if kind == "softmax":
+        return torch.logsumexp(numbers, -1) - (torch.softmax(numbers, -1) * numbers).sum(-1)
+    if kind == "sigmoid":
+        return torch.nn.functional.softplus(numbers) - numbers * torch.sigmoid(numbers)
+    p = _degrees(kind, numbers)
+    return torch.special.entr(p) + torch.special.entr(1 - p)

@@ -1,0 +1,75 @@
+"""The estimators: what scikit-learn asks of every estimator, and what rules add to labels."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+from sklearn.model_selection import GridSearchCV  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
+
+import logltn  # noqa: E402
+from logltn.sklearn import Classifier, Regressor  # noqa: E402
+
+
+@pytest.mark.parametrize("estimator", [Classifier(steps=300), Regressor(steps=300)], ids=["Classifier", "Regressor"])
+def test_every_check_of_scikit_learn_passes(estimator):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = check_estimator(estimator, on_fail=None)
+    # Skipped by scikit-learn itself, where SciPy's array API is off.
+    skipped = {check["check_name"] for check in found if check["status"] == "skipped"}
+    assert skipped <= {"check_array_api_input"}
+    assert [(c["check_name"], c["exception"]) for c in found if c["status"] not in {"passed", "skipped"}] == []
+    assert len(found) > 40
+
+
+def frame(rows):
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(rows, columns=["age", "noise"])
+
+
+def test_rules_speak_of_rows_without_a_label():
+    random = np.random.default_rng(0)
+    X = frame(np.c_[random.uniform(20, 90, 200), random.normal(size=200)])
+    # Labels below 50 only; what is above is said by a rule.
+    y = np.where(X.age < 35, "young", "middle").astype(object)
+    y[X.age > 50] = None
+    rules = """
+        sort Row
+        sort Class = {young, middle, old}
+        predicate label(Row, Class)
+        axiom old: forall x: Row where x.age > 60. label(x, old)
+    """
+    model = Classifier(rules).fit(X, y)
+    said = model.predict(X)
+    assert list(model.classes_) == ["young", "middle", "old"]
+    assert np.mean(said[X.age > 65] == "old") > 0.95
+    assert np.mean(said[X.age < 30] == "young") > 0.95
+    shares = model.predict_proba(X)
+    assert np.allclose(shares.sum(axis=1), 1)
+    with pytest.raises(logltn.InputError, match="weight"):
+        Classifier(rules.replace("x.age", "x.weight")).fit(X, y)
+
+
+def test_a_pipeline_in_a_grid_search():
+    random = np.random.default_rng(1)
+    X = random.normal(size=(60, 3)) * [1, 10, 100]
+    y = X[:, 0] + X[:, 1] / 10 > 0
+    search = GridSearchCV(make_pipeline(StandardScaler(), Classifier(steps=100)), {"classifier__weight": [0.5, 1.0]}, cv=2)
+    search.fit(X, y)
+    assert search.best_score_ > 0.8
+    assert search.predict(X).dtype == bool
+
+
+def test_numbers_are_in_their_own_units():
+    random = np.random.default_rng(2)
+    X = random.normal(size=(120, 2))
+    y = 1e5 + 2e4 * X[:, 0]
+    y[::10] = np.nan  # not known
+    model = Regressor(steps=400).fit(X, y)
+    known = ~np.isnan(y)
+    assert model.score(X[known], y[known]) > 0.9
