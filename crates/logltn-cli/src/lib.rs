@@ -4,25 +4,34 @@ mod commands;
 mod console;
 mod ctrl_c;
 mod folder;
+mod lsp;
+mod mcp;
 mod outcome;
+mod standard_input;
 mod text;
+mod topics;
 mod whole_file;
 
 pub use commands::explain::document as explain_document;
+pub use commands::identify::document as identify_document;
 pub use commands::query::document as query_document;
 
 use std::ffi::OsString;
 
 use clap::Parser;
-use logltn_diagnostics::{early, memory};
+use logltn_diagnostics::early;
+use logltn_memory as memory;
 
 /// Logic Tensor Networks in log space: rules and neural networks, trained together.
 #[derive(Parser)]
 #[command(name = "logltn", version, propagate_version = true)]
+#[command(
+    after_help = "`logltn help language` prints the theory language on one page, `help ebnf` and `help gbnf` its grammar, `help commands` all flags, `help CODE` an example of a mistake."
+)]
 struct Arguments {
     #[command(subcommand)]
     command: commands::Command,
-    /// How much memory to take at most, as `16GB`, instead of half of the machine's; what needs more is refused
+    /// The most memory to use, such as `16GB` [default: half of the machine's]
     #[arg(long, global = true, value_name = "SIZE", value_parser = text::size)]
     memory: Option<u64>,
 }
@@ -30,14 +39,25 @@ struct Arguments {
 /// Does what the command line says, of which the first word is the program's name, and gives the exit status: 0 if all went
 /// well, 1 if right input failed, 2 if something is wrong with theory, manifest, data or flags.
 pub fn main_with<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = A>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    if let Some(page) = topics::asked_for(&arguments) {
+        return console::print(&page).status();
+    }
     match Arguments::try_parse_from(arguments) {
         Ok(arguments) => {
             logltn_data::say_what_was_cut();
             early::listen(|warning| console::report(&warning.clone().into()));
+            memory::set_allow_more("`--memory 64GB` allows more, if the machine has it");
             match arguments.memory {
                 Some(bytes) => memory::set_limit(bytes),
                 // Read from the machine before anything is allocated.
                 None => drop(memory::limit()),
+            }
+            if memory::address_space().is_some() && !start_threads() {
+                console::complain(
+                    "error: there is no room for a thread: `ulimit -v` is too small\n",
+                );
+                return outcome::Outcome::Failed.status();
             }
             arguments.command.run().status()
         }
@@ -47,4 +67,20 @@ pub fn main_with<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
             u8::try_from(usage.exit_code()).unwrap_or(2)
         }
     }
+}
+
+/// Starts as many threads as a bound on addresses leaves room for; whether there is one. Left to itself, the pool wants all
+/// of them or panics.
+fn start_threads() -> bool {
+    let wanted = std::thread::available_parallelism().map_or(1, usize::from);
+    let spawn = |_| std::thread::Builder::new().spawn(std::thread::park).ok();
+    let started: Vec<_> = (0..wanted).map_while(spawn).collect();
+    let count = started.len();
+    for thread in started {
+        thread.thread().unpark();
+        let _ = thread.join();
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(count);
+    // Where there is a pool already, that is used.
+    count > 0 && (pool.build_global().is_ok() || rayon::current_num_threads() > 0)
 }

@@ -127,18 +127,56 @@ pub enum Align {
     Right,
 }
 
-/// Lines of cells in columns, two blanks before each column.
+/// Lines of cells in columns, two blanks before each column. At a terminal they are no wider than that.
 pub fn table(align: &[Align], rows: &[Vec<String>]) -> String {
+    table_within(align, rows, terminal_width())
+}
+
+/// How many characters a line of the terminal has that standard output goes to, if it does.
+fn terminal_width() -> Option<usize> {
+    #[cfg(unix)]
+    {
+        // SAFETY: the call fills in what it is given, four numbers, or fails.
+        let size = unsafe {
+            let mut size: libc::winsize = std::mem::zeroed();
+            let got = libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size);
+            (got == 0).then_some(size)
+        };
+        size.map(|size| usize::from(size.ws_col))
+            .filter(|width| *width > 0)
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// No word is made shorter than this.
+const SHORTEST: usize = 12;
+
+/// The same within a width: words are cut, the longest first; numbers never are.
+fn table_within(align: &[Align], rows: &[Vec<String>], most: Option<usize>) -> String {
     let mut widths = vec![0; align.len()];
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
     }
+    let words = |at: &usize| align[*at] == Align::Left;
+    while most.is_some_and(|most| widths.iter().map(|width| width + 2).sum::<usize>() > most) {
+        let longest = (0..widths.len()).filter(words).max_by_key(|&at| widths[at]);
+        match longest {
+            Some(at) if widths[at] > SHORTEST => widths[at] -= 1,
+            _ => break,
+        }
+    }
+    let cut = |cell: &String, width: usize| match cell.chars().count() > width {
+        true => cell.chars().take(width - 1).chain(['…']).collect(),
+        false => cell.clone(),
+    };
     let mut out = String::new();
     for row in rows {
         let mut line = String::new();
         for ((cell, &width), align) in row.iter().zip(&widths).zip(align) {
+            let cell = cut(cell, width);
             let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
             line += "  ";
             line += &match align {
@@ -209,5 +247,23 @@ mod tests {
         ];
         let text = table(&[Align::Left, Align::Right], &rows);
         assert_eq!(text, "  a    1,000\n  bcd      7\n");
+    }
+
+    #[test]
+    fn words_are_cut_where_a_table_is_too_wide() {
+        let long = "a_very_long_name_of_an_axiom";
+        let rows = [vec![long.into(), "1,000".into()]];
+        let align = [Align::Left, Align::Right];
+        let whole = format!("  {long}  1,000\n");
+        assert_eq!(table_within(&align, &rows, None), whole);
+        assert_eq!(table_within(&align, &rows, Some(37)), whole);
+        assert_eq!(
+            table_within(&align, &rows, Some(25)),
+            "  a_very_long_nam…  1,000\n"
+        );
+        assert_eq!(
+            table_within(&align, &rows, Some(3)),
+            "  a_very_long…  1,000\n"
+        );
     }
 }

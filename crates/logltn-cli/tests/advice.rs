@@ -1,8 +1,6 @@
 //! The help of a message is something that can be done, and that does away with it.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 fn said(files: &[(&str, &str)], arguments: &[&str]) -> (i32, String) {
     let files: Vec<_> = files.iter().map(|(n, t)| (*n, t.as_bytes())).collect();
@@ -167,21 +165,15 @@ fn columns_in_another_order() {
         ),
         ("other.toml", manifest("'other.csv'").as_bytes()),
     ]);
-    assert_eq!(folder.run(&["train", "m.toml", "--out", "run"]).status, 0);
-    let run = folder.run(&["eval", "new.toml", "--run", "run"]);
-    assert_eq!(run.status, 2, "{}", run.stderr);
+    folder.ok(&["train", "m.toml", "--out", "run"]);
+    let run = folder.refuses(&["eval", "new.toml", "--run", "run"]);
     let mend = "features = { file = \"new.csv\", columns = [\"u\", \"v\"] }";
-    assert!(run.stderr.contains(mend), "{}", run.stderr);
+    run.complains(mend);
     let same = |name: &str| folder.run(&["eval", name, "--run", "run", "--json"]).stdout;
     assert_eq!(same("m.toml"), same("mended.toml"));
     // Other names cannot be chosen.
-    let run = folder.run(&["eval", "other.toml", "--run", "run"]);
-    assert_eq!(run.status, 2, "{}", run.stderr);
-    assert!(
-        run.stderr.contains("with the manifest it was trained with"),
-        "{}",
-        run.stderr
-    );
+    let run = folder.refuses(&["eval", "other.toml", "--run", "run"]);
+    run.complains("with the manifest it was trained with");
 }
 
 /// A place is named as the file has it, also where columns before it are no features.
@@ -198,7 +190,7 @@ fn places_are_those_of_the_file() {
     let (status, text) = said(&files, &["check", "m.toml"]);
     assert_eq!(status, 2, "{text}");
     assert!(
-        text.contains("row 1, column `u`: 1e13 is too large"),
+        text.contains("row 0, column `u`: 1e13 is too large"),
         "{text}"
     );
 }

@@ -1,8 +1,6 @@
 //! `query` and `explain`, as their users see them.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use serde_json::{Value, json};
 
 const THEORY: &str = "sort Person
@@ -48,9 +46,7 @@ fn people() -> Folder {
 }
 
 fn asked(folder: &Folder, arguments: &[&str]) -> Value {
-    let run = folder.run(&[arguments, &["--json"]].concat());
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    serde_json::from_str(&run.stdout).expect("a document")
+    folder.json(arguments)
 }
 
 fn near(value: &Value, expected: f64) {
@@ -81,7 +77,7 @@ fn a_closed_formula_has_a_truth() {
     assert!(found.get("answers").is_none());
     // The same in words, with the log beside the degree.
     let run = folder.run(&["query", "m.toml", "exists x: Person. smokes(x)"]);
-    assert!(run.stdout.contains("log truth"), "{}", run.stdout);
+    run.says("log truth");
 }
 
 #[test]
@@ -143,15 +139,10 @@ fn open_formulas_have_answers() {
     );
     assert_eq!(bindings, [&row, &row, &other]);
 
-    let run = folder.run(&["query", "m.toml", query]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    assert!(run.stdout.contains("all 6 bindings"), "{}", run.stdout);
+    let run = folder.ok(&["query", "m.toml", query]);
+    run.says("all 6 bindings");
     let run = folder.run(&["query", "m.toml", "find x: Person where x != x. smokes(x)"]);
-    assert!(
-        run.stdout.contains("no binding passes the guard"),
-        "{}",
-        run.stdout
-    );
+    run.says("no binding passes the guard");
 }
 
 #[test]
@@ -181,11 +172,10 @@ fn mistakes_in_questions_are_shown_in_place() {
         ("smokes(ann) smokes(bob)", "after the end of a formula"),
         ("", "expected"),
     ] {
-        let run = folder.run(&["query", "m.toml", query]);
-        assert_eq!(run.status, 2, "{query}: {}", run.stdout);
-        assert!(run.stderr.contains(expected), "{query}: {}", run.stderr);
+        let run = folder.refuses(&["query", "m.toml", query]);
+        run.complains(expected);
         if !query.is_empty() {
-            assert!(run.stderr.contains("query:1:"), "{}", run.stderr);
+            run.complains("query:1:");
         }
     }
     // Where individuals have no names, they go by number.
@@ -200,13 +190,8 @@ fn mistakes_in_questions_are_shown_in_place() {
         &["query", "m.toml", "P(1)", "--semantics", "stable"],
     );
     near(&found["truth"], 0.25);
-    let run = points.run(&["query", "m.toml", "P(2)"]);
-    assert_eq!(run.status, 2);
-    assert!(
-        run.stderr.contains("numbered from 0 to 1"),
-        "{}",
-        run.stderr
-    );
+    let run = points.refuses(&["query", "m.toml", "P(2)"]);
+    run.complains("numbered from 0 to 1");
     let worst = asked(&points, &["explain", "m.toml", "--semantics", "stable"]);
     assert_eq!(
         worst["axioms"][0]["worst"][0]["literals"][0]["literal"],
@@ -304,16 +289,10 @@ fn explanations_name_culprits_and_witnesses() {
     near(&worst["truth"], (0.5 * (1.0 - 1e-4) + 1e-4_f64).ln());
     near(&worst["literals"][0]["truth"], 0.5);
 
-    let run = folder.run(&["explain", "m.toml", "--axiom", "peers", "--top", "1"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    assert!(run.stdout.contains("x = ann, y = bob"), "{}", run.stdout);
-    assert!(
-        run.stdout
-            .contains("friends(x, y) and smokes(x) -> smokes(y)"),
-        "{}",
-        run.stdout
-    );
-    assert!(run.stdout.contains("^^^"), "{}", run.stdout);
+    let run = folder.ok(&["explain", "m.toml", "--axiom", "peers", "--top", "1"]);
+    run.says("x = ann, y = bob");
+    run.says("friends(x, y) and smokes(x) -> smokes(y)");
+    run.says("^^^");
 }
 
 #[test]
@@ -325,9 +304,8 @@ fn what_cannot_be_explained_is_refused() {
         (vec!["--run", "runs/none"], "there is no such folder"),
         (vec!["--alpha", "-1"], "alpha"),
     ] {
-        let run = folder.run(&[vec!["explain", "m.toml"], arguments].concat());
-        assert_eq!(run.status, 2, "{}", run.stdout);
-        assert!(run.stderr.contains(expected), "{}", run.stderr);
+        let run = folder.refuses(&[vec!["explain", "m.toml"], arguments].concat());
+        run.complains(expected);
     }
 }
 
@@ -345,11 +323,9 @@ fn runs_are_asked() {
         ("wide.toml", manifest.replace("[4]", "[5]").as_bytes()),
         ("f.csv", b"a\n1\n2\n"),
     ]);
-    let untrained = folder.run(&["query", "m.toml", "P(0)"]);
-    assert_eq!(untrained.status, 2, "{}", untrained.stdout);
-    assert!(untrained.stderr.contains("--run"), "{}", untrained.stderr);
-    let run = folder.run(&["train", "m.toml", "--out", "run"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let untrained = folder.refuses(&["query", "m.toml", "P(0)"]);
+    untrained.complains("--run");
+    folder.ok(&["train", "m.toml", "--out", "run"]);
     let truth =
         |query: &str| asked(&folder, &["query", "m.toml", query, "--run", "run"])["truth"].clone();
     let whole = asked(&folder, &["eval", "m.toml", "--run", "run"])["axioms"][0]["truth"].clone();
@@ -360,19 +336,13 @@ fn runs_are_asked() {
         Some(2)
     );
     // The report has it too.
-    let page = std::fs::read_to_string(folder.path().join("run/report.html")).expect("a report");
+    let page = folder.read("run/report.html");
     assert!(page.contains("\"explained\":{") && page.contains("P(1)"));
-    let other = folder.run(&["explain", "wide.toml", "--run", "run"]);
-    assert_eq!(other.status, 2, "{}", other.stdout);
-    assert!(
-        other.stderr.contains("run/manifest.toml"),
-        "{}",
-        other.stderr
-    );
+    let other = folder.refuses(&["explain", "wide.toml", "--run", "run"]);
+    other.complains("run/manifest.toml");
     // A run of something else altogether.
     folder.write("p.csv", b"t\n0.5\n0.5\n");
     let given = "theory = \"t.ltn\"\n[sorts.Point]\nfeatures = \"f.csv\"\n[predicates.P]\ntruth = \"p.csv\"\n";
     folder.write("given.toml", given.as_bytes());
-    let other = folder.run(&["query", "given.toml", "P(0)", "--run", "run"]);
-    assert_eq!(other.status, 2, "{}", other.stdout);
+    folder.refuses(&["query", "given.toml", "P(0)", "--run", "run"]);
 }

@@ -1,14 +1,7 @@
 //! Closed forms as a user meets them: regression, a scorer of a knowledge graph, mistakes in place.
 
-mod common;
-
-use common::{Folder, Run};
+use crate::common::Folder;
 use serde_json::Value;
-
-fn document(run: &Run) -> Value {
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    serde_json::from_str(&run.stdout).expect("a document")
-}
 
 fn metric(document: &Value, name: &str) -> f64 {
     let metrics = document["metrics"].as_array().expect("metrics");
@@ -16,12 +9,6 @@ fn metric(document: &Value, name: &str) -> f64 {
     found.expect("the metric")["value"]
         .as_f64()
         .expect("a value")
-}
-
-fn change(folder: &Folder, file: &str, from: &str, to: &str) {
-    let text = std::fs::read_to_string(folder.path().join(file)).expect("a file");
-    assert!(text.contains(from), "{file} has no {from:?}");
-    folder.write(file, text.replacen(from, to, 1).as_bytes());
 }
 
 /// Houses whose price is 30 + 10·rooms − 5·far, far from what a network says at first.
@@ -71,10 +58,10 @@ fn prices() -> Folder {
 fn regression() {
     let folder = prices();
     let check = folder.run(&["check", "m.toml"]);
-    assert_eq!((check.status, check.stderr.as_str()), (0, ""));
+    check.quiet();
     let line = "log truth -rate * dist(u, v), learning rate (0.05 at first)";
-    assert!(check.stdout.contains(line), "{}", check.stdout);
-    let said = document(&folder.run(&["check", "m.toml", "--json"]));
+    check.says(line);
+    let said = folder.json(&["check", "m.toml"]);
     let eq = &said["predicates"][0];
     assert_eq!(eq["grounding"], "closed_form", "{eq}");
     assert_eq!(
@@ -83,62 +70,39 @@ fn regression() {
     );
     assert_eq!(eq["learn"]["rate"][0], 0.05);
 
-    let train = folder.run(&["train", "m.toml", "--out", "a"]);
-    assert_eq!(train.status, 0, "{}", train.stderr);
-    let found = document(&folder.run(&["eval", "m.toml", "--run", "a", "--json"]));
+    folder.ok(&["train", "m.toml", "--out", "a"]);
+    let found = folder.json(&["eval", "m.toml", "--run", "a"]);
     assert!(metric(&found, "rmse(f)") < 3.0, "{found}");
     // Frozen, so the truth is what the distances are.
     let truth = found["axioms"][0]["truth"].as_f64().expect("a truth");
     assert!((-0.15..=0.0).contains(&truth), "{found}");
-    let weights = std::fs::read(folder.path().join("a/weights.safetensors")).expect("weights");
+    let weights = folder.bytes("a/weights.safetensors");
     assert!(String::from_utf8_lossy(&weights).contains("\"eq.rate\""));
     // The same bits on one thread, and after an interruption.
     for arguments in [
         &["train", "m.toml", "--out", "b", "--threads", "1"][..],
         &["train", "m.toml", "--out", "b", "--resume"],
     ] {
-        let run = folder.run(arguments);
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        folder.ok(arguments);
     }
-    let again = std::fs::read(folder.path().join("b/weights.safetensors")).expect("weights");
+    let again = folder.bytes("b/weights.safetensors");
     assert_eq!(weights, again);
     // Nothing is known of it before.
-    let run = folder.run(&["eval", "m.toml"]);
-    assert_eq!(run.status, 2);
-    assert!(
-        run.stderr.contains("numbers that are learnt"),
-        "{}",
-        run.stderr
-    );
+    let run = folder.refuses(&["eval", "m.toml"]);
+    run.complains("numbers that are learnt");
     // A run is evaluated with the closed form that it was trained with.
-    change(
-        &folder,
-        "m.toml",
-        "-rate * dist(u, v)",
-        "-2 * rate * dist(u, v)",
-    );
-    let run = folder.run(&["eval", "m.toml", "--run", "a"]);
-    assert_eq!(run.status, 2, "{}", run.stdout);
-    assert!(
-        run.stderr.contains("predicates.eq.closed_form"),
-        "{}",
-        run.stderr
-    );
+    folder.change("m.toml", "-rate * dist(u, v)", "-2 * rate * dist(u, v)");
+    let run = folder.refuses(&["eval", "m.toml", "--run", "a"]);
+    run.complains("predicates.eq.closed_form");
 }
 
 #[test]
 fn a_rate_that_is_learnt_away_is_told_before_and_when_it_happens() {
     let folder = prices();
-    change(&folder, "m.toml", "freeze = ['eq']\n", "");
-    let check = folder.run(&["check", "m.toml"]);
-    assert_eq!(check.status, 0, "{}", check.stderr);
-    assert!(
-        check.stderr.contains("`eq` occurs only positively"),
-        "{}",
-        check.stderr
-    );
-    let run = folder.run(&["train", "m.toml", "--out", "a"]);
-    assert_eq!(run.status, 1, "{}", run.stderr);
+    folder.change("m.toml", "freeze = ['eq']\n", "");
+    let check = folder.ok(&["check", "m.toml"]);
+    check.complains("`eq` occurs only positively");
+    let run = folder.stops(&["train", "m.toml", "--out", "a"]);
     for words in [
         "eq(f(#",
         "softplus(rate)",
@@ -146,7 +110,7 @@ fn a_rate_that_is_learnt_away_is_told_before_and_when_it_happens() {
         "m.toml:12:30",
         "at step ",
     ] {
-        assert!(run.stderr.contains(words), "{words}: {}", run.stderr);
+        run.complains(words);
     }
 }
 
@@ -187,49 +151,35 @@ fn graph() -> Folder {
 #[test]
 fn a_scorer_of_a_knowledge_graph() {
     let folder = graph();
-    let run = folder.run(&["train", "m.toml", "--out", "a"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    let found = document(&folder.run(&["eval", "m.toml", "--run", "a", "--json"]));
+    folder.ok(&["train", "m.toml", "--out", "a"]);
+    let found = folder.json(&["eval", "m.toml", "--run", "a"]);
     for name in [
         "accuracy(linked)",
         "average_precision(linked)",
-        "mrr(linked)",
-        "hits(linked)",
+        "mrr(linked, t)",
+        "hits@1(linked, t)",
     ] {
         assert_eq!(metric(&found, name), 1.0, "{name}: {found}");
     }
     // Another run begins with its margin, and leaves it.
-    change(
-        &folder,
+    folder.change(
         "m.toml",
         "steps = 400",
         "steps = 3\nstart = { run = 'a', only = ['linked'] }\nfreeze = ['linked']",
     );
-    let run = folder.run(&["train", "m.toml", "--out", "b"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    assert!(
-        run.stderr.contains("begins with 1 tensor of a"),
-        "{}",
-        run.stderr
-    );
+    let run = folder.ok(&["train", "m.toml", "--out", "b"]);
+    run.complains("begins with 1 tensor of a");
     // Vectors that were learnt under another form are no use here.
-    change(&folder, "m.toml", "h + r - t", "h * r * t");
-    let run = folder.run(&["eval", "m.toml", "--run", "a"]);
-    assert_eq!(run.status, 2, "{}", run.stdout);
+    folder.change("m.toml", "h + r - t", "h * r * t");
+    folder.refuses(&["eval", "m.toml", "--run", "a"]);
     // But spaces and names make no difference.
-    change(
-        &folder,
+    folder.change(
         "m.toml",
         "margin - norm(h * r * t)",
         "margin-norm( x+y -z )",
     );
-    change(&folder, "m.toml", "['h', 'r', 't']", "['x', 'y', 'z']");
-    change(
-        &folder,
-        "m.toml",
-        "of = 't', filter = ['facts']",
-        "of = 'z'",
-    );
+    folder.change("m.toml", "['h', 'r', 't']", "['x', 'y', 'z']");
+    folder.change("m.toml", "of = 't', filter = ['facts']", "of = 'z'");
     let run = folder.run(&["eval", "m.toml", "--run", "a"]);
     assert!(!run.stderr.contains("closed_form"), "{}", run.stderr);
 }
@@ -252,21 +202,20 @@ fn nothing_learnt_needs_no_run() {
         ("p.csv", b"u,v\n0.1,0.3\n0.7,-0.2\n"),
         ("test.csv", b"x,y,truth\n0,0,1\n0,1,0\n"),
     ]);
-    let found = document(&folder.run(&["eval", "m.toml", "--json"]));
+    let found = folder.json(&["eval", "m.toml"]);
     let truth = |i: usize| found["axioms"][i]["truth"].as_f64().expect("a truth");
     let dist = (0.6_f64.powi(2) + 0.5_f64.powi(2)).sqrt();
     assert!((truth(0) + dist / 2.0).abs() < 1e-12, "{found}");
     assert!((truth(1) - 1.0000001_f64.ln()).abs() < 1e-12, "{found}");
     assert_eq!(metric(&found, "accuracy(near)"), 1.0);
     // What cannot be is found by all commands, before the first step.
-    change(&folder, "m.toml", "1 - d / 4", "1 - d / 3");
+    folder.change("m.toml", "1 - d / 4", "1 - d / 3");
     for command in [
         &["check", "m.toml"][..],
         &["eval", "m.toml"],
         &["train", "m.toml", "--steps", "1", "--out", "a"],
     ] {
-        let run = folder.run(command);
-        assert_eq!(run.status, 2, "{command:?}: {}{}", run.stdout, run.stderr);
+        let run = folder.refuses(command);
         for words in [
             "`low(4)` has the truth -0.33",
             "`d` is 4",
@@ -390,17 +339,16 @@ fn mistakes_are_shown_in_place() {
         ),
     ] {
         let folder = graph();
-        change(&folder, "m.toml", from, to);
+        folder.change("m.toml", from, to);
         for command in [&["check", "m.toml"][..], &["train", "m.toml", "--out", "a"]] {
-            let run = folder.run(command);
-            assert_eq!(run.status, 2, "{to}: {}{}", run.stdout, run.stderr);
-            assert!(run.stderr.contains(words), "{to}: {}", run.stderr);
+            let run = folder.refuses(command);
+            run.complains(words);
             let place = format!("m.toml:{line}:{column}");
             assert!(run.stderr.contains(&place), "{to}, {place}: {}", run.stderr);
         }
     }
     let folder = graph();
-    change(&folder, "m.toml", "margin = 2.0", "margin = 2.0, other = 1");
+    folder.change("m.toml", "margin = 2.0", "margin = 2.0, other = 1");
     let run = folder.run(&["check", "m.toml"]);
     assert!(
         run.status == 0 && run.stderr.contains("learns `other`"),
@@ -436,19 +384,18 @@ u = { args = ['x', 'z'], closed_form = { log_truth = '-norm(x)' } }
 ",
         ),
     ]);
-    let run = folder.run(&["check", "m.toml", "--json"]);
-    assert_eq!(run.status, 2, "{}", run.stderr);
-    let found: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let run = folder.refuses(&["check", "m.toml", "--json"]);
+    let found = run.json();
     for (place, words) in [
         ("m.toml:8:", "`y` is neither"),
         ("m.toml:9:", "found"),
         ("m.toml:10:", "a vector of 2"),
         ("nowhere.csv", "no such file"),
-        ("t.csv, row 2 (line 3)", "no individual 7"),
+        ("t.csv, row 1 (line 3)", "no individual 7"),
         ("m.toml:12:", "1 argument"),
     ] {
-        assert!(run.stderr.contains(place), "{place}: {}", run.stderr);
-        assert!(run.stderr.contains(words), "{words}: {}", run.stderr);
+        run.complains(place);
+        run.complains(words);
     }
     // What could not be read is not the fault of the closed form that reads it, and nothing is said twice.
     assert_eq!(

@@ -1,12 +1,10 @@
 //! `logltn compare`: runs side by side.
 
-mod common;
-
-use common::{Folder, Run};
+use crate::common::{Folder, Run};
 use serde_json::{Value, json};
 
 fn ok(run: Run) -> String {
-    assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{}", run.stdout);
+    run.quiet();
     run.stdout
 }
 
@@ -56,8 +54,7 @@ fn folder() -> Folder {
         ["faster.toml", "--out", "deep/b", "--seed", "1"],
         ["m.toml", "--out", "c", "--seed", "2"],
     ] {
-        let run = folder.run(&[&["train"], &run[..]].concat());
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        folder.ok(&[&["train"], &run[..]].concat());
     }
     folder
 }
@@ -98,10 +95,12 @@ fn what_differs_and_what_came_of_it() {
             (&json!(8), &json!("finished"))
         );
     }
-    assert!(!folder.path().join("comparison.png").exists());
+    assert!(!folder.has("comparison.png"));
 
     let text = ok(folder.run(&["compare", "a", "deep/b"]));
-    assert!(folder.path().join("comparison.png").exists());
+    assert!(!folder.has("comparison.png"), "nobody asked for it");
+    ok(folder.run(&["compare", "a", "deep/b", "--picture", "comparison.png"]));
+    assert!(folder.has("comparison.png"));
     let lines = |word: &str| -> String {
         let line = text
             .lines()
@@ -172,7 +171,7 @@ fn other_rules_and_other_data() {
         (theory + "axiom more: exists x: P. good(x) or good(x)\n").as_bytes(),
     );
     folder.write("points.csv", b"x,y\n0,1\n1,0\n2,3\n");
-    assert_eq!(folder.run(&["train", "m.toml", "--out", "d"]).status, 0);
+    folder.ok(&["train", "m.toml", "--out", "d"]);
     let found = document(folder.run(&["compare", "a", "d", "--json"]));
     let differences = found["differences"].as_object().expect("an object");
     let keys: Vec<&String> = differences.keys().collect();
@@ -201,10 +200,10 @@ fn unfinished_runs_say_so() {
     let folder = folder();
     let path = folder.path().join("c/run.json");
     let info = std::fs::read_to_string(&path).expect("a file");
-    // Without line breaks it counts as an older program's, which has no checksum.
-    let info = serde_json::from_str::<Value>(&info)
-        .expect("JSON")
-        .to_string();
+    // As an older program's, which has no checksum.
+    let mut info: Value = serde_json::from_str(&info).expect("JSON");
+    info.as_object_mut().expect("an object").remove("check");
+    let info = info.to_string();
     for (status, words) in [
         ("running", "still running, or killed, after 8 steps"),
         ("interrupted", "interrupted after 8 steps"),
@@ -230,8 +229,7 @@ fn what_cannot_be_compared() {
         (&["a", "nowhere"], "nowhere: there is no such folder"),
         (&["a", "deep"], "deep: the folder holds no run"),
     ] {
-        let run = folder.run(&[&["compare"], runs].concat());
-        assert_eq!(run.status, 2, "{}", run.stdout);
-        assert!(run.stderr.contains(word), "{}", run.stderr);
+        let run = folder.refuses(&[&["compare"], runs].concat());
+        run.complains(word);
     }
 }

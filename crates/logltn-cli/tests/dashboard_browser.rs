@@ -1,14 +1,11 @@
 //! The dashboard in a real browser: what people see, press and type.
-#![cfg(unix)]
-
-mod common;
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::Folder;
-use common::browser::{Browser, document_picture};
-use common::served::{Served, pictures_project, trained};
+use crate::common::Folder;
+use crate::common::browser::{Browser, document_picture};
+use crate::common::served::{Served, pictures_project, trained};
 use serde_json::json;
 
 /// A training in the background, until it is dropped.
@@ -267,8 +264,7 @@ fn truths_say_what_they_are() {
     ] {
         folder.write(&format!("circle/{name}"), text.as_bytes());
     }
-    let sampled = folder.run(&["train", "circle/m.toml", "--out", "runs/sampled"]);
-    assert_eq!(sampled.status, 0, "{}", sampled.stderr);
+    folder.ok(&["train", "circle/m.toml", "--out", "runs/sampled"]);
     // One whose loss hardly changes.
     let still = folder.path().join("runs/still");
     std::fs::create_dir(&still).unwrap();
@@ -350,6 +346,70 @@ fn truths_say_what_they_are() {
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
+/// What one looks at is in the address; columns, charts and groups of seeds are as one wants them; a report begins with words,
+/// and an empty folder says how to begin.
+#[test]
+fn what_is_looked_at_can_be_sent_to_others() {
+    let Some(mut browser) = Browser::start() else {
+        return;
+    };
+    let folder = pictures_project();
+    folder.change("m.toml", "{ linear = [0.01, 0.001] }", "0.01");
+    trained(&folder, "first", &[]);
+    trained(&folder, "second", &["--seed", "2"]);
+    let served = Served::start(&folder.path().join("runs"), &[]);
+    browser.open(&format!(
+        "{}#runs=second&focus=second&tab=axioms&axiom=no_rows&steps=2-6",
+        served.url
+    ));
+    browser.wait("document.querySelector('.explanation .grounding')");
+    assert_eq!(browser.text("#run-title"), "second");
+    let chosen = "[...document.querySelectorAll('#run-table input:checked')].map((box) => box.closest('tr').dataset.run)";
+    assert_eq!(browser.get(chosen), json!(["second"]));
+    browser.wait("!document.getElementById('whole').disabled");
+    // And what is looked at then.
+    browser.press("tr[data-run=\"first\"] .open");
+    browser.press("#tab-networks");
+    browser.press("#whole");
+    browser.wait("location.hash.includes('focus=first') && location.hash.includes('tab=networks') && !location.hash.includes('steps')");
+    // Columns can be searched and hidden, which stays.
+    browser.press("#columns summary");
+    browser.wait("document.querySelectorAll('#column-list label').length > 4");
+    browser.get("(() => { const f = document.getElementById('column-filter'); f.value = 'loss'; f.dispatchEvent(new Event('input')); })()");
+    browser.wait("document.querySelectorAll('#column-list label').length === 1");
+    browser.press("#column-list input");
+    browser.wait("!document.querySelector('[data-sort=\"loss\"]')");
+    // Seeds of one configuration have a line of their own.
+    browser.press("#seeds");
+    browser.wait("document.querySelector('tr.group')?.innerText.includes('2 seeds of')");
+    // A chart that is pinned stands first; a schedule that never changes is one line.
+    browser.press("[data-chart=\"gradient norm\"] .pin");
+    browser.wait(
+        "document.querySelector('#charts').firstElementChild.dataset.chart === 'gradient norm'",
+    );
+    browser.wait("document.querySelector('.folded')?.innerText.includes('Learning rate') && !document.querySelector('[data-chart=\"learning rate\"]')");
+    // On a wide page the run stands beside the table.
+    browser.size(1400, 900);
+    browser.wait("document.getElementById('run').getBoundingClientRect().left >= document.getElementById('runs').getBoundingClientRect().right");
+    // The report, and an empty folder.
+    browser.open(&format!(
+        "file://{}/runs/first/report.html",
+        folder.path().display()
+    ));
+    browser.wait("document.querySelector('#words li')");
+    let words = browser.text("#words");
+    assert!(
+        words.contains("What was learnt: kind(Image, Kind)")
+            && words.contains("How well: accuracy"),
+        "{words}"
+    );
+    let empty = Folder::new(&[("runs/.keep", b"")]);
+    let served = Served::start(&empty.path().join("runs"), &[]);
+    browser.open(&served.url);
+    browser.wait("!document.getElementById('beginning').hidden && document.getElementById('beginning').innerText.includes('logltn train')");
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
 /// What a run says is text, wherever it stands.
 #[test]
 fn names_and_messages_are_no_markup() {
@@ -376,8 +436,7 @@ fn names_and_messages_are_no_markup() {
     info["model"]["<b id=evil>"] = json!("<b id=evil>");
     std::fs::write(run.join("run.json"), info.to_string()).unwrap();
     let served = Served::start(&folder.path().join("runs"), &[]);
-    let exported = folder.run(&["dashboard", "runs", "--export", "all.html"]);
-    assert_eq!(exported.status, 0, "{}", exported.stderr);
+    folder.ok(&["dashboard", "runs", "--export", "all.html"]);
     let file = format!("file://{}", folder.path().join("all.html").display());
     for (url, title) in [(&served.url, "logltn"), (&file, "runs")] {
         browser.open(url);
@@ -408,8 +467,7 @@ fn the_export_and_the_report_need_no_server() {
     let folder = pictures_project();
     trained(&folder, "a", &[]);
     trained(&folder, "b", &["--seed", "2"]);
-    let exported = folder.run(&["dashboard", "runs", "--export", "all.html"]);
-    assert_eq!(exported.status, 0, "{}", exported.stderr);
+    folder.ok(&["dashboard", "runs", "--export", "all.html"]);
     for (file, runs) in [("all.html", 2), ("runs/a/report.html", 1)] {
         browser.open(&format!("file://{}", folder.path().join(file).display()));
         browser.wait(&format!(
@@ -499,7 +557,7 @@ fn too_faint(browser: &mut Browser) -> serde_json::Value {
     )
 }
 
-/// The pictures of the documents: `LOGLTN_WRITE=1 cargo test -p logltn-cli --test dashboard_browser pictures`.
+/// The pictures of the documents: `LOGLTN_WRITE=1 cargo test -p logltn-cli --test all dashboard_browser::pictures`.
 #[test]
 fn pictures_for_the_documents() {
     let Some(mut browser) = Browser::start() else {

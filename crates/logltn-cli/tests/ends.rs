@@ -1,8 +1,6 @@
 //! What is said at the end of a training: of the whole theory, and not of the last step's batch, sample or dropout.
 
-mod common;
-
-use common::{Folder, Run};
+use crate::common::Folder;
 use serde_json::Value;
 
 const THEORY: &str = "sort Point
@@ -47,20 +45,6 @@ fn project() -> Folder {
     ])
 }
 
-fn succeeds(run: &Run) {
-    assert_eq!(run.status, 0, "{}{}", run.stdout, run.stderr);
-}
-
-fn json(folder: &Folder, arguments: &[&str]) -> Value {
-    let run = folder.run(arguments);
-    succeeds(&run);
-    serde_json::from_str(&run.stdout).expect("JSON")
-}
-
-fn read(folder: &Folder, name: &str) -> String {
-    std::fs::read_to_string(folder.path().join(name)).expect("a file")
-}
-
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value}"))
 }
@@ -80,24 +64,24 @@ fn close(a: f64, b: f64) -> bool {
 fn what_is_printed_reported_and_compared_is_what_eval_finds() {
     let folder = project();
     let trained = folder.run(&["train", "m.toml", "--out", "a"]);
-    succeeds(&trained);
-    let found = json(&folder, &["eval", "m.toml", "--run", "a", "--json"]);
-    let info: Value = serde_json::from_str(&read(&folder, "a/run.json")).expect("JSON");
+    trained.ended(0);
+    let found = folder.json(&["eval", "m.toml", "--run", "a"]);
+    let info: Value = serde_json::from_str(&folder.read("a/run.json")).expect("JSON");
     let last = &info["whole"]["last"];
     assert!(close(number(&last["sat"]), number(&found["sat"])), "{info}");
     assert!(close(number(&last["loss"]), number(&found["loss"])));
     assert_eq!(info["whole"]["alpha"], 4.0);
     // The last step saw four rows, with dropout.
-    let records = read(&folder, "a/metrics.jsonl");
+    let records = folder.read("a/metrics.jsonl");
     let step: Value = serde_json::from_str(records.lines().last().expect("a line")).expect("JSON");
     assert!((number(&step["sat"]) - number(&found["sat"])).abs() > 1e-3);
     let head = "the whole theory with the first and the last weights, alpha 4, p 2, p_forall 2";
-    assert!(trained.stdout.contains(head), "{}", trained.stdout);
-    let page = read(&folder, "a/report.html");
+    trained.says(head);
+    let page = folder.read("a/report.html");
     assert!(page.contains("Truths of the whole theory"), "{page}");
     let compared = {
-        succeeds(&folder.run(&["train", "m.toml", "--out", "b", "--seed", "1"]));
-        json(&folder, &["compare", "a", "b", "--json"])
+        folder.ok(&["train", "m.toml", "--out", "b", "--seed", "1"]);
+        folder.json(&["compare", "a", "b"])
     };
     assert_eq!(compared["of"], "whole theory");
     for (place, axiom) in (found["axioms"].as_array().expect("axioms").iter()).enumerate() {
@@ -118,11 +102,11 @@ fn what_is_printed_reported_and_compared_is_what_eval_finds() {
         "{text}"
     );
     // Beside a run that does not say, all are compared by their last steps, and that is said.
-    let old = read(&folder, "b/run.json");
+    let old = folder.read("b/run.json");
     let cut = old.find("\"whole\"").expect("it");
     let old = format!("{}\n}}\n", old[..cut].trim_end().trim_end_matches(','));
     folder.write("b/run.json", old.as_bytes());
-    let compared = json(&folder, &["compare", "a", "b", "--json"]);
+    let compared = folder.json(&["compare", "a", "b"]);
     assert_eq!(compared["of"], "last step");
     assert_eq!(
         compared["runs"][0]["axioms"]["examples"],
@@ -139,7 +123,7 @@ fn who_learns_nothing_is_shown_no_change() {
     let still = MANIFEST.replace("learning_rate = 0.02", "learning_rate = 1e-12");
     folder.write("m.toml", still.as_bytes());
     let trained = folder.run(&["train", "m.toml", "--out", "a"]);
-    succeeds(&trained);
+    trained.ended(0);
     for axiom in ["examples", "each[0]", "each[1]", "each[2]"] {
         let words = line(&trained.stdout, axiom);
         assert_eq!(words[2], words[3], "{}", trained.stdout);
@@ -150,16 +134,16 @@ fn who_learns_nothing_is_shown_no_change() {
 fn a_run_that_was_killed_ends_with_the_same_words() {
     let folder = project();
     let trained = folder.run(&["train", "m.toml", "--out", "a"]);
-    succeeds(&trained);
-    let weights = std::fs::read(folder.path().join("a/weights.safetensors")).expect("weights");
+    trained.ended(0);
+    let weights = folder.bytes("a/weights.safetensors");
     let whole = |run: &str| -> Value {
-        let info: Value = serde_json::from_str(&read(&folder, run)).expect("JSON");
+        let info: Value = serde_json::from_str(&folder.read(run)).expect("JSON");
         info["whole"].clone()
     };
     let expected = whole("a/run.json");
     assert!(expected["first"]["sat"].is_number() && expected["last"]["sat"].is_number());
     // Killed after the last checkpoint: it knows what it began with, or finds it again.
-    let text = read(&folder, "a/run.json");
+    let text = folder.read("a/run.json");
     let without = {
         let cut = text.find("\"whole\"").expect("it");
         format!("{}\n}}\n", text[..cut].trim_end().trim_end_matches(','))
@@ -173,9 +157,9 @@ fn a_run_that_was_killed_ends_with_the_same_words() {
             folder.write("a/run.json", info.as_bytes());
         }
         let resumed = folder.run(&["train", "m.toml", "--out", "a", "--resume"]);
-        succeeds(&resumed);
+        resumed.ended(0);
         assert_eq!(whole("a/run.json"), expected);
-        let now = std::fs::read(folder.path().join("a/weights.safetensors")).expect("weights");
+        let now = folder.bytes("a/weights.safetensors");
         assert_eq!(now, weights);
     }
 }
@@ -200,10 +184,10 @@ axiom alike: forall (x, y, n) in pairs. class(x, 0) <-> class(y, 0)
         .replace("epochs = 5", "steps = 5");
     folder.write("m.toml", manifest.as_bytes());
     let trained = folder.run(&["train", "m.toml", "--out", "a"]);
-    succeeds(&trained);
+    trained.ended(0);
     let head = "of the first and the last step's batch, alpha 1 and 4, p 2, p_forall 2";
-    assert!(trained.stdout.contains(head), "{}", trained.stdout);
-    assert!(trained.stdout.contains("--run a looks at the whole"));
+    trained.says(head);
+    trained.says("--run a looks at the whole");
     let page = page(&folder, "a");
     assert_eq!(page["runs"][0]["whole"], false);
     assert_eq!(page["curves"]["a"]["whole"], Value::Null);
@@ -248,7 +232,7 @@ checkpoint_every = 3
 
 /// The data in the page of a run.
 fn page(folder: &Folder, run: &str) -> Value {
-    let page = read(folder, &format!("{run}/report.html"));
+    let page = folder.read(&format!("{run}/report.html"));
     let (_, data) = page.split_once("id=\"data\">").expect("data");
     let (data, _) = data.split_once("</script>").expect("an end");
     serde_json::from_str(data).expect("JSON")
@@ -258,9 +242,9 @@ fn page(folder: &Folder, run: &str) -> Value {
 fn what_a_sample_leaves_out_is_counted_and_never_called_true() {
     let folder = circle();
     let trained = folder.run(&["train", "m.toml", "--out", "a"]);
-    succeeds(&trained);
+    trained.ended(0);
     let (mut total, mut unseen) = (0, 0);
-    for record in read(&folder, "a/metrics.jsonl").lines() {
+    for record in folder.read("a/metrics.jsonl").lines() {
         let record: Value = serde_json::from_str(record).expect("JSON");
         // Each of the three has one successor, who is in the sample or not.
         let left = record["left_out"]["has"].as_u64().unwrap_or(0);
@@ -271,7 +255,7 @@ fn what_a_sample_leaves_out_is_counted_and_never_called_true() {
     }
     // Of 220 samples 112 have no two neighbours.
     assert!((1..20).contains(&unseen), "{unseen}");
-    let info: Value = serde_json::from_str(&read(&folder, "a/run.json")).expect("JSON");
+    let info: Value = serde_json::from_str(&folder.read("a/run.json")).expect("JSON");
     assert_eq!(info["axioms"][0]["left_out"], total);
     let head = "`exists` left out because a step's sample had nobody for them, in all steps:";
     let (_, after) = trained.stdout.split_once(head).expect("a word");
@@ -280,7 +264,7 @@ fn what_a_sample_leaves_out_is_counted_and_never_called_true() {
     assert_eq!(page["curves"]["a"]["left_out"][0][0], "has");
     assert_eq!(page["curves"]["a"]["left_out"][0][1], total);
     // The axiom itself is looked at whole.
-    let found = json(&folder, &["eval", "m.toml", "--run", "a", "--json"]);
+    let found = folder.json(&["eval", "m.toml", "--run", "a"]);
     let truth = number(&found["axioms"][0]["truth"]);
     let printed: f64 = line(&trained.stdout, "has")[3].parse().expect("a number");
     assert!((printed - truth.exp()).abs() < 1e-5 && printed < 1.0);
@@ -288,8 +272,8 @@ fn what_a_sample_leaves_out_is_counted_and_never_called_true() {
     for name in ["weights.safetensors", "report.html"] {
         folder.remove(&format!("a/{name}"));
     }
-    succeeds(&folder.run(&["train", "m.toml", "--out", "a", "--resume"]));
-    let again: Value = serde_json::from_str(&read(&folder, "a/run.json")).expect("JSON");
+    folder.ok(&["train", "m.toml", "--out", "a", "--resume"]);
+    let again: Value = serde_json::from_str(&folder.read("a/run.json")).expect("JSON");
     assert_eq!(again["axioms"], info["axioms"]);
 }
 
@@ -297,12 +281,12 @@ fn what_a_sample_leaves_out_is_counted_and_never_called_true() {
 fn check_does_not_take_a_sample_for_the_guard() {
     let folder = circle();
     // A sample of one has no neighbours.
-    let one = read(&folder, "m.toml").replace("sample = 3", "sample = 1");
+    let one = folder.read("m.toml").replace("sample = 3", "sample = 1");
     folder.write("m.toml", one.as_bytes());
     let checked = folder.run(&["check", "m.toml"]);
-    succeeds(&checked);
+    checked.ended(0);
     let said = "axiom `has` has no groundings in the first step's sample";
-    assert!(checked.stderr.contains(said), "{}", checked.stderr);
+    checked.complains(said);
     assert!(
         !checked.stderr.contains("guards keep nothing"),
         "{}",
@@ -318,17 +302,12 @@ fn where_everything_is_frozen_there_is_nothing_to_train() {
     let frozen = MANIFEST.to_string() + "freeze = [\"class\"]\n";
     folder.write("m.toml", frozen.as_bytes());
     for command in [&["check", "m.toml"][..], &["train", "m.toml", "--out", "a"]] {
-        let run = folder.run(command);
-        assert_eq!(run.status, 2, "{}", run.stdout);
+        let run = folder.refuses(command);
         let said = "there is nothing to train: all that could be learnt is frozen";
-        assert!(run.stderr.contains(said), "{}", run.stderr);
-        assert!(
-            run.stderr.contains("freeze = [\"class\"]"),
-            "{}",
-            run.stderr
-        );
+        run.complains(said);
+        run.complains("freeze = [\"class\"]");
     }
-    assert!(!folder.path().join("a").exists());
+    assert!(!folder.has("a"));
 }
 
 /// LogSumExp over sixty points is above 0.
@@ -337,7 +316,7 @@ fn a_log_above_0_is_called_capped() {
     let folder = project();
     let arguments = ["train", "m.toml", "--out", "a", "--semantics", "logltn-lse"];
     let trained = folder.run(&arguments);
-    succeeds(&trained);
+    trained.ended(0);
     let words = line(&trained.stdout, "each[0]");
     assert_eq!(words[words.len() - 3..words.len() - 1], ["1", "(capped)"]);
     assert!(words[words.len() - 1].parse::<f64>().expect("a log") > 0.0);

@@ -1,8 +1,6 @@
 //! `logltn entails`: reasoning by refutation.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use serde_json::Value;
 
 /// Propositions A and B and these axioms, in the semantics of LTN's tutorial.
@@ -19,9 +17,7 @@ fn folder(axioms: &str) -> Folder {
 
 fn entails(folder: &Folder, formula: &str, more: &[&str]) -> Value {
     let asked = ["entails", "m.toml", formula, "--json", "--steps", "300"];
-    let run = folder.run(&[&asked[..], more].concat());
-    assert_eq!(run.status, 0, "{formula}: {}", run.stderr);
-    serde_json::from_str(&run.stdout).expect("JSON")
+    folder.ok(&[&asked[..], more].concat()).json()
 }
 
 fn number(value: &Value) -> f64 {
@@ -67,7 +63,12 @@ fn one_of_two_does_not_say_which() {
     );
     not_refuted(&entails(&folder, "B() or A()", &[]));
     let run = folder.run(&["entails", "m.toml", "A()", "--steps", "300"]);
-    assert!(run.stdout.starts_with("not entailed: "), "{}", run.stdout);
+    assert!(
+        run.stdout
+            .starts_with("not entailed at level 0.95: a grounding "),
+        "{}",
+        run.stdout
+    );
     assert!(!run.stdout.contains("leaks"), "{}", run.stdout);
 }
 
@@ -87,7 +88,7 @@ fn what_follows_is_not_refuted() {
         refuted(&entails(&one, "A() and B()", &more));
     }
     let run = folder("axiom a: A()").run(&["entails", "m.toml", "A() or B()", "--steps", "200"]);
-    assert!(run.stdout.contains("not a proof"), "{}", run.stdout);
+    run.says("not a proof");
 }
 
 #[test]
@@ -113,7 +114,7 @@ fn truth_leaks_between_axioms() {
     let formula = number(&found["formula"]);
     assert!(formula > 0.92 && formula < 0.945, "{found}");
     let run = two.run(&["entails", "m.toml", "B()", "--steps", "300"]);
-    assert!(run.stdout.contains("truth leaks"), "{}", run.stdout);
+    run.says("truth leaks");
     // Nearer to 1 there is less to leak.
     let found = entails(&two, "B()", &["--level", "0.99"]);
     refuted(&found);
@@ -128,7 +129,7 @@ fn a_theory_that_cannot_be_satisfied() {
     let best = number(&found["theory"]);
     assert!(best < 0.95 && best > 0.4, "{found}");
     let run = folder.run(&["entails", "m.toml", "B()", "--steps", "100"]);
-    assert!(run.stdout.contains("never satisfied"), "{}", run.stdout);
+    run.says("never satisfied");
 }
 
 #[test]
@@ -189,8 +190,7 @@ fn mistakes() {
         ("A()", &["--level", "1.5"], "at most 1"),
         ("A()", &["--semantics", "stabel"], "stable"),
     ] {
-        let run = folder.run(&[&["entails", "m.toml", formula], more].concat());
-        assert_eq!(run.status, 2, "{formula}: {}", run.stdout);
-        assert!(run.stderr.contains(word), "{formula}: {}", run.stderr);
+        let run = folder.refuses(&[&["entails", "m.toml", formula], more].concat());
+        run.complains(word);
     }
 }

@@ -1,12 +1,10 @@
 //! `logltn eval`: truths, and gradients as files.
 
-mod common;
-
-use common::{Folder, Run, root, run_in, sound};
+use crate::common::{Folder, Run, root, run_in, sound};
 use serde_json::Value;
 
 fn json(run: &Run) -> Value {
-    assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{}", run.stdout);
+    run.quiet();
     serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}:\n{}", run.stdout))
 }
 
@@ -62,16 +60,16 @@ fn truths_are_those_of_pen_and_paper() {
 #[test]
 fn for_people() {
     let run = sound().run(&["eval", "m.toml"]);
-    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    run.quiet();
     let stable = sound().run(&["eval", "m.toml", "--semantics", "stable"]);
-    assert_eq!((stable.status, stable.stderr.as_str()), (0, ""));
+    stable.quiet();
     insta::assert_snapshot!(format!("{}\n{}", run.stdout, stable.stdout));
 }
 
 #[test]
 fn the_last_value_of_a_schedule_unless_told_otherwise() {
     let folder = sound();
-    let manifest = std::fs::read_to_string(folder.path().join("m.toml")).expect("it is there");
+    let manifest = folder.read("m.toml");
     let manifest = format!("{manifest}\n[schedule]\nalpha = {{ linear = [1, 4] }}\np = 3\n");
     folder.write("m.toml", manifest.as_bytes());
     let document = json(&folder.run(&["eval", "--json", "m.toml"]));
@@ -113,15 +111,13 @@ fn every_semantics() {
 #[test]
 fn gradients_have_the_header_and_shape_of_the_numbers() {
     let folder = sound();
-    let unused = std::fs::read_to_string(folder.path().join("t.ltn")).expect("it is there")
-        + "predicate idle(Digit)\n";
+    let unused = folder.read("t.ltn") + "predicate idle(Digit)\n";
     folder.write("t.ltn", unused.as_bytes());
-    let manifest = std::fs::read_to_string(folder.path().join("m.toml")).expect("it is there");
+    let manifest = folder.read("m.toml");
     let manifest = manifest + "idle = { truth = \"idle.csv\" }\n";
     folder.write("m.toml", manifest.as_bytes());
     folder.write("idle.csv", b"\"a, b\"\n0\n0\n0\n0\n0\n0\n0\n0\n0\n1\n");
-    let run = folder.run(&["eval", "m.toml", "--gradients", "deep/gradients"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    folder.ok(&["eval", "m.toml", "--gradients", "deep/gradients"]);
     let dir = folder.path().join("deep/gradients");
     let mut names: Vec<String> = (std::fs::read_dir(&dir).expect("a folder"))
         .map(|entry| {
@@ -144,7 +140,7 @@ fn gradients_have_the_header_and_shape_of_the_numbers() {
         ]
     );
     for name in &names {
-        let given = std::fs::read_to_string(folder.path().join(name)).expect("it is there");
+        let given = folder.read(name);
         let found = std::fs::read_to_string(dir.join(name)).expect("it is there");
         assert_eq!(given.lines().next(), found.lines().next(), "{name}");
         let shape = |text: &str| -> Vec<usize> {
@@ -169,9 +165,8 @@ fn gradients_have_the_header_and_shape_of_the_numbers() {
 #[test]
 fn gradients_are_differences_of_losses() {
     let folder = sound();
-    let run = folder.run(&["eval", "m.toml", "--gradients", "g"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    let gradient = std::fs::read_to_string(folder.path().join("g/type.csv")).expect("it is there");
+    folder.ok(&["eval", "m.toml", "--gradients", "g"]);
+    let gradient = folder.read("g/type.csv");
     let gradient: Vec<f64> = (gradient.lines().skip(1).flat_map(|line| line.split(',')))
         .map(|cell| cell.parse().expect("a number"))
         .collect();
@@ -209,27 +204,22 @@ fn networks_cannot_be_evaluated_untrained() {
 #[test]
 fn learnable_constants_have_no_numbers() {
     let folder = sound();
-    let manifest = std::fs::read_to_string(folder.path().join("m.toml")).expect("it is there");
+    let manifest = folder.read("m.toml");
     folder.write(
         "m.toml",
         manifest.replace("row = 0", "learnable = 2").as_bytes(),
     );
-    let run = folder.run(&["eval", "m.toml"]);
-    assert_eq!(run.status, 2);
-    assert!(
-        run.stderr.contains("applies it to a learnable constant"),
-        "{}",
-        run.stderr
-    );
+    let run = folder.refuses(&["eval", "m.toml"]);
+    run.complains("applies it to a learnable constant");
     // One that the predicate is not applied to does no harm.
-    let theory = std::fs::read_to_string(folder.path().join("t.ltn")).expect("it is there");
+    let theory = folder.read("t.ltn");
     folder.write(
         "t.ltn",
         theory
             .replace("bright(origin)", "exists x: Point. bright(x)")
             .as_bytes(),
     );
-    assert_eq!(folder.run(&["eval", "m.toml"]).status, 0);
+    folder.ok(&["eval", "m.toml"]);
 }
 
 #[test]
@@ -247,14 +237,9 @@ fn an_empty_exists_is_counted_and_told() {
         ),
         ("p.csv", b"p\n0\n0.25\n0.5\n0.75\n1\n"),
     ]);
-    let run = folder.run(&["eval", "--json", "m.toml", "--semantics", "godel"]);
-    assert_eq!(run.status, 0);
-    assert!(
-        run.stderr.contains("nothing to choose from, 3 times"),
-        "{}",
-        run.stderr
-    );
-    let document: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let run = folder.ok(&["eval", "--json", "m.toml", "--semantics", "godel"]);
+    run.complains("nothing to choose from, 3 times");
+    let document = run.json();
     assert_eq!(document["axioms"][0]["empty_exists"], 3);
     assert_eq!(document["axioms"][0]["groundings"], 3);
     assert_eq!(document["axioms"][0]["weight"], 2.0);
@@ -274,12 +259,11 @@ fn what_a_semantics_cannot_say_is_wrong_input() {
         ),
         ("p.csv", b"p\n0\n0.5\n1\n"),
     ]);
-    assert_eq!(folder.run(&["eval", "m.toml"]).status, 0);
-    let run = folder.run(&["eval", "--json", "m.toml", "--semantics", "prod"]);
-    assert_eq!(run.status, 2);
-    assert!(run.stderr.contains("t.ltn:1:"), "{}", run.stderr);
-    assert!(run.stderr.contains("`logltn`"), "{}", run.stderr);
-    let document: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    folder.ok(&["eval", "m.toml"]);
+    let run = folder.refuses(&["eval", "--json", "m.toml", "--semantics", "prod"]);
+    run.complains("t.ltn:1:");
+    run.complains("`logltn`");
+    let document = run.json();
     assert_eq!(document["errors"][0]["file"], "t.ltn");
 }
 
@@ -288,11 +272,7 @@ fn a_folder_that_cannot_be_written_is_a_failed_run() {
     let folder = sound();
     let run = folder.run(&["eval", "m.toml", "--gradients", "t.ltn"]);
     assert_eq!((run.status, run.stdout.as_str()), (1, ""));
-    assert!(
-        run.stderr.contains("t.ltn: cannot be written"),
-        "{}",
-        run.stderr
-    );
+    run.complains("t.ltn: cannot be written");
 }
 
 /// Numbers in other formats than CSV have no header: the columns go by the individuals.
@@ -306,7 +286,7 @@ fn numbers_without_a_header() {
         npy.extend(logit.to_le_bytes());
     }
     let csv = json(&folder.run(&["eval", "--json", "m.toml"]));
-    let manifest = std::fs::read_to_string(folder.path().join("m.toml")).expect("it is there");
+    let manifest = folder.read("m.toml");
     folder.write(
         "m.toml",
         manifest.replace("type.csv", "type.npy").as_bytes(),
@@ -314,6 +294,6 @@ fn numbers_without_a_header() {
     folder.write("type.npy", &npy);
     let run = folder.run(&["eval", "--json", "m.toml", "--gradients", "g"]);
     assert_eq!(json(&run), csv);
-    let gradient = std::fs::read_to_string(folder.path().join("g/type.csv")).expect("it is there");
+    let gradient = folder.read("g/type.csv");
     assert!(gradient.starts_with("cat,dog\n"), "{gradient}");
 }

@@ -1,13 +1,10 @@
 //! `logltn example`, from the user's side.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 #[test]
 fn examples_are_listed() {
-    let run = Folder::new(&[]).run(&["example"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = Folder::new(&[]).run(&["example"]).ends(0);
     for name in [
         "binary",
         "iris",
@@ -17,45 +14,28 @@ fn examples_are_listed() {
         "ancestors",
         "sudoku-9",
     ] {
-        assert!(run.stdout.contains(&format!("  {name} ")), "{}", run.stdout);
+        run.says(format!("  {name} "));
     }
 }
 
 #[test]
 fn an_example_is_written_trained_and_shown_and_never_written_over() {
     let folder = Folder::new(&[]);
-    let run = folder.run(&["example", "propositions", "--out", "p"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    assert!(run.stderr.contains("data: three points"), "{}", run.stderr);
-    assert!(run.stdout.contains("what was learnt"), "{}", run.stdout);
+    let run = folder.ok(&["example", "propositions", "--out", "p"]);
+    run.complains("data: three points");
+    run.says("what was learnt");
     // What is there can be used like anything else.
-    let eval = folder.run(&["eval", "p/propositions.toml", "--run", "p/run"]);
-    assert_eq!(eval.status, 0, "{}", eval.stderr);
-    let again = folder.run(&["example", "propositions", "--out", "p"]);
-    assert_eq!(again.status, 2, "{}", again.stderr);
-    assert!(
-        again.stderr.contains("something is there already"),
-        "{}",
-        again.stderr
-    );
+    folder.ok(&["eval", "p/propositions.toml", "--run", "p/run"]);
+    let again = folder.refuses(&["example", "propositions", "--out", "p"]);
+    again.complains("something is there already");
 }
 
 #[test]
 fn mistakes_are_told_before_anything_is_written() {
     let folder = Folder::new(&[]);
-    let unknown = folder.run(&["example", "iriss", "--out", "i"]);
-    assert_eq!(unknown.status, 2, "{}", unknown.stderr);
-    assert!(
-        unknown.stderr.contains("did you mean `iris`"),
-        "{}",
-        unknown.stderr
-    );
-    let nowhere = folder.run(&["example", "iris", "--data", "nowhere", "--out", "i"]);
-    assert_eq!(nowhere.status, 2, "{}", nowhere.stderr);
-    assert!(
-        nowhere.stderr.contains("no such folder"),
-        "{}",
-        nowhere.stderr
-    );
-    assert!(!folder.path().join("i").exists());
+    let unknown = folder.refuses(&["example", "iriss", "--out", "i"]);
+    unknown.complains("did you mean `iris`");
+    let nowhere = folder.refuses(&["example", "iris", "--data", "nowhere", "--out", "i"]);
+    nowhere.complains("no such folder");
+    assert!(!folder.has("i"));
 }

@@ -1,8 +1,6 @@
 //! Functions given by data, as a user meets them.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use serde_json::Value;
 
 const THEORY: &[u8] = b"sort Person\nsort Year = 1990..1999\n\
@@ -47,12 +45,6 @@ fn project() -> Folder {
     ])
 }
 
-fn document(folder: &Folder, arguments: &[&str]) -> Value {
-    let run = folder.run(arguments);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    serde_json::from_str(&run.stdout).expect("a document")
-}
-
 fn axiom<'d>(document: &'d Value, name: &str) -> &'d Value {
     let axioms = document["axioms"].as_array().expect("axioms");
     let found = axioms.iter().find(|a| a["name"] == name);
@@ -62,21 +54,19 @@ fn axiom<'d>(document: &'d Value, name: &str) -> &'d Value {
 #[test]
 fn functions_are_given_by_data() {
     let folder = project();
-    let check = folder.run(&["check", "m.toml", "--plan"]);
-    assert_eq!(check.status, 0, "{}", check.stderr);
+    let check = folder.ok(&["check", "m.toml", "--plan"]);
     for text in [
         "values of age.csv",
         "look up y by value",
         "likes(Person, Person): at most",
         "home(place): at most 3 of 3 rows",
     ] {
-        assert!(check.stdout.contains(text), "{text}: {}", check.stdout);
+        check.says(text);
     }
-    let plan = document(&folder, &["check", "m.toml", "--json"]);
+    let plan = folder.json(&["check", "m.toml"]);
     assert_eq!(plan["functions"][0]["grounding"], "data");
-    let train = folder.run(&["train", "m.toml", "--out", "a"]);
-    assert_eq!(train.status, 0, "{}", train.stderr);
-    let found = document(&folder, &["eval", "m.toml", "--run", "a", "--json"]);
+    folder.ok(&["train", "m.toml", "--out", "a"]);
+    let found = folder.json(&["eval", "m.toml", "--run", "a"]);
     for (function, table, groundings) in [("old", "old2", 2), ("boss", "boss2", 2)] {
         let [one, other] = [function, table].map(|name| axiom(&found, name));
         assert_eq!(one["groundings"], groundings, "{one}");
@@ -92,8 +82,7 @@ fn functions_are_given_by_data() {
         "{metrics:?}"
     );
     // Its own manifest trains the same bits from another folder.
-    let again = folder.run(&["train", "a/manifest.toml", "--out", "b", "--threads", "1"]);
-    assert_eq!(again.status, 0, "{}", again.stderr);
+    folder.ok(&["train", "a/manifest.toml", "--out", "b", "--threads", "1"]);
     let weights = |run: &str| {
         std::fs::read(folder.path().join(run).join("weights.safetensors")).expect("weights")
     };
@@ -103,12 +92,10 @@ fn functions_are_given_by_data() {
 #[test]
 fn a_run_is_not_resumed_with_other_values() {
     let folder = project();
-    let train = folder.run(&["train", "m.toml", "--out", "a"]);
-    assert_eq!(train.status, 0, "{}", train.stderr);
+    folder.ok(&["train", "m.toml", "--out", "a"]);
     folder.write("boss.csv", b"boss\nbob\nann\nann\n");
-    let resumed = folder.run(&["train", "m.toml", "--out", "a", "--resume"]);
-    assert_eq!(resumed.status, 2, "{}", resumed.stderr);
-    assert!(resumed.stderr.contains("boss.csv"), "{}", resumed.stderr);
+    let resumed = folder.refuses(&["train", "m.toml", "--out", "a", "--resume"]);
+    resumed.complains("boss.csv");
 }
 
 #[test]
@@ -136,18 +123,18 @@ fn mistakes_name_file_row_and_column() {
         (
             "age.csv",
             "age\n30\nforty\n50\n",
-            &["age.csv, row 2 (line 3), column `age`", "found `forty`"],
+            &["age.csv, row 1 (line 3), column `age`", "found `forty`"],
         ),
         (
             "age.csv",
             "age\n30\ninf\n50\n",
-            &["age.csv, row 2 (line 3), column `age`"],
+            &["age.csv, row 1 (line 3), column `age`"],
         ),
         (
             "boss.csv",
             "boss\nbob\nbbo\nann\n",
             &[
-                "boss.csv, row 2 (line 3)",
+                "boss.csv, row 1 (line 3)",
                 "column `boss`",
                 "no individual `bbo`",
                 "did you mean `bob`?",
@@ -161,7 +148,7 @@ fn mistakes_name_file_row_and_column() {
         (
             "born.csv",
             "born\n1994\n2003\n1993\n",
-            &["born.csv, row 2 (line 3)", "2003 is not in sort `Year`"],
+            &["born.csv, row 1 (line 3)", "2003 is not in sort `Year`"],
         ),
         (
             "place.csv",
@@ -177,10 +164,9 @@ fn mistakes_name_file_row_and_column() {
         let folder = project();
         folder.write(file, text.as_bytes());
         for command in [&["check", "m.toml"][..], &["train", "m.toml", "--out", "a"]] {
-            let run = folder.run(command);
-            assert_eq!(run.status, 2, "{file} {text:?}: {}", run.stderr);
+            let run = folder.refuses(command);
             for says in says {
-                assert!(run.stderr.contains(says), "{says}: {}", run.stderr);
+                run.complains(says);
             }
         }
     }
@@ -242,14 +228,13 @@ fn what_does_not_fit_is_said_before_the_first_step() {
         ),
     ] {
         let folder = project();
-        let text = std::fs::read_to_string(folder.path().join(file)).expect("a file");
+        let text = folder.read(file);
         assert!(text.contains(from), "{from}");
         folder.write(file, text.replacen(from, to, 1).as_bytes());
-        let run = folder.run(&["train", "m.toml", "--out", "a"]);
-        assert_eq!(run.status, 2, "{to}: {}", run.stderr);
-        assert!(run.stderr.contains(says), "{to}: {}", run.stderr);
+        let run = folder.refuses(&["train", "m.toml", "--out", "a"]);
+        run.complains(says);
         let run = folder.run(&["check", "m.toml"]);
-        assert!(run.stderr.contains(says), "{to}: {}", run.stderr);
+        run.complains(says);
     }
 }
 
@@ -263,9 +248,8 @@ fn a_proposition_is_measured() {
           { metric = 'accuracy', predicate = 'snow', rows = 'truth.csv' } ]\n"),
         ("truth.csv", b"truth\n1\n1\n0\n1\n"),
     ]);
-    let train = folder.run(&["train", "m.toml", "--out", "a"]);
-    assert_eq!(train.status, 0, "{}", train.stderr);
-    let found = document(&folder, &["eval", "m.toml", "--run", "a", "--json"]);
+    folder.ok(&["train", "m.toml", "--out", "a"]);
+    let found = folder.json(&["eval", "m.toml", "--run", "a"]);
     let values: Vec<&Value> = found["metrics"]
         .as_array()
         .expect("metrics")

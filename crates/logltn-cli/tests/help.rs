@@ -1,9 +1,7 @@
 //! What the program says leads somewhere: no help is refused in turn, nothing is said without need, and nothing that went wrong
 //! ends without a word.
 
-mod common;
-
-use common::{Folder, Run};
+use crate::common::{Folder, Run};
 
 const POINTS: &str = "a,b\n0.1,1\n0.9,0\n0.2,2\n0.8,1\n";
 
@@ -22,8 +20,7 @@ fn said_of(axiom: &str) -> String {
     let theory = format!(
         "sort Point\npredicate P(Point)\npredicate Q(Point)\nfunction age(Point): Real\naxiom a: {axiom}\n"
     );
-    let run = folder(&theory, "").run(&["check", "m.toml"]);
-    assert_eq!(run.status, 2, "{}", run.stderr);
+    let run = folder(&theory, "").run(&["check", "m.toml"]).ends(2);
     run.stderr
 }
 
@@ -128,8 +125,7 @@ fn keys_of_other_programs_are_understood() {
         ),
         ("[semantics]\nbase = \"product\"\n", "did you mean `prod`?"),
     ] {
-        let run = folder(theory, manifest).run(&["check", "m.toml"]);
-        assert_eq!(run.status, 2, "{}", run.stderr);
+        let run = folder(theory, manifest).run(&["check", "m.toml"]).ends(2);
         contains(&run.stderr, &[help]);
     }
 }
@@ -155,8 +151,9 @@ fn a_proposition_is_not_asked_for_its_arguments() {
     let theory = "sort Point\npredicate rain()\naxiom a: rain()\n";
     let manifest =
         "[predicates.rain]\nnetwork = { mlp = [4] }\noutput = \"sigmoid\"\n[train]\nsteps = 2\n";
-    let run = folder(theory, manifest).run(&["train", "m.toml", "--out", "run"]);
-    assert_eq!(run.status, 2, "{}", run.stderr);
+    let run = folder(theory, manifest)
+        .run(&["train", "m.toml", "--out", "run"])
+        .ends(2);
     contains(
         &run.stderr,
         &["`rain`", "no arguments", "`learnable = true`"],
@@ -183,7 +180,7 @@ fn a_training_that_moves_nothing_says_so_once_and_fails() {
         .collect();
     let theory = format!("sort Point\nsort Class = 0..2\npredicate P(Point, Class)\n{axioms}");
     let run = trained(&theory, "godel", "", 25);
-    assert_eq!(run.status, 1, "{}", run.stderr);
+    run.ended(1);
     assert_eq!(run.stderr.matches("warning").count(), 1, "{}", run.stderr);
     contains(
         &run.stderr,
@@ -197,7 +194,7 @@ fn a_training_that_moves_nothing_says_so_once_and_fails() {
     // The run is there all the same, to be looked at.
     contains(&run.stdout, &["axiom", "weights"]);
     let moved = trained(&theory, "stable", "", 25);
-    assert_eq!(moved.status, 0, "{}", moved.stderr);
+    moved.ended(0);
     assert!(
         !moved.stderr.contains("nothing was learnt"),
         "{}",
@@ -214,14 +211,18 @@ axiom each: forall c: Class. exists x: Point. P(x, c)
 ";
     let example = format!("{alike}axiom some: forall x: Point. P(x, 0)\n");
     let run = trained(&example, "stable", ", undecided = true", 12);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    run.ended(0);
     assert!(!run.stderr.contains("warning"), "{}", run.stderr);
     // But if it stays so, it is said, and why.
     let run = trained(alike, "stable", ", undecided = true", 12);
-    assert_eq!(run.status, 1, "{}", run.stderr);
+    run.ended(1);
     contains(
         &run.stderr,
-        &["still zero", "nothing was learnt", "leave it out"],
+        &[
+            "still zero",
+            "nothing was learnt",
+            "say `undecided = false`",
+        ],
     );
 }
 
@@ -238,8 +239,7 @@ fn an_index_is_not_silently_a_feature() {
         &["check", "m.toml"][..],
         &["train", "m.toml", "--out", "run"],
     ] {
-        let run = folder.run(command);
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        let run = folder.ok(command);
         contains(
             &run.stderr,
             &[
@@ -258,8 +258,7 @@ fn a_column_of_text_is_not_a_feature() {
         "",
     );
     folder.write("points.csv", b"a,species\n1,cat\n2,dog\n");
-    let run = folder.run(&["check", "m.toml"]);
-    assert_eq!(run.status, 2, "{}", run.stderr);
+    let run = folder.refuses(&["check", "m.toml"]);
     let help = "choose the columns that are, `features = { file = …, columns = [";
     assert_eq!(run.stderr.matches(help).count(), 1, "{}", run.stderr);
 }

@@ -1,8 +1,6 @@
 //! Metrics as users see them: values that can be computed by hand, and mistakes that `check` and `train` find alike.
 
-mod common;
-
-use common::{Folder, Run};
+use crate::common::{Folder, Run};
 use serde_json::Value;
 
 const THEORY: &str = "sort P
@@ -86,8 +84,8 @@ fn learn_something(folder: &Folder) {
 
 /// The metrics that `eval --json` prints.
 fn values(run: &Run) -> Vec<(String, f64)> {
-    assert_eq!(run.status, 0, "{}{}", run.stdout, run.stderr);
-    let document: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    run.ended(0);
+    let document = run.json();
     let metrics = document["metrics"].as_array().expect("metrics").iter();
     metrics
         .map(|metric| {
@@ -223,13 +221,12 @@ fn values_by_hand() {
     let shown = folder.run(&["eval", "m.toml"]).stdout;
     assert!(shown.contains("metric") && shown.contains("m0"), "{shown}");
     learn_something(&folder);
-    let trained = folder.run(&["train", "m.toml", "--out", "run"]);
-    assert_eq!(trained.status, 0, "{}", trained.stderr);
+    folder.ok(&["train", "m.toml", "--out", "run"]);
     assert_eq!(
         values(&folder.run(&["eval", "m.toml", "--run", "run", "--json"])),
         found
     );
-    let log = std::fs::read_to_string(folder.path().join("run/metrics.jsonl")).expect("a log");
+    let log = folder.read("run/metrics.jsonl");
     let last: Value = serde_json::from_str(log.lines().last().expect("a line")).expect("JSON");
     for (name, value) in &found {
         assert_eq!(
@@ -311,15 +308,15 @@ fn mistakes_are_found_before_the_first_step() {
         ),
         (
             "metric = 'roc_auc', predicate = 'likes', rows = 'rows.csv'; x,y,truth\n0,1,1\n1,1,2\n",
-            &["row 2 (line 3), column `truth`: expected 1 (true) or 0 (false), found `2`"],
+            &["row 1 (line 3), column `truth`: expected 1 (true) or 0 (false), found `2`"],
         ),
         (
             "metric = 'accuracy', predicate = 'likes', rows = 'rows.csv'; x,y,truth\n0,1,yes\n",
-            &["row 1 (line 2), column `truth`", "found `yes`"],
+            &["row 0 (line 2), column `truth`", "found `yes`"],
         ),
         (
             "metric = 'accuracy', predicate = 'class', rows = 'rows.csv'; x,k\n0,d\n",
-            &["rows.csv, row 1 (line 2), column `k`", "no individual `d`"],
+            &["rows.csv, row 0 (line 2), column `k`", "no individual `d`"],
         ),
         (
             "metric = 'accuracy', predicate = 'class', rows = 'none.csv'",
@@ -395,11 +392,7 @@ fn mistakes_are_found_before_the_first_step() {
         let check = folder.run(&["check", "m.toml"]);
         let train = folder.run(&["train", "m.toml", "--out", "run"]);
         for (command, run) in [("check", &check), ("train", &train)] {
-            assert_eq!(
-                run.status, 2,
-                "{command} {mistake}: {}{}",
-                run.stdout, run.stderr
-            );
+            run.ended(2);
             for part in *expected {
                 assert!(
                     run.stderr.contains(part),
@@ -414,7 +407,7 @@ fn mistakes_are_found_before_the_first_step() {
         };
         assert_eq!(errors(&check), errors(&train), "{mistake}");
         assert!(
-            !folder.path().join("run/metrics.jsonl").exists(),
+            !folder.has("run/metrics.jsonl"),
             "{mistake}: a step was made"
         );
     }
@@ -428,15 +421,8 @@ fn labels_that_are_no_classes() {
         "{ metric = 'accuracy', predicate = 'class', labels = 'P' }",
         &labels,
     );
-    let check = wrong.run(&["check", "m.toml"]);
-    assert_eq!(check.status, 2);
-    assert!(
-        check
-            .stderr
-            .contains("the label `u` of individual 0 is no class of `class`"),
-        "{}",
-        check.stderr
-    );
+    let check = wrong.refuses(&["check", "m.toml"]);
+    check.complains("the label `u` of individual 0 is no class of `class`");
     let groups = folder(
         "{ metric = 'adjusted_rand_index', predicate = 'class', labels = 'P' }",
         &labels,
@@ -452,18 +438,10 @@ fn metrics_of_networks_need_a_run() {
         "{ metric = 'accuracy', predicate = 'net', rows = 'rows.csv' }",
         &[("rows.csv", "a1,truth\n0,1\n1,0\n")],
     );
-    let without = folder.run(&["eval", "m.toml", "--json"]);
-    assert_eq!(without.status, 2);
-    assert!(
-        without
-            .stdout
-            .contains("`accuracy(net)` is known only after training"),
-        "{}",
-        without.stdout
-    );
+    let without = folder.refuses(&["eval", "m.toml", "--json"]);
+    without.says("`accuracy(net)` is known only after training");
     learn_something(&folder);
-    let trained = folder.run(&["train", "m.toml", "--out", "run"]);
-    assert_eq!(trained.status, 0, "{}", trained.stderr);
+    folder.ok(&["train", "m.toml", "--out", "run"]);
     let with = values(&folder.run(&["eval", "m.toml", "--run", "run", "--json"]));
     assert_eq!(with.len(), 1);
 }
@@ -480,9 +458,8 @@ fn where_one_column_is_right_the_other_is_to_be_renamed() {
         ("m.toml", manifest.as_bytes()),
         ("r.csv", b"a2,x,truth\n0,1,1\n1,1,0\n"),
     ]);
-    let run = folder.run(&["check", "m.toml"]);
-    assert_eq!(run.status, 2, "{}", run.stderr);
-    assert!(run.stderr.contains("rename `x` to `a1`"), "{}", run.stderr);
+    let run = folder.refuses(&["check", "m.toml"]);
+    run.complains("rename `x` to `a1`");
 }
 
 /// A function given by data is measured without a run, as a predicate given by numbers is.
@@ -499,8 +476,7 @@ fn a_function_given_by_data() {
         ("v.csv", b"v\n1\n2\n4\n"),
         ("known.csv", b"value,x\n1.5,0\n2,1\n3,2\n"),
     ]);
-    let run = folder.run(&["eval", "m.toml", "--json"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    let said: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
+    let run = folder.ok(&["eval", "m.toml", "--json"]);
+    let said = run.json();
     assert_eq!(said["metrics"][0]["value"], 0.5);
 }

@@ -1,8 +1,6 @@
 //! Rules as a user meets them: mined, added to the theory, checked and trained.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 const THEORY: &str = "sort Person\nsort Relation\ntable train(h: Person, r: Relation, t: Person)\n\
     table test(h: Person, r: Relation, t: Person)\npredicate linked(Person, Relation, Person)\n\
@@ -40,9 +38,8 @@ fn families() -> Folder {
 #[test]
 fn mined_rules_become_part_of_the_theory() {
     let folder = families();
-    let run = folder.run(&["mine", "m.toml", "--out", "rules.ltn"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    let rules = std::fs::read_to_string(folder.path().join("rules.ltn")).expect("rules");
+    folder.ok(&["mine", "m.toml", "--out", "rules.ltn"]);
+    let rules = folder.read("rules.ltn");
     for expected in [
         "mined from train (39 rows): bodies of up to 2",
         "# 7 of 8 pairs are facts, of 7 in all\n",
@@ -55,12 +52,10 @@ fn mined_rules_become_part_of_the_theory() {
     // What is printed is what is written.
     assert_eq!(folder.run(&["mine", "m.toml"]).stdout, rules);
     folder.write("t.ltn", format!("{THEORY}{rules}").as_bytes());
-    let run = folder.run(&["check", "m.toml"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = folder.ok(&["check", "m.toml"]);
     // `test` is in no axiom, but a metric's filter names it.
     assert!(!run.stderr.contains("is never used"), "{}", run.stderr);
-    let run = folder.run(&["train", "m.toml", "--out", "run"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    folder.ok(&["train", "m.toml", "--out", "run"]);
     // Mining again gives new names, and rules of one literal only where that is asked for.
     let run = folder.run(&["mine", "m.toml", "--length", "1", "--top", "1"]);
     assert!(!run.stdout.contains("axiom mined_1 "), "{}", run.stdout);
@@ -82,6 +77,6 @@ fn mistakes_are_told() {
     ] {
         let run = folder.run(&[["mine", "m.toml"], arguments].concat());
         assert_ne!(run.status, 0, "{arguments:?}");
-        assert!(run.stderr.contains(expected), "{expected}: {}", run.stderr);
+        run.complains(expected);
     }
 }

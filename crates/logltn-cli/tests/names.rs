@@ -1,8 +1,6 @@
 //! Features of chosen columns, and individuals that have names.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use serde_json::Value;
 
 /// People with an index that pandas wrote, a name that looks like a number, and a column that is no number.
@@ -34,16 +32,9 @@ fn people() -> Folder {
     ])
 }
 
-fn change(folder: &Folder, file: &str, from: &str, to: &str) {
-    let text = std::fs::read_to_string(folder.path().join(file)).expect("a file");
-    assert!(text.contains(from), "{file} has no {from:?}");
-    folder.write(file, text.replacen(from, to, 1).as_bytes());
-}
-
 fn axioms(folder: &Folder) -> Vec<(String, f64)> {
-    let run = folder.run(&["eval", "m.toml", "--semantics", "stable", "--json"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    let document: Value = serde_json::from_str(&run.stdout).expect("a document");
+    let run = folder.ok(&["eval", "m.toml", "--semantics", "stable", "--json"]);
+    let document = run.json();
     let axioms = document["axioms"].as_array().expect("axioms");
     let axiom = |a: &Value| {
         let name = a["name"].as_str().expect("a name");
@@ -78,24 +69,17 @@ fn individuals_with_names_are_written_by_name() {
 #[test]
 fn networks_see_the_chosen_columns_in_their_order() {
     let folder = people();
-    change(
-        &folder,
-        "m.toml",
-        "logits = 'tall.csv'",
-        "network = { mlp = [3] }",
-    );
-    let check = folder.run(&["check", "m.toml"]);
-    assert_eq!(check.status, 0, "{}", check.stderr);
+    folder.change("m.toml", "logits = 'tall.csv'", "network = { mlp = [3] }");
+    let check = folder.ok(&["check", "m.toml"]);
     let person = check
         .stdout
         .lines()
         .find(|line| line.contains("people.csv"));
     let person = person.expect("a line about people");
     assert!(person.contains("ann, 7, 0"), "{person}");
-    let train = folder.run(&["train", "m.toml", "--out", "a", "--steps", "3"]);
-    assert_eq!(train.status, 0, "{}", train.stderr);
+    folder.ok(&["train", "m.toml", "--out", "a", "--steps", "3"]);
     // The network reads the two columns, and no index, name or town.
-    let weights = std::fs::read(folder.path().join("a/weights.safetensors")).expect("weights");
+    let weights = folder.bytes("a/weights.safetensors");
     let header = String::from_utf8_lossy(&weights);
     assert!(
         header.contains("[3,2]") || header.contains("[2,3]"),
@@ -136,7 +120,7 @@ fn mistakes_lead_to_what_was_meant() {
             "m.toml",
             "names = 'name'",
             "names = 'town'",
-            &["the name `Bern` is in row 1 and again in row 3"],
+            &["the name `Bern` is in row 0 and again in row 2"],
         ),
         (
             "m.toml",
@@ -159,9 +143,8 @@ fn mistakes_lead_to_what_was_meant() {
         ),
     ] {
         let folder = people();
-        change(&folder, file, from, to);
-        let run = folder.run(&["check", "m.toml"]);
-        assert_eq!(run.status, 2, "{to}: {}{}", run.stdout, run.stderr);
+        folder.change(file, from, to);
+        let run = folder.refuses(&["check", "m.toml"]);
         for part in expected {
             assert!(
                 run.stderr.contains(part),
@@ -179,7 +162,7 @@ fn mistakes_lead_to_what_was_meant() {
     }
     let folder = people();
     folder.write("people.npy", b"");
-    change(&folder, "m.toml", "people.csv", "people.npy");
+    folder.change("m.toml", "people.csv", "people.npy");
     let run = folder.run(&["check", "m.toml"]);
-    assert!(run.stderr.contains("are of CSV files"), "{}", run.stderr);
+    run.complains("to CSV files only");
 }

@@ -1,9 +1,6 @@
 //! `logltn eval --run` on other data than those that a run was trained on.
 
-mod common;
-
-use common::Folder;
-use serde_json::Value;
+use crate::common::Folder;
 
 /// Points of which those to the right are `right`, with a file of rows.
 fn points(seed: u64, count: u64) -> (String, String) {
@@ -42,8 +39,7 @@ fn folder() -> Folder {
 #[test]
 fn metrics_on_more_and_on_fewer_individuals() {
     let folder = folder();
-    let train = folder.run(&["train", "m.toml", "--out", "run"]);
-    assert_eq!(train.status, 0, "{}", train.stderr);
+    folder.ok(&["train", "m.toml", "--out", "run"]);
     for count in [7, 300] {
         let (points, rows) = points(5, count);
         folder.write("new.csv", points.as_bytes());
@@ -52,9 +48,8 @@ fn metrics_on_more_and_on_fewer_individuals() {
             .replace("points.csv", "new.csv")
             .replace("rows.csv", "new_rows.csv");
         folder.write("new.toml", manifest.as_bytes());
-        let run = folder.run(&["eval", "new.toml", "--run", "run", "--json"]);
-        assert_eq!(run.status, 0, "{}", run.stderr);
-        let document: Value = serde_json::from_str(&run.stdout).expect("JSON");
+        let run = folder.ok(&["eval", "new.toml", "--run", "run", "--json"]);
+        let document = run.json();
         assert_eq!(document["axioms"][0]["groundings"], count);
         for metric in document["metrics"].as_array().expect("a list") {
             assert!(metric["value"].as_f64() > Some(0.8), "{document}");
@@ -65,8 +60,7 @@ fn metrics_on_more_and_on_fewer_individuals() {
 #[test]
 fn what_cannot_carry_over_is_refused_by_name() {
     let folder = folder();
-    let train = folder.run(&["train", "m.toml", "--out", "run", "--steps", "2"]);
-    assert_eq!(train.status, 0, "{}", train.stderr);
+    folder.ok(&["train", "m.toml", "--out", "run", "--steps", "2"]);
     folder.write("other.csv", b"a,c\n1,2\n3,4\n");
     for (from, to, named) in [
         (
@@ -109,8 +103,7 @@ fn what_cannot_carry_over_is_refused_by_name() {
         assert!(MANIFEST.contains(from), "{from}");
         folder.write("rows.csv", b"x,k\n0,left\n1,right\n");
         folder.write("other.toml", MANIFEST.replacen(from, to, 1).as_bytes());
-        let run = folder.run(&["eval", "other.toml", "--run", "run"]);
-        assert_eq!(run.status, 2, "{to}: {}{}", run.stdout, run.stderr);
-        assert!(run.stderr.contains(named), "{to}: {}", run.stderr);
+        let run = folder.refuses(&["eval", "other.toml", "--run", "run"]);
+        run.complains(named);
     }
 }

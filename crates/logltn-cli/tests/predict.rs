@@ -1,20 +1,17 @@
 //! `logltn predict`: what predicates and functions say, of known and of new individuals.
 
-mod common;
-
-use common::{Folder, Run, sound};
+use crate::common::{Folder, Run, sound};
 use serde_json::Value;
 
 fn ok(run: Run) -> String {
-    assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{}", run.stdout);
+    run.quiet();
     run.stdout
 }
 
 /// That `logltn predict m.toml` refuses this, with a code and words.
 fn refused(folder: &Folder, arguments: &[&str], code: &str, words: &[&str]) {
-    let run = folder.run(&[&["predict", "m.toml"], arguments, &["--json"]].concat());
-    assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
-    let found: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let run = folder.refuses(&[&["predict", "m.toml"], arguments, &["--json"]].concat());
+    let found = run.json();
     let codes = found["errors"].as_array().expect("errors").iter();
     let codes: Vec<&Value> = codes.map(|e| &e["code"]).collect();
     assert!(
@@ -23,7 +20,7 @@ fn refused(folder: &Folder, arguments: &[&str], code: &str, words: &[&str]) {
         run.stderr
     );
     for word in words {
-        assert!(run.stderr.contains(word), "{word}:\n{}", run.stderr);
+        run.complains(word);
     }
 }
 
@@ -96,8 +93,7 @@ checkpoint_every = 5
         ("known.csv", b"x,m\nann,glad\nbob,sad\n"),
     ]);
     let steps = steps.to_string();
-    let run = folder.run(&["train", "m.toml", "--out", "run", "--steps", &steps]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    folder.ok(&["train", "m.toml", "--out", "run", "--steps", &steps]);
     folder
 }
 
@@ -221,13 +217,8 @@ fn symbols_and_flags_that_do_not_fit() {
     refused(&other, "wrong-shape", &["4 rows"]);
     let other = ["bright", "--features", "Point=nowhere.csv"];
     refused(&other, "file-not-found", &["nowhere.csv"]);
-    let usage = folder.run(&["predict", "m.toml", "type", "--features", "Point"]);
-    assert_eq!(usage.status, 2);
-    assert!(
-        usage.stderr.contains("`Point=points.csv`"),
-        "{}",
-        usage.stderr
-    );
+    let usage = folder.refuses(&["predict", "m.toml", "type", "--features", "Point"]);
+    usage.complains("`Point=points.csv`");
 }
 
 #[test]
@@ -247,7 +238,7 @@ fn what_is_learnt_needs_a_run_that_fits() {
         "vector-argument",
         &["number", "--rows FILE"],
     );
-    let manifest = std::fs::read_to_string(folder.path().join("m.toml")).expect("it is there");
+    let manifest = folder.read("m.toml");
     folder.write(
         "m.toml",
         manifest.replace("mlp = [4]", "mlp = [5]").as_bytes(),
@@ -327,7 +318,7 @@ fn new_individuals() {
     folder.write("new/people.csv", b"name,size\nann,1\n");
     let mood = [&["mood", "--run", "run"], &file[..]].concat();
     refused(&folder, &mood, "unknown-column", &["`age`"]);
-    let plain = std::fs::read_to_string(folder.path().join("m.toml")).expect("it is there");
+    let plain = folder.read("m.toml");
     let plain = plain.replace(", columns = [\"age\", \"size\"]", "");
     folder.write("m.toml", plain.as_bytes());
     folder.write("new/people.csv", b"name,size,age,x\nann,1,1,1\n");
@@ -348,7 +339,7 @@ fn propositions_and_learnt_numbers() {
             b"theory = \"t.ltn\"\n[predicates.A]\nlearnable = true\n[train]\nsteps = 5\nlearning_rate = 0.5\n",
         ),
     ]);
-    assert_eq!(folder.run(&["train", "m.toml", "--out", "run"]).status, 0);
+    folder.ok(&["train", "m.toml", "--out", "run"]);
     let said = ok(folder.run(&["predict", "m.toml", "A", "--run", "run"]));
     let truth = column(&said, "truth");
     assert!(
@@ -405,7 +396,7 @@ network = { mlp = [4] }\noutput = \"softmax\"\n[train]\nsteps = 5\n",
         "train.idx",
         &pictures(&[0, 9, 200, 255, 1, 0, 1, 0, 7, 7, 7, 7]),
     );
-    assert_eq!(folder.run(&["train", "m.toml", "--out", "run"]).status, 0);
+    folder.ok(&["train", "m.toml", "--out", "run"]);
     let ask = |more: &[&str]| {
         folder.run(&[&["predict", "m.toml", "digit", "--run", "run"], more].concat())
     };
@@ -436,15 +427,10 @@ fn into_a_file() {
     let said = ok(folder.run(&["predict", "m.toml", "close"]));
     let quiet = ok(folder.run(&["predict", "m.toml", "close", "--out", "close_said.csv"]));
     assert_eq!(quiet, "");
-    let file = std::fs::read_to_string(folder.path().join("close_said.csv")).expect("a file");
+    let file = folder.read("close_said.csv");
     assert_eq!(file, said);
-    let nowhere = folder.run(&["predict", "m.toml", "close", "--out", "no/where.csv"]);
-    assert_eq!(nowhere.status, 1);
-    assert!(
-        nowhere.stderr.contains("no/where.csv: cannot be written"),
-        "{}",
-        nowhere.stderr
-    );
+    let nowhere = folder.stops(&["predict", "m.toml", "close", "--out", "no/where.csv"]);
+    nowhere.complains("no/where.csv: cannot be written");
 }
 
 #[test]
@@ -496,7 +482,7 @@ closed_form = { log_truth = \"-RATE * abs(x - y)\" }\n[train]\nsteps = 2\n";
         .replace("[train]", "learn = { rate = 0.5 }\n[train]");
     folder.write("m.toml", learnt.as_bytes());
     refused(&folder, &["far"], "not-trained", &["--run DIR"]);
-    assert_eq!(folder.run(&["train", "m.toml", "--out", "run"]).status, 0);
+    folder.ok(&["train", "m.toml", "--out", "run"]);
     ok(folder.run(&["predict", "m.toml", "far", "--run", "run"]));
 }
 
@@ -593,8 +579,7 @@ fn rows_of_numbers() {
     let first = serde_json::json!({"arguments": {"u": 1, "v": 1.25}, "truth": truths[0]});
     assert_eq!(said["rows"][0], first);
     // Two of the three rows of the metric come out right.
-    let run = folder.run(&["train", "m.toml", "--out", "run"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    folder.ok(&["train", "m.toml", "--out", "run"]);
     let evaluated = folder.run(&["eval", "m.toml", "--run", "run", "--json"]);
     let evaluated: Value = serde_json::from_str(&ok(evaluated)).expect("JSON");
     assert_eq!(evaluated["metrics"][0]["value"], 2.0 / 3.0);
@@ -602,9 +587,8 @@ fn rows_of_numbers() {
     // Networks of numbers, and of individuals and numbers, say the same as to a query.
     let queried = |formula: &str| -> Vec<f64> {
         let formula = format!("find (who, h, n, s) in seen. {formula}");
-        let run = folder.run(&["query", "m.toml", "--run", "run", &formula, "--json"]);
-        assert_eq!(run.status, 0, "{}", run.stderr);
-        let found: Value = serde_json::from_str(&run.stdout).expect("JSON");
+        let run = folder.ok(&["query", "m.toml", "--run", "run", &formula, "--json"]);
+        let found = run.json();
         let answers = found["answers"].as_array().expect("answers");
         let at = |h: f64| {
             answers

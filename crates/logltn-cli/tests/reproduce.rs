@@ -1,26 +1,20 @@
 //! `logltn reproduce` as users meet it.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 
 #[test]
 fn configurations_that_do_not_exist_are_refused_with_suggestions() {
     let folder = Folder::new(&[]);
-    let run = folder.run(&[
+    let run = folder.refuses(&[
         "reproduce",
         "clustering",
         "--configs",
         "logltn-sun,prod,foo",
     ]);
-    assert_eq!(run.status, 2);
-    assert!(
-        run.stderr
-            .contains("there is no configuration `logltn-sun`")
-    );
-    assert!(run.stderr.contains("did you mean `logltn-sum`?"));
-    assert!(run.stderr.contains("there is no configuration `foo`"));
-    assert!(!folder.path().join("runs").exists());
+    run.complains("there is no configuration `logltn-sun`");
+    run.complains("did you mean `logltn-sum`?");
+    run.complains("there is no configuration `foo`");
+    assert!(!folder.has("runs"));
 }
 
 #[test]
@@ -61,8 +55,7 @@ fn wrong_flags_are_refused() {
         ],
         &["reproduce", "everything"],
     ] {
-        let run = folder.run(arguments);
-        assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
+        folder.refuses(arguments);
     }
 }
 
@@ -70,33 +63,22 @@ fn wrong_flags_are_refused() {
 fn a_small_table_and_its_continuation() {
     let folder = Folder::new(&[]);
     let small = ["reproduce", "clustering", "--steps", "3", "--data", "."];
-    let first = folder.run(&[&small[..], &["--configs", "logltn", "--runs", "1"]].concat());
-    assert_eq!(first.status, 0, "{}", first.stderr);
-    assert!(first.stdout.contains("STAND-IN"), "{}", first.stdout);
-    assert!(first.stdout.contains("0.71 ± 0.06"), "{}", first.stdout);
-    assert!(first.stderr.contains("1/1  logltn, run 1: ari"));
+    let first = folder.ok(&[&small[..], &["--configs", "logltn", "--runs", "1"]].concat());
+    first.says("STAND-IN");
+    first.says("0.71 ± 0.06");
+    first.complains("1/1  logltn, run 1: ari");
     let more = ["--configs", "logltn,prod", "--runs", "2", "--json"];
-    let second = folder.run(&[&small[..], &more].concat());
-    assert_eq!(second.status, 0, "{}", second.stderr);
-    assert!(
-        second.stderr.contains("1 of 4 runs were done before"),
-        "{}",
-        second.stderr
-    );
-    let json: serde_json::Value = serde_json::from_str(&second.stdout).expect("JSON alone");
+    let second = folder.ok(&[&small[..], &more].concat());
+    second.complains("1 of 4 runs were done before");
+    let json = second.json();
     assert_eq!(json["cells"].as_array().map(Vec::len), Some(2));
-    assert!(
-        folder
-            .path()
-            .join("runs/reproduce-clustering/report.html")
-            .exists()
-    );
+    assert!(folder.has("runs/reproduce-clustering/report.html"));
 }
 
 #[test]
 fn a_quick_table_has_all_configurations_and_a_folder_of_its_own() {
     let folder = Folder::new(&[]);
-    let run = folder.run(&[
+    let run = folder.ok(&[
         "reproduce",
         "clustering",
         "--quick",
@@ -105,8 +87,7 @@ fn a_quick_table_has_all_configurations_and_a_folder_of_its_own() {
         "--data",
         ".",
     ]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    assert!(run.stderr.contains("14/14  "), "{}", run.stderr);
+    run.complains("14/14  ");
     for name in [
         "prod",
         "stable-2",
@@ -121,9 +102,9 @@ fn a_quick_table_has_all_configurations_and_a_folder_of_its_own() {
         assert_eq!(row.get(4), Some(&"2"), "two runs of {name}: {}", run.stdout);
     }
     let place = folder.path().join("runs/reproduce-clustering-quick");
-    assert!(run.stdout.contains("runs/reproduce-clustering-quick"));
+    run.says("runs/reproduce-clustering-quick");
     assert!(place.join("report.html").exists() && place.join("assignments.png").exists());
-    assert!(!folder.path().join("runs/reproduce-clustering").exists());
+    assert!(!folder.has("runs/reproduce-clustering"));
 }
 
 #[test]
@@ -147,10 +128,9 @@ fn quick_mnist_add_takes_the_smaller_data_unless_told_otherwise() {
         "--configs",
         "logltn,stable-2",
     ];
-    let run = folder.run(&[&quick[..], &small].concat());
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    assert!(run.stderr.contains("4/4  "), "{}", run.stderr);
-    let json: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON alone");
+    let run = folder.ok(&[&quick[..], &small].concat());
+    run.complains("4/4  ");
+    let json = run.json();
     assert_eq!(json["task"], "mnist-add");
     for (cell, name) in [(0, "stable-2"), (1, "logltn")] {
         let cell = &json["cells"][cell];
@@ -167,7 +147,7 @@ fn quick_mnist_add_takes_the_smaller_data_unless_told_otherwise() {
 #[test]
 fn pascal_part_on_a_few_made_up_pictures() {
     let folder = Folder::new(&[]);
-    let run = folder.run(&[
+    let run = folder.ok(&[
         "reproduce",
         "pascal-part",
         "--data",
@@ -179,20 +159,14 @@ fn pascal_part_on_a_few_made_up_pictures() {
         "--runs",
         "1",
     ]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    assert!(
-        run.stderr
-            .contains("data: SIMULATED features of made-up pictures"),
-        "{}",
-        run.stderr
-    );
-    assert!(run.stderr.contains("4/4  "), "{}", run.stderr);
+    run.complains("data: SIMULATED features of made-up pictures");
+    run.complains("4/4  ");
     for shown in [
         "SIMULATED features: mereological violations",
         "10708.2 ± 1455.9",
         "stable-6",
     ] {
-        assert!(run.stdout.contains(shown), "{}", run.stdout);
+        run.says(shown);
     }
     let table = folder.path().join("runs/reproduce-pascal-part");
     for file in [
@@ -232,22 +206,12 @@ fn a_graph_of_ones_own_with_rules_of_ones_own() {
         ".",
     ];
     let short = ["--epochs", "4", "--rules", "rules.ltn"];
-    let first = folder.run(&[&graph[..], &short, &["--configs", "rules", "--seeds", "1"]].concat());
-    assert_eq!(first.status, 0, "{}", first.stderr);
-    assert!(
-        first.stdout.contains("real: Family in ./kg/family"),
-        "{}",
-        first.stdout
-    );
-    assert!(first.stdout.contains("RNNLogic"), "{}", first.stdout);
-    let second = folder.run(&[&graph[..], &short, &["--seeds", "1", "--json"]].concat());
-    assert_eq!(second.status, 0, "{}", second.stderr);
-    assert!(
-        second.stderr.contains("1 of 3 runs were done before"),
-        "{}",
-        second.stderr
-    );
-    let json: serde_json::Value = serde_json::from_str(&second.stdout).expect("JSON alone");
+    let first = folder.ok(&[&graph[..], &short, &["--configs", "rules", "--seeds", "1"]].concat());
+    first.says("real: Family in ./kg/family");
+    first.says("RNNLogic");
+    let second = folder.ok(&[&graph[..], &short, &["--seeds", "1", "--json"]].concat());
+    second.complains("1 of 3 runs were done before");
+    let json = second.json();
     let cell = |config: &str, metric: &str| {
         let cells = json["cells"].as_array().expect("cells").iter();
         let mut own = cells.filter(|c| c["config"] == config && c["metric"] == metric);
@@ -270,8 +234,7 @@ fn a_graph_of_ones_own_with_rules_of_ones_own() {
     assert!(place.join("table.csv").exists() && place.join("curves.png").exists());
     // Embeddings that must agree with the rules, for which the family has to be asked.
     let axioms = ["--seeds", "1", "--configs", "axioms"];
-    let axioms = folder.run(&[&graph[..], &short, &axioms].concat());
-    assert_eq!(axioms.status, 0, "{}", axioms.stderr);
+    let axioms = folder.ok(&[&graph[..], &short, &axioms].concat());
     assert!(
         axioms.stdout.contains("ComplEx, rules as axioms") || axioms.stdout.contains("\n  axioms "),
         "{}",
@@ -279,22 +242,20 @@ fn a_graph_of_ones_own_with_rules_of_ones_own() {
     );
     // Other rules are another table.
     std::fs::write(folder.path().join("rules.ltn"), rules.replace("0.9", "0.8")).expect("a file");
-    let other = folder.run(&[&graph[..], &short, &["--seeds", "1"]].concat());
-    assert_eq!(other.status, 2, "{}", other.stderr);
-    assert!(other.stderr.contains("`rules` was"), "{}", other.stderr);
+    let other = folder.refuses(&[&graph[..], &short, &["--seeds", "1"]].concat());
+    other.complains("`rules` was");
     // Rules that are unsure conclude nothing that could be an axiom, which is said before the first run.
     std::fs::write(folder.path().join("rules.ltn"), rules.replace("0.9", "0.2")).expect("a file");
     let asked = ["--configs", "axioms,both", "--out", "unsure"];
-    let unsure = folder.run(&[&graph[..], &short, &asked].concat());
-    assert_eq!(unsure.status, 2, "{}", unsure.stderr);
-    assert!(unsure.stderr.contains("--configs"), "{}", unsure.stderr);
+    let unsure = folder.refuses(&[&graph[..], &short, &asked].concat());
+    unsure.complains("--configs");
 }
 
 #[test]
 fn a_made_up_graph_of_each_small_kind_runs_without_data() {
     let folder = Folder::new(&[]);
     for graph in ["umls", "kinship"] {
-        let run = folder.run(&[
+        let run = folder.ok(&[
             "reproduce",
             "knowledge-graph",
             "--graph",
@@ -306,7 +267,6 @@ fn a_made_up_graph_of_each_small_kind_runs_without_data() {
             "--out",
             graph,
         ]);
-        assert_eq!(run.status, 0, "{graph}: {}", run.stderr);
-        assert!(run.stdout.contains("STAND-IN"), "{}", run.stdout);
+        run.says("STAND-IN");
     }
 }

@@ -1,8 +1,6 @@
 //! What a manifest says of single axioms, of schedules, and of the weights that a training begins with.
 
-mod common;
-
-use common::{Folder, Run};
+use crate::common::{Folder, Run};
 use serde_json::Value;
 
 const THEORY: &str = "sort Point
@@ -53,7 +51,7 @@ fn project() -> Folder {
 }
 
 fn succeeds(run: &Run) {
-    assert_eq!(run.status, 0, "{}{}", run.stdout, run.stderr);
+    run.ended(0);
 }
 
 fn train(folder: &Folder, manifest: &str, out: &str) -> Run {
@@ -65,7 +63,7 @@ fn train(folder: &Folder, manifest: &str, out: &str) -> Run {
 fn eval(folder: &Folder, manifest: &str, flags: &[&str]) -> Value {
     let run = folder.run(&[&["eval", manifest, "--json"], flags].concat());
     succeeds(&run);
-    serde_json::from_str(&run.stdout).expect("JSON")
+    run.json()
 }
 
 fn bytes(folder: &Folder, run: &str) -> Vec<u8> {
@@ -104,13 +102,12 @@ fn refused(folder: &Folder, manifest: &str, says: &[&str]) {
         &["check", "wrong.toml"][..],
         &["train", "wrong.toml", "--out", "no"],
     ] {
-        let run = folder.run(arguments);
-        assert_eq!(run.status, 2, "{arguments:?}: {}{}", run.stdout, run.stderr);
+        let run = folder.refuses(arguments);
         for said in says {
-            assert!(run.stderr.contains(said), "{said}: {}", run.stderr);
+            run.complains(said);
         }
     }
-    assert!(!folder.path().join("no/run.json").exists());
+    assert!(!folder.has("no/run.json"));
 }
 
 // --- α -----------------------------------------------------------------------------------------
@@ -142,7 +139,7 @@ fn the_papers_schedule_of_alpha_is_the_default() {
         "{resolved}"
     );
 
-    let by_numbers = common::sound();
+    let by_numbers = crate::common::sound();
     assert_eq!(eval(&by_numbers, "m.toml", &[])["alpha"], 1.0);
 }
 
@@ -235,10 +232,9 @@ fn axioms_have_weights_and_parameters_of_their_own() {
     assert_eq!(bytes(&folder, "own"), whole);
     let other = own.replace("weight = 3", "weight = 4");
     folder.write("own.toml", other.as_bytes());
-    let run = folder.run(&["train", "own.toml", "--out", "own", "--resume"]);
-    assert_eq!(run.status, 2);
+    let run = folder.refuses(&["train", "own.toml", "--out", "own", "--resume"]);
     let said = "`axioms.symmetric.weight` was 3 there and is 4 now";
-    assert!(run.stderr.contains(said), "{}", run.stderr);
+    run.complains(said);
 
     for (section, said) in [
         (
@@ -287,7 +283,7 @@ fn a_training_can_begin_with_the_weights_of_another() {
     folder.write("all.toml", with("{ run = \"runs/a\" }").as_bytes());
     let run = train(&folder, "all.toml", "all");
     assert_eq!(bytes(&folder, "all"), bytes(&folder, "runs/a"));
-    assert!(run.stderr.contains("begins with"), "{}", run.stderr);
+    run.complains("begins with");
     assert!(!run.stderr.contains("not taken"), "{}", run.stderr);
 
     let only = with("{ run = \"runs/a\", only = [\"class\", \"networks.trunk\"] }");
@@ -297,7 +293,7 @@ fn a_training_can_begin_with_the_weights_of_another() {
         |run: &str, what: &str| tensors(&folder, run, what) == tensors(&folder, "runs/a", what);
     assert!(same("deep/er/only", "class.") && same("deep/er/only", "networks.trunk."));
     assert!(!same("deep/er/only", "near."));
-    assert!(run.stderr.contains("`near."), "{}", run.stderr);
+    run.complains("`near.");
     // Its manifest finds the other run too.
     train(&folder, "deep/er/only/manifest.toml", "again");
     assert_eq!(bytes(&folder, "again"), bytes(&folder, "deep/er/only"));
@@ -307,9 +303,9 @@ fn a_training_can_begin_with_the_weights_of_another() {
     let wider = with("{ run = \"runs/a\" }").replace("mlp = [5]", "mlp = [4]");
     folder.write("wider.toml", wider.as_bytes());
     let run = train(&folder, "wider.toml", "wider");
-    assert!(run.stderr.contains("its shape is"), "{}", run.stderr);
+    run.complains("its shape is");
     assert!(same("wider", "class."));
-    let info = std::fs::read_to_string(folder.path().join("wider/run.json")).expect("run.json");
+    let info = folder.read("wider/run.json");
     let info: Value = serde_json::from_str(&info).expect("JSON");
     let left = info["start"]["left"].as_array().expect("a list");
     assert!(
@@ -326,9 +322,8 @@ fn a_training_can_begin_with_the_weights_of_another() {
 
     let only = wider.replace("runs/a\" }", "runs/a\", only = [\"near\"] }");
     folder.write("wrong.toml", only.as_bytes());
-    let run = folder.run(&["train", "wrong.toml", "--out", "no"]);
-    assert_eq!(run.status, 2, "{}", run.stderr);
-    assert!(run.stderr.contains("cannot be taken"), "{}", run.stderr);
+    let run = folder.refuses(&["train", "wrong.toml", "--out", "no"]);
+    run.complains("cannot be taken");
 
     for (start, said) in [
         ("{ run = \"runs/b\" }", "there is no such folder"),

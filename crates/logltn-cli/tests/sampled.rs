@@ -1,8 +1,6 @@
 //! Samples of sorts and axioms as a user meets them: checked, trained, interrupted, evaluated.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use serde_json::Value;
 
 const THEORY: &str = "sort Person\ntable knows(x: Person, y: Person)\npredicate likes(Person, Person)\n\
@@ -37,12 +35,11 @@ fn document(text: &str) -> Value {
 #[test]
 fn a_step_sees_samples_and_eval_sees_everyone() {
     let folder = folder(MANIFEST);
-    let check = folder.run(&["check", "m.toml"]);
-    assert_eq!(check.status, 0, "{}", check.stderr);
-    assert!(check.stdout.contains("; 6 a step"), "{}", check.stdout);
+    let check = folder.ok(&["check", "m.toml"]);
+    check.says("; 6 a step");
     let sampled =
         "of sort `Person` a step sees 6 at a time: the groundings are those of one sample";
-    assert!(check.stdout.contains(sampled), "{}", check.stdout);
+    check.says(sampled);
     // 5 facts, up to 5 negatives of each, 7 of the rule's bindings.
     let step = check
         .stdout
@@ -56,23 +53,19 @@ fn a_step_sees_samples_and_eval_sees_everyone() {
         .parse()
         .unwrap();
     assert!((5 + 20 + 7..=5 + 30 + 7).contains(&groundings), "{step}");
-    let run = folder.run(&["train", "m.toml", "--out", "a"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    let eval = folder.run(&["eval", "m.toml", "--run", "a", "--json"]);
-    assert_eq!(eval.status, 0, "{}", eval.stderr);
+    folder.ok(&["train", "m.toml", "--out", "a"]);
+    let eval = folder.ok(&["eval", "m.toml", "--run", "a", "--json"]);
     let axioms = &document(&eval.stdout)["axioms"];
     let groundings: Vec<u64> = (0..3)
         .map(|i| axioms[i]["groundings"].as_u64().unwrap())
         .collect();
     assert_eq!(groundings, [30, 30 * 28, 30]);
     // The same bits, whatever the number of threads.
-    let run = folder.run(&["train", "m.toml", "--out", "b", "--threads", "1"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    folder.ok(&["train", "m.toml", "--out", "b", "--threads", "1"]);
     let weights =
         |run: &str| std::fs::read(folder.path().join(run).join("weights.safetensors")).unwrap();
     assert_eq!(weights("a"), weights("b"));
-    let run = folder.run(&["train", "m.toml", "--out", "c", "--seed", "1"]);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    folder.ok(&["train", "m.toml", "--out", "c", "--seed", "1"]);
     assert_ne!(weights("a"), weights("c"));
 }
 
@@ -89,8 +82,7 @@ fn mistakes_are_told() {
         ),
     ] {
         let folder = folder(&MANIFEST.replacen(from, to, 1));
-        let run = folder.run(&["check", "m.toml"]);
-        assert_eq!(run.status, 2, "{to}: {}", run.stdout);
-        assert!(run.stderr.contains(expected), "{to}: {}", run.stderr);
+        let run = folder.refuses(&["check", "m.toml"]);
+        run.complains(expected);
     }
 }

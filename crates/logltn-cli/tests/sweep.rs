@@ -1,9 +1,7 @@
 //! `logltn sweep`: many runs of one manifest, and their comparison.
 
-mod common;
-
-use common::Folder;
-use serde_json::{Value, json};
+use crate::common::Folder;
+use serde_json::json;
 
 const MANIFEST: &str = "theory = \"../t.ltn\"
 semantics = \"logltn\"
@@ -49,9 +47,8 @@ fn a_run_for_each_combination_and_seed() {
         "--out",
         "runs",
     ];
-    let run = folder.run(&[&sweep[..], &["--json"]].concat());
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    let found: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let run = folder.ok(&[&sweep[..], &["--json"]].concat());
+    let found = run.json();
     assert_eq!(found["runs"].as_array().map(Vec::len), Some(8));
     assert_eq!(found["groups"].as_array().map(Vec::len), Some(4));
     let names: Vec<&str> = (found["runs"].as_array().expect("runs").iter())
@@ -66,19 +63,18 @@ fn a_run_for_each_combination_and_seed() {
         found["differences"]["predicates.good.network.mlp"][7],
         json!([3, 2])
     );
-    assert!(folder.path().join("runs/comparison.png").exists());
+    assert!(folder.has("runs/comparison.png"));
     assert!(folder.path().join(names[3]).join("report.html").exists());
     // Each is what `train` makes.
     let train = ["train", "project/m.toml", "--out", "alone", "--seed", "4"];
-    assert_eq!(folder.run(&train).status, 0);
+    folder.ok(&train);
     let same = "runs/learning_rate=1e-2,mlp=[4],seed=4";
     assert_eq!(weights(&folder, same), weights(&folder, "alone"));
 
     // Again, the same command does what is left.
     let before = weights(&folder, names[5]);
     std::fs::remove_dir_all(folder.path().join(names[5])).expect("it is there");
-    let run = folder.run(&sweep);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = folder.ok(&sweep);
     assert_eq!(
         run.stderr.matches("was finished already").count(),
         7,
@@ -97,14 +93,8 @@ fn a_run_for_each_combination_and_seed() {
         "project/m.toml",
         MANIFEST.replace("steps = 6", "steps = 7").as_bytes(),
     );
-    let run = folder.run(&sweep);
-    assert_eq!(run.status, 2, "{}", run.stdout);
-    assert!(
-        run.stderr
-            .contains("`train.steps` was 6 there and is 7 now"),
-        "{}",
-        run.stderr
-    );
+    let run = folder.refuses(&sweep);
+    run.complains("`train.steps` was 6 there and is 7 now");
 }
 
 #[test]
@@ -139,10 +129,9 @@ fn mistakes_come_before_the_first_run() {
         (&["--set", "semantics=logltn,lgltn"], "lgltn"),
     ] {
         let sweep = ["sweep", "project/m.toml", "--out", "runs"];
-        let run = folder.run(&[&sweep[..], more].concat());
-        assert_eq!(run.status, 2, "{more:?}: {}", run.stderr);
-        assert!(run.stderr.contains(words), "{words}:\n{}", run.stderr);
-        assert!(!folder.path().join("runs").exists(), "{more:?}");
+        let run = folder.refuses(&[&sweep[..], more].concat());
+        run.complains(words);
+        assert!(!folder.has("runs"), "{more:?}");
     }
 }
 
@@ -151,9 +140,8 @@ fn words_and_parts_of_a_semantics() {
     let folder = folder();
     let set = ["--set", "semantics.exists=max,log_mean_exp"];
     let sweep = ["sweep", "project/m.toml", "--out", "runs", "--json"];
-    let run = folder.run(&[&sweep[..], &set].concat());
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    let found: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let run = folder.ok(&[&sweep[..], &set].concat());
+    let found = run.json();
     let expected = json!(["max", "log_mean_exp"]);
     assert_eq!(found["differences"], json!({"semantics.exists": expected}));
 }
@@ -168,8 +156,7 @@ fn a_run_that_runs_away_does_not_stop_the_others() {
         "train.steps=30",
     ];
     let sweep = ["sweep", "project/m.toml", "--out", "runs"];
-    let run = folder.run(&[&sweep[..], &set].concat());
-    assert_eq!(run.status, 1, "{}", run.stderr);
-    assert!(run.stdout.contains("failed after"), "{}", run.stdout);
-    assert!(run.stdout.contains("finished, 30 steps"), "{}", run.stdout);
+    let run = folder.stops(&[&sweep[..], &set].concat());
+    run.says("failed after");
+    run.says("finished, 30 steps");
 }

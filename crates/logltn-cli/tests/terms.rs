@@ -1,15 +1,7 @@
 //! Learnable predicates and propositions, and numbers as arguments, as a user meets them.
 
-mod common;
-
-use common::Folder;
+use crate::common::Folder;
 use serde_json::Value;
-
-fn document(folder: &Folder, arguments: &[&str]) -> Value {
-    let run = folder.run(arguments);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    serde_json::from_str(&run.stdout).expect("a document")
-}
 
 fn truth(document: &Value, axiom: &str) -> f64 {
     let axioms = document["axioms"].as_array().expect("axioms");
@@ -38,28 +30,17 @@ fn weather() -> Folder {
     ])
 }
 
-fn change(folder: &Folder, file: &str, from: &str, to: &str) {
-    let text = std::fs::read_to_string(folder.path().join(file)).expect("a file");
-    assert!(text.contains(from), "{file} has no {from:?}");
-    folder.write(file, text.replacen(from, to, 1).as_bytes());
-}
-
 #[test]
 fn a_proposition_is_learnt() {
     let folder = weather();
     let check = folder.run(&["check", "m.toml"]);
-    assert_eq!((check.status, check.stderr.as_str()), (0, ""));
-    assert!(
-        check.stdout.contains("learnable logits"),
-        "{}",
-        check.stdout
-    );
-    let train = folder.run(&["train", "m.toml", "--out", "a"]);
-    assert_eq!(train.status, 0, "{}", train.stderr);
-    let found = document(&folder, &["eval", "m.toml", "--run", "a", "--json"]);
+    check.quiet();
+    check.says("learnable logits");
+    folder.ok(&["train", "m.toml", "--out", "a"]);
+    let found = folder.json(&["eval", "m.toml", "--run", "a"]);
     assert!(truth(&found, "rain") > 0.9, "{found}");
     assert!(truth(&found, "moods") > 0.8, "{found}");
-    let weights = std::fs::read(folder.path().join("a/weights.safetensors")).expect("weights");
+    let weights = folder.bytes("a/weights.safetensors");
     let header = String::from_utf8_lossy(&weights);
     for name in ["\"rain\"", "\"wet\"", "\"mood\""] {
         assert!(header.contains(name), "{name}: {header:.400}");
@@ -69,10 +50,9 @@ fn a_proposition_is_learnt() {
         &["train", "m.toml", "--out", "b", "--threads", "1"][..],
         &["train", "m.toml", "--out", "b", "--resume"],
     ] {
-        let run = folder.run(arguments);
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        folder.ok(arguments);
     }
-    let again = std::fs::read(folder.path().join("b/weights.safetensors")).expect("weights");
+    let again = folder.bytes("b/weights.safetensors");
     assert_eq!(weights, again);
 }
 
@@ -119,35 +99,24 @@ fn what_cannot_be_learnt_so_is_said_before_the_first_step() {
         ),
     ] {
         let folder = weather();
-        change(&folder, file, from, to);
+        folder.change(file, from, to);
         if expected == "big" {
-            change(
-                &folder,
+            folder.change(
                 "m.toml",
                 "[train]",
                 "[predicates.big]\nlearnable = true\n[train]",
             );
         }
         for command in [&["check", "m.toml"][..], &["train", "m.toml", "--out", "a"]] {
-            let run = folder.run(command);
-            assert_eq!(run.status, 2, "{to}: {}{}", run.stdout, run.stderr);
-            assert!(run.stderr.contains(expected), "{to}: {}", run.stderr);
+            let run = folder.refuses(command);
+            run.complains(expected);
             if expected == "big" {
-                assert!(
-                    run.stderr.contains("about 40000.0 GB in training"),
-                    "{}",
-                    run.stderr
-                );
+                run.complains("about 40000.0 GB in training");
             }
         }
     }
-    let run = weather().run(&["eval", "m.toml"]);
-    assert_eq!(run.status, 2);
-    assert!(
-        run.stderr.contains("predicate `rain` is learnable"),
-        "{}",
-        run.stderr
-    );
+    let run = weather().refuses(&["eval", "m.toml"]);
+    run.complains("predicate `rain` is learnable");
 }
 
 #[test]
@@ -183,11 +152,10 @@ fn a_network_reads_numbers() {
         ),
     ]);
     let check = folder.run(&["check", "m.toml", "--plan"]);
-    assert_eq!((check.status, check.stderr.as_str()), (0, ""));
-    assert!(check.stdout.contains("cheap(Real)"), "{}", check.stdout);
-    let train = folder.run(&["train", "m.toml", "--out", "a"]);
-    assert_eq!(train.status, 0, "{}", train.stderr);
-    let found = document(&folder, &["eval", "m.toml", "--run", "a", "--json"]);
+    check.quiet();
+    check.says("cheap(Real)");
+    folder.ok(&["train", "m.toml", "--out", "a"]);
+    let found = folder.json(&["eval", "m.toml", "--run", "a"]);
     for axiom in ["cheap", "dear", "known"] {
         assert!(truth(&found, axiom) > -0.3, "{axiom}: {found}");
     }

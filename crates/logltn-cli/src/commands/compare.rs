@@ -12,16 +12,14 @@ use crate::console;
 use crate::outcome::Outcome;
 use crate::text::{Align, counted, real, table};
 
-/// Put runs side by side: what differs in their manifests, their axioms and metrics, their curves in one picture.
-///
-/// Runs that differ in the seed only are one column, with mean and deviation. A `*` marks the best of a line. Runs may be
-/// unfinished.
+/// Compare runs: differences of their manifests, truths, metrics and curves.
+/// Runs that differ only in the seed share a column with mean and deviation. `*` marks the best of a line. Runs may be unfinished.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The folders of the runs
     #[arg(value_name = "DIR", required = true)]
     runs: Vec<PathBuf>,
-    /// The picture of the curves [default: comparison.png, with --json none]
+    /// Draw the curves to this file, a PNG
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
     /// Print one JSON document and nothing else
@@ -31,11 +29,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
-    let picture = match (&arguments.picture, arguments.json) {
-        (Some(picture), _) => Some(picture.as_path()),
-        (None, true) => None,
-        (None, false) => Some(Path::new("comparison.png")),
-    };
+    let picture = arguments.picture.as_deref();
     match Comparison::new(&arguments.runs) {
         Err(errors) => console::wrong_input(&errors, arguments.json),
         Ok(comparison) => match show(&comparison, picture, arguments.json) {
@@ -93,14 +87,14 @@ fn human(comparison: &Comparison) -> String {
         ));
     }
     text += match comparison.whole {
-        true => "truths and loss of the whole theory, with the last weights\n",
+        true => "truths and loss of the whole theory, with the final weights\n",
         false => {
             "truths and loss in the last step's batch: not every run has those of the whole theory (`logltn eval --run`)\n"
         }
     };
     text += &section("axiom, truth", &letters, rows);
     if comparison.runs.iter().any(ComparedRun::is_capped) {
-        text += "  some log truths are above 0, which is no truth degree: they count as 1 here, and are in --json\n";
+        text += "  some log truths are above 0 and count as 1 here; --json has them\n";
     }
     if axioms.len() > MOST_AXIOMS {
         let more = axioms.len() - MOST_AXIOMS;
@@ -146,7 +140,11 @@ fn heads(comparison: &Comparison, letters: &[String]) -> String {
 fn how_far(run: &ComparedRun) -> String {
     let steps = counted(run.steps, "step");
     let status = match run.status {
-        RunStatus::Finished => return format!("finished, {steps}"),
+        RunStatus::Finished => {
+            let stopped = run.reason.starts_with("stopped early");
+            let early = if stopped { ", stopped early" } else { "" };
+            return format!("finished, {steps}{early}");
+        }
         RunStatus::Running => "still running, or killed,",
         RunStatus::Interrupted => "interrupted",
         RunStatus::Failed => "failed",

@@ -9,20 +9,20 @@ use crate::outcome::Outcome;
 
 /// Serve a page that follows all runs under a folder: curves, axioms, what breaks them.
 ///
-/// The page is for this machine only, until Ctrl-C. With `--host` others may see it: those who have the token in the address
-/// that is printed. Runs are read, never written to.
+/// Only this machine can see the page, until Ctrl-C. With `--host` others can, if they have the token in the printed address.
+/// Runs are never written to.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The folder that holds runs, however deep
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// The port; 0 takes one that is free
+    /// The port; 0 takes any free one
     #[arg(long, value_name = "N", default_value_t = 6060)]
     port: u16,
-    /// The name or address of this machine under which others may see the page, who have the token
+    /// Let others see the page under this name or address, with the token
     #[arg(long, value_name = "H")]
     host: Option<String>,
-    /// Write the page with the data inside to a file instead: it needs no server
+    /// Write the page and its data to a file, which needs no server
     #[arg(long, value_name = "FILE.html", conflicts_with_all = ["port", "host"])]
     export: Option<PathBuf>,
 }

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
-use logltn_paper::standin::files::clustering_project;
+use logltn_standin::files::clustering_project;
 
 use crate::commands::train;
 use crate::console;
 use crate::folder::free_folder;
 use crate::outcome::Outcome;
 
-/// Train the clustering theory on embedded data and end with a picture.
+/// Train a clustering theory on built-in data and draw the result.
 ///
 /// 801 made-up points in 16 dimensions, drawn from the means and covariances of five kinds of cancer, and
 /// three axioms: every point is in a cluster, every cluster has a point, near points belong together.

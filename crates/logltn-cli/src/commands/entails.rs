@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use logltn::{Parameters, Semantics};
-use logltn_learn::{Entailment, Refute, entails};
+use logltn_learn::{Counterexample, Entailment, Exactly, Refute, entails, entails_exactly};
 use serde_json::{Value, json};
 
 use crate::commands::{eval, load};
@@ -13,7 +13,7 @@ use crate::console;
 use crate::outcome::Outcome;
 use crate::text::{Align, counted, real, table};
 
-/// Look for a grounding that satisfies the theory and not a formula.
+/// Search for a counterexample: a grounding that satisfies the theory but not a formula.
 ///
 /// All that the manifest lets learn (networks, embeddings, learnable predicates) is moved by gradients to make the formula
 /// as false as possible while the theory stays true. A counterexample refutes the formula; that none was found is not a
@@ -26,14 +26,17 @@ pub struct Arguments {
     /// The formula, in quotes: "A() or B()"
     #[arg(value_name = "FORMULA")]
     formula: String,
-    /// To which degree the theory must be true
+    /// Decide it in classical logic: the axioms as laws, atoms that data makes 0 or 1 as given, all others free
+    #[arg(long, conflicts_with_all = ["level", "restarts", "steps", "semantics", "alpha", "p", "p_forall"])]
+    exact: bool,
+    /// The degree to which the theory must be true
     #[arg(long, value_name = "Q", default_value_t = 0.95, value_parser = level)]
     level: f64,
-    /// From how many starts
+    /// The number of starts
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     restarts: u64,
-    /// How many steps from each
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    /// The number of steps from each start
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     steps: u64,
     /// The semantics, instead of the manifest's
     #[arg(long, value_parser = eval::semantics)]
@@ -61,10 +64,21 @@ fn level(text: &str) -> Result<f64, String> {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
-    let (project, warnings) = match load(&arguments.manifest, arguments.json) {
+    let (project, warnings) = match load(&arguments.manifest, None, arguments.json) {
         Ok(loaded) => loaded,
         Err(outcome) => return outcome,
     };
+    if arguments.exact {
+        let found = project
+            .knowledge()
+            .and_then(|knowledge| entails_exactly(&knowledge, &arguments.formula));
+        console::report(&warnings);
+        return match (found, arguments.json) {
+            (Err(errors), json) => console::wrong_input(&errors, json),
+            (Ok(found), true) => console::print_json(&exact_document(&found)),
+            (Ok(found), false) => console::print(&exact_human(&found)),
+        };
+    }
     let manifest = &project.manifest;
     let last = manifest.schedule.last(false);
     let how = Refute {
@@ -114,22 +128,78 @@ fn document(found: &Entailment) -> Value {
         "restarts": found.restarts,
     });
     if let Some(counterexample) = &found.counterexample {
-        let axioms = counterexample.axioms.iter();
-        let axioms: Value = axioms.map(|(name, v)| (name.clone(), json!(v))).collect();
-        // A proposition is a number, any other predicate a number for each tuple.
-        let predicates = counterexample.predicates.iter().map(|(name, tuples)| {
-            let truths = match tuples.as_slice() {
-                [(tuple, truth)] if tuple.is_empty() => json!(truth),
-                tuples => (tuples.iter())
-                    .map(|(tuple, truth)| (tuple.join(", "), json!(truth)))
-                    .collect(),
-            };
-            (name.clone(), truths)
-        });
-        let predicates: Value = predicates.collect();
-        out["counterexample"] = json!({ "axioms": axioms, "predicates": predicates });
+        out["counterexample"] = shown(counterexample);
     }
     out
+}
+
+fn shown(counterexample: &Counterexample) -> Value {
+    let axioms = counterexample.axioms.iter();
+    let axioms: Value = axioms.map(|(name, v)| (name.clone(), json!(v))).collect();
+    // A proposition is a number, any other predicate a number for each tuple.
+    let predicates = counterexample.predicates.iter().map(|(name, tuples)| {
+        let truths = match tuples.as_slice() {
+            [(tuple, truth)] if tuple.is_empty() => json!(truth),
+            tuples => (tuples.iter())
+                .map(|(tuple, truth)| (tuple.join(", "), json!(truth)))
+                .collect(),
+        };
+        (name.clone(), truths)
+    });
+    let predicates: Value = predicates.collect();
+    json!({ "axioms": axioms, "predicates": predicates })
+}
+
+fn exact_document(found: &Exactly) -> Value {
+    match found {
+        Exactly::Entailed { satisfiable } => {
+            json!({ "entailed": true, "exact": true, "satisfiable": satisfiable })
+        }
+        Exactly::Refuted(counterexample) => json!({
+            "entailed": false,
+            "exact": true,
+            "satisfiable": true,
+            "counterexample": shown(counterexample),
+        }),
+        Exactly::TooHard(errors) => {
+            let why = errors.iter().map(|error| error.message().to_string());
+            json!({ "entailed": null, "exact": true, "too_hard": why.collect::<Vec<_>>().join("; ") })
+        }
+    }
+}
+
+fn exact_human(found: &Exactly) -> String {
+    match found {
+        Exactly::Entailed { satisfiable: true } => {
+            "entailed: the formula holds in every world in which the axioms do\n".to_string()
+        }
+        Exactly::Entailed { satisfiable: false } => {
+            "entailed, since the axioms hold in no world at all: everything follows from them\n"
+                .to_string()
+        }
+        Exactly::Refuted(counterexample) => {
+            let mut rows = Vec::new();
+            predicate_rows(counterexample, &mut rows);
+            format!(
+                "not entailed: in this world the axioms hold and the formula does not\n\n{}",
+                table(&[Align::Left, Align::Right], &rows)
+            )
+        }
+        Exactly::TooHard(errors) => format!("too hard to decide\n\n{errors}\n"),
+    }
+}
+
+fn predicate_rows(counterexample: &Counterexample, rows: &mut Vec<Vec<String>>) {
+    for (name, tuples) in &counterexample.predicates {
+        for (tuple, truth) in tuples.iter().take(MOST_TUPLES) {
+            rows.push(vec![format!("{name}({})", tuple.join(", ")), real(*truth)]);
+        }
+        if tuples.len() > MOST_TUPLES {
+            let more = tuples.len() - MOST_TUPLES;
+            let more = format!("… and {more} more, with --json");
+            rows.push(vec![more, String::new()]);
+        }
+    }
 }
 
 /// The most lines of a predicate worth reading.
@@ -158,25 +228,15 @@ fn human(found: &Entailment, arguments: &Arguments) -> String {
         };
     };
     let mut text = format!(
-        "not entailed: here the theory is true to {theory}, and the formula to {formula} (level {level}, {starts})\n\n"
+        "not entailed at level {level}: a grounding makes the theory true to {theory} and the formula only to {formula} ({starts}); \
+         that is no refutation in classical logic\n\n"
     );
     let mut rows = vec![vec!["axiom".to_string(), "truth".to_string()]];
     for (name, truth) in &counterexample.axioms {
         rows.push(vec![name.clone(), real(*truth)]);
     }
     rows.push(vec![String::new(), String::new()]);
-    for (name, tuples) in &counterexample.predicates {
-        for (tuple, truth) in tuples.iter().take(MOST_TUPLES) {
-            rows.push(vec![format!("{name}({})", tuple.join(", ")), real(*truth)]);
-        }
-        if tuples.len() > MOST_TUPLES {
-            let more = tuples.len() - MOST_TUPLES;
-            rows.push(vec![
-                format!("… and {more} more, with --json"),
-                String::new(),
-            ]);
-        }
-    }
+    predicate_rows(counterexample, &mut rows);
     text += &table(&[Align::Left, Align::Right], &rows);
     // What is lost is a few times what the theory may lack.
     if 1.0 - found.formula < 10.0 * (1.0 - found.level) {

@@ -15,28 +15,28 @@ use crate::text::{Align, degree, real, table, thousands};
 /// Print each axiom's truth and the total, and the metrics of `[evaluate]`.
 ///
 /// Networks need the weights of a run (`--run`); without one, predicates must be given by numbers (`logits`,
-/// `truth` or `log_truth` in the manifest). Tables with batches are looked at whole.
+/// `truth` or `log_truth` in the manifest). Batched tables are evaluated whole.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The manifest, a `.toml` file
     #[arg(value_name = "MANIFEST")]
     manifest: PathBuf,
-    /// The folder of a run: networks get its weights, or those of its last checkpoint if it is not finished
+    /// The folder of a run: its weights, or those of its last checkpoint
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
-    /// The semantics, instead of the manifest's
+    /// The semantics [default: the manifest's]
     #[arg(long, value_parser = semantics)]
     semantics: Option<Semantics>,
-    /// α of LogMeanExp and LogSumExp, instead of the schedule's last value
+    /// α of LogMeanExp and LogSumExp [default: the schedule's last value]
     #[arg(long, value_parser = |s: &str| parameter("alpha", s), allow_negative_numbers = true)]
     alpha: Option<f64>,
-    /// p of pMean, instead of the schedule's last value
+    /// p of pMean [default: the schedule's last value]
     #[arg(long, value_parser = |s: &str| parameter("p", s), allow_negative_numbers = true)]
     p: Option<f64>,
-    /// p of pMeanError, instead of the schedule's last value
+    /// p of pMeanError [default: the schedule's last value]
     #[arg(long, value_parser = |s: &str| parameter("p_forall", s), allow_negative_numbers = true)]
     p_forall: Option<f64>,
-    /// Write DIR/P.csv for every predicate P given by numbers: the derivative of the loss by each of them
+    /// Write DIR/P.csv for every predicate P given by numbers: the derivative of the loss with respect to each number
     #[arg(long, value_name = "DIR")]
     gradients: Option<PathBuf>,
     /// Print one JSON document and nothing else
@@ -76,12 +76,22 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct Axiom<'a> {
-    name: &'a str,
-    weight: f64,
-    truth: f64,
-    groundings: u128,
-    empty_exists: u64,
+#[serde(untagged)]
+enum Axiom<'a> {
+    Soft {
+        name: &'a str,
+        weight: f64,
+        truth: f64,
+        groundings: u128,
+        empty_exists: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        impossible: Option<u64>,
+    },
+    Law {
+        name: &'a str,
+        hard: bool,
+        groundings: u128,
+    },
 }
 
 #[derive(Serialize)]
@@ -92,7 +102,11 @@ struct Metric<'a> {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
-    let (project, mut warnings) = match load(&arguments.manifest, arguments.json) {
+    let (project, mut warnings) = match load(
+        &arguments.manifest,
+        arguments.run.as_deref(),
+        arguments.json,
+    ) {
         Ok(loaded) => loaded,
         Err(outcome) => return outcome,
     };
@@ -158,12 +172,21 @@ fn document<'a>(
         sat: evaluated.sat,
         loss: evaluated.loss,
         axioms: (evaluated.axioms.iter().zip(&evaluated.truths))
-            .map(|(axiom, &truth)| Axiom {
-                name: &axiom.name,
-                weight: axiom.weight,
-                truth,
-                groundings: axiom.groundings,
-                empty_exists: axiom.empty_exists,
+            .zip(&evaluated.impossible)
+            .map(|((axiom, &truth), &impossible)| match axiom.hard {
+                true => Axiom::Law {
+                    name: &axiom.name,
+                    hard: true,
+                    groundings: axiom.groundings,
+                },
+                false => Axiom::Soft {
+                    name: &axiom.name,
+                    weight: axiom.weight,
+                    truth,
+                    groundings: axiom.groundings,
+                    empty_exists: axiom.empty_exists,
+                    impossible: semantics.exact.then_some(impossible),
+                },
             })
             .collect(),
         metrics: (metrics.iter())
@@ -183,28 +206,45 @@ fn human(
     metrics: &[(String, f64)],
 ) -> String {
     let logs = semantics.sat_is_log();
-    let mut out = format!(
-        "semantics {semantics}, alpha {}, p {}, p_forall {}\n\n",
-        real(parameters.alpha),
-        real(parameters.p),
-        real(parameters.p_forall)
-    );
+    // α, p and p_forall mean nothing to exact probabilities.
+    let mut out = match semantics.exact {
+        true => format!("semantics {semantics}\n\n"),
+        false => format!(
+            "semantics {semantics}, alpha {}, p {}, p_forall {}\n\n",
+            real(parameters.alpha),
+            real(parameters.p),
+            real(parameters.p_forall)
+        ),
+    };
     let mut heads = vec!["axiom", "weight"];
     heads.push("truth");
     heads.extend(logs.then_some("log truth"));
-    heads.extend(["groundings", "empty exists"]);
+    heads.extend([
+        "groundings",
+        if semantics.exact {
+            "impossible"
+        } else {
+            "empty exists"
+        },
+    ]);
     let mut align = vec![Align::Right; heads.len()];
     align[0] = Align::Left;
     let mut rows = vec![heads.into_iter().map(str::to_string).collect()];
-    for (axiom, &value) in evaluated.axioms.iter().zip(&evaluated.truths) {
+    let values = evaluated.truths.iter().zip(&evaluated.impossible);
+    for (axiom, (&value, &impossible)) in evaluated.axioms.iter().zip(values) {
+        if axiom.hard {
+            let groundings = thousands(axiom.groundings);
+            let cells = [axiom.name.as_str(), "law", "", "", &groundings, ""];
+            rows.push(cells.map(str::to_string).to_vec());
+            continue;
+        }
         let mut row = vec![axiom.name.clone(), real(axiom.weight)];
         row.push(degree(semantics, value));
         row.extend(logs.then(|| real(value)));
         row.push(thousands(axiom.groundings));
-        row.push(if axiom.empty_exists == 0 {
-            String::new()
-        } else {
-            thousands(axiom.empty_exists)
+        row.push(match axiom.empty_exists + impossible {
+            0 => String::new(),
+            count => thousands(count),
         });
         rows.push(row);
     }

@@ -12,12 +12,12 @@ use crate::folder::free_folder;
 use crate::outcome::Outcome;
 use crate::text::{Align, table};
 
-/// Write, train and show one of LTN's examples, or one of ours; without a name, list them.
+/// Write and train one of the examples; without a name, list them.
 ///
-/// The folder gets the theory, its manifest, its data and a run: what you would write yourself, to try changes on.
+/// The folder gets the theory, its manifest, its data and a run: a project to change and train again.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Which one
+    /// The example's name
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// The folder for theory, manifest, data and run; it must be empty or new [default: logltn-NAME]
@@ -27,7 +27,7 @@ pub struct Arguments {
     /// else a stand-in]
     #[arg(long, value_name = "DIR", requires = "name")]
     data: Option<PathBuf>,
-    /// The list as one JSON document
+    /// Print the list as one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -57,7 +57,7 @@ fn names() -> BTreeMap<&'static str, &'static str> {
     EXAMPLES.iter().map(|e| (e.name, e.about)).collect()
 }
 
-fn list() -> String {
+pub fn list() -> String {
     let row = |example: &&Example| vec![example.name.to_string(), example.about.to_string()];
     let rows: Vec<Vec<String>> = EXAMPLES.iter().map(row).collect();
     let table = table(&[Align::Left, Align::Left], &rows);
@@ -66,7 +66,7 @@ fn list() -> String {
 
 fn try_out(example: &Example, arguments: &Arguments) -> Outcome {
     let folder = match &arguments.out {
-        Some(out) => match must_be_empty(out) {
+        Some(out) => match must_be_empty(out, "choose another folder with `--out`") {
             Ok(()) => out.clone(),
             Err(error) => return console::wrong_input(&Diagnostics::from(error), false),
         },
@@ -97,7 +97,7 @@ fn try_out(example: &Example, arguments: &Arguments) -> Outcome {
 }
 
 /// Nothing of anybody's is overwritten.
-fn must_be_empty(folder: &Path) -> Result<(), Diagnostic> {
+pub fn must_be_empty(folder: &Path, help: &str) -> Result<(), Diagnostic> {
     let taken = match std::fs::read_dir(folder) {
         Ok(mut entries) => entries.next().is_some(),
         Err(_) => folder.exists(),
@@ -108,7 +108,7 @@ fn must_be_empty(folder: &Path) -> Result<(), Diagnostic> {
             Code::FolderTaken,
             format!("{}: something is there already", folder.display()),
         )
-        .help("choose another folder with `--out`")),
+        .help(help)),
     }
 }
 

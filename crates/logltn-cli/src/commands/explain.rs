@@ -1,12 +1,14 @@
 //! `logltn explain`: what breaks an axiom, and why.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use logltn::theory::Formula;
+use logltn::theory::{Formula, SortId};
 use logltn::{
     BlamedLiteral, Diagnostics, Explanation, Semantics, Space, Span, Theory, Violation, Witness,
 };
 use logltn_dashboard::binding_text;
+use logltn_train::train::{Moved, Seen};
 use serde::Serialize;
 
 use crate::commands::load;
@@ -17,8 +19,10 @@ use crate::text::{Align, counted, real, table, thousands};
 
 /// Show which bindings violate an axiom most, which literals are to blame, and the witness of each `exists`.
 ///
-/// `blame` is how much the truth of a binding would change with that of a literal: the derivative. Everything is shown of
-/// the formula as it is evaluated: in log space with negations at the atoms.
+/// `blame` is the derivative of the binding's truth with respect to the literal's. Formulas are shown as they are evaluated: in log
+/// space with negations at the atoms. Where the features of an individual are columns of a file, its cells are shown, and how much
+/// each column moved what the run's networks say of it: what they say, less what they say with the column at its mean, in logits or
+/// in a function's own units.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The manifest, a `.toml` file
@@ -30,12 +34,22 @@ pub struct Arguments {
     /// How many bindings of each axiom to show; 0 for all
     #[arg(long, value_name = "K", default_value_t = 10)]
     top: usize,
+    /// Go into the formula of this definition, instead of taking it for one literal; may be given several times
+    #[arg(long, value_name = "NAME")]
+    open: Vec<String>,
     #[command(flatten)]
     meaning: Meaning,
     /// Print one JSON document and nothing else
     #[arg(long)]
     json: bool,
 }
+
+/// Individuals whose features are columns of a file, as people see them.
+type SeenBy = BTreeMap<(SortId, u32), Seen>;
+
+/// How many columns of an individual are shown to people, and how many that moved a network.
+const SHOWN_CELLS: usize = 8;
+const SHOWN_MOVED: usize = 4;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -57,6 +71,22 @@ struct ViolationDocument<'a> {
     truth: f64,
     literals: Vec<LiteralDocument<'a>>,
     witnesses: Vec<WitnessDocument<'a>>,
+    /// By variable.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    features: BTreeMap<&'a str, SeenDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct SeenDocument<'a> {
+    columns: BTreeMap<&'a str, &'a str>,
+    moved: Vec<MovedDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct MovedDocument<'a> {
+    symbol: &'a str,
+    said: &'a str,
+    columns: Vec<(&'a str, f64)>,
 }
 
 #[derive(Serialize)]
@@ -75,11 +105,16 @@ struct WitnessDocument<'a> {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
-    let (project, mut warnings) = match load(&arguments.manifest, arguments.json) {
+    let (project, mut warnings) = match load(
+        &arguments.manifest,
+        arguments.meaning.run.as_deref(),
+        arguments.json,
+    ) {
         Ok(loaded) => loaded,
         Err(outcome) => return outcome,
     };
-    let questions = arguments.meaning.questions(&project, arguments.top);
+    let mut questions = arguments.meaning.questions(&project, arguments.top);
+    questions.open.clone_from(&arguments.open);
     let found = match questions.explain(arguments.axiom.as_deref()) {
         Ok(found) => found,
         Err(errors) => {
@@ -88,12 +123,23 @@ pub fn run(arguments: &Arguments) -> Outcome {
         }
     };
     warnings.extend(found.warnings);
+    let shown = found.axioms.iter().flat_map(|axiom| &axiom.worst);
+    let individuals: Vec<(SortId, u32)> = shown
+        .flat_map(|violation| violation.binding.iter().filter_map(|b| b.individual))
+        .collect();
+    let seen = match questions.seen(&individuals) {
+        Ok(seen) => seen,
+        Err(errors) => {
+            warnings.extend(errors);
+            return console::wrong_input(&warnings, arguments.json);
+        }
+    };
     let outcome = if arguments.json {
-        console::print_json(&document(&found.axioms, &warnings))
+        console::print_json(&document_with(&found.axioms, &seen, &warnings))
     } else {
         let explained = found.axioms.iter();
         let parts: Vec<String> = explained
-            .map(|axiom| human(project.theory(), &questions.semantics, axiom))
+            .map(|axiom| human(project.theory(), &questions.semantics, axiom, &seen))
             .collect();
         console::print(&parts.join("\n"))
     };
@@ -101,28 +147,71 @@ pub fn run(arguments: &Arguments) -> Outcome {
     outcome
 }
 
-/// What `--json` prints.
+/// What `--json` prints, without what is known of tables.
 pub fn document<'a>(
     axioms: &'a [Explanation],
     warnings: &'a Diagnostics,
 ) -> impl Serialize + use<'a> {
+    static NOTHING: SeenBy = BTreeMap::new();
+    document_with(axioms, &NOTHING, warnings)
+}
+
+fn document_with<'a>(
+    axioms: &'a [Explanation],
+    seen: &'a SeenBy,
+    warnings: &'a Diagnostics,
+) -> Document<'a> {
     Document {
-        axioms: axioms.iter().map(axiom_document).collect(),
+        axioms: axioms
+            .iter()
+            .map(|axiom| axiom_document(axiom, seen))
+            .collect(),
         warnings: messages(warnings),
     }
 }
 
-fn axiom_document(axiom: &Explanation) -> AxiomDocument<'_> {
+fn axiom_document<'a>(axiom: &'a Explanation, seen: &'a SeenBy) -> AxiomDocument<'a> {
     AxiomDocument {
         name: &axiom.name,
         truth: axiom.truth,
         groundings: axiom.groundings,
-        worst: axiom.worst.iter().map(violation_document).collect(),
+        worst: (axiom.worst.iter())
+            .map(|violation| violation_document(violation, seen))
+            .collect(),
     }
 }
 
-fn violation_document(violation: &Violation) -> ViolationDocument<'_> {
+fn seen_document(seen: &Seen) -> SeenDocument<'_> {
+    SeenDocument {
+        columns: seen
+            .cells
+            .iter()
+            .map(|(name, cell)| (&name[..], &cell[..]))
+            .collect(),
+        moved: (seen.moved.iter())
+            .map(|moved| MovedDocument {
+                symbol: &moved.symbol,
+                said: &moved.said,
+                columns: moved
+                    .columns
+                    .iter()
+                    .map(|(name, by)| (&name[..], *by))
+                    .collect(),
+            })
+            .collect(),
+    }
+}
+
+fn violation_document<'a>(violation: &'a Violation, seen: &'a SeenBy) -> ViolationDocument<'a> {
     ViolationDocument {
+        features: (violation.binding.iter())
+            .filter_map(|bound| {
+                Some((
+                    &bound.variable[..],
+                    seen_document(seen.get(&bound.individual?)?),
+                ))
+            })
+            .collect(),
         binding: BindingDocument(&violation.binding),
         truth: violation.truth,
         literals: (violation.literals.iter())
@@ -144,7 +233,7 @@ fn violation_document(violation: &Violation) -> ViolationDocument<'_> {
 
 // --- for people -------------------------------------------------------------------------------------
 
-fn human(theory: &Theory, semantics: &Semantics, axiom: &Explanation) -> String {
+fn human(theory: &Theory, semantics: &Semantics, axiom: &Explanation, seen: &SeenBy) -> String {
     let mut out = format!(
         "axiom {}   truth {}   {}\n",
         axiom.name,
@@ -169,7 +258,39 @@ fn human(theory: &Theory, semantics: &Semantics, axiom: &Explanation) -> String 
         }
     }
     for violation in &axiom.worst {
-        out += &violation_text(semantics, violation);
+        out += &violation_text(semantics, violation, seen);
+    }
+    out
+}
+
+/// An individual's cells, and what moved the networks.
+fn seen_text(variable: &str, seen: &Seen) -> String {
+    let cells = seen.cells.iter().take(SHOWN_CELLS);
+    let mut shown: Vec<String> = cells
+        .map(|(name, cell)| match cell.trim() {
+            "" => format!("{name} missing"),
+            cell => format!("{name} {cell}"),
+        })
+        .collect();
+    if seen.cells.len() > SHOWN_CELLS {
+        shown.push(format!("{} more", seen.cells.len() - SHOWN_CELLS));
+    }
+    let mut out = format!("      {variable}: {}\n", shown.join(", "));
+    for Moved {
+        symbol,
+        said,
+        columns,
+    } in &seen.moved
+    {
+        let sign = |by: f64| if by < 0.0 { "−" } else { "+" };
+        let most: Vec<String> = (columns.iter().take(SHOWN_MOVED))
+            .map(|(name, by)| format!("{name} {}{}", sign(*by), real(by.abs())))
+            .collect();
+        let by = match most.is_empty() {
+            true => "no column moves it".to_string(),
+            false => format!("moved by {}", most.join(", ")),
+        };
+        out += &format!("         {symbol} says {said}: {by}\n");
     }
     out
 }
@@ -235,7 +356,7 @@ fn rule(theory: &Theory, formula: &Formula, culprits: &[Span]) -> String {
     out
 }
 
-fn violation_text(semantics: &Semantics, violation: &Violation) -> String {
+fn violation_text(semantics: &Semantics, violation: &Violation, seen: &SeenBy) -> String {
     let degree = semantics.degree(violation.truth);
     let truth = truth_text(degree, semantics.sat_is_log(), violation.truth);
     let mut out = format!("\n  {} {truth}", bar(degree));
@@ -243,6 +364,14 @@ fn violation_text(semantics: &Semantics, violation: &Violation) -> String {
         out += &format!("   {}", binding_text(&violation.binding));
     }
     out.push('\n');
+    for bound in &violation.binding {
+        if let Some(seen) = bound
+            .individual
+            .and_then(|individual| seen.get(&individual))
+        {
+            out += &seen_text(&bound.variable, seen);
+        }
+    }
     let in_logs = semantics.space == Space::Log;
     let degree_of = |truth: f64| if in_logs { truth.exp().min(1.0) } else { truth };
     let mut rows = vec![vec![

@@ -12,20 +12,19 @@ use super::eval::{parameter, semantics};
 /// Which run is asked, and how formulas are meant.
 #[derive(clap::Args)]
 pub struct Meaning {
-    /// The folder of a run, finished or not: networks get its weights, or those of its last checkpoint; to be left out
-    /// where nothing is learnt
+    /// The folder of a run, finished or not; needed where something is learnt
     #[arg(long, value_name = "DIR")]
     pub run: Option<PathBuf>,
-    /// The semantics, instead of the manifest's
+    /// The semantics [default: the manifest's]
     #[arg(long, value_parser = semantics)]
     pub semantics: Option<Semantics>,
-    /// α of LogMeanExp and LogSumExp, instead of the schedule's last value
+    /// α of LogMeanExp and LogSumExp [default: the schedule's last value]
     #[arg(long, value_parser = |s: &str| parameter("alpha", s), allow_negative_numbers = true)]
     pub alpha: Option<f64>,
-    /// p of pMean, instead of the schedule's last value
+    /// p of pMean [default: the schedule's last value]
     #[arg(long, value_parser = |s: &str| parameter("p", s), allow_negative_numbers = true)]
     pub p: Option<f64>,
-    /// p of pMeanError, instead of the schedule's last value
+    /// p of pMeanError [default: the schedule's last value]
     #[arg(long, value_parser = |s: &str| parameter("p_forall", s), allow_negative_numbers = true)]
     pub p_forall: Option<f64>,
 }
@@ -36,6 +35,7 @@ impl Meaning {
         let last = project.manifest.schedule.last(self.run.is_some());
         Questions {
             most_groundings: None,
+            open: Vec::new(),
             project,
             run: self.run.as_deref(),
             semantics: self.semantics.unwrap_or(project.manifest.semantics),
@@ -45,6 +45,7 @@ impl Meaning {
                 p_forall: self.p_forall.unwrap_or(last.p_forall),
             },
             top,
+            joint: false,
         }
     }
 }

@@ -21,10 +21,10 @@ pub struct Arguments {
     /// The manifest, a `.toml` file
     #[arg(value_name = "MANIFEST")]
     manifest: PathBuf,
-    /// The most literals of a body
+    /// The most literals in a body
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=3))]
     length: u8,
-    /// How many facts a rule must find at least
+    /// The least number of facts that a rule must find
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     support: u64,
     /// The least confidence
@@ -33,10 +33,10 @@ pub struct Arguments {
     /// How many rules about each relation to keep, the best first; 0 for all
     #[arg(long, value_name = "K", default_value_t = 20)]
     top: usize,
-    /// The tables that are facts, instead of all that axioms read
+    /// The tables that hold facts [default: all that axioms read]
     #[arg(long, value_name = "T,T…", value_delimiter = ',')]
     tables: Vec<String>,
-    /// Where to write the axioms, instead of standard output
+    /// The file for the axioms [default: standard output]
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     out: Option<PathBuf>,
     /// Print one JSON document and nothing else
@@ -68,7 +68,7 @@ fn share(text: &str) -> Result<f64, String> {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
-    let (project, warnings) = match load(&arguments.manifest, arguments.json) {
+    let (project, warnings) = match load(&arguments.manifest, None, arguments.json) {
         Ok(loaded) => loaded,
         Err(outcome) => return outcome,
     };

@@ -9,56 +9,71 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use logltn::theory::{ArgumentSort, Sort, SortKind};
-use logltn::{Code, Diagnostic, Diagnostics, Semantics, harmless};
-use logltn_learn::{Answers, Foretold, Predictions};
+use logltn::{Code, Diagnostic, Diagnostics, OutputKind, Parameters, Semantics, harmless};
+use logltn_learn::{Answers, Foretold, Predictions, listed_laws};
 use logltn_train::project::AskedRows;
-use logltn_train::train::Predictor;
+use logltn_train::train::{Asking, Predictor};
 
 use crate::commands::eval;
 use crate::console;
 use crate::ctrl_c::{self, Unsaved};
 use crate::outcome::Outcome;
+use crate::standard_input;
 use crate::text::thousands;
 use crate::whole_file::{self, failed};
 
-/// Print what a predicate or a function says of its individuals, as CSV.
+/// Print the values of a predicate, function or definition as CSV.
 ///
 /// Of all tuples of them, of the rows of a file, or of new individuals. Only what the predicate needs is read: the tables,
-/// params and axioms of the manifest may speak of others. A predicate with classes gives the truest one.
+/// params and axioms of the manifest may speak of others. A predicate with classes gives the truest one. Where axioms are laws
+/// (`hard = true` in the manifest, or `--given`), they are read too, and truths are probabilities given that all of them hold.
+/// What a definition says depends on a semantics, and on all that the manifest names.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The manifest, a `.toml` file
     #[arg(value_name = "MANIFEST")]
     manifest: PathBuf,
-    /// The predicate or function
+    /// The predicate, function or definition
     #[arg(value_name = "PREDICATE")]
     symbol: String,
-    /// The folder of a run, finished or not; may be left out where nothing is learnt
+    /// The folder of a run, finished or not; needed where something is learnt
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
-    /// Take the individuals of a sort from this file, with their features
+    /// Read the individuals of a sort, with their features, from this file; `-` is standard input
     #[arg(long, value_name = "SORT=FILE", value_parser = sort_and_file)]
     features: Vec<(String, PathBuf)>,
-    /// Ask about the rows of this CSV, whose columns are named as the arguments
+    /// The format of standard input [default: recognised]
+    #[arg(long, value_parser = ["csv", "npy", "npz", "safetensors", "idx"])]
+    format: Option<String>,
+    /// Predict for the rows of this CSV file, whose columns are named after the arguments; `-` is standard input
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
-    /// The truth of every class beside that of the truest one
+    /// Add a column for each class
     #[arg(long)]
     classes: bool,
+    /// Take these axioms as laws instead of those that the manifest makes hard; `none` for none
+    #[arg(long, value_name = "AXIOM,…")]
+    given: Option<String>,
+    /// What is true in the most probable world that keeps all laws, instead of how probable each atom is
+    #[arg(long, conflicts_with = "classes")]
+    world: bool,
     /// Write to this file instead
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    // As all commands that ask have them. What a predicate says does not depend on what connectives mean.
-    #[arg(long, value_parser = eval::semantics, hide = true)]
+    /// The semantics of a definition, instead of the manifest's
+    #[arg(long, value_parser = eval::semantics)]
     semantics: Option<Semantics>,
-    #[arg(long, value_parser = |s: &str| eval::parameter("alpha", s), allow_negative_numbers = true, hide = true)]
+    /// α of a definition's operators, instead of the schedule's last value
+    #[arg(long, value_parser = |s: &str| eval::parameter("alpha", s), allow_negative_numbers = true)]
     alpha: Option<f64>,
-    #[arg(long, value_parser = |s: &str| eval::parameter("p", s), allow_negative_numbers = true, hide = true)]
+    /// p of a definition's pMean
+    #[arg(long, value_parser = |s: &str| eval::parameter("p", s), allow_negative_numbers = true)]
     p: Option<f64>,
-    #[arg(long, value_parser = |s: &str| eval::parameter("p_forall", s), allow_negative_numbers = true, hide = true)]
+    /// p of a definition's pMeanError
+    #[arg(long, value_parser = |s: &str| eval::parameter("p_forall", s), allow_negative_numbers = true)]
     p_forall: Option<f64>,
 }
 
@@ -74,12 +89,25 @@ fn sort_and_file(text: &str) -> Result<(String, PathBuf), String> {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
     let Arguments { manifest, run, .. } = arguments;
-    let loaded = Predictor::load(
+    let (mut features, mut rows) = (arguments.features.clone(), arguments.rows.clone());
+    let from_input = (features
+        .iter_mut()
+        .map(|(_, file)| (file, arguments.format.as_deref())))
+    .chain(rows.iter_mut().map(|file| (file, Some("csv"))))
+    .filter(|(file, _)| standard_input::is_it(file));
+    // Kept until all of it has been read.
+    let _input = match standard_input::keep(from_input.collect()) {
+        Ok(kept) => kept,
+        Err(errors) => return console::wrong_input(&errors, arguments.json),
+    };
+    let given = arguments.given.as_deref().map(listed_laws);
+    let loaded = Predictor::load(&Asking {
         manifest,
-        run.as_deref(),
-        &arguments.symbol,
-        &arguments.features,
-    );
+        run: run.as_deref(),
+        symbols: std::slice::from_ref(&arguments.symbol),
+        features: &features,
+        given: given.as_deref(),
+    });
     let asked = loaded.and_then(|predictor| {
         if arguments.classes && !matches!(predictor.asked().answers(), Answers::Classes(_)) {
             let what = format!("`--classes`: `{}` has no classes", arguments.symbol);
@@ -87,7 +115,12 @@ pub fn run(arguments: &Arguments) -> Outcome {
                 .help("a predicate has classes if it is a softmax, or has a number for each individual of its last argument")
                 .into());
         }
-        let rows = arguments.rows.as_deref().map(|path| predictor.rows(path));
+        if arguments.world && predictor.asked().is_function() {
+            let what = format!("`--world`: `{}` is a function", arguments.symbol);
+            let error = Diagnostic::error(Code::NoClasses, what);
+            return Err(error.help("worlds are of predicates").into());
+        }
+        let rows = rows.as_deref().map(|path| predictor.rows(path));
         let rows = rows.transpose()?;
         let count = predictor.count(rows.as_ref())?;
         if let Some(out) = &arguments.out {
@@ -99,6 +132,13 @@ pub fn run(arguments: &Arguments) -> Outcome {
         Ok(asked) => asked,
         Err(errors) => return console::wrong_input(&errors, arguments.json),
     };
+    let (semantics, last) = predictor.meaning();
+    let parameters = Parameters {
+        alpha: arguments.alpha.unwrap_or(last.alpha),
+        p: arguments.p.unwrap_or(last.p),
+        p_forall: arguments.p_forall.unwrap_or(last.p_forall),
+    };
+    predictor.mean(arguments.semantics.unwrap_or(semantics), parameters);
     console::report(predictor.warnings());
     let bar = progress(count, arguments.out.is_none());
     let written = write(&mut predictor, rows.as_ref(), arguments, &bar);
@@ -183,6 +223,10 @@ fn write_to<W: Write>(
 ) -> Result<W, Diagnostics> {
     let numbers = rows.map_or(&[][..], |rows| &rows.numbers);
     let page = Page::new(predictor, numbers, arguments.classes);
+    if arguments.world {
+        let text = page.world(predictor, rows, arguments.json)?;
+        return finish(out, name, &text);
+    }
     // A file has the names as they are; a terminal would obey them.
     let at_terminal = arguments.out.is_none() && io::stdout().is_terminal();
     let shown = |text: &str| match at_terminal {
@@ -206,6 +250,10 @@ fn write_to<W: Write>(
                 true => page.json_row(&mut text, cells, said, numbers, first),
                 false => page.csv_row(&mut text, cells, said, numbers),
             }
+            if let Some(&disagreement) = said.disagreement.get(row) {
+                Page::disagreement(&mut text, disagreement, arguments.json);
+            }
+            text.push_str(if arguments.json { "}" } else { "\n" });
             first = false;
         }
         if let Err(error) = out.write_all(shown(&text).as_bytes()) {
@@ -217,29 +265,45 @@ fn write_to<W: Write>(
         ControlFlow::Continue(())
     })?;
     if arguments.json {
-        text += if first { "]\n}\n" } else { "\n  ]\n}\n" };
+        text += if first { "]" } else { "\n  ]" };
+        if !predictor.warnings().is_empty() {
+            let warnings = serde_json::to_string(&console::messages(predictor.warnings()));
+            text += &format!(",\n  \"warnings\": {}", warnings.unwrap_or_default());
+        }
+        text += "\n}\n";
     }
-    let result = match failed {
-        Some(error) => Err(error),
-        None => out
-            .write_all(shown(&text).as_bytes())
-            .and_then(|()| out.flush()),
-    };
+    match failed {
+        Some(error) => written(Err(error), name).map(|()| out),
+        None => finish(out, name, &shown(&text)),
+    }
+}
+
+/// Writes the last of it.
+fn finish<W: Write>(mut out: W, name: &Path, text: &str) -> Result<W, Diagnostics> {
+    let result = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written(result, name).map(|()| out)
+}
+
+/// What has become of writing.
+pub(super) fn written(result: io::Result<()>, name: &Path) -> Result<(), Diagnostics> {
     match result {
         // A reader that has seen enough (`| head`) is no failure.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let what = format!("{}: cannot be written: {error}", name.display());
             Err(Diagnostic::error(Code::CannotWrite, what).into())
         }
-        _ => Ok(out),
+        _ => Ok(()),
     }
 }
 
 /// How rows are written.
 struct Page<'a> {
     symbol: String,
+    is_softmax: bool,
     is_function: bool,
     columns: Vec<String>,
+    /// Of a class too.
+    all_columns: Vec<String>,
     /// The sort of each argument; none if it is a number.
     sorts: Vec<Option<Sort>>,
     /// The arguments that are numbers.
@@ -251,6 +315,8 @@ struct Page<'a> {
     values: usize,
     /// Of a function's values that are individuals.
     value_sort: Option<Sort>,
+    /// Whether several runs answer together.
+    ensemble: bool,
 }
 
 impl<'a> Page<'a> {
@@ -263,8 +329,10 @@ impl<'a> Page<'a> {
         };
         Page {
             symbol: asked.name().to_string(),
+            is_softmax: (asked.predicate()).is_some_and(|(_, o)| o.kind == OutputKind::Softmax),
             is_function: asked.is_function(),
             columns: predictor.columns(),
+            all_columns: project.argument_names(asked.name()),
             sorts: (asked.arguments().iter())
                 .map(|argument| match argument {
                     ArgumentSort::Sort(sort) => Some(theory[*sort].clone()),
@@ -287,6 +355,7 @@ impl<'a> Page<'a> {
                 Answers::Individual(sort) => Some(theory[sort].clone()),
                 _ => None,
             },
+            ensemble: predictor.members() > 1,
         }
     }
 
@@ -302,6 +371,9 @@ impl<'a> Page<'a> {
                 }
             }
             (None, false) => head.push("truth".to_string()),
+        }
+        if self.ensemble {
+            head.push("disagreement".to_string());
         }
         head.join(",") + "\n"
     }
@@ -339,7 +411,82 @@ impl<'a> Page<'a> {
                 }
             }
         }
-        text.push('\n');
+    }
+
+    /// How far the members of an ensemble disagree.
+    fn disagreement(text: &mut String, disagreement: f64, json: bool) {
+        *text += if json { ", \"disagreement\": " } else { "," };
+        *text += &exact(disagreement);
+    }
+
+    /// The whole document of the most probable world.
+    fn world(
+        &self,
+        predictor: &mut Predictor,
+        rows: Option<&AskedRows>,
+        json: bool,
+    ) -> Result<String, Diagnostics> {
+        let (arguments, world) = predictor.world(rows)?;
+        // Each class has a row of its own, unless they exclude each other.
+        let with_class = self.class_sort.as_ref().filter(|_| !self.is_softmax);
+        let columns = match with_class {
+            Some(_) => &self.all_columns,
+            None => &self.columns,
+        };
+        let mut text = match json {
+            true => format!(
+                "{{\n  \"predicate\": {},\n  \"log_probability\": {},\n  \"rows\": [",
+                string(&self.symbol),
+                exact(world.log_probability)
+            ),
+            false => {
+                let mut head: Vec<String> = columns.iter().map(|c| quoted(c)).collect();
+                head.push("prediction".to_string());
+                head.join(",") + "\n"
+            }
+        };
+        let arity = self.columns.len();
+        let mut first = true;
+        for (row, states) in world.states.iter().enumerate() {
+            let tuple = &arguments[row * arity..(row + 1) * arity];
+            for (class, &state) in states.iter().enumerate() {
+                let mut cells: Vec<String> = (self.sorts.iter().zip(tuple))
+                    .map(|(sort, &i)| match sort {
+                        Some(sort) if json => json_individual(sort, i as usize),
+                        Some(sort) => quoted(&individual(sort, i as usize)),
+                        None => exact(self.numbers[i as usize]),
+                    })
+                    .collect();
+                let of_class = |sort: &Sort, class| match json {
+                    true => json_individual(sort, class),
+                    false => quoted(&individual(sort, class)),
+                };
+                cells.extend(with_class.map(|sort| of_class(sort, class)));
+                let said = match (&self.class_sort, self.is_softmax) {
+                    (Some(sort), true) => of_class(sort, state as usize),
+                    _ => state.to_string(),
+                };
+                if json {
+                    let named = columns.iter().zip(&cells);
+                    let named = named.map(|(name, cell)| format!("{}: {cell}", string(name)));
+                    let named: Vec<String> = named.collect();
+                    let comma = if std::mem::take(&mut first) { "" } else { "," };
+                    let arguments = named.join(", ");
+                    let _ = write!(
+                        text,
+                        "{comma}\n    {{\"arguments\": {{{arguments}}}, \"prediction\": {said}}}"
+                    );
+                } else {
+                    cells.push(said);
+                    text += &cells.join(",");
+                    text.push('\n');
+                }
+            }
+        }
+        if json {
+            text += if first { "]\n}\n" } else { "\n  ]\n}\n" };
+        }
+        Ok(text)
     }
 
     fn json_head(&self) -> String {
@@ -402,12 +549,11 @@ impl<'a> Page<'a> {
                 let _ = write!(text, "\"{key}\": {}", exact(number));
             }
         }
-        text.push('}');
     }
 }
 
 /// An individual by its name if it has one, otherwise by its number.
-fn individual(sort: &Sort, index: usize) -> String {
+pub(super) fn individual(sort: &Sort, index: usize) -> String {
     match sort.kind == SortKind::Data && sort.labels.is_empty() {
         true => index.to_string(),
         false => sort.individual_name(index),
@@ -431,7 +577,7 @@ fn exact(number: f64) -> String {
 }
 
 /// A cell of a CSV.
-fn quoted(cell: &str) -> String {
+pub(super) fn quoted(cell: &str) -> String {
     let plain = |c: char| !matches!(c, ',' | '"' | '\n' | '\r');
     match cell.chars().all(plain) && cell.trim() == cell && !cell.is_empty() {
         true => cell.to_string(),

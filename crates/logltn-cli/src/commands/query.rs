@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use logltn::{Answers, Diagnostics, Semantics};
+use logltn::{Answers, Code, Diagnostic, Diagnostics, Semantics};
 use logltn_learn::Queried;
 use serde::Serialize;
 
@@ -12,11 +12,11 @@ use crate::console::{self, Message, messages};
 use crate::outcome::Outcome;
 use crate::text::{Align, counted, degree, real, table, thousands};
 
-/// Ask how true a formula is, or which bindings make it true.
+/// Print how true a formula is, or the bindings that satisfy it, best first.
 ///
-/// A closed formula has a truth: `logltn query M "forall x: Person. smokes(x)"`. One that begins with `find` has answers,
-/// the truest first: `logltn query M "find x: Person, y: Person where x != y. friends(x, y) and not smokes(y)"`, or over the
-/// rows of a table `"find (x, t) in labelled. not type(x, t)"`. Individuals without names are written by their numbers.
+/// A closed formula has a truth: `logltn query M "forall x: Person. smokes(x)"`. A formula that begins with `find` has answers:
+/// `logltn query M "find x: Person, y: Person where x != y. friends(x, y) and not smokes(y)"`, or over the
+/// rows of a table `"find (x, t) in labelled. not type(x, t)"`. Individuals without names go by number.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The manifest, a `.toml` file
@@ -28,6 +28,9 @@ pub struct Arguments {
     /// How many answers to show; 0 for all
     #[arg(long, value_name = "K", default_value_t = 10)]
     top: usize,
+    /// Under `probability`, the probability that the whole formula holds: leading `forall`s are part of the event
+    #[arg(long)]
+    joint: bool,
     #[command(flatten)]
     meaning: Meaning,
     /// Print one JSON document and nothing else
@@ -56,11 +59,22 @@ struct AnswerDocument<'a> {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
-    let (project, mut warnings) = match load(&arguments.manifest, arguments.json) {
+    let (project, mut warnings) = match load(
+        &arguments.manifest,
+        arguments.meaning.run.as_deref(),
+        arguments.json,
+    ) {
         Ok(loaded) => loaded,
         Err(outcome) => return outcome,
     };
-    let questions = arguments.meaning.questions(&project, arguments.top);
+    let mut questions = arguments.meaning.questions(&project, arguments.top);
+    questions.joint = arguments.joint;
+    if arguments.joint && !questions.semantics.exact {
+        let what = format!("`--joint` means nothing under `{}`", questions.semantics);
+        let error = Diagnostic::error(Code::OperatorsDoNotMix, what)
+            .help("ask for exact probabilities: `--semantics probability`");
+        return console::wrong_input(&error.into(), arguments.json);
+    }
     let found = match questions.query(&arguments.formula) {
         Ok(found) => found,
         Err(errors) => {

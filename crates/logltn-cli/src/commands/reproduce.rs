@@ -17,10 +17,9 @@ use crate::ctrl_c;
 use crate::outcome::Outcome;
 use crate::text::{Align, table};
 
-/// Run the paper's experiments and print its tables, ours beside the published figures.
+/// Run the paper's experiments and print our figures beside the published ones.
 ///
-/// Runs go in parallel, and each leaves a small file when it is done: the same command goes on with an
-/// interrupted table. The folder gets the table (Markdown, CSV, JSON), pictures and a report.
+/// Runs go in parallel, and the same command continues an interrupted table. The folder gets the table (Markdown, CSV, JSON), pictures and a report.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -39,6 +38,9 @@ enum TaskArguments {
     PascalPart(PascalPartArguments),
     /// Beyond the paper: complete a knowledge graph by embeddings, by rules, and by both (5 runs each; WN18RR 1)
     KnowledgeGraph(KnowledgeGraphArguments),
+    /// Beyond the paper: rsbench's tasks in which wrong digits satisfy the rules, plain, with labels where `identify` asks for
+    /// them, and as ensembles (3 runs each)
+    Shortcuts(ShortcutsArguments),
 }
 
 #[derive(clap::Args)]
@@ -52,7 +54,7 @@ struct Common {
     /// Two runs of each configuration, on the smaller data
     #[arg(long)]
     quick: bool,
-    /// The seed of the first run; the next runs have the next ones, the same for each configuration
+    /// The seed of the first run; the following runs count on from it
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// The folder for the table [default: runs/reproduce-TASK, with --quick runs/reproduce-TASK-quick]
@@ -108,9 +110,18 @@ struct MnistAddArguments {
     /// Epochs of a run, instead of the paper's 20
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     epochs: Option<u64>,
-    /// Start with an output layer of zeros, unlike the paper: no initial weights then prefer wrong digits
+    /// Start from random output weights, as in the paper: one start in twenty then fails
     #[arg(long)]
-    undecided: bool,
+    paper_start: bool,
+}
+
+#[derive(clap::Args)]
+struct ShortcutsArguments {
+    #[command(flatten)]
+    common: Common,
+    /// Steps of a run [default: 1300]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    steps: Option<u64>,
 }
 
 #[derive(clap::Args)]
@@ -138,7 +149,7 @@ struct PascalPartArguments {
     /// network is moved twice in a step, and alpha ends at 5 unless `--alpha-end` says otherwise
     #[arg(long, conflicts_with = "examples_only")]
     released: bool,
-    /// Leave out the 57 rules: what the labels alone teach
+    /// Leave out the 57 rules and learn from labels alone
     #[arg(long)]
     examples_only: bool,
     /// Size of the noise in simulated features, instead of the calibrated one
@@ -157,24 +168,17 @@ struct KnowledgeGraphArguments {
     #[command(flatten)]
     common: Common,
     /// Which graph: `kg/GRAPH` of the data holds its train.txt, valid.txt and test.txt
-    #[arg(long, value_name = "GRAPH", value_parser = graph)]
+    #[arg(long, value_name = "GRAPH", value_parser = GraphName::named)]
     graph: GraphName,
     /// A file of rules, as `logltn mine` writes them, instead of those that are found in the graph
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
+    /// The weight of all rules together, where they are axioms, instead of 0.1; the facts have 1
+    #[arg(long, value_name = "W", value_parser = alpha)]
+    rule_weight: Option<f64>,
     /// Epochs of a run, instead of the graph's own number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     epochs: Option<u64>,
-}
-
-fn graph(text: &str) -> Result<GraphName, String> {
-    let found = GraphName::ALL
-        .into_iter()
-        .find(|graph| graph.name() == text);
-    found.ok_or_else(|| {
-        let names = GraphName::ALL.map(GraphName::name);
-        format!("expected one of {}", names.join(", "))
-    })
 }
 
 fn alpha(text: &str) -> Result<f64, String> {
@@ -192,6 +196,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         TaskArguments::MultiAdd(own) => (Task::MultiAdd, &own.common),
         TaskArguments::PascalPart(own) => (Task::PascalPart, &own.common),
         TaskArguments::KnowledgeGraph(own) => (Task::KnowledgeGraph, &own.common),
+        TaskArguments::Shortcuts(own) => (Task::Shortcuts, &own.common),
     };
     let mut options = match common_options(common) {
         Ok(options) => options,
@@ -207,8 +212,9 @@ pub fn run(arguments: &Arguments) -> Outcome {
             options.alpha_end = own.schedule.alpha_end.unwrap_or(Schedule::PAPERS);
             options.samples.clone_from(&own.samples);
             options.epochs = own.epochs;
-            options.undecided = own.undecided;
+            options.undecided = !own.paper_start;
         }
+        TaskArguments::Shortcuts(own) => options.steps = own.steps,
         TaskArguments::MultiAdd(own) => {
             options.digits.clone_from(&own.digits);
             options.epochs = own.epochs;
@@ -229,6 +235,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         TaskArguments::KnowledgeGraph(own) => {
             options.graph = own.graph;
             options.rules.clone_from(&own.rules);
+            options.rule_weight = own.rule_weight;
             options.epochs = own.epochs;
         }
     }
@@ -241,7 +248,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         Ok(Reproduced::Finished(found)) => console::print(&for_people(&found, &options)),
         Ok(Reproduced::Interrupted { done, of }) => {
             console::complain(&format!(
-                "stopped after {done} of {of} runs; the same command goes on from there\n"
+                "stopped after {done} of {of} runs; the same command continues from there\n"
             ));
             Outcome::Failed
         }

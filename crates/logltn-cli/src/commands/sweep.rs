@@ -18,16 +18,16 @@ use crate::text::counted;
 
 /// Train a manifest with several values of its keys and several seeds, in parallel, and compare the runs.
 ///
-/// Each run has a folder in DIR. The same command goes on where it was stopped.
+/// Each run has a folder in DIR. The same command continues an interrupted sweep.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The manifest, a `.toml` file
     #[arg(value_name = "MANIFEST")]
     manifest: PathBuf,
-    /// A key of the manifest and its values, `train.learning_rate=0.001,0.01`; several times for all combinations
+    /// A key of the manifest and its values, `train.learning_rate=0.001,0.01`; repeat it for all combinations
     #[arg(long, value_name = "KEY=V,V")]
     set: Vec<String>,
-    /// So many seeds for each combination, from the manifest's on
+    /// The number of seeds for each combination, starting with the manifest's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: Option<u64>,
     /// The folder for the runs
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     match whole {
         Err(errors) => return console::failed(&errors, arguments.json),
         Ok(false) => {
-            console::complain("stopped; the same command goes on\n");
+            console::complain("stopped; the same command continues\n");
             return Outcome::Failed;
         }
         Ok(true) => {}

@@ -8,12 +8,13 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use logltn::{Code, Diagnostic, Diagnostics, Semantics};
 use logltn_dashboard::networks;
-use logltn_learn::Begun;
-use logltn_report::{from_run_directory, pca_2d, scatter_png};
+use logltn_learn::{Apart, Begun};
+use logltn_report::{Shades, from_run_directory, pca_2d, scatter_png, shades_png};
 use logltn_train::project::Project;
 use logltn_train::run_directory::{RunDirectory, RunInfo, StepRecord};
 use logltn_train::train::{
-    Beginning, Outcome as RunOutcome, RunOptions, TrainOptions, Trainer, Watch, run,
+    Beginning, Outcome as RunOutcome, RunOptions, TrainOptions, Trainer, Watch, apart_from, member,
+    members, note_ensemble, run,
 };
 
 use crate::commands::violated::violated;
@@ -25,9 +26,9 @@ use crate::text::{Align, counted, degree, real, table, thousands};
 
 /// Train the networks of a manifest until its axioms hold.
 ///
-/// DIR gets the metrics, checkpoints, weights, plots and a report. Ctrl-C stops, also inside of a step;
-/// `--resume` goes on to the same result as if nothing had happened.
-#[derive(clap::Args)]
+/// DIR receives metrics, checkpoints, weights, plots and a report. Ctrl-C stops at once; `--resume` continues, with the same result as
+/// an uninterrupted run.
+#[derive(Clone, clap::Args)]
 pub struct Arguments {
     /// The manifest, a `.toml` file
     #[arg(value_name = "MANIFEST")]
@@ -35,27 +36,50 @@ pub struct Arguments {
     /// The folder of the run
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Where all randomness comes from, instead of the manifest's
+    /// The seed of all random numbers [default: the manifest's]
     #[arg(long)]
     seed: Option<u64>,
-    /// How many steps, in one phase of all axioms, instead of the manifest's
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    /// The number of steps, in one phase with all axioms [default: the manifest's]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=logltn_learn::MOST_STEPS))]
     steps: Option<u64>,
-    /// The semantics, instead of the manifest's
+    /// The semantics [default: the manifest's]
     #[arg(long, value_parser = eval::semantics)]
     semantics: Option<Semantics>,
-    /// How many threads; the result does not depend on it
+    /// The number of threads; it does not change the result
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: Option<u64>,
-    /// Go on from the last checkpoint in DIR, if there is one
+    /// Continue from the last checkpoint in DIR, if there is one
     #[arg(long)]
     resume: bool,
-    /// Write TensorBoard event files to DIR/tensorboard as well
+    /// Replace the run in DIR
+    #[arg(long, conflicts_with = "resume")]
+    force: bool,
+    /// Also write TensorBoard event files to DIR/tensorboard
     #[arg(long)]
     tensorboard: bool,
+    /// Train so many runs, in DIR/1, DIR/2, …, each told to disagree with those before it where the theory permits it;
+    /// `predict --run DIR` then gives their mean and how far they disagree
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000), conflicts_with = "tensorboard")]
+    ensemble: Option<u64>,
+    /// How much the disagreement of an ensemble counts beside the axioms
+    #[arg(long, value_name = "W", requires = "ensemble", default_value_t = DIVERSITY, value_parser = diversity)]
+    diversity: f64,
+    /// What the members of an ensemble before this one say.
+    #[arg(skip)]
+    apart: Option<Apart>,
     /// Whether another command asked for it, which `--resume` does not go with.
     #[arg(skip)]
     prepared: bool,
+}
+
+/// What the disagreement of an ensemble counts unless said otherwise: less than any axiom that is broken.
+const DIVERSITY: f64 = 0.2;
+
+fn diversity(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(weight) if weight >= 0.0 && weight.is_finite() => Ok(weight),
+        _ => Err("expected a number of at least 0".to_string()),
+    }
 }
 
 /// How long a step may be measured before the first one.
@@ -63,12 +87,64 @@ pub const MEASURED: Duration = Duration::from_millis(400);
 
 /// Runs the command.
 pub fn run_command(arguments: &Arguments) -> Outcome {
-    let (project, warnings) = match load(&arguments.manifest, false) {
+    let (project, warnings) = match load(&arguments.manifest, None, false) {
         Ok(loaded) => loaded,
         Err(outcome) => return outcome,
     };
     console::report(&warnings);
-    train(project, arguments)
+    match arguments.ensemble {
+        Some(count) => train_ensemble(&project, arguments, count as usize),
+        None => train(project, arguments),
+    }
+}
+
+/// Trains the members of an ensemble, one after the other, each with a seed of its own.
+fn train_ensemble(project: &Project, arguments: &Arguments, count: usize) -> Outcome {
+    let seed = arguments
+        .seed
+        .unwrap_or_else(|| project.manifest.train.as_ref().map_or(0, |t| t.seed));
+    if !arguments.out.exists() || arguments.resume || arguments.force {
+        if let Err(errors) = note_ensemble(&arguments.out, count) {
+            return console::failed(&errors, false);
+        }
+    } else if !matches!(members(&arguments.out), Ok(found) if found.len() == count) {
+        let what = format!(
+            "{}: there is something else already",
+            arguments.out.display()
+        );
+        let error = Diagnostic::error(Code::FolderTaken, what).help("choose another folder");
+        return console::wrong_input(&error.into(), false);
+    }
+    let mut before: Vec<PathBuf> = Vec::new();
+    for number in 1..=count {
+        let apart = match before.is_empty() {
+            true => None,
+            false => {
+                let weight = arguments.diversity;
+                match apart_from(project, &arguments.manifest, &before, weight) {
+                    Ok(apart) => Some(apart),
+                    Err(errors) => return console::failed(&errors, false),
+                }
+            }
+        };
+        let own = Arguments {
+            out: member(&arguments.out, number),
+            seed: Some(seed.wrapping_add(number as u64 - 1)),
+            ensemble: None,
+            apart,
+            ..arguments.clone()
+        };
+        console::complain(&format!("member {number} of {count}\n"));
+        match train(project.clone(), &own) {
+            Outcome::Done => before.push(own.out),
+            other => return other,
+        }
+    }
+    console::print(&format!(
+        "an ensemble of {count}: `logltn predict {} PREDICATE --run {}` gives the mean and the disagreement\n",
+        arguments.manifest.display(),
+        arguments.out.display()
+    ))
 }
 
 /// Trains a project.
@@ -108,6 +184,9 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
             return console::wrong_input(&found, false);
         }
     };
+    if let Some(apart) = &arguments.apart {
+        trainer.set_apart(apart.clone());
+    }
     if let Some(beginning) = trainer.beginning() {
         console::report(&beginning.warnings);
         console::complain(&began_with(beginning));
@@ -116,10 +195,10 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         Ok(warning) => warning.into_iter().for_each(|w| console::report(&w.into())),
         Err(errors) => return console::wrong_input(&errors, false),
     }
-    let directory = if arguments.resume {
-        RunDirectory::resume(&arguments.out)
-    } else {
-        RunDirectory::create(&arguments.out)
+    let directory = match (arguments.resume, arguments.force) {
+        (true, _) => RunDirectory::resume(&arguments.out),
+        (_, true) => RunDirectory::replace(&arguments.out),
+        _ => RunDirectory::create(&arguments.out),
     };
     let directory = match directory {
         Ok(directory) => directory,
@@ -168,7 +247,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
                 ),
             };
             console::complain(&format!(
-                "stopped after step {done} of {}; go on with {go_on}\n",
+                "stopped after step {done} of {}; continue with {go_on}\n",
                 trainer.total()
             ));
             Outcome::Failed
@@ -193,7 +272,7 @@ fn train_here(project: Project, arguments: &Arguments) -> Outcome {
         Err(errors) => {
             console::report(&errors);
             if let Ok(Some(_)) = directory.checkpoint() {
-                console::complain("the last checkpoint is whole: --resume goes on from there\n");
+                console::complain("the last checkpoint is intact: --resume continues from there\n");
             }
             Outcome::Failed
         }
@@ -239,8 +318,9 @@ fn report(trainer: &mut Trainer, directory: &RunDirectory) -> Result<PathBuf, Di
     let mut report = from_run_directory(directory.path())?;
     report.set_violated(violated(trainer));
     let project = trainer.project().clone();
+    let answered = trainer.answered().unwrap_or_default();
     let predict = &mut |id, rows: &[u32]| trainer.model_mut().predict(id, rows, 1).ok();
-    report.set_networks(networks(&project, predict)?);
+    report.set_networks(networks(&project, &answered, predict)?);
     report.write(directory.path())
 }
 
@@ -259,6 +339,42 @@ fn draw(trainer: &mut Trainer, directory: &RunDirectory) -> Result<Vec<PathBuf>,
         );
         let path = folder.join(format!("{}.png", found.predicate));
         scatter_png(&points, &found.class, &found.class_names, &title, &path)?;
+        drawn.push(path);
+    }
+    drawn.extend(draw_concepts(trainer, &folder)?);
+    Ok(drawn)
+}
+
+/// The most classes that a matrix of concepts can show.
+const MOST_CONCEPTS: usize = 40;
+
+/// What is said of each true class, `pictures/P-concepts.png`, with the shortcut named if it is one.
+fn draw_concepts(trainer: &mut Trainer, folder: &Path) -> Result<Vec<PathBuf>, Diagnostics> {
+    let mut drawn = Vec::new();
+    for found in trainer.concepts()? {
+        if found.class_names.len() > MOST_CONCEPTS {
+            continue;
+        }
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Diagnostic::error(Code::CannotWrite, format!("{}: {error}", folder.display()))
+        })?;
+        let rows = found.counts.iter().zip(&found.learnt.map);
+        let mut table = Shades {
+            title: "true class by what is said".to_string(),
+            rows: found.class_names.clone(),
+            columns: found.class_names.clone(),
+            ..Shades::default()
+        };
+        for (said, mostly) in rows {
+            let all = said.iter().sum::<u64>().max(1) as f64;
+            table.truths.extend(said.iter().map(|n| *n as f64 / all));
+            table
+                .outlined
+                .extend((0..said.len()).map(|c| *mostly == Some(c as u32)));
+        }
+        let path = folder.join(format!("{}-concepts.png", found.predicate));
+        let title = format!("{}: concepts", found.predicate);
+        shades_png(&[table], &title, &found.sentence(), &path)?;
         drawn.push(path);
     }
     Ok(drawn)
@@ -296,6 +412,10 @@ fn finish(
     paths.push(("report", &page));
     let weights = directory.file("weights.safetensors");
     paths.push(("weights", &weights));
+    let last = directory.file("last.safetensors");
+    if trainer.best().is_some() {
+        paths.push(("the end", &last));
+    }
     for (what, path) in paths {
         text += &format!("{what:8} {}\n", path.display());
     }
@@ -311,12 +431,19 @@ fn ended(
     let (axioms, semantics) = (trainer.axioms(), trainer.semantics());
     let info = directory.info()?;
     let left_out = left_out(&info);
+    let stopped = info.kept.as_ref().map_or(String::new(), |kept| {
+        format!("{}\n\n", kept.sentence(trainer.done(), trainer.total()))
+    });
     if let Some(whole) = &info.whole
         && let Some(now) = &whole.last
     {
         let first = whole.first.as_ref().map(|first| &first.axioms[..]);
+        let weights = match &info.kept {
+            None => "the last weights".to_string(),
+            Some(kept) => format!("the best weights, of step {}", kept.step),
+        };
         return Ok(format!(
-            "the whole theory with the first and the last weights, {}\n\n{}{left_out}\n{}",
+            "{stopped}the whole theory with the first and {weights}, {}\n\n{}{left_out}\n{}",
             whole.parameters(),
             axiom_table(&axioms, &now.axioms, first, semantics),
             eval::totals(semantics, now.sat, now.loss)
@@ -336,7 +463,7 @@ fn ended(
         false => format!("{name} {} and {}", real(s.first()), real(s.last())),
     });
     Ok(format!(
-        "of the first and the last step's batch, {}; `logltn eval` with --run {} looks at the whole theory\n\n{}{left_out}\n{}",
+        "{stopped}of the first and the last step's batch, {}; `logltn eval` with --run {} looks at the whole theory\n\n{}{left_out}\n{}",
         at.join(", "),
         directory.path().display(),
         axiom_table(&axioms, &last.axioms, first, semantics),
@@ -494,7 +621,11 @@ pub fn prepared(manifest: PathBuf, out: PathBuf) -> Arguments {
         semantics: None,
         threads: None,
         resume: false,
+        force: false,
         tensorboard: false,
+        ensemble: None,
+        diversity: DIVERSITY,
+        apart: None,
         prepared: true,
     }
 }

@@ -175,7 +175,7 @@ impl Browser {
     pub fn wait(&mut self, expression: &str) -> Duration {
         let began = Instant::now();
         while self.get(&format!("!!({expression})")) != json!(true) {
-            if began.elapsed() > Duration::from_secs(60) {
+            if began.elapsed() > Duration::from_secs(600) {
                 let text = self.get("document.body.innerText");
                 panic!("in vain: {expression}\n{:?}\n{text}", self.complaints);
             }

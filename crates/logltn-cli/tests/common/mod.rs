@@ -10,6 +10,7 @@ pub mod served;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A folder with files.
@@ -19,6 +20,8 @@ pub struct Folder {
 
 /// How a run of the program ended.
 pub struct Run {
+    /// What was run, for messages.
+    pub arguments: String,
     pub status: i32,
     pub stdout: String,
     pub stderr: String,
@@ -51,9 +54,113 @@ impl Folder {
         std::fs::remove_file(self.path().join(name)).expect("the file is there");
     }
 
+    /// The text of a file.
+    #[track_caller]
+    pub fn read(&self, name: &str) -> String {
+        String::from_utf8(self.bytes(name)).expect("UTF-8")
+    }
+
+    /// What a file holds.
+    #[track_caller]
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.path().join(name).exists()
+    }
+
+    /// Replaces a text that a file has.
+    #[track_caller]
+    pub fn change(&self, name: &str, from: &str, to: &str) {
+        let text = self.read(name);
+        assert!(text.contains(from), "{name} has no {from:?}");
+        self.write(name, text.replacen(from, to, 1).as_bytes());
+    }
+
+    /// Runs the program, which must succeed, with `--json`.
+    #[track_caller]
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        self.ok(&[arguments, &["--json"]].concat()).json()
+    }
+
+    /// Runs the program, which must succeed.
+    #[track_caller]
+    pub fn ok(&self, arguments: &[&str]) -> Run {
+        self.run(arguments).ends(0)
+    }
+
+    /// Runs the program, which must find a mistake in what it was given.
+    #[track_caller]
+    pub fn refuses(&self, arguments: &[&str]) -> Run {
+        self.run(arguments).ends(2)
+    }
+
+    /// Runs the program, which must fail at what it was to do.
+    #[track_caller]
+    pub fn stops(&self, arguments: &[&str]) -> Run {
+        self.run(arguments).ends(1)
+    }
+
     /// Runs the program in this folder.
     pub fn run(&self, arguments: &[&str]) -> Run {
         run_in(self.path(), arguments)
+    }
+}
+
+impl Run {
+    /// It ended with this status.
+    #[track_caller]
+    pub fn ends(self, status: i32) -> Run {
+        self.ended(status);
+        self
+    }
+
+    #[track_caller]
+    pub fn ended(&self, status: i32) {
+        assert_eq!(self.status, status, "{self}");
+    }
+
+    /// It succeeded without a word on standard error.
+    #[track_caller]
+    pub fn quiet(&self) {
+        assert_eq!((self.status, self.stderr.as_str()), (0, ""), "{self}");
+    }
+
+    /// Standard output has this text.
+    #[track_caller]
+    pub fn says(&self, text: impl AsRef<str>) {
+        let text = text.as_ref();
+        assert!(
+            self.stdout.contains(text),
+            "no {text:?} in the output of {self}"
+        );
+    }
+
+    /// Standard error has this text.
+    #[track_caller]
+    pub fn complains(&self, text: impl AsRef<str>) {
+        let text = text.as_ref();
+        assert!(
+            self.stderr.contains(text),
+            "no {text:?} in the errors of {self}"
+        );
+    }
+
+    /// Standard output as a document.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self}"))
+    }
+}
+
+impl std::fmt::Display for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "logltn {}\n{}{}",
+            self.arguments, self.stdout, self.stderr
+        )
     }
 }
 
@@ -65,6 +172,7 @@ pub fn run_in(dir: &Path, arguments: &[&str]) -> Run {
         .output()
         .expect("the program runs");
     Run {
+        arguments: arguments.join(" "),
         status: output.status.code().expect("no signal"),
         stdout: String::from_utf8(output.stdout).expect("UTF-8"),
         stderr: String::from_utf8(output.stderr).expect("UTF-8"),

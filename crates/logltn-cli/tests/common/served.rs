@@ -65,7 +65,7 @@ impl Served {
     /// A connection.
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
-        let limit = Some(Duration::from_secs(60));
+        let limit = Some(Duration::from_secs(600));
         stream.set_read_timeout(limit).expect("a limit");
         stream
     }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use logltn::theory::{ColumnSort, SortId, SortKind, TableId};
-use logltn::{Diagnostics, Number, Output, OutputKind, Pass, Plan};
+use logltn::{Diagnostics, EventSize, Number, Output, OutputKind, Pass, Plan};
 use logltn_learn::{ClosedForm, StepWork};
 use logltn_train::manifest::{Constant, Grounding};
 use logltn_train::project::Project;
 use serde::Serialize;
 
+use crate::commands::identify::NotFixed;
 use crate::console::{Message, messages};
 
 /// The whole document.
@@ -23,6 +24,8 @@ pub struct Document<'a> {
     tables: Vec<Table<'a>>,
     functions: Vec<Function<'a>>,
     predicates: Vec<Predicate<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    definitions: Vec<Definition<'a>>,
     axioms: Vec<Axiom<'a>>,
     memory_bytes: usize,
     step: Step,
@@ -32,6 +35,9 @@ pub struct Document<'a> {
     /// With `--plan`: what each pass made of the axioms.
     #[serde(skip_serializing_if = "Option::is_none")]
     passes: Option<Vec<PassInfo<'a>>>,
+    /// Predicates whose classes the axioms leave open, as far as a second is enough to find out.
+    #[serde(skip_serializing_if = "<[NotFixed]>::is_empty")]
+    not_fixed: &'a [NotFixed],
     warnings: Vec<Message<'a>>,
 }
 
@@ -126,6 +132,18 @@ struct Predicate<'a> {
 }
 
 #[derive(Serialize)]
+struct Definition<'a> {
+    name: &'a str,
+    arguments: Vec<&'a str>,
+    formula: String,
+    /// How deep it may go, if that is said.
+    to_depth: Option<u32>,
+    /// How many tuples are asked for, and how deep they go; null where it is written out.
+    tuples: Option<usize>,
+    depth: Option<usize>,
+}
+
+#[derive(Serialize)]
 struct Axiom<'a> {
     name: &'a str,
     /// The family it is a member of.
@@ -138,6 +156,31 @@ struct Axiom<'a> {
     groundings: u128,
     empty_exists: u64,
     line: usize,
+    /// Whether it is a law of exact probabilities.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    hard: bool,
+    /// The circuits of its events, where formulas have exact probabilities; of a law, of all laws together.
+    #[serde(flatten)]
+    circuits: Option<Circuits>,
+}
+
+#[derive(Serialize)]
+struct Circuits {
+    events: usize,
+    shapes: usize,
+    nodes: usize,
+    edges: usize,
+}
+
+impl From<EventSize> for Circuits {
+    fn from(size: EventSize) -> Circuits {
+        Circuits {
+            events: size.events,
+            shapes: size.shapes,
+            nodes: size.nodes,
+            edges: size.edges,
+        }
+    }
 }
 
 /// Makes it.
@@ -146,6 +189,7 @@ pub fn document<'a>(
     plan: &'a Plan,
     passes: Option<&[Pass]>,
     work: &StepWork,
+    not_fixed: &'a [NotFixed],
     found: &'a Diagnostics,
 ) -> Document<'a> {
     let theory = project.theory();
@@ -159,6 +203,7 @@ pub fn document<'a>(
         tables: tables(project),
         functions: functions(project),
         predicates: predicates(project),
+        definitions: definitions(project, plan),
         axioms: axioms(project, plan),
         memory_bytes: plan.memory_bytes(),
         step: Step {
@@ -169,6 +214,7 @@ pub fn document<'a>(
         },
         plan: passes.map(|_| plan.to_string()),
         passes: passes.map(|all| all.iter().map(|pass| pass_info(plan, *pass)).collect()),
+        not_fixed,
         warnings: messages(found),
     }
 }
@@ -273,7 +319,10 @@ fn tables(project: &Project) -> Vec<Table<'_>> {
 
 fn functions(project: &Project) -> Vec<Function<'_>> {
     let theory = project.theory();
-    let functions = theory.functions.iter();
+    let functions = theory
+        .functions
+        .iter()
+        .filter(|function| function.field().is_none());
     functions
         .map(|function| {
             let given = project.manifest.functions.get(&function.name);
@@ -317,6 +366,26 @@ fn predicates(project: &Project) -> Vec<Predicate<'_>> {
         .collect()
 }
 
+fn definitions<'a>(project: &'a Project, plan: &Plan) -> Vec<Definition<'a>> {
+    let theory = project.theory();
+    let planned = plan.definitions();
+    (theory.definitions.iter())
+        .map(|definition| {
+            let planned = planned.iter().find(|p| p.name == definition.name());
+            Definition {
+                name: definition.name(),
+                arguments: (definition.parameters().iter())
+                    .map(|parameter| theory.column_sort_name(parameter.sort))
+                    .collect(),
+                formula: theory.show(&definition.body, &definition.body.formula),
+                to_depth: definition.depth,
+                tuples: planned.map(|p| p.tuples),
+                depth: planned.map(|p| p.depth),
+            }
+        })
+        .collect()
+}
+
 fn closed_form<'p>(project: &'p Project, predicate: &str) -> Option<&'p ClosedForm> {
     match &project.manifest.predicates.get(predicate)?.grounding {
         Grounding::ClosedForm(form) => Some(form),
@@ -352,9 +421,9 @@ fn axioms<'a>(project: &'a Project, plan: &'a Plan) -> Vec<Axiom<'a>> {
     let theory = project.theory();
     // The members of a family follow each other and have the same formula.
     let mut last: Option<(usize, String, Option<String>)> = None;
-    let planned = plan.axioms().iter();
+    let planned = plan.axioms().iter().enumerate();
     planned
-        .map(|planned| {
+        .map(|(place, planned)| {
             let axiom = &theory.axioms[planned.axiom];
             let (formula, nnf) = match &last {
                 Some((index, formula, nnf)) if *index == planned.axiom => {
@@ -377,6 +446,8 @@ fn axioms<'a>(project: &'a Project, plan: &'a Plan) -> Vec<Axiom<'a>> {
                 groundings: planned.groundings,
                 empty_exists: planned.empty_exists,
                 line: theory.source.line(planned.span.start),
+                hard: planned.hard,
+                circuits: plan.event_size(place).map(Circuits::from),
             }
         })
         .collect()

@@ -1,8 +1,8 @@
 //! What `check` prints for people.
 
 use logltn::theory::{Axiom, ParamId, SortId, SortKind, TableId};
-use logltn::{Pass, Plan, PlannedAxiom, memory};
-use logltn_learn::{ClosedForm, StepWork, duration, large};
+use logltn::{EventSize, Pass, Plan, PlannedAxiom, memory};
+use logltn_learn::{ClosedForm, StepWork, duration, large_tables};
 use logltn_train::manifest::{
     Constant, Grounding, Individuals, Layer, Network, NetworkBody, Param,
 };
@@ -20,6 +20,8 @@ pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>, work: &Step
         return format!("after pass {pass}\n{}", plan.show_pass(*pass));
     }
     let mut out = head(project);
+    let words = [Align::Left, Align::Left];
+    section(&mut out, "definitions", &words, definitions(project, plan));
     out += &axioms(project, plan, passes.is_some());
     if passes.is_some() {
         out += &format!("plan\n{}\n", indented(&plan.to_string(), 2));
@@ -30,7 +32,7 @@ pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>, work: &Step
         counted(sum(plan.axioms(), |a| a.groundings), "grounding"),
         bytes(plan.memory_bytes())
     );
-    for name in large_tables(project) {
+    for name in names_of_large_tables(project) {
         out += &format!(
             "of `{name}`, which is large, only the rows of a batch are planned: the groundings are those of one\n"
         );
@@ -68,8 +70,8 @@ pub fn text(project: &Project, plan: &Plan, passes: Option<&[Pass]>, work: &Step
 }
 
 /// The tables of which no plan knows all rows.
-fn large_tables(project: &Project) -> Vec<&str> {
-    let tables = large::tables(&project.data, large::FROM);
+fn names_of_large_tables(project: &Project) -> Vec<&str> {
+    let tables = large_tables::tables(&project.data, large_tables::FROM);
     let names = tables
         .into_iter()
         .map(|table| &project.theory()[table].name);
@@ -245,7 +247,11 @@ fn arguments(project: &Project, arguments: &[logltn::theory::ArgumentSort]) -> S
 }
 
 fn functions(project: &Project) -> Vec<Vec<String>> {
-    let functions = project.theory().functions.iter();
+    let functions = project
+        .theory()
+        .functions
+        .iter()
+        .filter(|function| function.field().is_none());
     functions
         .map(|function| {
             let given = project.manifest.functions.get(&function.name);
@@ -311,6 +317,26 @@ fn predicates(project: &Project) -> Vec<Vec<String>> {
         .collect()
 }
 
+fn definitions(project: &Project, plan: &Plan) -> Vec<Vec<String>> {
+    let theory = project.theory();
+    let planned = plan.definitions();
+    (theory.definitions.iter())
+        .map(|definition| {
+            let parameters = definition.parameters().iter();
+            let sorts: Vec<&str> = parameters
+                .map(|p| theory.column_sort_name(p.sort))
+                .collect();
+            let head = format!("{}({})", definition.name(), sorts.join(", "));
+            let what = match planned.iter().find(|p| p.name == definition.name()) {
+                Some(p) if p.tuples == 0 => "nothing is asked of it".to_string(),
+                Some(p) => format!("{}, depth {}", counted(p.tuples, "tuple"), p.depth),
+                None => "written out where it is used".to_string(),
+            };
+            vec![head, what]
+        })
+        .collect()
+}
+
 /// `log truth -rate * dist(u, v), learning rate (0.05 at first)`.
 fn closed_form(form: &ClosedForm) -> String {
     let learnt = form.learnt().iter().map(|(name, first)| match &first[..] {
@@ -340,7 +366,7 @@ fn describe(network: &Network) -> String {
                     Layer::Pool(side) => Some(format!("pool {side}")),
                     Layer::Dense(width) => Some(format!("dense {width}")),
                     Layer::Dropout(share) => Some(format!("dropout {share}")),
-                    Layer::Flatten | Layer::Activation(_) => None,
+                    Layer::Flatten | Layer::Activation(_) | Layer::Affine { .. } => None,
                 })
                 .collect();
             names.join(", ")
@@ -352,10 +378,13 @@ fn axioms(project: &Project, plan: &Plan, with_members: bool) -> String {
     let theory = project.theory();
     let mut out = String::from("axioms\n");
     let mut planned = plan.axioms();
+    let mut place = 0;
     for (index, axiom) in theory.axioms.iter().enumerate() {
         let count = planned.iter().take_while(|p| p.axiom == index).count();
         let (members, rest) = planned.split_at(count);
         planned = rest;
+        let places = place..place + count;
+        place += count;
         out += &format!("  {}\n", theory.show_head(axiom));
         let formula = theory.show(axiom, &axiom.formula);
         let nnf = axiom.formula.nnf().map(|nnf| theory.show(axiom, &nnf));
@@ -372,6 +401,9 @@ fn axioms(project: &Project, plan: &Plan, with_members: bool) -> String {
             rows.push(vec!["members".to_string(), thousands(members.len())]);
         }
         rows.push(vec!["groundings".to_string(), groundings(members)]);
+        if let Some(circuits) = circuits(plan, places) {
+            rows.push(circuits);
+        }
         let empty: u128 = sum(members, |m| u128::from(m.empty_exists));
         if empty > 0 {
             rows.push(vec!["empty exists".to_string(), thousands(empty)]);
@@ -383,6 +415,27 @@ fn axioms(project: &Project, plan: &Plan, with_members: bool) -> String {
         out.push('\n');
     }
     out
+}
+
+/// `events: 1,000, of 1 shape with 1,520 nodes and 2,002 edges`, where formulas have exact probabilities.
+fn circuits(plan: &Plan, places: std::ops::Range<usize>) -> Option<Vec<String>> {
+    let hard = plan.axioms()[places.clone()].iter().any(|axiom| axiom.hard);
+    let mut sizes = places.filter_map(|place| plan.event_size(place));
+    let first = sizes.next()?;
+    // Of laws they are all laws' together.
+    let others: Vec<_> = if hard { Vec::new() } else { sizes.collect() };
+    let total = |of: fn(&EventSize) -> usize| of(&first) + others.iter().map(of).sum::<usize>();
+    let text = format!(
+        "{}, of {} with {} and {}",
+        thousands(total(|s| s.events)),
+        counted(total(|s| s.shapes), "shape"),
+        counted(total(|s| s.nodes), "node"),
+        counted(total(|s| s.edges), "edge")
+    );
+    Some(match hard {
+        true => vec!["law, of all".to_string(), format!("groups {text}")],
+        false => vec!["events".to_string(), text],
+    })
 }
 
 /// `16,040 of 3,208,005 (0.500 %)`.

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use logltn::{Diagnostics, Pass, PlanOptions};
 use logltn_train::train::{TrainOptions, Trainer};
 
-use crate::commands::load;
 use crate::commands::train::MEASURED;
+use crate::commands::{identify, load};
 use crate::console;
 use crate::outcome::Outcome;
 
@@ -45,7 +45,7 @@ const PASSES: [&str; Pass::ALL.len()] = {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Outcome {
-    let (project, mut found) = match load(&arguments.manifest, arguments.json) {
+    let (project, mut found) = match load(&arguments.manifest, None, arguments.json) {
         Ok(loaded) => loaded,
         Err(outcome) => return outcome,
     };
@@ -85,11 +85,20 @@ pub fn run(arguments: &Arguments) -> Outcome {
     warnings::nothing_left(&trainer, plan, &mut found);
     warnings::one_sided(project, &mut found);
     found.extend(work.warning().map(Diagnostics::from).unwrap_or_default());
+    // A pass alone is asked for by those who look at passes.
+    let open = match arguments.pass {
+        Some(_) => Vec::new(),
+        None => identify::not_fixed(project),
+    };
     if arguments.json {
-        let document = document::document(project, plan, passes, &work, &found);
+        let document = document::document(project, plan, passes, &work, &open, &found);
         return console::print_json(&document);
     }
-    let outcome = console::print(&human::text(project, plan, passes, &work));
+    let mut text = human::text(project, plan, passes, &work);
+    for one in &open {
+        text += &one.line(&arguments.manifest);
+    }
+    let outcome = console::print(&text);
     console::report(&found);
     outcome
 }

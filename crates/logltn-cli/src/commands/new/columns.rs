@@ -1,0 +1,195 @@
+//! What the columns of a CSV file are good for: which one is to be learnt, which are features, and which say nothing.
+
+use std::collections::BTreeMap;
+
+use logltn::{Code, Diagnostic};
+use logltn_data::problems::{counted, shown};
+use logltn_data::{ColumnKind, CsvFile, is_missing};
+
+/// More classes than these are no classes.
+const MOST_CLASSES: usize = 1000;
+/// More different integers than these are numbers, not classes.
+const MOST_INTEGER_CLASSES: usize = 20;
+/// Texts of which there are so many different ones are looked at more closely.
+const MANY_TEXTS: usize = 20;
+
+/// What is to be learnt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Task {
+    /// One of these classes, in their order.
+    Classes(Vec<String>),
+    /// A number with this mean and standard deviation.
+    Number { mean: f64, deviation: f64 },
+}
+
+/// How the task was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Wanted {
+    /// One of several classes.
+    Classes,
+    /// A number.
+    Number,
+}
+
+/// What is to be learnt from the column `target`.
+///
+/// # Errors
+/// If there is nothing to learn, with the reason.
+pub fn task(file: &CsvFile, target: usize, wanted: Option<Wanted>) -> Result<Task, Diagnostic> {
+    let name = shown(&file.columns()[target]);
+    let refuse =
+        |code: Code, what: String| Diagnostic::error(code, format!("{}: {what}", file.name()));
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in 0..file.rows() {
+        let cell = file.cell(row, target);
+        if !is_missing(cell) {
+            *counts.entry(cell).or_default() += 1;
+        }
+    }
+    let known: usize = counts.values().sum();
+    if known < 2 {
+        let what = match known {
+            0 => format!("column {name} is missing in every row: there is nothing to learn from"),
+            _ => format!(
+                "column {name} is known in one row only, and one to learn from and one to test are needed"
+            ),
+        };
+        return Err(refuse(Code::NothingToTrain, what));
+    }
+    let numbers: Option<Vec<f64>> = (counts.keys())
+        .map(|cell| cell.parse::<f64>().ok().filter(|x| x.is_finite()))
+        .collect();
+    let as_number = match (wanted, &numbers) {
+        (Some(Wanted::Number), None) => {
+            let wrong = counts.keys().find(|cell| cell.parse::<f64>().is_err());
+            let what = format!(
+                "column {name} is to be a number, and holds {}",
+                shown(wrong.unwrap_or(&"inf"))
+            );
+            return Err(refuse(Code::MalformedNumber, what));
+        }
+        (Some(Wanted::Number), Some(_)) => true,
+        (Some(Wanted::Classes), _) | (None, None) => false,
+        (None, Some(numbers)) => {
+            let integers = numbers.iter().all(|x| x.fract() == 0.0);
+            let few = counts.len() <= MOST_INTEGER_CLASSES && counts.len() * 3 <= known;
+            !integers || !(counts.len() <= 2 || few)
+        }
+    };
+    if counts.len() == 1 {
+        let only = counts.keys().next().copied().unwrap_or_default();
+        let what = format!(
+            "column {name} is {} in every row: there is nothing to tell apart",
+            shown(only)
+        );
+        return Err(refuse(Code::NothingToTrain, what));
+    }
+    if as_number {
+        let cells = (0..file.rows()).map(|row| file.cell(row, target));
+        let values: Vec<f64> = cells
+            .filter_map(|cell| cell.parse().ok())
+            .filter(|x: &f64| x.is_finite())
+            .collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let squares = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
+        let deviation = (squares / values.len() as f64).sqrt();
+        let fits = |x: f64| x.abs() < 1e30;
+        if !fits(mean) || !fits(deviation) || deviation < 1e-30 {
+            let what =
+                format!("the numbers of column {name} are too large or too small to be learnt");
+            return Err(refuse(Code::NumberTooLarge, what).help("give them in other units"));
+        }
+        return Ok(Task::Number { mean, deviation });
+    }
+    if counts.len() > MOST_CLASSES || (counts.len() == known && known > 2) {
+        let what = format!(
+            "column {name} has {} in {}: these are no classes",
+            counted(counts.len(), "different value"),
+            counted(known, "row")
+        );
+        return Err(refuse(Code::TooManyClasses, what)
+            .help("choose another column with `--target`; a column of names is `--names`"));
+    }
+    let control = |cell: &&&str| cell.chars().any(char::is_control);
+    if let Some(odd) = counts.keys().find(control) {
+        let what = format!(
+            "column {name} has the class {}, which no theory can name",
+            shown(odd)
+        );
+        return Err(refuse(Code::MalformedLabel, what)
+            .help("classes are on one line, without control characters"));
+    }
+    let mut classes: Vec<(Option<f64>, String)> = (counts.keys())
+        .map(|cell| {
+            (
+                cell.parse().ok().filter(|_| numbers.is_some()),
+                cell.to_string(),
+            )
+        })
+        .collect();
+    // Numbers in their order, and `1` before `01`.
+    classes.sort_by(|a, b| match (a.0, b.0) {
+        (Some(x), Some(y)) => x.total_cmp(&y).then_with(|| a.1.cmp(&b.1)),
+        _ => a.1.cmp(&b.1),
+    });
+    Ok(Task::Classes(
+        classes.into_iter().map(|(_, class)| class).collect(),
+    ))
+}
+
+/// What a column is for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Use {
+    /// A network reads it.
+    Feature(ColumnKind),
+    /// It says nothing, for this reason.
+    LeftOut(String),
+}
+
+/// What a column other than that of the target and of names is for.
+pub fn feature(file: &CsvFile, column: usize) -> Use {
+    let cells = || (0..file.rows()).map(|row| file.cell(row, column));
+    let mut different: Vec<&str> = cells().filter(|cell| !is_missing(cell)).collect();
+    let known = different.len();
+    different.sort_unstable();
+    different.dedup();
+    let left_out = |why: String| Use::LeftOut(why);
+    if known == 0 {
+        return left_out("it is missing in every row".to_string());
+    }
+    if different.len() == 1 && known == file.rows() {
+        return left_out(format!("it is {} in every row", shown(different[0])));
+    }
+    let kind = ColumnKind::of(file, column);
+    match kind {
+        ColumnKind::Number if is_index(file, column) => {
+            left_out("it counts the rows; `--names` makes it their names".to_string())
+        }
+        ColumnKind::Category if different.len() > MANY_TEXTS && different.len() * 2 > known => {
+            left_out(format!(
+                "it has {} in {}; `--names` makes a column the names of the rows",
+                counted(different.len(), "different text"),
+                counted(known, "row")
+            ))
+        }
+        ColumnKind::Number | ColumnKind::Category | ColumnKind::Date => Use::Feature(kind),
+    }
+}
+
+/// Whether a column counts the rows, from 0 or from 1, as the index of a data frame does.
+fn is_index(file: &CsvFile, column: usize) -> bool {
+    let counts = |start: i64| {
+        (0..file.rows()).all(|row| file.cell(row, column).parse() == Ok(start + row as i64))
+    };
+    // With fewer rows it may as well be something else.
+    file.rows() >= 5 && (counts(0) || counts(1))
+}
+
+/// The column `split`, if it says which rows are for training and which for testing.
+pub fn split(file: &CsvFile) -> Option<usize> {
+    let column = file.columns().iter().position(|name| name == "split")?;
+    let cells = || (0..file.rows()).map(|row| file.cell(row, column));
+    let known = |cell: &str| is_missing(cell) || ["train", "test", "valid"].contains(&cell);
+    let has = |part: &str| cells().any(|cell| cell == part);
+    (cells().all(known) && has("train") && has("test")).then_some(column)
+}

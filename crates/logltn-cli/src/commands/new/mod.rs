@@ -1,0 +1,386 @@
+//! `logltn new`: a project from one CSV file, or an example to start from.
+
+mod columns;
+mod texts;
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead, IsTerminal, Write as _};
+use std::path::{Path, PathBuf};
+
+use logltn::{Code, Diagnostic, Diagnostics};
+use logltn_data::problems::shown;
+use logltn_data::{ColumnKind, CsvFile, is_missing, read_bytes};
+use logltn_train::project::Project;
+
+use crate::commands::example;
+use crate::console;
+use crate::outcome::Outcome;
+
+use columns::{Task, Use, Wanted};
+use texts::Plan;
+
+/// Make a project from a CSV file: a folder with a theory, a manifest and the data, ready to train.
+///
+/// One column is to be predicted, the others are features: numbers are scaled, categories and dates become numbers, missing
+/// cells are allowed. Some rows are held out, and training ends with the accuracy on them. Without `--from` the folder gets
+/// an example; without a name, the examples are listed.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The folder to make; theory and manifest get its name
+    #[arg(value_name = "NAME")]
+    name: Option<PathBuf>,
+    /// The CSV file, with a line of column names
+    #[arg(long, value_name = "FILE", requires = "name")]
+    from: Option<PathBuf>,
+    /// The column to predict
+    #[arg(long, value_name = "COLUMN", requires = "from")]
+    target: Option<String>,
+    /// A column whose values name the rows
+    #[arg(long, value_name = "COLUMN", requires = "from")]
+    names: Option<String>,
+    /// The share of rows held out for testing, unless a column `split` says `train` or `test` [default: 0.2]
+    #[arg(long, value_name = "FRACTION", requires = "from", value_parser = fraction)]
+    test: Option<f64>,
+    /// Whether the column holds classes or numbers [default: by its values]
+    #[arg(long, value_name = "WHAT", requires = "from")]
+    predict: Option<Wanted>,
+}
+
+fn fraction(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
+        _ => Err("expected a share above 0 and below 1, such as 0.2".to_string()),
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let Some(name) = &arguments.name else {
+        let how = "from a CSV file: `logltn new NAME --from data.csv --target COLUMN`\n\
+                   an example of that: `logltn new NAME`\n\nexamples of what else there is\n";
+        return console::print(&format!("{how}{}", example::list()));
+    };
+    match make(arguments, name) {
+        Ok((said, warnings)) => {
+            console::report(&warnings);
+            console::print(&said)
+        }
+        Err(errors) => console::wrong_input(&errors, false),
+    }
+}
+
+/// Makes the project, and says what was made.
+fn make(arguments: &Arguments, folder: &Path) -> Result<(String, Diagnostics), Diagnostics> {
+    let stem = folder
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    let Some(stem) = stem.filter(|stem| !stem.is_empty() && !stem.starts_with('.')) else {
+        let what = format!("`{}` cannot be the name of a project", folder.display());
+        return Err(Diagnostic::error(Code::ValueOutOfRange, what)
+            .help("give the name of a folder that is to be made, such as `iris`")
+            .into());
+    };
+    example::must_be_empty(folder, "choose another name")?;
+    let (bytes, from) = match &arguments.from {
+        Some(from) => (read_bytes(from)?, from.clone()),
+        None => (flowers().into_bytes(), PathBuf::from("flowers.csv")),
+    };
+    let file = CsvFile::parse(&bytes, &from.display().to_string())?;
+    let target = match (&arguments.target, &arguments.from) {
+        (Some(target), _) => file.column_index(target)?,
+        (None, Some(_)) => ask_target(&file)?,
+        (None, None) => file.column_index("species")?,
+    };
+    let names = match &arguments.names {
+        Some(names) => Some(file.column_index(names)?),
+        None => None,
+    };
+    if names == Some(target) {
+        let what = format!(
+            "column {} cannot be both target and names",
+            shown(&file.columns()[target])
+        );
+        return Err(Diagnostic::error(Code::ConflictingKeys, what).into());
+    }
+    if let Some(names) = names {
+        file.names(names)?;
+    }
+    let task = columns::task(&file, target, arguments.predict)?;
+    let split = columns::split(&file).filter(|split| *split != target && Some(*split) != names);
+    if let (Some(_), Some(_)) = (split, arguments.test) {
+        let what = format!(
+            "`--test` cannot be given: the column `split` of {} says which rows are for testing",
+            file.name()
+        );
+        return Err(Diagnostic::error(Code::ConflictingKeys, what)
+            .help("leave it out, or rename the column")
+            .into());
+    }
+    let (mut features, mut except, mut left_out) = (Vec::new(), vec![target], Vec::new());
+    except.extend(split);
+    for column in 0..file.columns().len() {
+        if column == target || Some(column) == names || Some(column) == split {
+            continue;
+        }
+        match columns::feature(&file, column) {
+            Use::Feature(kind) => features.push((column, kind)),
+            Use::LeftOut(why) => {
+                except.push(column);
+                left_out.push(format!("{}: {why}", column_name(&file, column)));
+            }
+        }
+    }
+    if features.is_empty() {
+        let what = format!(
+            "{}: no column is left to predict {} from",
+            file.name(),
+            column_name(&file, target)
+        );
+        let mut error = Diagnostic::error(Code::NoFeatures, what);
+        for why in left_out.iter().take(5) {
+            error = error.note(format!("column {why}"));
+        }
+        return Err(error.into());
+    }
+    let learnt_from = (0..file.rows()).filter(|row| {
+        let in_train = split.is_none_or(|split| file.cell(*row, split) == "train");
+        in_train && !is_missing(file.cell(*row, target))
+    });
+    let labelled = learnt_from.count();
+    check_split(&file, target, split, labelled)?;
+    let test = arguments.test.unwrap_or(0.2);
+    let rows_to_learn = match split {
+        Some(_) => labelled,
+        None => (labelled as f64 * (1.0 - test)).round() as usize,
+    };
+    let copy = match from
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+    {
+        Some(name) if name.to_lowercase().ends_with(".csv") && arguments.from.is_some() => name,
+        _ => format!("{stem}.csv"),
+    };
+    let plan = Plan {
+        name: stem.clone(),
+        file: &file,
+        copy,
+        target,
+        names,
+        split,
+        test,
+        task,
+        features,
+        except,
+    };
+    let made = [
+        (format!("{stem}.ltn"), plan.theory().into_bytes()),
+        (
+            format!("{stem}.toml"),
+            plan.manifest(rows_to_learn).into_bytes(),
+        ),
+        (plan.copy.clone(), bytes),
+    ];
+    write(folder, &made)?;
+    let manifest = folder.join(format!("{stem}.toml"));
+    let mut warnings = Diagnostics::new();
+    if Project::load(&manifest, &mut warnings).is_none() {
+        remove(folder, &made);
+        return Err(warnings);
+    }
+    Ok((said(&plan, &manifest, folder, &left_out), warnings))
+}
+
+/// A test that nothing can be said of would only be found out after training.
+fn check_split(
+    file: &CsvFile,
+    target: usize,
+    split: Option<usize>,
+    labelled: usize,
+) -> Result<(), Diagnostic> {
+    let Some(split) = split else { return Ok(()) };
+    let tested = (0..file.rows())
+        .any(|row| file.cell(row, split) == "test" && !is_missing(file.cell(row, target)));
+    let part = match (labelled, tested) {
+        (0, _) => "train",
+        (_, false) => "test",
+        _ => return Ok(()),
+    };
+    let what = format!(
+        "{}: column {} is missing in every row whose `split` is `{part}`",
+        file.name(),
+        column_name(file, target)
+    );
+    Err(Diagnostic::error(Code::NothingToTrain, what))
+}
+
+fn column_name(file: &CsvFile, column: usize) -> String {
+    match file.columns()[column].as_str() {
+        "" => format!("{} (no name)", column + 1),
+        name => shown(name),
+    }
+}
+
+/// What was made, and what to do with it.
+fn said(plan: &Plan<'_>, manifest: &Path, folder: &Path, left_out: &[String]) -> String {
+    let file = plan.file;
+    let (symbol, target) = (plan.symbol(), plan.target);
+    let mut text = format!("{}: theory, manifest and data\n", folder.display());
+    let unlabelled = (0..file.rows())
+        .filter(|row| is_missing(file.cell(*row, target)))
+        .count();
+    let what = match &plan.task {
+        Task::Classes(classes) => format!("one of {} classes", classes.len()),
+        Task::Number { .. } => "a number".to_string(),
+    };
+    let _ = writeln!(
+        text,
+        "to predict: {}, {what}, of {} rows",
+        column_name(file, target),
+        file.rows()
+    );
+    if unlabelled > 0 {
+        let _ = writeln!(
+            text,
+            "unlabelled: {unlabelled} rows have none; rules are about them, too"
+        );
+    }
+    if symbol != file.columns()[target] {
+        let _ = writeln!(text, "in the theory it is called `{symbol}`");
+    }
+    for (kind, what) in [
+        (ColumnKind::Number, "numbers"),
+        (ColumnKind::Category, "categories"),
+        (ColumnKind::Date, "dates"),
+    ] {
+        let names: Vec<String> = (plan.features.iter())
+            .filter(|(_, k)| *k == kind)
+            .map(|(column, _)| column_name(file, *column))
+            .collect();
+        if !names.is_empty() {
+            let more = match names.len().saturating_sub(12) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let _ = writeln!(
+                text,
+                "{what}: {}{more}",
+                names[..names.len().min(12)].join(", ")
+            );
+        }
+    }
+    for why in left_out {
+        let _ = writeln!(text, "left out: {why}");
+    }
+    let run = folder.join("run");
+    let (manifest, run) = (argument(manifest), argument(&run));
+    let _ = write!(
+        text,
+        "\nlogltn train {manifest} --out {run}\nlogltn predict {manifest} --run {run} {symbol} --features Row={}\n",
+        argument(&folder.join(&plan.copy))
+    );
+    text
+}
+
+/// A path as it can be pasted to a shell.
+fn argument(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:".contains(c);
+    match text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+/// Asks which column is to be predicted, where somebody can answer.
+fn ask_target(file: &CsvFile) -> Result<usize, Diagnostics> {
+    let list: Vec<String> = (0..file.columns().len())
+        .map(|c| column_name(file, c))
+        .collect();
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Err(Diagnostic::error(
+            Code::MissingKey,
+            format!("{}: which column is to be predicted?", file.name()),
+        )
+        .note(format!("its columns are {}", list.join(", ")))
+        .help("say it with `--target COLUMN`")
+        .into());
+    }
+    let mut shown = String::new();
+    for (i, name) in list.iter().enumerate() {
+        let _ = writeln!(shown, "  {:>3}  {name}", i + 1);
+    }
+    console::complain(&format!(
+        "{shown}which column is to be predicted? (name or number) "
+    ));
+    let _ = io::stderr().flush();
+    let mut line = String::new();
+    let _ = io::stdin().lock().read_line(&mut line);
+    let answer = line.trim();
+    match answer.parse::<usize>() {
+        Ok(n) if (1..=list.len()).contains(&n) && !file.columns().iter().any(|c| c == answer) => {
+            Ok(n - 1)
+        }
+        _ => Ok(file.column_index(answer)?),
+    }
+}
+
+fn write(folder: &Path, made: &[(String, Vec<u8>)]) -> Result<(), Diagnostics> {
+    let fail = |path: &Path, error: io::Error| {
+        let what = format!("{}: cannot be written: {error}", path.display());
+        Diagnostics::from(Diagnostic::error(Code::CannotWrite, what))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| fail(folder, error))?;
+    for (name, bytes) in made {
+        let path = folder.join(name);
+        if let Err(error) = std::fs::write(&path, bytes) {
+            remove(folder, made);
+            return Err(fail(&path, error));
+        }
+    }
+    Ok(())
+}
+
+/// Half a project is none.
+fn remove(folder: &Path, made: &[(String, Vec<u8>)]) {
+    for (name, _) in made {
+        let _ = std::fs::remove_file(folder.join(name));
+    }
+    let _ = std::fs::remove_dir(folder);
+}
+
+/// An example of a file: made-up flowers of three species, some without a colour, some without a species.
+fn flowers() -> String {
+    let mut text = String::from("petal_length,petal_width,colour,found,species\n");
+    let mut state = 1u64;
+    let mut random = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / (1u64 << 31) as f64
+    };
+    let species = [
+        ("setosa", 1.5, 0.3),
+        ("versicolor", 4.3, 1.3),
+        ("virginica", 5.5, 2.0),
+    ];
+    for i in 0..150 {
+        let (name, length, width) = species[i % 3];
+        let spread = |random: &mut dyn FnMut() -> f64| random() + random() + random() - 1.5;
+        let length = length + 0.8 * spread(&mut random);
+        let width = (width + 0.3 * spread(&mut random)).max(0.1);
+        let colour = match random() {
+            x if x < 0.1 => "",
+            x if x < 0.5 => "blue",
+            x if x < 0.8 => ["white", "violet", "violet"][i % 3],
+            _ => "violet",
+        };
+        let found = format!(
+            "2024-{:02}-{:02}",
+            4 + (random() * 3.0) as u32,
+            1 + (random() * 28.0) as u32
+        );
+        let name = if i % 10 == 9 { "" } else { name };
+        let _ = writeln!(text, "{length:.1},{width:.1},{colour},{found},{name}");
+    }
+    text
+}

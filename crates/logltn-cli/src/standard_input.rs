@@ -1,0 +1,71 @@
+//! Standard input in the place of a file.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use logltn::{Code, Diagnostic, Diagnostics};
+use tempfile::TempDir;
+
+/// Whether a path means standard input.
+pub fn is_it(path: &Path) -> bool {
+    [Path::new("-"), Path::new("/dev/stdin")].contains(&path)
+}
+
+/// Reads standard input into a file, whose name says its format, and puts that in the place of the path: readers may want to
+/// see it twice. The format is the one given, or what the bytes look like. The folder goes with what is returned.
+///
+/// # Errors
+/// If it is to be read twice, or cannot be.
+pub fn keep(paths: Vec<(&mut PathBuf, Option<&str>)>) -> Result<Option<TempDir>, Diagnostics> {
+    let mut paths = paths.into_iter();
+    let Some((path, format)) = paths.next() else {
+        return Ok(None);
+    };
+    if paths.next().is_some() {
+        let what = "standard input can be read once: two files are `-`";
+        return Err(Diagnostic::error(Code::ConflictingKeys, what)
+            .help("write one of them to a file first")
+            .into());
+    }
+    let failed = |error: io::Error| {
+        Diagnostic::error(Code::FileUnreadable, format!("standard input: {error}"))
+    };
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes).map_err(failed)?;
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let ending = format.unwrap_or_else(|| looks_like(&bytes));
+    *path = folder.path().join(format!("stdin.{ending}"));
+    std::fs::write(&path, &bytes).map_err(failed)?;
+    Ok(Some(folder))
+}
+
+/// What bytes look like, by the ending that such files have. What is nothing else is text.
+fn looks_like(bytes: &[u8]) -> &'static str {
+    match bytes {
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => "npy",
+        [b'P', b'K', ..] => "npz",
+        [0x1f, 0x8b, ..] => "idx.gz",
+        [0, 0, 8..=14, ..] => "idx",
+        [_, _, _, _, 0, 0, 0, 0, b'{', ..] => "safetensors",
+        _ => "csv",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::looks_like;
+
+    #[test]
+    fn files_are_known_by_their_first_bytes() {
+        assert_eq!(looks_like(b"\x93NUMPY\x01\x00"), "npy");
+        assert_eq!(looks_like(b"PK\x03\x04"), "npz");
+        assert_eq!(looks_like(b"\x1f\x8b\x08"), "idx.gz");
+        assert_eq!(looks_like(b"\x00\x00\x08\x03\x00"), "idx");
+        assert_eq!(
+            looks_like(b"\x40\x00\x00\x00\x00\x00\x00\x00{\"a\""),
+            "safetensors"
+        );
+        assert_eq!(looks_like(b"x,y\n1,2\n"), "csv");
+        assert_eq!(looks_like(b""), "csv");
+    }
+}

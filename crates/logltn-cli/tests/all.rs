@@ -1,0 +1,50 @@
+//! All tests of the crate in one program: one link instead of 31.
+
+mod common;
+
+mod advice;
+mod advise;
+mod asking;
+mod beside;
+mod book;
+mod check;
+mod closed_forms;
+mod codes;
+mod compare;
+mod dashboard;
+#[cfg(unix)]
+mod dashboard_browser;
+#[cfg(target_os = "linux")]
+mod dashboard_mounted;
+mod ends;
+mod entails;
+mod eval;
+mod example;
+mod fmt;
+mod functions;
+mod grammar;
+mod help;
+#[cfg(unix)]
+mod hostile;
+mod identify;
+mod limits;
+mod lsp;
+mod mcp;
+#[cfg(target_os = "linux")]
+mod memory;
+mod metrics;
+mod mine;
+mod mistakes;
+mod names;
+mod new;
+mod new_data;
+mod predict;
+mod probability;
+mod random_manifests;
+mod repository;
+mod reproduce;
+mod runs;
+mod sampled;
+mod sweep;
+mod terms;
+mod train;

@@ -1,0 +1,294 @@
+//! The site in `docs/`: every page is in the summary, every link leads somewhere, and pages stay short.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use crate::common::root;
+
+/// The most words of a page outside the reference, and of all pages.
+const PAGE: usize = 1_500;
+const ALL: usize = 40_000;
+
+/// The pages of `docs/` by name.
+fn pages() -> BTreeMap<String, String> {
+    let files = fs::read_dir(root().join("docs")).expect("docs");
+    let paths = files.map(|file| file.expect("a file").path());
+    (paths.filter(|path| path.extension().is_some_and(|e| e == "md")))
+        .map(|path| {
+            let name = path.file_name().expect("a name").to_string_lossy();
+            (name.into_owned(), fs::read_to_string(&path).expect("text"))
+        })
+        .collect()
+}
+
+/// The lines outside fenced blocks.
+fn prose(page: &str) -> impl Iterator<Item = &str> {
+    let mut fenced = false;
+    page.lines().filter(move |line| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        !fence && !fenced
+    })
+}
+
+/// What stands in `](…)`, code aside.
+fn links(page: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in prose(page) {
+        let plain: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
+        for rest in plain.split("](").skip(1) {
+            found.extend(rest.split_once(')').map(|(link, _)| link.to_string()));
+        }
+    }
+    found
+}
+
+/// Anchors of the headings, as mdBook and GitHub make them: letters and digits in lower case, blanks as `-`, a number for repetitions.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for heading in prose(page).filter(|line| line.starts_with('#')) {
+        let text = heading.trim_start_matches('#').trim().to_lowercase();
+        let anchor: String = (text.chars())
+            .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+            .map(|c| if c == ' ' { '-' } else { c })
+            .collect();
+        let mut name = anchor.clone();
+        for n in 1.. {
+            if found.insert(name.clone()) {
+                break;
+            }
+            name = format!("{anchor}-{n}");
+        }
+    }
+    found
+}
+
+/// What is wrong with the links of a page in `folder`, of which `text` is the content.
+fn broken(name: &str, text: &str, folder: &Path) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for link in links(text) {
+        if link.contains("://") || link.starts_with("mailto:") {
+            continue;
+        }
+        let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+        let path = if file.is_empty() {
+            folder.join(name)
+        } else {
+            folder.join(file)
+        };
+        if !path.exists() {
+            wrong.push(format!("{name}: no file `{link}`"));
+        } else if !anchor.is_empty() {
+            let target = fs::read_to_string(&path).expect("text");
+            if !anchors(&target).contains(anchor) {
+                wrong.push(format!("{name}: no heading `{link}`"));
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn every_page_is_in_the_summary_once() {
+    let pages = pages();
+    let listed = links(&pages["SUMMARY.md"]);
+    let unique: BTreeSet<_> = listed.iter().cloned().collect();
+    assert_eq!(unique.len(), listed.len(), "a page is listed twice");
+    let there: BTreeSet<_> = (pages.into_keys())
+        .filter(|name| name != "SUMMARY.md")
+        .collect();
+    assert_eq!(unique, there, "docs/SUMMARY.md and the pages of docs/");
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut wrong = Vec::new();
+    for (name, text) in pages() {
+        // A page of the site can link to the site only: name files of the repository in code instead.
+        let outside = links(&text)
+            .into_iter()
+            .filter(|link| link.starts_with(".."));
+        wrong.extend(outside.map(|link| format!("{name}: `{link}` is not on the site")));
+        wrong.extend(broken(&name, &text, &root().join("docs")));
+    }
+    for name in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+        let text = fs::read_to_string(root().join(name)).expect("text");
+        wrong.extend(broken(name, &text, root()));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn pages_are_short() {
+    let pages = pages();
+    let summary = &pages["SUMMARY.md"];
+    let reference = (summary
+        .split("\n# ")
+        .find(|part| part.starts_with("Reference")))
+    .map(links)
+    .expect("a part `# Reference`");
+    // Bars of tables and dashes are no words.
+    let is_word = |word: &&str| word.contains(char::is_alphanumeric);
+    let words = |text: &str| text.split_whitespace().filter(is_word).count();
+    let mut wrong = Vec::new();
+    for (name, text) in &pages {
+        let count = words(text);
+        if count > PAGE && !reference.contains(name) {
+            wrong.push(format!("docs/{name} has {count} words, more than {PAGE}"));
+        }
+    }
+    let all: usize = pages.values().map(|text| words(text)).sum();
+    if all > ALL {
+        wrong.push(format!("docs/ has {all} words, more than {ALL}"));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// `docs/commands.md` is what `logltn help commands` prints; `LOGLTN_WRITE=1` writes it anew.
+#[test]
+fn the_page_of_commands_is_that_of_the_help() {
+    let path = root().join("docs/commands.md");
+    let printed = crate::common::run_in(root(), &["help", "commands"]).stdout;
+    if std::env::var_os("LOGLTN_WRITE").is_some() {
+        fs::write(&path, &printed).expect("docs/commands.md can be written");
+    }
+    assert!(
+        fs::read_to_string(&path).unwrap_or_default() == printed,
+        "docs/commands.md is out of date: LOGLTN_WRITE=1 cargo test -p logltn-cli --test all book:: writes it"
+    );
+}
+
+/// The command lines of the pages: those in `sh` and `console` blocks that begin with `logltn`, with what continues them.
+fn command_lines(page: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut inside = false;
+    let mut continued = false;
+    for line in page.lines() {
+        if let Some(kind) = line.strip_prefix("```") {
+            inside = !inside && matches!(kind, "sh" | "console");
+            continue;
+        }
+        let line = line.strip_prefix("$ ").unwrap_or(line);
+        if inside && (continued || line.starts_with("logltn ")) {
+            let text = line.split(" #").next().unwrap_or(line);
+            let text = text.split(" > ").next().unwrap_or(text).trim_end();
+            let (text, more) = match text.strip_suffix('\\') {
+                Some(text) => (text, true),
+                None => (text, false),
+            };
+            match continued {
+                true => found.last_mut().expect("a line to continue").push_str(text),
+                false => found.push(text.to_string()),
+            }
+            continued = more;
+        }
+    }
+    found
+}
+
+/// Every command line on the site names a command and flags that exist.
+#[test]
+fn commands_on_the_pages_exist() {
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    let mut texts = pages();
+    texts.remove("diagnostics.md");
+    let readme = fs::read_to_string(root().join("README.md")).expect("README.md");
+    texts.insert("README.md".to_string(), readme);
+    for (name, text) in texts {
+        for line in command_lines(&text) {
+            seen += 1;
+            let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+            let depth = if words[0] == "reproduce" { 2 } else { 1 };
+            if words[0] == "help" {
+                continue;
+            }
+            let mut asked: Vec<&str> = words[..depth].to_vec();
+            asked.push("--help");
+            let help = crate::common::run_in(root(), &asked);
+            let flags = words.iter().filter(|word| word.starts_with("--"));
+            let unknown = flags.filter(|flag| {
+                let flag = flag.split('=').next().unwrap_or(flag);
+                !(help
+                    .stdout
+                    .split(|c: char| !(c.is_alphanumeric() || c == '-')))
+                .any(|word| word == flag)
+            });
+            let unknown: Vec<_> = unknown.collect();
+            if help.status != 0 || !unknown.is_empty() {
+                wrong.push(format!("{name}: `{line}`: {unknown:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen > 30, "{seen}");
+}
+
+/// Follows a page word for word: files that it shows (`name`: and a block) are written, commands run, in order.
+fn follow(page: &str) -> Vec<crate::common::Run> {
+    let folder = crate::common::Folder::new(&[]);
+    let text = &pages()[page];
+    let mut runs = Vec::new();
+    let mut name = "";
+    for part in text.split("\n```").collect::<Vec<_>>().chunks(2) {
+        let [before, block] = part else { continue };
+        let (kind, content) = block.split_once('\n').unwrap_or((block, ""));
+        let last = before.trim_end().lines().last().unwrap_or_default();
+        if let Some(file) = (last.strip_prefix('`')).and_then(|line| line.strip_suffix("`:")) {
+            name = file;
+            folder.write(name, format!("{content}\n").as_bytes());
+        }
+        for line in command_lines(&format!("```{kind}\n{content}\n```\n")) {
+            if kind != "sh" {
+                continue;
+            }
+            let words = shell_words(&line);
+            let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+            let run = folder.run(&words);
+            assert_eq!(run.status, 0, "{line}\n{}{}", run.stdout, run.stderr);
+            runs.push(run);
+        }
+    }
+    assert!(page != "asking.md" || !name.is_empty());
+    runs
+}
+
+#[test]
+fn the_first_steps_can_be_followed() {
+    assert!(follow("ten-minutes.md").len() >= 6);
+}
+
+#[test]
+fn the_story_ends_well() {
+    let runs = follow("asking.md");
+    let compared = &runs.last().expect("a comparison").stdout;
+    let f1 = (compared.lines().find(|line| line.contains("f1(ancestor)"))).expect("the metric");
+    let values: Vec<f64> = f1
+        .split_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    assert!(values[0] < 0.6 && values[1] > 0.99, "{f1}");
+}
+
+/// Words, of which those in double quotes may have blanks.
+fn shell_words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (i, part) in line.split('"').enumerate() {
+        match i % 2 {
+            0 => words.extend(part.split_whitespace().map(String::from)),
+            _ => words.push(part.to_string()),
+        }
+    }
+    words
+}
+
+#[test]
+fn the_check_of_links_can_fail() {
+    let folder = root().join("docs");
+    let text = "# A `b`, c\n[x](nothing.md) [y](#a-b-c) [z](#none) `[w](code.md)`\n```\n[v](fenced.md)\n```\n";
+    assert_eq!(anchors(text).into_iter().collect::<Vec<_>>(), ["a-b-c"]);
+    assert_eq!(links(text), ["nothing.md", "#a-b-c", "#none"]);
+    let wrong = broken("no-such-page.md", "[x](nothing.md)", &folder);
+    assert_eq!(wrong, ["no-such-page.md: no file `nothing.md`"]);
+}

@@ -1,0 +1,378 @@
+//! `logltn lsp`, spoken to as an editor does.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::common::Folder;
+
+const THEORY: &str = "sort Point\nsort Colour = {red, green}\ntable pairs(x: Point, y: Point)\npredicate C(Point, Colour)\nparam near
+axiom same: forall (x, y) in pairs, c: Colour where dist(x, y) < near. C(x, c) -> C(y, c)\naxiom some: exists x: Point. C(x, red)\n";
+const MANIFEST: &str = "theory = \"t.ltn\"\n\n[sorts.Point]\nfeatures = { file = \"p.csv\", columns = [\"a\", \"b\"] }\n\n[tables]
+pairs = { rows = \"pairs.csv\" }\n\n[params]\nnear = 2\n\n[predicates.C]\nnetwork = { mlp = [4] }\noutput = \"softmax\"\n
+[train]\nsteps = 3\nfreeze = [\"C\"]\n\n[evaluate]\nmetrics = [{ metric = \"f1\", predicate = \"C\", rows = \"r.csv\" }]\n";
+
+/// An editor with a server of its own.
+struct Editor {
+    folder: Folder,
+    server: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    asked: u64,
+    /// What came besides answers.
+    published: Vec<Value>,
+}
+
+impl Editor {
+    fn new() -> Editor {
+        let theory = THEORY.replace("(x, y) in pairs, c: Colour", "c: Colour, x, y: Point");
+        let folder = Folder::new(&[
+            ("t.ltn", theory.as_bytes()),
+            ("m.toml", MANIFEST.as_bytes()),
+            ("p.csv", b"a,b\n1,2\n3,4\n"),
+            ("pairs.csv", b"x,y\n0,1\n"),
+            ("r.csv", b"a1,a2\n0,red\n"),
+            ("other.toml", b"[package]\nname = 1\n"),
+        ]);
+        let mut server = Command::new(env!("CARGO_BIN_EXE_logltn"))
+            .arg("lsp")
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        let mut editor = Editor {
+            folder,
+            input: server.stdin.take().unwrap(),
+            output: BufReader::new(server.stdout.take().unwrap()),
+            server,
+            asked: 0,
+            published: Vec::new(),
+        };
+        let capabilities = editor.ask("initialize", json!({ "capabilities": {} }));
+        assert_eq!(capabilities["capabilities"]["hoverProvider"], true);
+        editor.tell("initialized", json!({}));
+        editor
+    }
+
+    fn uri(&self, name: &str) -> String {
+        let path = self
+            .folder
+            .path()
+            .join(name)
+            .display()
+            .to_string()
+            .replace('\\', "/");
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        format!("file://{slash}{path}")
+    }
+
+    fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join(name)).unwrap()
+    }
+
+    fn send(&mut self, message: Value) {
+        let text = message.to_string();
+        write!(self.input, "Content-Length: {}\r\n\r\n{text}", text.len()).unwrap();
+        self.input.flush().unwrap();
+    }
+
+    fn receive(&mut self) -> Value {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            assert!(
+                self.output.read_line(&mut line).unwrap() > 0,
+                "the server is gone"
+            );
+            match line.trim().split_once(": ") {
+                Some(("Content-Length", n)) => length = n.parse().unwrap(),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        self.output.read_exact(&mut body).unwrap();
+        serde_json::from_slice(&body).unwrap()
+    }
+
+    fn tell(&mut self, method: &str, params: Value) {
+        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// The whole response.
+    fn ask_raw(&mut self, method: &str, params: Value) -> Value {
+        self.asked += 1;
+        let id = self.asked;
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        loop {
+            let message = self.receive();
+            if message["id"] == id {
+                return message;
+            }
+            self.published.push(message);
+        }
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        let response = self.ask_raw(method, params);
+        assert!(response.get("error").is_none(), "{response}");
+        response["result"].clone()
+    }
+
+    fn open(&mut self, name: &str) -> Value {
+        let (uri, text) = (self.uri(name), self.text(name));
+        let document = json!({ "uri": uri, "languageId": "x", "version": 1, "text": text });
+        self.tell("textDocument/didOpen", json!({ "textDocument": document }));
+        self.diagnostics(name)
+    }
+
+    fn change(&mut self, name: &str, text: &str) -> Value {
+        let document = json!({ "uri": self.uri(name), "version": 2 });
+        let changes = json!([{ "text": text }]);
+        self.tell(
+            "textDocument/didChange",
+            json!({ "textDocument": document, "contentChanges": changes }),
+        );
+        self.diagnostics(name)
+    }
+
+    /// The last diagnostics of a document. The answer to a question comes after all that was said before it.
+    fn diagnostics(&mut self, name: &str) -> Value {
+        let uri = self.uri(name);
+        self.ask_raw("nothing/at-all", json!({}));
+        let of = |message: &&Value| message["params"]["uri"] == uri;
+        let last = self.published.iter().rfind(of);
+        last.map_or(Value::Null, |message| {
+            message["params"]["diagnostics"].clone()
+        })
+    }
+
+    /// The parameters for the place of `|` in a piece of a document.
+    fn at(&self, name: &str, piece: &str) -> Value {
+        let text = self.text(name);
+        let at = text.find(&piece.replace('|', "")).expect(piece) + piece.find('|').unwrap();
+        let line = text[..at].matches('\n').count();
+        let character = text[text[..at].rfind('\n').map_or(0, |i| i + 1)..at]
+            .encode_utf16()
+            .count();
+        json!({
+            "textDocument": { "uri": self.uri(name) },
+            "position": { "line": line, "character": character },
+        })
+    }
+
+    fn hover(&mut self, name: &str, piece: &str) -> String {
+        let place = self.at(name, piece);
+        let hover = self.ask("textDocument/hover", place);
+        hover["contents"]["value"]
+            .as_str()
+            .unwrap_or_default()
+            .to_string()
+    }
+
+    fn completions(&mut self, name: &str, piece: &str) -> Vec<String> {
+        let place = self.at(name, piece);
+        let list = self.ask("textDocument/completion", place);
+        let items = list["items"].as_array().unwrap();
+        items
+            .iter()
+            .map(|item| item["label"].as_str().unwrap().to_string())
+            .collect()
+    }
+
+    /// The file and line, from 0, of a definition.
+    fn definition(&mut self, name: &str, piece: &str) -> Option<(String, u64)> {
+        let place = self.at(name, piece);
+        let found = self.ask("textDocument/definition", place);
+        let file = found["uri"].as_str()?.rsplit('/').next()?.to_string();
+        Some((file, found["range"]["start"]["line"].as_u64()?))
+    }
+
+    fn end(mut self) {
+        self.ask("shutdown", Value::Null);
+        self.tell("exit", Value::Null);
+        assert!(self.server.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn diagnostics_as_one_types() {
+    let mut editor = Editor::new();
+    assert_eq!(editor.open("m.toml"), json!([]));
+    let unused = editor.open("t.ltn");
+    assert_eq!(unused[0]["code"], "unused-declaration", "{unused}");
+
+    let wrong = editor.text("t.ltn").replace("C(x, red)", "C(x, rde)");
+    let found = editor.change("t.ltn", &wrong);
+    let error = found
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|d| d["severity"] == 1)
+        .expect("an error");
+    assert!(
+        error["message"].as_str().unwrap().contains("rde"),
+        "{error}"
+    );
+    assert_eq!(error["range"]["start"]["line"], 6);
+    // The manifest does not fit a theory without the predicate, though that is not saved.
+    let other = editor.text("t.ltn").replace("predicate C", "predicate D");
+    editor.change("t.ltn", &other);
+    let found = editor.diagnostics("m.toml");
+    assert!(found.to_string().contains('C'), "{found}");
+
+    let manifest = editor.text("m.toml").replace("steps = 3", "step = 3");
+    let found = editor.change("m.toml", &manifest);
+    assert!(found.to_string().contains("unknown key `step`"), "{found}");
+    assert_eq!(editor.open("other.toml"), json!([]));
+    // Half a text, and none.
+    editor.change("t.ltn", "axiom a: forall x: ");
+    editor.change("t.ltn", "");
+    editor.change("m.toml", "theory = \"");
+    editor.end();
+}
+
+#[test]
+fn hover_completion_and_definitions() {
+    let mut editor = Editor::new();
+    editor.open("t.ltn");
+    editor.open("m.toml");
+
+    let shown = editor.hover("t.ltn", "predicate |C");
+    assert!(
+        shown.contains("predicate C(Point, Colour)") && shown.contains("output = \"softmax\""),
+        "{shown}"
+    );
+    let shown = editor.hover("t.ltn", "axiom sa|me");
+    assert!(shown.contains("not C(x, c) or C(y, c)"), "{shown}");
+    assert!(
+        editor
+            .hover("t.ltn", "|forall")
+            .contains("`mean` of logs: 1/n Σ v")
+    );
+    assert!(editor.hover("t.ltn", "exists |x").contains("x: Point"));
+    assert!(
+        editor
+            .hover("t.ltn", "C(x, |red")
+            .contains("label of sort `Colour`")
+    );
+    assert!(
+        editor
+            .hover("m.toml", "fe|atures")
+            .contains("A row of numbers for each individual")
+    );
+    assert!(
+        editor
+            .hover("m.toml", "[predicates.|C]")
+            .contains("predicate C(Point, Colour)")
+    );
+    assert!(
+        editor
+            .hover("m.toml", "\"f|1\"")
+            .contains("precision and recall")
+    );
+
+    let words = editor.completions("t.ltn", "C(x, r|ed)");
+    for word in ["red", "green", "C", "Point", "forall", "near", "x"] {
+        assert!(words.iter().any(|w| w == word), "{word}");
+    }
+    assert!(
+        editor
+            .completions("m.toml", "ste|ps")
+            .contains(&"learning_rate".to_string())
+    );
+    assert_eq!(
+        editor.completions("m.toml", "\"soft|max\""),
+        ["softmax", "sigmoid"]
+    );
+    assert_eq!(
+        editor.completions("m.toml", "columns = [\"a|\""),
+        ["a", "b"]
+    );
+    assert_eq!(editor.completions("m.toml", "predicate = \"|C"), ["C"]);
+    assert_eq!(editor.completions("m.toml", "theory = \"|t"), ["t.ltn"]);
+    assert!(
+        editor
+            .completions("m.toml", "{ m|lp")
+            .contains(&"activation".to_string())
+    );
+
+    let at = |file: &str, line: u64| Some((file.to_string(), line));
+    assert_eq!(editor.definition("t.ltn", "-> |C(y, c)"), at("t.ltn", 3));
+    assert_eq!(
+        editor.definition("t.ltn", "exists x: |Point"),
+        at("t.ltn", 0)
+    );
+    assert_eq!(editor.definition("t.ltn", "predicate |C"), at("m.toml", 11));
+    assert_eq!(editor.definition("t.ltn", "pairs(|x:"), at("pairs.csv", 0));
+    assert_eq!(editor.definition("t.ltn", "< |near"), at("t.ltn", 4));
+    assert_eq!(
+        editor.definition("m.toml", "[predicates.|C]"),
+        at("t.ltn", 3)
+    );
+    assert_eq!(editor.definition("m.toml", "\"t.l|tn\""), at("t.ltn", 0));
+    assert_eq!(editor.definition("m.toml", "\"|b\"]"), at("p.csv", 0));
+    assert_eq!(editor.definition("m.toml", "st|eps"), None);
+    editor.end();
+}
+
+#[test]
+fn rename_and_format() {
+    let mut editor = Editor::new();
+    editor.open("t.ltn");
+    editor.open("m.toml");
+    let mut place = editor.at("t.ltn", "predicate |C");
+    place["newName"] = json!("colour_of");
+    let edits = editor.ask("textDocument/rename", place.clone());
+    let count = |name: &str| {
+        let changes = edits["changes"].as_object().unwrap();
+        let of = changes.iter().find(|(uri, _)| uri.ends_with(name));
+        of.map_or(0, |(_, edits)| edits.as_array().unwrap().len())
+    };
+    // The declaration and three uses; the section, `freeze` and the metric.
+    assert_eq!((count("t.ltn"), count("m.toml")), (4, 3), "{edits}");
+    for wrong in ["Point", "forall", "a b", "3", "", "red"] {
+        place["newName"] = json!(wrong);
+        let response = editor.ask_raw("textDocument/rename", place.clone());
+        assert!(response.get("error").is_some(), "{wrong}: {response}");
+    }
+    // A variable is renamed in its axiom only.
+    let mut place = editor.at("t.ltn", "exists |x");
+    place["newName"] = json!("z");
+    let edits = editor.ask("textDocument/rename", place);
+    assert_eq!(
+        edits["changes"]
+            .as_object()
+            .unwrap()
+            .values()
+            .next()
+            .unwrap()
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+
+    let document = json!({ "uri": editor.uri("t.ltn") });
+    let format = json!({ "textDocument": document, "options": {} });
+    editor.change("t.ltn", "sort  S");
+    let edits = editor.ask("textDocument/formatting", format.clone());
+    assert_eq!(edits[0]["newText"], "sort S\n");
+    editor.change("t.ltn", "sort S\n");
+    assert_eq!(
+        editor.ask("textDocument/formatting", format.clone()),
+        json!([])
+    );
+    editor.change("t.ltn", "sort");
+    assert_eq!(editor.ask("textDocument/formatting", format), json!([]));
+    editor.end();
+}
+
+#[test]
+fn a_client_that_leaves_ends_the_server() {
+    let mut editor = Editor::new();
+    drop(editor.input);
+    editor.server.wait().unwrap();
+}

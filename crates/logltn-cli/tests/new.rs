@@ -1,0 +1,594 @@
+//! `logltn new`: from one CSV file to a project that trains, and to predictions for files like it.
+
+use std::fmt::Write as _;
+
+use crate::common::Folder;
+use serde_json::Value;
+
+/// Numbers between 0 and 1.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// About normal.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.next()).sum::<f64>() - 6.0
+    }
+
+    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[(self.next() * of.len() as f64) as usize]
+    }
+}
+
+/// Numbers only, of very different sizes, two classes.
+fn cancer(random: &mut Random) -> String {
+    let mut text = String::from("mean radius,mean texture,area (mm²),smoothness,diagnosis\n");
+    for _ in 0..240 {
+        let bad = random.next() < 0.4;
+        let radius = if bad { 17.5 } else { 12.1 } + 1.2 * random.normal();
+        let texture = if bad { 21.6 } else { 17.9 } + 4.0 * random.normal();
+        let (area, smooth) = (
+            3.1 * radius * radius + 20.0 * random.normal(),
+            0.1 + 0.01 * random.normal(),
+        );
+        let class = if bad { "malignant" } else { "benign" };
+        let _ = writeln!(
+            text,
+            "{radius:.2},{texture:.2},{area:.1},{smooth:.4},{class}"
+        );
+    }
+    text
+}
+
+/// Three classes that are integers.
+fn wine(random: &mut Random) -> String {
+    let mut text = String::from("alcohol,flavanoids,proline,cultivar\n");
+    for i in 0..180 {
+        let k = i % 3;
+        let alcohol = [13.7, 12.3, 13.2][k] + 0.45 * random.normal();
+        let flavanoids = [3.0, 2.1, 0.8][k] + 0.4 * random.normal();
+        let proline = [1115.0, 520.0, 630.0][k] + 120.0 * random.normal();
+        let _ = writeln!(text, "{alcohol:.2},{flavanoids:.2},{proline:.0},{k}");
+    }
+    text
+}
+
+/// Categories, one of them rare, `?` for what is missing, classes that are no names.
+fn adult(random: &mut Random) -> String {
+    let mut text = String::from("age,workclass,education,hours-per-week,income\n");
+    for _ in 0..600 {
+        let age = 18.0 + 50.0 * random.next();
+        let work = random.one(&["Private", "Private", "Gov", "?", "Self-emp"]);
+        let education = random.one(&["HS-grad", "Bachelors", "Masters"]);
+        let hours = 40.0 + 10.0 * random.normal();
+        let score = 0.08 * (age - 40.0)
+            + 0.05 * (hours - 40.0)
+            + match education {
+                "Masters" => 3.0,
+                "Bachelors" => 1.0,
+                _ => -3.0,
+            };
+        let rich = score + random.normal() * 0.5 > 0.0;
+        let _ = writeln!(
+            text,
+            "{age:.0},{work},{education},{hours:.0},{}",
+            if rich { ">50K" } else { "<=50K" }
+        );
+    }
+    text
+}
+
+/// A number to predict; dates, an index, a column that is always missing.
+fn houses(random: &mut Random) -> String {
+    let mut text = String::from("Id,area,quality,sold,garage,alley,SalePrice\n");
+    for i in 1..=300 {
+        let (area, quality) = (
+            500.0 + 2500.0 * random.next(),
+            (1.0 + 9.0 * random.next()).floor(),
+        );
+        let garage = if random.next() < 0.2 {
+            String::new()
+        } else {
+            format!("{:.0}", 1930.0 + 80.0 * random.next())
+        };
+        let price = 80.0 * area + 9000.0 * quality + 4000.0 * random.normal();
+        let month = 1 + (random.next() * 12.0) as u32;
+        let _ = writeln!(
+            text,
+            "{i},{area:.0},{quality},2008-{month:02}-11,{garage},,{price:.0}"
+        );
+    }
+    text
+}
+
+/// Names in quotes with commas, missing ages, categories and labels.
+fn titanic(random: &mut Random) -> String {
+    let mut text = String::from("PassengerId,Survived,Pclass,Name,Sex,Age,Cabin\n");
+    for i in 1..=400 {
+        let (sex, class) = (
+            random.one(&["male", "female"]),
+            1 + (random.next() * 3.0) as i32,
+        );
+        let age = if random.next() < 0.2 {
+            String::new()
+        } else {
+            format!("{:.1}", 70.0 * random.next())
+        };
+        let cabin = if random.next() < 0.8 {
+            String::new()
+        } else {
+            format!("C{}", (random.next() * 5.0) as i32)
+        };
+        let lives =
+            (sex == "female") as i32 as f64 * 3.0 - f64::from(class) + random.normal() * 0.4 > 0.0;
+        let label = if i % 20 == 0 {
+            String::new()
+        } else {
+            i32::from(lives).to_string()
+        };
+        let _ = writeln!(
+            text,
+            "{i},{label},{class},\"Doe, Mr. \"\"Jo\"\" {i}\",{sex},{age},{cabin}"
+        );
+    }
+    text
+}
+
+/// The value of the only metric of a run.
+fn metric(folder: &Folder, manifest: &str, run: &str, name: &str) -> f64 {
+    let eval = folder.ok(&["eval", manifest, "--run", run, "--json"]);
+    let document = eval.json();
+    assert_eq!(document["metrics"][0]["name"], name, "{document}");
+    document["metrics"][0]["value"].as_f64().expect("a number")
+}
+
+/// Each file becomes a project that trains at once to a held-out figure that a good learner reaches, and predicts the
+/// original file, with and without its target and with its columns in another order.
+#[test]
+fn five_files() {
+    let mut random = Random(7);
+    let files: [(&str, String, &str, &str, f64); 5] = [
+        (
+            "cancer",
+            cancer(&mut random),
+            "diagnosis",
+            "accuracy(diagnosis)",
+            0.9,
+        ),
+        (
+            "wine",
+            wine(&mut random),
+            "cultivar",
+            "accuracy(cultivar)",
+            0.9,
+        ),
+        (
+            "adult",
+            adult(&mut random),
+            "income",
+            "accuracy(income)",
+            0.85,
+        ),
+        (
+            "houses",
+            houses(&mut random),
+            "SalePrice",
+            "rmse(SalePrice)",
+            12_000.0,
+        ),
+        (
+            "titanic",
+            titanic(&mut random),
+            "Survived",
+            "accuracy(Survived)",
+            0.85,
+        ),
+    ];
+    for (name, text, target, metric_name, aim) in files {
+        let folder = Folder::new(&[("data.csv", text.as_bytes())]);
+        let new = folder.ok(&["new", name, "--from", "data.csv", "--target", target]);
+        assert_eq!(new.stderr, "", "{name}");
+        let manifest = format!("{name}/{name}.toml");
+        let train = folder.ok(&["train", &manifest, "--out", "run"]);
+        train.says(metric_name);
+        let value = metric(&folder, &manifest, "run", metric_name);
+        match metric_name.starts_with("rmse") {
+            true => assert!(value < aim, "{name}: {value}"),
+            false => assert!(value > aim, "{name}: {value}"),
+        }
+        let predict = |file: &str| {
+            let features = format!("Row={file}");
+            let run = folder.run(&[
+                "predict",
+                &manifest,
+                "--run",
+                "run",
+                target,
+                "--features",
+                &features,
+            ]);
+            run.quiet();
+            run.stdout
+        };
+        let whole = predict("data.csv");
+        assert_eq!(whole.lines().count(), text.lines().count());
+        // Without the target, and turned around.
+        let rows: Vec<Vec<String>> = text.lines().map(cells).collect();
+        let at = rows[0]
+            .iter()
+            .position(|c| c == target)
+            .expect("the target");
+        let written = |turn: bool| {
+            let mut out = String::new();
+            for row in &rows {
+                let mut kept: Vec<&str> = (row.iter().enumerate())
+                    .filter(|(i, _)| *i != at)
+                    .map(|(_, c)| c.as_str())
+                    .collect();
+                if turn {
+                    kept.reverse();
+                }
+                let _ = writeln!(out, "{}", kept.join(","));
+            }
+            out
+        };
+        folder.write("without.csv", written(false).as_bytes());
+        folder.write("turned.csv", written(true).as_bytes());
+        assert_eq!(predict("without.csv"), whole, "{name}");
+        assert_eq!(predict("turned.csv"), whole, "{name}");
+        // A single row is seen as it was among the others.
+        let alone: String = written(false).split_inclusive('\n').take(2).collect();
+        folder.write("alone.csv", alone.as_bytes());
+        assert_eq!(
+            predict("alone.csv"),
+            whole.split_inclusive('\n').take(2).collect::<String>()
+        );
+        // What was found of the columns is the run's: the file need not be there any more, nor be the same.
+        folder.remove(&format!("{name}/data.csv"));
+        assert_eq!(predict("data.csv"), whole, "{name}");
+    }
+}
+
+/// The cells of a line, as they stand there.
+fn cells(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut quoted = false;
+    for c in line.chars() {
+        match c {
+            ',' if !quoted => cells.push(String::new()),
+            c => {
+                quoted ^= c == '"';
+                cells.last_mut().expect("one").push(c);
+            }
+        }
+    }
+    cells
+}
+
+#[test]
+fn a_column_says_who_is_tested() {
+    let mut text = String::from("a,y,split\n");
+    let mut random = Random(1);
+    for i in 0..60 {
+        let a = random.normal();
+        // In the test rows everything is the other way round.
+        let test = i % 4 == 0;
+        let class = if (a > 0.0) != test { "up" } else { "down" };
+        let _ = writeln!(text, "{a},{class},{}", if test { "test" } else { "train" });
+    }
+    let folder = Folder::new(&[("d.csv", text.as_bytes())]);
+    folder.ok(&["new", "p", "--from", "d.csv", "--target", "y"]);
+    folder.ok(&["train", "p/p.toml", "--out", "run"]);
+    assert!(metric(&folder, "p/p.toml", "run", "accuracy(y)") < 0.2);
+    let both = folder.refuses(&[
+        "new", "q", "--from", "d.csv", "--target", "y", "--test", "0.3",
+    ]);
+    both.complains("the column `split`");
+}
+
+/// How many rows are held out, and that it is the same rows every time.
+#[test]
+fn fractions() {
+    let mut text = String::from("a,y\n");
+    for i in 0..50 {
+        let _ = writeln!(text, "{},{}", (i * 7) % 50, ["p", "q"][i % 2]);
+    }
+    let folder = Folder::new(&[("d.csv", text.as_bytes())]);
+    for (name, test, rows) in [
+        ("a", None, 40),
+        ("b", Some("0.5"), 25),
+        ("c", Some("0.99"), 1),
+    ] {
+        let mut command = vec!["new", name, "--from", "d.csv", "--target", "y"];
+        command.extend(test.iter().flat_map(|test| ["--test", test]));
+        folder.ok(&command);
+        let check = folder.run(&["check", &format!("{name}/{name}.toml"), "--json"]);
+        let document = check.json();
+        assert_eq!(document["axioms"][0]["groundings"], rows, "{document}");
+    }
+    for wrong in ["0", "1", "-0.1", "x"] {
+        folder.refuses(&[
+            "new", "z", "--from", "d.csv", "--target", "y", "--test", wrong,
+        ]);
+    }
+}
+
+/// What cannot be a project is refused with the reason, and leaves nothing behind; what can be, trains.
+#[test]
+fn odd_files() {
+    let many: String = (0..30).fold("a,y\n".to_string(), |text, i| {
+        text + &format!("{i},{}\n", i % 2)
+    });
+    let refused: [(&str, &str, &str, &str); 13] = [
+        (
+            "one column",
+            "y\n0\n1\n0\n",
+            "y",
+            "no column is left to predict `y` from",
+        ),
+        ("no row", "a,y\n", "y", "missing in every row"),
+        ("one row", "a,y\n1,0\n", "y", "known in one row only"),
+        (
+            "one class",
+            "a,y\n1,p\n2,p\n3,p\n",
+            "y",
+            "is `p` in every row",
+        ),
+        (
+            "constant number",
+            "a,y\n1,2.5\n2,2.5\n3,2.5\n",
+            "y",
+            "is `2.5` in every row",
+        ),
+        (
+            "all missing",
+            "a,y\n1,\n2,NA\n3,?\n",
+            "y",
+            "missing in every row",
+        ),
+        ("no such column", &many, "z", "there is no column `z`"),
+        (
+            "duplicate headers",
+            "a,a,y\n1,2,0\n3,4,1\n",
+            "y",
+            "are both named `a`",
+        ),
+        (
+            "constant features",
+            "a,b,y\n1,,0\n1,,1\n1,,0\n",
+            "y",
+            "is `1` in every row",
+        ),
+        (
+            "names as a target",
+            "a,y\n1,ann\n2,bob\n3,cid\n",
+            "y",
+            "these are no classes",
+        ),
+        (
+            "semicolons",
+            "a;y\n1;0\n2;1\n",
+            "y",
+            "separate cells with commas",
+        ),
+        (
+            "a class over two lines",
+            "a,y\n1,\"p\nq\"\n2,r\n3,r\n",
+            "y",
+            "which no theory can name",
+        ),
+        ("ragged", "a,y\n1,0\n2\n", "y", "expected 2 cells"),
+    ];
+    for (what, text, target, said) in refused {
+        let folder = Folder::new(&[("d.csv", text.as_bytes())]);
+        let run = folder.refuses(&["new", "p", "--from", "d.csv", "--target", target]);
+        run.complains(said);
+        assert!(!folder.has("p"), "{what}");
+    }
+    let thousands: String = (0..3000).fold("code,a,y\n".to_string(), |text, i| {
+        text + &format!(
+            "c{},{},{}\n",
+            i % 1400,
+            (i * 37) % 100,
+            ["p", "q"][(i % 1400) % 2]
+        )
+    });
+    let works: [(&str, &str, &str, &str); 12] = [
+        ("two rows", "a,y\n1,0\n2,1\n", "y", "y"),
+        (
+            "unicode",
+            "größe,цвет,類\n1,синий,猫\n2,красный,犬\n3,синий,猫\n2,синий,犬\n",
+            "類",
+            "類",
+        ),
+        (
+            "not a name",
+            "a,house price ($)\n1,1.5\n2,3.25\n3,4.75\n",
+            "house price ($)",
+            "house_price",
+        ),
+        ("a number first", "a,2nd\n1,p\n2,q\n3,q\n", "2nd", "_2nd"),
+        (
+            "a reserved word",
+            "a,forall\n1,p\n2,q\n3,q\n",
+            "forall",
+            "forall_",
+        ),
+        ("the sort's name", "a,Row\n1,p\n2,q\n3,q\n", "Row", "Row_"),
+        (
+            "a class like the target",
+            "a,spam\n1,spam\n2,ham\n3,spam\n",
+            "spam",
+            "spam",
+        ),
+        (
+            "classes like everything",
+            "a,y\n1,Row\n2,Class\n3,labelled\n4,x\n5,Row\n6,Class\n7,labelled\n8,x\n9,for\n1,for\n",
+            "y",
+            "y",
+        ),
+        (
+            "odd classes",
+            "a,y\n1,\"a \"\"b\"\" \\, c\"\n7,-1\n3,\"a \"\"b\"\" \\, c\"\n4,01\n5,-1\n6,01\n",
+            "y",
+            "y",
+        ),
+        (
+            "quoted commas",
+            "\"a, b\",\"c\"\"d\",y\n1,\"x, y\",0\n2,z,1\n3,z,0\n",
+            "y",
+            "y",
+        ),
+        (
+            "an index without a name",
+            ",a,y\n0,1,p\n1,2,q\n2,3,q\n3,1,p\n4,5,q\n",
+            "y",
+            "y",
+        ),
+        ("thousands of categories", &thousands, "y", "y"),
+    ];
+    for (_, text, target, symbol) in works {
+        let folder = Folder::new(&[("d.csv", text.as_bytes())]);
+        folder.ok(&["new", "p", "--from", "d.csv", "--target", target]);
+        folder.ok(&["train", "p/p.toml", "--out", "run", "--steps", "30"]);
+        folder.ok(&[
+            "predict",
+            "p/p.toml",
+            "--run",
+            "run",
+            symbol,
+            "--features",
+            "Row=d.csv",
+        ]);
+    }
+}
+
+#[test]
+fn new_cells_are_said_by_name() {
+    let folder = Folder::new(&[("d.csv", titanic(&mut Random(3)).as_bytes())]);
+    folder.ok(&[
+        "new", "t", "--from", "d.csv", "--target", "Survived", "--names", "Name",
+    ]);
+    folder.ok(&["train", "t/t.toml", "--out", "run", "--steps", "20"]);
+    let predict = |text: &str| {
+        folder.write("n.csv", text.as_bytes());
+        folder.run(&[
+            "predict",
+            "t/t.toml",
+            "--run",
+            "run",
+            "Survived",
+            "--features",
+            "Row=n.csv",
+        ])
+    };
+    let run = predict("Name,Pclass,Sex,Age,Cabin,Deck\nann,1,other,,C1,3\n\"b, c\",,male,4,,1\n");
+    run.ended(0);
+    assert!(
+        run.stdout.contains("\nann,") && run.stdout.contains("\n\"b, c\","),
+        "{}",
+        run.stdout
+    );
+    for said in [
+        "column `Deck` was not there",
+        "`other` is a new category in 1 row",
+        "column `Pclass`: 1 cell is missing",
+    ] {
+        run.complains(said);
+    }
+    let run = predict("Name,Pclass,Age,Cabin\nann,1,,C1\n");
+    run.ended(2);
+    run.complains("column `Sex` is missing");
+    let run = predict("Name,Pclass,Sex,Age,Cabin\nann,first,male,,C1\n");
+    run.ended(2);
+    run.complains("row 0 (line 2), column `Pclass`: expected a number, found `first`");
+}
+
+#[test]
+fn without_a_file_there_is_an_example() {
+    let folder = Folder::new(&[]);
+    let list = folder.ok(&["new"]);
+    assert!(
+        list.stdout.contains("--from") && list.stdout.contains("smokes"),
+        "{}",
+        list.stdout
+    );
+    folder.ok(&["new", "flowers"]);
+    folder.ok(&["train", "flowers/flowers.toml", "--out", "run"]);
+    assert!(metric(&folder, "flowers/flowers.toml", "run", "accuracy(species)") > 0.85);
+    let again = folder.refuses(&["new", "flowers"]);
+    again.complains("something is there already");
+    let which = Folder::new(&[("d.csv", b"a,b\n1,2\n")])
+        .run(&["new", "p", "--from", "d.csv"])
+        .ends(2);
+    which.complains("which column is to be predicted?");
+}
+
+/// `x.age` in guards is the number of the file, whatever networks read; in questions, too.
+#[test]
+fn columns_in_guards() {
+    let files: [(&str, &[u8]); 3] = [
+        (
+            "p.csv",
+            b"name,age,sex\nann,31,f\nbob,60,m\ncid,75,m\ndan,60,f\n",
+        ),
+        (
+            "t.ltn",
+            b"sort P\npredicate old(P)\naxiom a: forall x: P where x.age > 40. old(x)\n\
+              axiom b: forall x, y: P where x.age = y.age and x != y.old(x)\n",
+        ),
+        (
+            "m.toml",
+            b"theory = 't.ltn'\n[sorts.P]\n\
+              features = { file = 'p.csv', names = 'name', except = ['sex'], prepare = true }\n\
+              [predicates.old]\ntruth = 'old.csv'\n",
+        ),
+    ];
+    let folder = Folder::new(&files);
+    folder.write("old.csv", b"t\n0.1\n0.5\n0.9\n0.2\n");
+    let eval = folder.ok(&["eval", "m.toml", "--json"]);
+    let document = eval.json();
+    assert_eq!(document["axioms"][0]["groundings"], 3);
+    assert_eq!(document["axioms"][1]["groundings"], 2);
+    // A question may speak of them though no axiom does.
+    folder.write(
+        "t.ltn",
+        b"sort P\npredicate old(P)\naxiom a: forall x: P. old(x)\n",
+    );
+    let query = folder.ok(&[
+        "query",
+        "m.toml",
+        "find x: P where x.age >= 60. old(x)",
+        "--json",
+    ]);
+    let document = query.json();
+    assert_eq!(
+        (&document["total"], &document["answers"][0]["binding"]["x"]),
+        (&Value::from(3), &Value::from("cid"))
+    );
+    for (guard, said) in [
+        ("x.agee > 40", "there is no column `agee`"),
+        ("x.sex > 40", "expected a number, found `f`"),
+        ("z.age > 40", "unbound variable `z`"),
+        ("x.age", "is not a condition"),
+    ] {
+        let text =
+            format!("sort P\npredicate old(P)\naxiom a: forall x: P where {guard}. old(x)\n");
+        folder.write("t.ltn", text.as_bytes());
+        let run = folder.refuses(&["check", "m.toml"]);
+        run.complains(said);
+    }
+    folder.write("t.ltn", files[1].1);
+    folder.write(
+        "p.csv",
+        b"name,age,sex\nann,31,f\nbob,,m\ncid,75,m\ndan,60,f\n",
+    );
+    let run = folder.refuses(&["check", "m.toml"]);
+    run.complains("missing in 1 row, first in row 1");
+}
