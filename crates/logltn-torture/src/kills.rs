@@ -29,7 +29,9 @@ pub fn attempt(rng: &mut Rng, _: u64) -> Attempt {
         told.push(format!("signal {signal} after {after:?}: {ended:?}"));
         match (ended.status, ended.signal) {
             (_, Some(by)) if by == signal => kills += 1,
-            (Some(1), _) if signal != SIGKILL && ended.stderr.contains("go on with") => kills += 1,
+            (Some(1), _) if signal != SIGKILL && ended.stderr.contains("continue with") => {
+                kills += 1
+            }
             // All that was learnt is written: it need not wait for the report.
             (Some(130), _) if signal != SIGKILL => kills += 1,
             (Some(0), _) => {

@@ -127,7 +127,7 @@ impl Ended {
         match self.status {
             Some(0) => Ok(0),
             Some(status @ 1..=2)
-                if self.stderr.contains("error") || self.stderr.contains("go on with") =>
+                if self.stderr.contains("error") || self.stderr.contains("continue with") =>
             {
                 Ok(status)
             }
