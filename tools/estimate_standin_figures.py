@@ -5,7 +5,7 @@
 
 DATA holds `tcga/` and `pascal-part/`, which may not be given away. Only figures leave this script (sizes, counts,
 means, covariances, standard deviations), never a row: it rewrites `clustering_figures.rs` and
-`pascal_part_figures.rs` under `crates/logltn-paper/src/standin/`. Nothing but the standard library is needed.
+`pascal_part_figures.rs` under `crates/logltn-standin/src/`. Nothing but the standard library is needed.
 """
 
 import csv
@@ -21,7 +21,7 @@ FEWEST = 10
 SIZES = 8
 MOST_WHOLES = 12
 
-STANDIN = Path(__file__).resolve().parent.parent / "crates/logltn-paper/src/standin"
+STANDIN = Path(__file__).resolve().parent.parent / "crates/logltn-standin/src"
 NOTE = "// Written by tools/estimate_standin_figures.py; do not edit by hand.\n"
 
 

@@ -1,4 +1,4 @@
-"""The page: tables and pictures of the results, between markers in docs/performance.md."""
+"""The page: tables and pictures of the results, between markers in bench/peers/RESULTS.md."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from measure import LIMIT
 from process import MEMORY_LIMIT, ROOT
 from tasks import TASKS
 
-PAGE = ROOT / "docs/performance.md"
+PAGE = ROOT / "bench/peers/RESULTS.md"
 PICTURES = ROOT / "docs/pictures"
 RAW = ROOT / "bench/peers/results.json"
 BEGIN, END = "<!-- peers:begin -->", "<!-- peers:end -->"
