@@ -100,6 +100,13 @@ impl Browser {
 
     /// Calls a method of the browser's protocol.
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
+        let answer = self.answer(method, parameters);
+        assert!(answer.get("error").is_none(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    /// What the browser answers to a call, be it a mistake.
+    fn answer(&mut self, method: &str, parameters: Value) -> Value {
         self.calls += 1;
         let mut message = json!({ "id": self.calls, "method": method, "params": parameters });
         if !self.session.is_empty() {
@@ -117,8 +124,7 @@ impl Browser {
             let answer: Value = serde_json::from_slice(&bytes).expect("JSON");
             self.listen(&answer);
             if answer["id"] == json!(self.calls) {
-                assert!(answer.get("error").is_none(), "{method}: {answer}");
-                return answer["result"].clone();
+                return answer;
             }
         }
     }
@@ -160,21 +166,28 @@ impl Browser {
 
     /// What an expression of JavaScript is in the page.
     pub fn get(&mut self, expression: &str) -> Value {
-        let result = self.call(
+        self.evaluate(expression)
+            .unwrap_or_else(|mistake| panic!("{expression}: {mistake}"))
+    }
+
+    /// The same, or why it has no value: an exception, or a page that was left in the meantime.
+    fn evaluate(&mut self, expression: &str) -> Result<Value, Value> {
+        let answer = self.answer(
             "Runtime.evaluate",
             json!({ "expression": expression, "returnByValue": true, "awaitPromise": true }),
         );
-        assert!(
-            result.get("exceptionDetails").is_none(),
-            "{expression}: {result}"
-        );
-        result["result"]["value"].clone()
+        let result = &answer["result"];
+        if answer.get("error").is_some() || result.get("exceptionDetails").is_some() {
+            return Err(answer);
+        }
+        Ok(result["result"]["value"].clone())
     }
 
-    /// Waits until an expression is true, and says how long that took.
+    /// Waits until an expression is true, and says how long that took. While a page is being opened there may be nothing to
+    /// ask: that is not true yet, and no mistake.
     pub fn wait(&mut self, expression: &str) -> Duration {
         let began = Instant::now();
-        while self.get(&format!("!!({expression})")) != json!(true) {
+        while self.evaluate(&format!("!!({expression})")) != Ok(json!(true)) {
             if began.elapsed() > Duration::from_secs(600) {
                 let text = self.get("document.body.innerText");
                 panic!("in vain: {expression}\n{:?}\n{text}", self.complaints);
@@ -192,10 +205,12 @@ impl Browser {
         found.as_str().unwrap_or_default().to_string()
     }
 
-    /// Presses what a selector finds first.
+    /// Presses what a selector finds first, as soon as it is there and can be pressed. Finding and pressing are one call: the
+    /// page may be drawn anew between two.
     pub fn press(&mut self, selector: &str) {
-        self.wait(&format!("document.querySelector({selector:?})"));
-        self.get(&format!("document.querySelector({selector:?}).click()"));
+        self.wait(&format!(
+            "((e) => e && !e.disabled && (e.click(), true))(document.querySelector({selector:?}))"
+        ));
     }
 
     /// A picture of the page as a PNG.
