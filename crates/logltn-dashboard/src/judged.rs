@@ -1,17 +1,19 @@
 //! What the pictures of answers to known rows show: confusions, ROC and precision-recall curves, calibration, and predicted
 //! against actual values.
 
+use std::collections::BTreeMap;
+
 use logltn_learn::metrics::{Scores, average_precision, roc_auc};
 use logltn_learn::{Answered, Compared, largest};
 use serde_json::{Value, json};
-
-use crate::networks::{confusion, rounded};
 
 /// More points of a curve or a cloud than these show nothing more.
 const MOST_POINTS: usize = 2_000;
 const MOST_CURVE: usize = 200;
 /// More classes than these have no curve each.
 const MOST_CLASSES: usize = 10;
+/// More labels than these have no table that fits a page.
+const MOST_LABELS: usize = 100;
 /// How many stretches of truth calibration looks at.
 const BINS: usize = 10;
 
@@ -140,6 +142,40 @@ fn calibration(said: &[f64], right: &[bool]) -> Vec<Value> {
         .collect()
 }
 
+/// How many individuals of each label are given each class; rows are labels. Where the labels are the names of the classes
+/// they have their order, so that what is right lies on the diagonal; `None` if there are too many for a table.
+pub fn confusion(labels: &[String], said: &[usize], classes: &[String]) -> Option<Value> {
+    let mut rows: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for (label, class) in labels.iter().zip(said) {
+        rows.entry(label).or_insert_with(|| vec![0; classes.len()])[*class] += 1;
+    }
+    if rows.len().max(classes.len()) > MOST_LABELS {
+        return None;
+    }
+    let same = rows
+        .keys()
+        .all(|label| classes.iter().any(|class| class == label));
+    let mut order: Vec<&str> = rows.keys().copied().collect();
+    if same {
+        order = classes.iter().map(String::as_str).collect();
+    } else if order.iter().all(|label| label.parse::<i64>().is_ok()) {
+        order.sort_by_key(|label| label.parse::<i64>().unwrap_or(0));
+    }
+    let none = vec![0; classes.len()];
+    let counts: Vec<&Vec<u64>> = order.iter().map(|l| rows.get(l).unwrap_or(&none)).collect();
+    let right: Option<u64> = same.then(|| (0..order.len()).map(|i| counts[i][i]).sum());
+    Some(json!({
+        "labels": order,
+        "counts": counts,
+        "right": right,
+        "total": labels.len(),
+    }))
+}
+
+pub fn rounded(x: f64) -> f64 {
+    format!("{x:.4e}").parse().unwrap_or(x)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,5 +252,23 @@ mod tests {
         for answers in none {
             assert_eq!(document(&answered(answers), &[])["rows"], json!(0));
         }
+    }
+
+    #[test]
+    fn what_is_right_lies_on_the_diagonal() {
+        let text = |words: &[&str]| words.iter().map(|w| w.to_string()).collect::<Vec<_>>();
+        let table =
+            confusion(&text(&["b", "a", "b"]), &[1, 1, 1], &text(&["a", "b", "c"])).unwrap();
+        assert_eq!(table["labels"], json!(["a", "b", "c"]));
+        assert_eq!(table["counts"], json!([[0, 1, 0], [0, 2, 0], [0, 0, 0]]));
+        assert_eq!(table["right"], json!(2));
+        // Clusters have other names than labels: nothing is right or wrong.
+        let table = confusion(&text(&["10", "9", "x"]), &[0, 1, 1], &text(&["0", "1"])).unwrap();
+        assert_eq!(table["labels"], json!(["10", "9", "x"]));
+        assert_eq!(table["right"], json!(null));
+        let table = confusion(&text(&["10", "9"]), &[0, 1], &text(&["a", "b"])).unwrap();
+        assert_eq!(table["labels"], json!(["9", "10"]));
+        let many: Vec<String> = (0..101).map(|i| i.to_string()).collect();
+        assert!(confusion(&many, &[0; 101], &text(&["a"])).is_none());
     }
 }

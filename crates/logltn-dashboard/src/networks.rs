@@ -12,7 +12,7 @@ use logltn_train::manifest::MetricTruth;
 use logltn_train::project::{Features, Project};
 use serde_json::{Value, json};
 
-use crate::judged;
+use crate::judged::{self, confusion, rounded};
 use crate::questions::Run;
 use crate::violated::Predict;
 
@@ -22,8 +22,6 @@ const MOST_INDIVIDUALS: usize = 200_000;
 /// worth.
 const MOST_POINTS: usize = 5_000;
 const MOST_DIMENSIONS: usize = 256;
-/// More labels than these have no table that fits a page.
-const MOST_LABELS: usize = 100;
 
 /// What a run's networks say, with its newest weights.
 ///
@@ -234,61 +232,4 @@ fn classifiers(theory: &Theory, outputs: &[logltn::Output]) -> Vec<(PredicateId,
             _ => None,
         })
         .collect()
-}
-
-/// How many individuals of each label are given each class; rows are labels. Where the labels are the names of the classes
-/// they have their order, so that what is right lies on the diagonal; `None` if there are too many for a table.
-pub(crate) fn confusion(labels: &[String], said: &[usize], classes: &[String]) -> Option<Value> {
-    let mut rows: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-    for (label, class) in labels.iter().zip(said) {
-        rows.entry(label).or_insert_with(|| vec![0; classes.len()])[*class] += 1;
-    }
-    if rows.len().max(classes.len()) > MOST_LABELS {
-        return None;
-    }
-    let same = rows
-        .keys()
-        .all(|label| classes.iter().any(|class| class == label));
-    let mut order: Vec<&str> = rows.keys().copied().collect();
-    if same {
-        order = classes.iter().map(String::as_str).collect();
-    } else if order.iter().all(|label| label.parse::<i64>().is_ok()) {
-        order.sort_by_key(|label| label.parse::<i64>().unwrap_or(0));
-    }
-    let none = vec![0; classes.len()];
-    let counts: Vec<&Vec<u64>> = order.iter().map(|l| rows.get(l).unwrap_or(&none)).collect();
-    let right: Option<u64> = same.then(|| (0..order.len()).map(|i| counts[i][i]).sum());
-    Some(json!({
-        "labels": order,
-        "counts": counts,
-        "right": right,
-        "total": labels.len(),
-    }))
-}
-
-pub(crate) fn rounded(x: f64) -> f64 {
-    format!("{x:.4e}").parse().unwrap_or(x)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_right_lies_on_the_diagonal() {
-        let text = |words: &[&str]| words.iter().map(|w| w.to_string()).collect::<Vec<_>>();
-        let table =
-            confusion(&text(&["b", "a", "b"]), &[1, 1, 1], &text(&["a", "b", "c"])).unwrap();
-        assert_eq!(table["labels"], json!(["a", "b", "c"]));
-        assert_eq!(table["counts"], json!([[0, 1, 0], [0, 2, 0], [0, 0, 0]]));
-        assert_eq!(table["right"], json!(2));
-        // Clusters have other names than labels: nothing is right or wrong.
-        let table = confusion(&text(&["10", "9", "x"]), &[0, 1, 1], &text(&["0", "1"])).unwrap();
-        assert_eq!(table["labels"], json!(["10", "9", "x"]));
-        assert_eq!(table["right"], json!(null));
-        let table = confusion(&text(&["10", "9"]), &[0, 1], &text(&["a", "b"])).unwrap();
-        assert_eq!(table["labels"], json!(["9", "10"]));
-        let many: Vec<String> = (0..101).map(|i| i.to_string()).collect();
-        assert!(confusion(&many, &[0; 101], &text(&["a"])).is_none());
-    }
 }

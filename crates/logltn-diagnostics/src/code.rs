@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use crate::diagnostic::Severity;
 use crate::example::{Example, Mistake, Text};
+use crate::severity::Severity;
 
 /// Declares [`Code`] from the one list: a code without a name, a meaning and an example does not compile.
 macro_rules! codes {

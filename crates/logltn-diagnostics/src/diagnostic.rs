@@ -9,16 +9,8 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use crate::code::Code;
 use crate::harmless::{harmless, harmless_in_place};
+use crate::severity::Severity;
 use crate::source::{Source, Span};
-
-/// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
-    /// The input is wrong; nothing can be run.
-    Error,
-    /// The input can be run, but is probably not what was meant.
-    Warning,
-}
 
 /// A marked place in the source with a few words about it.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! How each kind of mistake comes about, shown and tried out.
 
-use crate::diagnostic::Severity;
+use crate::severity::Severity;
 
 /// A mistake of some kind, small enough to be read at a glance. Tests make each of them.
 #[derive(Clone, Copy, Debug)]

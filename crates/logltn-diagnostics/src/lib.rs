@@ -19,12 +19,14 @@ mod diagnostic;
 pub mod early;
 mod example;
 mod harmless;
+mod severity;
 mod source;
 mod suggest;
 
 pub use code::Code;
-pub use diagnostic::{Diagnostic, Diagnostics, Severity, shortened};
+pub use diagnostic::{Diagnostic, Diagnostics, shortened};
 pub use example::{Example, Mistake, SURROUNDINGS, Text};
 pub use harmless::{harmless, is_obeyed, turns_direction};
+pub use severity::Severity;
 pub use source::{Source, Span};
 pub use suggest::{did_you_mean, nearest};

@@ -1,10 +1,11 @@
 //! One block of rows goes through the network, forward and back.
 
 use crate::buffer::{Buffer, LANES};
-use crate::compile::{Convolution, Operation, OperationKind, Piece, Place, Program};
+use crate::compile::{Convolution, Operation, OperationKind, Piece, Program};
 use crate::convolution::{ConvolutionTask, WeightGradientTask};
 use crate::dropout::Draw;
 use crate::packed::Packed;
+use crate::place::Place;
 use crate::planes::{planes_from_rows, rows_from_planes};
 use crate::processor::Processor;
 use crate::product::{PANEL, Start};

@@ -12,6 +12,7 @@ use std::ops::Range;
 use crate::activation::Activation;
 use crate::buffer::{LANES, whole_vectors};
 use crate::dropout::Dropout;
+use crate::place::Place;
 use crate::product::{PANEL, packed_length, panel_width};
 use crate::spec::{LayerSpec, NetworkSpec, Shape, SpecError};
 use crate::tensor::Tensor;
@@ -56,33 +57,6 @@ pub(crate) struct Program {
     pub pieces: Vec<Piece>,
     /// The number of multiplications for one row, forward.
     pub work: usize,
-}
-
-/// Where something lies in a block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub shape: Shape,
-    pub start: usize,
-    pub length: usize,
-}
-
-impl Place {
-    pub fn range(self) -> Range<usize> {
-        self.start..self.start + self.length
-    }
-
-    /// The distance between rows of flat things.
-    pub fn stride(self) -> usize {
-        whole_vectors(self.shape.len())
-    }
-
-    /// The number of floats that the first `rows` rows take.
-    pub fn used(self, rows: usize) -> usize {
-        match self.shape {
-            Shape::Flat(_) => rows * self.stride(),
-            Shape::Image { .. } => self.length,
-        }
-    }
 }
 
 /// One operation, and the activation after it.

@@ -3,7 +3,7 @@
 //! im2col), and a sum over images is left to the very end.
 
 use crate::buffer::LANES;
-use crate::processor::{Kind, multiply_add};
+use crate::kind::{Kind, multiply_add};
 
 type Vector = [f32; LANES];
 

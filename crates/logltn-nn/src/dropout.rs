@@ -5,7 +5,7 @@
 //! threads nor an interruption changes a bit.
 
 use crate::buffer::LANES;
-use crate::compile::Place;
+use crate::place::Place;
 use crate::spec::Shape;
 
 /// What choices of a step depend on.

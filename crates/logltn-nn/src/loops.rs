@@ -2,10 +2,9 @@
 //! ends up in functions that say which instructions they may use.
 
 use crate::buffer::LANES;
-use crate::processor::Kind;
+use crate::kind::Kind;
 
 pub(crate) use crate::convolution::{convolution_weight_gradient, convolve};
-pub(crate) use crate::optimiser::{adam, add_squares};
 pub(crate) use crate::product::product;
 
 #[inline(always)]
@@ -125,4 +124,50 @@ pub(crate) fn times_tanh_derivative<K: Kind>(d: &mut [f32], y: &[f32]) {
 #[inline(always)]
 pub(crate) fn times_sigmoid_derivative<K: Kind>(d: &mut [f32], y: &[f32]) {
     times(d, y, |y| y * (1.0 - y));
+}
+
+/// One step of Adam, prepared.
+pub(crate) struct AdamStep {
+    pub beta1: f32,
+    pub beta2: f32,
+    pub epsilon: f32,
+    /// What is left of a parameter after weight decay.
+    pub keep: f32,
+    /// The learning rate over the bias of the first mean.
+    pub rate: f32,
+    /// One over the root of the bias of the second mean.
+    pub unbias_root: f32,
+}
+
+#[inline(always)]
+pub(crate) fn adam<K: Kind>(
+    step: &AdamStep,
+    parameters: &mut [f32],
+    gradients: &[f32],
+    first: &mut [f32],
+    second: &mut [f32],
+) {
+    let means = first.iter_mut().zip(second);
+    for ((parameter, &gradient), (first, second)) in parameters.iter_mut().zip(gradients).zip(means)
+    {
+        *first = step.beta1 * *first + (1.0 - step.beta1) * gradient;
+        *second = step.beta2 * *second + (1.0 - step.beta2) * gradient * gradient;
+        let divisor = second.sqrt() * step.unbias_root + step.epsilon;
+        *parameter = *parameter * step.keep - step.rate * *first / divisor;
+    }
+}
+
+#[inline(always)]
+pub(crate) fn add_squares<K: Kind>(x: &[f32], sums: &mut [f64; LANES]) {
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    let mut inner = *sums;
+    for chunk in chunks {
+        for (sum, &x) in inner.iter_mut().zip(chunk) {
+            *sum += f64::from(x) * f64::from(x);
+        }
+    }
+    for (sum, &x) in inner.iter_mut().zip(rest) {
+        *sum += f64::from(x) * f64::from(x);
+    }
+    *sums = inner;
 }

@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use crate::buffer::LANES;
-use crate::processor::{Kind, Processor};
+use crate::loops::AdamStep;
+use crate::processor::Processor;
 
 /// Of the rows of a table at most one in so many is a few.
 const FEW: usize = 8;
@@ -214,37 +215,6 @@ impl Adam {
     }
 }
 
-/// One step of Adam, prepared.
-pub(crate) struct AdamStep {
-    beta1: f32,
-    beta2: f32,
-    epsilon: f32,
-    /// What is left of a parameter after weight decay.
-    keep: f32,
-    /// The learning rate over the bias of the first mean.
-    rate: f32,
-    /// One over the root of the bias of the second mean.
-    unbias_root: f32,
-}
-
-#[inline(always)]
-pub(crate) fn adam<K: Kind>(
-    step: &AdamStep,
-    parameters: &mut [f32],
-    gradients: &[f32],
-    first: &mut [f32],
-    second: &mut [f32],
-) {
-    let means = first.iter_mut().zip(second);
-    for ((parameter, &gradient), (first, second)) in parameters.iter_mut().zip(gradients).zip(means)
-    {
-        *first = step.beta1 * *first + (1.0 - step.beta1) * gradient;
-        *second = step.beta2 * *second + (1.0 - step.beta2) * gradient * gradient;
-        let divisor = second.sqrt() * step.unbias_root + step.epsilon;
-        *parameter = *parameter * step.keep - step.rate * *first / divisor;
-    }
-}
-
 /// The settings of [`Sgd`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SgdSettings {
@@ -363,21 +333,6 @@ pub fn sum_of_squares(x: &[f32]) -> f64 {
     let (one, other) = x.split_at(x.len().div_ceil(PIECE) / 2 * PIECE);
     let (one, other) = rayon::join(|| sum_of_squares(one), || sum_of_squares(other));
     one + other
-}
-
-#[inline(always)]
-pub(crate) fn add_squares<K: Kind>(x: &[f32], sums: &mut [f64; LANES]) {
-    let (chunks, rest) = x.as_chunks::<LANES>();
-    let mut inner = *sums;
-    for chunk in chunks {
-        for (sum, &x) in inner.iter_mut().zip(chunk) {
-            *sum += f64::from(x) * f64::from(x);
-        }
-    }
-    for (sum, &x) in inner.iter_mut().zip(rest) {
-        *sum += f64::from(x) * f64::from(x);
-    }
-    *sums = inner;
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! is not needed, and with one order of additions on all processors.
 
 use crate::buffer::{LANES, whole_vectors};
-use crate::processor::{Kind, multiply_add};
+use crate::kind::{Kind, multiply_add};
 
 /// The most columns that are computed together, and that lie together in packed weights.
 pub(crate) const PANEL: usize = 4 * LANES;

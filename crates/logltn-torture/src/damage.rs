@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::attempt::Attempt;
 use crate::cases::rng::Rng;
 use crate::faults::{calls, faults};
-use crate::kind::Attempt;
 use crate::program::{Ended, Harm, run};
 use crate::results::Results;
 use crate::subject::{Subject, copy, undisturbed};

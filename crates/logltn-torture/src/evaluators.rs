@@ -3,11 +3,11 @@
 
 use logltn::{OutputKind, Parameters, Semantics};
 
+use crate::attempt::Attempt;
 use crate::cases::compare::{near, unambiguous_gradients};
 use crate::cases::random_case::{random_case, random_parameters, random_semantics};
 use crate::cases::rng::Rng;
 use crate::engine_run::{Precision, compare, run_f64};
-use crate::kind::Attempt;
 use crate::reference::{Case, evaluate};
 
 /// Values and derivatives of a random theory.

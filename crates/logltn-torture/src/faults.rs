@@ -3,8 +3,8 @@
 use std::fs;
 use std::sync::OnceLock;
 
+use crate::attempt::Attempt;
 use crate::cases::rng::Rng;
-use crate::kind::Attempt;
 use crate::program::{Ended, Harm, SIGINT, SIGKILL, SIGTERM, run};
 use crate::results::Results;
 use crate::subject::{Subject, undisturbed};

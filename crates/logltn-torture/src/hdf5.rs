@@ -4,8 +4,8 @@ use std::fs;
 
 use tempfile::TempDir;
 
+use crate::attempt::Attempt;
 use crate::cases::rng::Rng;
-use crate::kind::Attempt;
 use crate::mutate;
 use crate::program::{Harm, run};
 

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
+use crate::attempt::Attempt;
 use crate::cases::rng::Rng;
-use crate::kind::Attempt;
 use crate::mutate;
 use crate::program::{Harm, run};
 use crate::subject::Subject;

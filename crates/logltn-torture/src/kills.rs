@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
+use crate::attempt::Attempt;
 use crate::cases::rng::Rng;
-use crate::kind::Attempt;
 use crate::program::{Harm, SIGINT, SIGKILL, SIGTERM, run};
 use crate::results::Results;
 use crate::subject::{Subject, undisturbed};

@@ -11,6 +11,7 @@
 //! `docs/reliability.md` says what they hold, and how many there were.
 #![cfg(target_os = "linux")]
 
+mod attempt;
 mod damage;
 mod evaluators;
 mod faults;
@@ -28,7 +29,8 @@ pub mod tally;
 mod texts;
 pub mod worker;
 
-pub use kind::{Attempt, KINDS, Kind};
+pub use attempt::Attempt;
+pub use kind::{KINDS, Kind};
 pub use program::PROGRAM;
 
 // The second evaluator and its random theories are those of the engine's own tests.

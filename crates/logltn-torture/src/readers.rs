@@ -10,8 +10,8 @@ use logltn_data::{CsvFile, Values, parse_fields, parse_individuals};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
+use crate::attempt::Attempt;
 use crate::cases::rng::Rng;
-use crate::kind::Attempt;
 use crate::mutate;
 
 struct Format {

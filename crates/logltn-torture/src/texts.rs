@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use logltn::{Diagnostics, Labels, Source, Theory};
 use logltn_train::manifest::{Manifest, TheoryNames, check_against};
 
+use crate::attempt::Attempt;
 use crate::cases::rng::Rng;
-use crate::kind::Attempt;
 use crate::mutate;
 use crate::random_theory::random_theory;
 

@@ -7,8 +7,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
+use crate::attempt::Attempt;
 use crate::cases::rng::Rng;
-use crate::kind::{Attempt, KINDS, Kind};
+use crate::kind::{KINDS, Kind};
 use crate::memory::measured;
 
 /// The first word of a worker's command line.

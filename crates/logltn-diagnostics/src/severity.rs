@@ -1,0 +1,10 @@
+//! Errors and warnings told apart.
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The input is wrong; nothing can be run.
+    Error,
+    /// The input can be run, but is probably not what was meant.
+    Warning,
+}
