@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use logltn::theory::{ArgumentSort, FunctionId, SortId};
 use logltn::{Code, Diagnostic, Diagnostics, OutputKind};
 
+use crate::input::by_place;
 use crate::knowledge::{Behind, Ground, KnowledgeBase, NetworkRef, Units};
 use crate::network::Network;
 
@@ -172,28 +173,6 @@ fn describe_network(
     out.insert(format!("{key}.inputs"), inputs);
 }
 
-/// An input with its arguments by their places, `#1.position`: what they are called makes no difference.
-pub(crate) fn by_place(text: &str, args: &[String]) -> String {
-    let part_of_a_name = |c: char| c.is_alphanumeric() || c == '_';
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let length = match rest.find(|c| !part_of_a_name(c)) {
-            _ if !part_of_a_name(first) => first.len_utf8(),
-            Some(end) => end,
-            None => rest.len(),
-        };
-        let (word, after) = rest.split_at(length);
-        let is_argument = !out.ends_with('.') && !after.starts_with('(');
-        match args.iter().position(|arg| arg == word) {
-            Some(place) if is_argument => out += &format!("#{}", place + 1),
-            _ => out += word,
-        }
-        rest = after;
-    }
-    out
-}
-
 /// Compares what weights were learnt for with what they are to be used for. Symbols that only one side has are not
 /// compared.
 ///
@@ -228,17 +207,5 @@ pub fn same_model(
     match errors.has_errors() {
         true => Err(errors),
         false => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::by_place;
-
-    #[test]
-    fn arguments_go_by_their_places() {
-        let args = ["x", "type"].map(String::from);
-        let said = by_place("containment(x.x, stop(type(type.position)))", &args);
-        assert_eq!(said, "containment(#1.x, stop(type(#2.position)))");
     }
 }

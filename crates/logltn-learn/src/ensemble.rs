@@ -1,6 +1,6 @@
 //! What several models say together: the mean, and how far they disagree.
 
-use crate::predict::{Answers, Predictions};
+use crate::predictions::{Answers, Predictions};
 
 impl Predictions {
     /// The mean of what the members of an ensemble say of the same rows, with how far they disagree in each. Of truths and

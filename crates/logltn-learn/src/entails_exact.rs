@@ -6,7 +6,8 @@ use logltn::{Code, Diagnostics, Engine, OutputKind, Plan, Source};
 use crate::entails::{Counterexample, MOST_TUPLES, TupleTruth};
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::model::Model;
-use crate::predict::{Answers, Asked};
+use crate::predict::Asked;
+use crate::predictions::Answers;
 use crate::worlds::Worlds;
 
 /// What [`entails_exactly`] finds.

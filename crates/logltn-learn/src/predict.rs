@@ -1,14 +1,12 @@
 //! What a predicate or a function says of individuals: truth degrees, classes, values.
 
-use logltn::theory::{ArgumentSort, ColumnSort, FunctionId, PredicateId, SortId};
-use logltn::{
-    Code, Diagnostic, Diagnostics, FunctionData, Output, OutputKind, Theory, did_you_mean,
-};
+use logltn::theory::{ArgumentSort, ColumnSort, FunctionId, PredicateId};
+use logltn::{Code, Diagnostic, Diagnostics, FunctionData, Output, Theory, did_you_mean};
 
+use crate::degrees::degrees;
 use crate::knowledge::{Ground, KnowledgeBase};
-use crate::measure::largest;
 use crate::model::Model;
-use crate::session::Session;
+use crate::predictions::{Answers, Predictions};
 use crate::worlds::RowsOf;
 
 /// A predicate or a function that can be asked about any of its individuals, and about numbers.
@@ -25,47 +23,6 @@ enum Symbol {
     Predicate(PredicateId, Output),
     Function(FunctionId),
     Definition,
-}
-
-/// What there is to know of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answers {
-    /// A truth degree.
-    Truth,
-    /// A truth degree for each individual of the last argument's sort, which the rows leave out.
-    Classes(SortId),
-    /// The numbers of a function's value.
-    Values(usize),
-    /// A function's value that is an individual of this sort, by its place.
-    Individual(SortId),
-}
-
-/// What was said of some rows.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Predictions {
-    /// What there is of each row.
-    pub answers: Answers,
-    /// How many numbers a row has.
-    pub width: usize,
-    /// All numbers, row by row. Truth degrees are between 0 and 1.
-    pub numbers: Vec<f64>,
-    /// Of an ensemble, how far its members disagree in each row.
-    pub disagreement: Vec<f64>,
-}
-
-impl Predictions {
-    /// The numbers of each row.
-    pub fn rows(&self) -> impl Iterator<Item = &[f64]> {
-        self.numbers.chunks_exact(self.width.max(1))
-    }
-
-    /// The class of each row, the first of the truest ones, and its truth; for a predicate with classes.
-    pub fn classes(&self) -> impl Iterator<Item = (usize, f64)> {
-        self.rows().map(|row| {
-            let class = largest(row);
-            (class, row[class])
-        })
-    }
 }
 
 impl Asked {
@@ -417,99 +374,5 @@ impl Asked {
             }
         }
         Ok(())
-    }
-}
-
-/// From the numbers of a row to truth degrees.
-pub(crate) fn degrees(kind: OutputKind, row: &mut [f64]) {
-    match kind {
-        OutputKind::Truth => {}
-        OutputKind::LogTruth => row.iter_mut().for_each(|x| *x = x.exp().min(1.0)),
-        OutputKind::Sigmoid => row.iter_mut().for_each(|x| {
-            let small = (-x.abs()).exp();
-            *x = if *x < 0.0 { small } else { 1.0 } / (1.0 + small);
-        }),
-        OutputKind::Softmax => {
-            let most = row[largest(row)];
-            row.iter_mut().for_each(|x| *x = (*x - most).exp());
-            let sum: f64 = row.iter().sum();
-            row.iter_mut().for_each(|x| *x /= sum);
-        }
-    }
-}
-
-impl Session {
-    /// What a predicate or a function says of some rows of individuals, as truth degrees, classes or values; without
-    /// arguments there is one row. The argument that picks the class is left out.
-    ///
-    /// ```
-    /// use logltn::Output;
-    /// use logltn_learn::{Answers, Session};
-    ///
-    /// let mut session = Session::builder("sort P  sort C = {a, b}  predicate is(P, C)  axiom x: forall p: P. is(p, a)")
-    ///     .sort("P", 2)
-    ///     .numbers("is", vec![3.0, 1.0, -1.0, 1.0], Output::softmax())
-    ///     .steps(1)
-    ///     .build()?;
-    /// let said = session.predictions("is", &[0, 1])?;
-    /// let classes: Vec<usize> = said.classes().map(|(class, _)| class).collect();
-    /// assert_eq!(classes, [0, 1]);
-    /// assert!((said.numbers[0] - 1.0 / (1.0 + (-2.0_f64).exp())).abs() < 1e-12);
-    /// # Ok::<(), logltn::Diagnostics>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If there is no such symbol or individual, or if it can be asked about the rows of the axioms only.
-    pub fn predictions(&mut self, symbol: &str, rows: &[u32]) -> Result<Predictions, Diagnostics> {
-        self.predictions_with(symbol, rows, &[])
-    }
-
-    /// [`Session::predictions`] where arguments are `Real`: in the rows each is its place among `numbers`.
-    ///
-    /// ```
-    /// use logltn_learn::{ClosedForm, Session};
-    ///
-    /// let mut session = Session::builder("predicate eq(Real, Real)  axiom same: eq(2, 2)")
-    ///     .closed_form("eq", ClosedForm::truth("exp(-abs(u - v))").args(["u", "v"]))
-    ///     .steps(1)
-    ///     .build()?;
-    /// let said = session.predictions_with("eq", &[0, 1, 1, 1], &[1.0, 1.5])?;
-    /// assert_eq!(said.numbers, [(-0.5_f64).exp(), 1.0]);
-    /// # Ok::<(), logltn::Diagnostics>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Session::predictions`].
-    pub fn predictions_with(
-        &mut self,
-        symbol: &str,
-        rows: &[u32],
-        numbers: &[f64],
-    ) -> Result<Predictions, Diagnostics> {
-        let asked = Asked::new(&self.knowledge, symbol)?;
-        // The model's rows are those of the question now.
-        self.attached = None;
-        asked.predict(&self.knowledge, &mut self.model, rows, numbers)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::degrees;
-    use logltn::OutputKind;
-
-    #[test]
-    fn degrees_lie_between_0_and_1() {
-        let of = |kind, row: &[f64]| {
-            let mut row = row.to_vec();
-            degrees(kind, &mut row);
-            row
-        };
-        assert_eq!(of(OutputKind::Sigmoid, &[0.0, 1e4, -1e4]), [0.5, 1.0, 0.0]);
-        let small = of(OutputKind::Sigmoid, &[-40.0])[0];
-        assert!((small / (-40.0_f64).exp() - 1.0).abs() < 1e-12);
-        assert_eq!(of(OutputKind::Softmax, &[1e4, 1e4, -1e4]), [0.5, 0.5, 0.0]);
-        assert_eq!(of(OutputKind::LogTruth, &[0.0, -1e5]), [1.0, 0.0]);
-        assert_eq!(of(OutputKind::Truth, &[0.25]), [0.25]);
     }
 }

@@ -5,10 +5,10 @@ use logltn::{ArgumentShape, Data, Diagnostics, Engine, Output, OutputKind, Plan,
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::axioms;
+use crate::degrees::largest;
 use crate::knowledge::KnowledgeBase;
-use crate::measure::largest;
 use crate::model::Model;
-use crate::predict::Predictions;
+use crate::predictions::Predictions;
 use crate::random::Random;
 
 /// The plan of some laws, by name: axioms, families, members of families.

@@ -15,10 +15,8 @@ mod tape;
 #[cfg(test)]
 mod tests;
 
-use logltn::theory::{ArgumentSort, PredicateId, SortKind};
 use logltn::{Code, Diagnostic, Diagnostics, Output, OutputKind, Source, Span};
 
-use crate::knowledge::{Ground, KnowledgeBase};
 use syntax::Expression;
 
 pub(crate) use lengths::Given;
@@ -181,11 +179,7 @@ impl ClosedForm {
     pub(crate) fn canonical(&self, arity: usize) -> String {
         let text: String = self.text.chars().filter(|c| !c.is_whitespace()).collect();
         let args = self.argument_names(arity);
-        format!(
-            "{} = {}",
-            self.key(),
-            crate::description::by_place(&text, &args)
-        )
+        format!("{} = {}", self.key(), crate::input::by_place(&text, &args))
     }
 
     /// Whether it can be read at all, whatever its names stand for.
@@ -284,78 +278,5 @@ impl From<Vec<f64>> for Learnt {
 impl<const N: usize> From<[f64; N]> for Learnt {
     fn from(vector: [f64; N]) -> Learnt {
         Learnt(vector.to_vec())
-    }
-}
-
-impl KnowledgeBase {
-    /// Whether closed forms fit their arguments: names, fields and lengths, of all predicates that are `wanted`. Features
-    /// need not be there for that, only their shapes.
-    pub fn check_closed_forms(&self, wanted: impl Fn(PredicateId) -> bool) -> Diagnostics {
-        let mut out = Diagnostics::new();
-        for (i, ground) in self.predicates.iter().enumerate() {
-            let predicate = PredicateId(i as u32);
-            if let Ground::ClosedForm(form) = ground
-                && wanted(predicate)
-                && let Err(errors) = self.compile(predicate, form)
-            {
-                out.extend(errors);
-            }
-        }
-        out
-    }
-
-    /// The program of a predicate's closed form.
-    pub(crate) fn compile(
-        &self,
-        predicate: PredicateId,
-        form: &ClosedForm,
-    ) -> Result<Tape, Diagnostics> {
-        let predicate = &self.theory()[predicate];
-        let (name, arity) = (&predicate.name, predicate.arguments.len());
-        let names = form.argument_names(arity);
-        if names.len() != arity {
-            let given = names.len();
-            let what =
-                format!("`{name}` has {arity} arguments in the theory, but {given} in `args`");
-            let error = Diagnostic::error(Code::WrongNumberOfArguments, what);
-            return Err(form.mark(error).into());
-        }
-        let arguments = names.into_iter().zip(&predicate.arguments);
-        let given: Vec<Given> = arguments
-            .map(|(name, argument)| self.given(name, *argument))
-            .collect();
-        form.compile(&given)
-    }
-
-    /// How many numbers an argument is.
-    fn given(&self, name: String, argument: ArgumentSort) -> Given {
-        let sort = match argument {
-            ArgumentSort::Vector(length) => return Given::new(name, length),
-            ArgumentSort::Sort(sort) => sort,
-        };
-        let theory = self.theory();
-        let vectors = &self.vectors[sort.index()];
-        let mut given = Given {
-            sort: Some(theory[sort].name.clone()),
-            ..Given::new(name, 0)
-        };
-        for field in vectors.fields.iter() {
-            let (from, width) = (given.length, field.width());
-            given.length += width;
-            if let Some(name) = &field.name {
-                given.fields.push((name.clone(), from, width));
-            }
-        }
-        let constants = theory.constants.iter().zip(&self.learnable_constants);
-        let mut constants = constants.filter(|(c, _)| c.sort == sort);
-        given.length = match vectors.learnable {
-            Some(width) => width,
-            None if given.length == 0 => (constants.find_map(|(_, width)| *width)).unwrap_or(0),
-            None => given.length,
-        };
-        if given.length == 0 && matches!(theory[sort].kind, SortKind::Range(..)) {
-            given.length = 1; // its number
-        }
-        given
     }
 }

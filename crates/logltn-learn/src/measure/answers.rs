@@ -4,11 +4,10 @@ use logltn::theory::PredicateId;
 use logltn::{Code, Diagnostic, Diagnostics, Output, OutputKind};
 
 use super::check::Tuples;
-use super::largest;
+use crate::degrees::{degrees, largest};
 use crate::knowledge::{Ground, KnowledgeBase};
 use crate::metrics::{MetricError, Scores};
 use crate::model::Model;
-use crate::predict::degrees;
 use crate::worlds::{RowsOf, Worlds};
 
 /// A predicate and the rows that it is asked about.

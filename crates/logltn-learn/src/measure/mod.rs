@@ -468,9 +468,3 @@ fn values(knowledge: &KnowledgeBase, metric: &Metric) -> Result<Answer, Diagnost
         known: known.clone(),
     })
 }
-
-/// The place of the largest number.
-pub fn largest<T: PartialOrd>(numbers: &[T]) -> usize {
-    let better = |best: usize, k: usize| if numbers[k] > numbers[best] { k } else { best };
-    (1..numbers.len()).fold(0, better)
-}

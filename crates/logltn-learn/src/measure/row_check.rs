@@ -6,11 +6,11 @@ use logltn::theory::TableId;
 use logltn::{Code, Data, Diagnostics, Engine, Output, OutputKind, Parameters, Plan, Semantics};
 use rustc_hash::FxHashMap;
 
-use super::{Known, Metric, largest};
+use super::{Known, Metric};
+use crate::degrees::{degrees, largest};
 use crate::knowledge::KnowledgeBase;
 use crate::metrics::half;
 use crate::model::Model;
-use crate::predict::degrees;
 use crate::worlds::{RowsOf, Worlds};
 
 /// Axioms over a table, evaluated row by row with every predicate made crisp.

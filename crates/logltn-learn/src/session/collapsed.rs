@@ -8,8 +8,8 @@ use logltn::{Code, ColumnData, Diagnostic, Diagnostics, OutputKind};
 
 use super::Session;
 use crate::axioms;
+use crate::degrees::largest;
 use crate::labels::{Labels, LabelsOf};
-use crate::measure::largest;
 
 /// Fewer individuals without a label say nothing.
 const FEWEST: usize = 10;

@@ -3,6 +3,7 @@
 mod axiom_settings;
 mod builder;
 mod collapsed;
+mod predictions;
 mod rules;
 mod saved;
 mod start;

@@ -26,6 +26,7 @@ mod axioms;
 mod closed_form;
 mod data;
 mod evaluate;
+mod files;
 pub mod keys;
 mod network;
 mod phrase;
@@ -47,6 +48,7 @@ pub use against::{SortKind, TheoryNames, check_against};
 pub use axioms::Axiom;
 pub use data::{FeatureSource, Individuals, Labels, Param, Sort, Split, Table};
 pub use evaluate::{Evaluate, Metric, MetricTruth, Ranking};
+pub(crate) use files::{learnt_from, measured_against};
 pub use logltn_learn::{
     By, Curve, InputExpr, Length, MetricKind, Moment, Optimizer, Schedule, Schedules, Spanned,
 };

@@ -47,8 +47,9 @@ use logltn_data::problems::Problems;
 use logltn_data::{CsvFile, Field};
 use logltn_learn::{Distance, distances};
 
-use crate::manifest::{Individuals, Manifest, Param, TheoryNames, check_against};
-use crate::train::data_files;
+use crate::manifest::{
+    Individuals, Manifest, Param, TheoryNames, check_against, learnt_from, measured_against,
+};
 
 pub use asked_rows::AskedRows;
 pub use features::{Chosen, FeatureFile, Features, FieldShape, scaled};
@@ -293,8 +294,8 @@ impl Project {
             PathBuf::from(manifest.source.name()),
             manifest.resolve(&manifest.theory),
         ];
-        let data = data_files::learnt_from(manifest).into_iter();
-        let data = data.chain(data_files::measured_against(manifest));
+        let data = learnt_from(manifest).into_iter();
+        let data = data.chain(measured_against(manifest));
         files.extend(data.map(|file| manifest.resolve(file)));
         files
     }

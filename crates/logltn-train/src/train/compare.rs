@@ -7,10 +7,9 @@ use logltn::{Code, Diagnostic, Diagnostics, Source};
 use logltn_learn::metrics::Better;
 use serde_json::{Value, json};
 
-use super::data_files;
 use super::declarations::declarations;
 use super::document::Node;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, learnt_from, measured_against};
 use crate::run_directory::{RunDirectory, RunInfo, RunStatus, WholeTruth};
 
 /// The key that runs of one group may differ in.
@@ -234,8 +233,7 @@ fn told(
     let source = Source::new(run.file("manifest.toml").display().to_string(), text);
     let (manifest, _) = Manifest::parse(source, run.path())?;
     // Two runs see the same file by different ways.
-    let files = (data_files::learnt_from(&manifest).into_iter())
-        .chain(data_files::measured_against(&manifest));
+    let files = (learnt_from(&manifest).into_iter()).chain(measured_against(&manifest));
     let whole = |path: &Path| {
         let path = manifest.resolve(path);
         std::fs::canonicalize(&path)

@@ -8,56 +8,9 @@ use flate2::CrcReader;
 use logltn::{Code, Diagnostic, Diagnostics};
 
 use super::resolved::seen_from;
-use super::start;
 use super::unchanged::HELP;
-use crate::manifest::{Grounding, Individuals, Manifest, MetricTruth, Spanned};
+use crate::manifest::{Manifest, Spanned, learnt_from, measured_against};
 use crate::run_directory::RunInfo;
-
-impl Manifest {
-    /// The files of data that it names, seen from where the program runs.
-    pub fn data_files(&self) -> Vec<PathBuf> {
-        let files = learnt_from(self).into_iter().chain(measured_against(self));
-        files.map(|file| self.resolve(&file.value)).collect()
-    }
-}
-
-/// The files that something is learnt from.
-pub(crate) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
-    let mut files = Vec::new();
-    for sort in manifest.sorts.values() {
-        match &sort.individuals {
-            Some(Individuals::Features(from)) => files.push(&from.file),
-            Some(Individuals::LabelFile(path)) => files.push(path),
-            Some(Individuals::Names(_)) | None => {}
-        }
-    }
-    files.extend(manifest.tables.values().map(|table| &table.rows));
-    for predicate in manifest.predicates.values() {
-        match &predicate.grounding {
-            Grounding::Logits { file, .. } | Grounding::Truth(file) | Grounding::LogTruth(file) => {
-                files.push(file)
-            }
-            Grounding::Network { .. }
-            | Grounding::Learnable { .. }
-            | Grounding::ClosedForm(_)
-            | Grounding::Host { .. } => {}
-        }
-    }
-    files.extend((manifest.functions.values()).filter_map(|f| f.values.as_ref()));
-    files.extend(start::of(manifest).map(|start| &start.run));
-    files
-}
-
-/// The files that are only measured against.
-pub(crate) fn measured_against(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
-    let labels = (manifest.sorts.values()).filter_map(|sort| Some(&sort.labels.as_ref()?.file));
-    let metrics = manifest.evaluate.iter().flat_map(|e| &e.metrics);
-    let rows = metrics.filter_map(|metric| match &metric.truth {
-        MetricTruth::Rows(file) => Some(file),
-        MetricTruth::OwnRows | MetricTruth::Labels(_) => None,
-    });
-    labels.chain(rows).collect()
-}
 
 /// Size and checksum of each file that something is learnt from, by its path as the run's own manifest has it: that
 /// manifest may be what the run is resumed with, and run and project may be moved together.

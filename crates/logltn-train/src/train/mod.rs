@@ -4,7 +4,7 @@ mod advise;
 mod ask;
 mod classified;
 mod compare;
-pub(crate) mod data_files;
+mod data_files;
 mod declarations;
 mod document;
 mod ensemble;

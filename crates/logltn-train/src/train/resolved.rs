@@ -6,9 +6,9 @@ use std::path::{Component, Path, PathBuf};
 use logltn::{Semantics, Span};
 use logltn_learn::Training;
 
+use super::Trainer;
 use super::document::Node;
-use super::{Trainer, data_files};
-use crate::manifest::{Manifest, Schedules};
+use crate::manifest::{Manifest, Schedules, learnt_from, measured_against};
 
 impl Trainer {
     /// The text of a manifest that does what this training does, to the last bit, when it stands in the directory of
@@ -23,11 +23,8 @@ impl Trainer {
             manifest.theory.span.start as usize,
             "theory.ltn".to_string(),
         );
-        let learnt_from = data_files::learnt_from(manifest);
-        for file in learnt_from
-            .into_iter()
-            .chain(data_files::measured_against(manifest))
-        {
+        let learnt_from = learnt_from(manifest);
+        for file in learnt_from.into_iter().chain(measured_against(manifest)) {
             let path = seen_from(run, manifest, &file.value);
             strings.insert(file.span.start as usize, path);
         }

@@ -6,7 +6,6 @@ use logltn::Diagnostics;
 use logltn_learn::{Begun, Model, Session};
 
 use super::run_weights::weights_of;
-use crate::manifest::{Manifest, Start};
 use crate::project::Project;
 use crate::run_directory::RunDirectory;
 
@@ -21,17 +20,13 @@ pub struct Beginning {
     pub warnings: Diagnostics,
 }
 
-pub(super) fn of(manifest: &Manifest) -> Option<&Start> {
-    manifest.train.as_ref()?.start.as_ref()
-}
-
 /// Gives a session the weights that its manifest begins with.
 pub(super) fn begin(
     project: &Project,
     session: &mut Session,
 ) -> Result<Option<Beginning>, Diagnostics> {
     let manifest = &project.manifest;
-    let Some(start) = of(manifest) else {
+    let Some(start) = manifest.start() else {
         return Ok(None);
     };
     let folder = manifest.resolve(&start.run.value);
@@ -84,7 +79,7 @@ pub(super) fn check_parts(project: &Project) -> Diagnostics {
             }
         }
     }
-    if let Some(start) = of(manifest)
+    if let Some(start) = manifest.start()
         && let Err(errors) = weights_of(&manifest.resolve(&start.run.value))
     {
         for error in errors {

@@ -1,0 +1,80 @@
+//! The closed forms of a knowledge base: whether they fit their arguments, and their programs.
+
+use logltn::theory::{ArgumentSort, PredicateId, SortKind};
+use logltn::{Code, Diagnostic, Diagnostics};
+
+use crate::closed_form::{ClosedForm, Given, Tape};
+use crate::knowledge::{Ground, KnowledgeBase};
+
+impl KnowledgeBase {
+    /// Whether closed forms fit their arguments: names, fields and lengths, of all predicates that are `wanted`. Features
+    /// need not be there for that, only their shapes.
+    pub fn check_closed_forms(&self, wanted: impl Fn(PredicateId) -> bool) -> Diagnostics {
+        let mut out = Diagnostics::new();
+        for (i, ground) in self.predicates.iter().enumerate() {
+            let predicate = PredicateId(i as u32);
+            if let Ground::ClosedForm(form) = ground
+                && wanted(predicate)
+                && let Err(errors) = self.compile(predicate, form)
+            {
+                out.extend(errors);
+            }
+        }
+        out
+    }
+
+    /// The program of a predicate's closed form.
+    pub(crate) fn compile(
+        &self,
+        predicate: PredicateId,
+        form: &ClosedForm,
+    ) -> Result<Tape, Diagnostics> {
+        let predicate = &self.theory()[predicate];
+        let (name, arity) = (&predicate.name, predicate.arguments.len());
+        let names = form.argument_names(arity);
+        if names.len() != arity {
+            let given = names.len();
+            let what =
+                format!("`{name}` has {arity} arguments in the theory, but {given} in `args`");
+            let error = Diagnostic::error(Code::WrongNumberOfArguments, what);
+            return Err(form.mark(error).into());
+        }
+        let arguments = names.into_iter().zip(&predicate.arguments);
+        let given: Vec<Given> = arguments
+            .map(|(name, argument)| self.given(name, *argument))
+            .collect();
+        form.compile(&given)
+    }
+
+    /// How many numbers an argument is.
+    fn given(&self, name: String, argument: ArgumentSort) -> Given {
+        let sort = match argument {
+            ArgumentSort::Vector(length) => return Given::new(name, length),
+            ArgumentSort::Sort(sort) => sort,
+        };
+        let theory = self.theory();
+        let vectors = &self.vectors[sort.index()];
+        let mut given = Given {
+            sort: Some(theory[sort].name.clone()),
+            ..Given::new(name, 0)
+        };
+        for field in vectors.fields.iter() {
+            let (from, width) = (given.length, field.width());
+            given.length += width;
+            if let Some(name) = &field.name {
+                given.fields.push((name.clone(), from, width));
+            }
+        }
+        let constants = theory.constants.iter().zip(&self.learnable_constants);
+        let mut constants = constants.filter(|(c, _)| c.sort == sort);
+        given.length = match vectors.learnable {
+            Some(width) => width,
+            None if given.length == 0 => (constants.find_map(|(_, width)| *width)).unwrap_or(0),
+            None => given.length,
+        };
+        if given.length == 0 && matches!(theory[sort].kind, SortKind::Range(..)) {
+            given.length = 1; // its number
+        }
+        given
+    }
+}

@@ -1,0 +1,56 @@
+//! The files that a manifest names.
+
+use std::path::PathBuf;
+
+use super::{Grounding, Individuals, Manifest, MetricTruth, Spanned, Start};
+
+impl Manifest {
+    /// The files of data that it names, seen from where the program runs.
+    pub fn data_files(&self) -> Vec<PathBuf> {
+        let files = learnt_from(self).into_iter().chain(measured_against(self));
+        files.map(|file| self.resolve(&file.value)).collect()
+    }
+
+    /// The run that training begins with, if it begins with one.
+    pub(crate) fn start(&self) -> Option<&Start> {
+        self.train.as_ref()?.start.as_ref()
+    }
+}
+
+/// The files that something is learnt from.
+pub(crate) fn learnt_from(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
+    let mut files = Vec::new();
+    for sort in manifest.sorts.values() {
+        match &sort.individuals {
+            Some(Individuals::Features(from)) => files.push(&from.file),
+            Some(Individuals::LabelFile(path)) => files.push(path),
+            Some(Individuals::Names(_)) | None => {}
+        }
+    }
+    files.extend(manifest.tables.values().map(|table| &table.rows));
+    for predicate in manifest.predicates.values() {
+        match &predicate.grounding {
+            Grounding::Logits { file, .. } | Grounding::Truth(file) | Grounding::LogTruth(file) => {
+                files.push(file)
+            }
+            Grounding::Network { .. }
+            | Grounding::Learnable { .. }
+            | Grounding::ClosedForm(_)
+            | Grounding::Host { .. } => {}
+        }
+    }
+    files.extend((manifest.functions.values()).filter_map(|f| f.values.as_ref()));
+    files.extend(manifest.start().map(|start| &start.run));
+    files
+}
+
+/// The files that are only measured against.
+pub(crate) fn measured_against(manifest: &Manifest) -> Vec<&Spanned<PathBuf>> {
+    let labels = (manifest.sorts.values()).filter_map(|sort| Some(&sort.labels.as_ref()?.file));
+    let metrics = manifest.evaluate.iter().flat_map(|e| &e.metrics);
+    let rows = metrics.filter_map(|metric| match &metric.truth {
+        MetricTruth::Rows(file) => Some(file),
+        MetricTruth::OwnRows | MetricTruth::Labels(_) => None,
+    });
+    labels.chain(rows).collect()
+}
