@@ -70,14 +70,12 @@ mod data;
 mod definitions;
 mod engine;
 mod format;
-mod function;
 mod guard;
 mod guard_parts;
 mod identify;
 mod natural;
 mod nnf;
 mod number;
-mod number_pool;
 mod operators;
 mod output;
 mod parameters;
@@ -91,7 +89,6 @@ mod resolve;
 mod same;
 mod sample;
 mod semantics;
-mod semantics_error;
 mod syntax;
 pub mod theory;
 mod token;
@@ -104,7 +101,7 @@ use logltn_diagnostics as suggest;
 #[doc(hidden)]
 pub use logltn_vector as vector;
 
-pub use data::{ColumnData, ConstantData, Data, TableData, euclidean};
+pub use data::{ColumnData, ConstantData, Data, FunctionData, TableData, euclidean};
 #[doc(hidden)]
 pub use engine::Fusing;
 pub use engine::{
@@ -113,7 +110,7 @@ pub use engine::{
     Individual, NUMBERS_PER_PART, Precision, Request, Rule, Violation, Wanted, Witness, World,
 };
 pub use format::format;
-pub use function::FunctionData;
+
 pub use guard::Neighbours;
 pub use identify::{Identified, Identify, KnownAtom, LabelNext, Support, SupportKind};
 pub use logltn_diagnostics::early;
@@ -132,8 +129,7 @@ pub use plan::{
 pub use polarity::Polarity;
 pub use resolve::{Declared, Labels};
 pub use sample::{Bindings, Sampled};
-pub use semantics::Semantics;
-pub use semantics_error::SemanticsError;
+pub use semantics::{Semantics, SemanticsError};
 pub use theory::Theory;
 pub use token::quoted_label;
 pub use words::{Role, Word, words};

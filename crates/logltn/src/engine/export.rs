@@ -4,8 +4,8 @@
 use std::fmt::Write;
 
 use super::Engine;
+use crate::data::FunctionData;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::function::FunctionData;
 use crate::operators::{Loss, Space};
 use crate::output::OutputKind;
 use crate::plan::applied::{Applied, Tree, Values};

@@ -3,8 +3,8 @@
 //! Where it cannot, conditions may be tested in any order. Where it can, the order of the text counts.
 
 use super::evaluate::Scope;
+use crate::data::FunctionData;
 use crate::data::{ColumnData, Data};
-use crate::function::FunctionData;
 use crate::number::Number;
 use crate::theory::*;
 

@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use super::join::Join;
 use super::table_index::TableIndexes;
+use crate::data::FunctionData;
 use crate::data::{ColumnData, Data};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::function::FunctionData;
 use crate::memory;
 use crate::number::{ArithmeticError, Number};
 use crate::source::Span;

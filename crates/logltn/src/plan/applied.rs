@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::function::FunctionData;
+use crate::data::FunctionData;
 
 /// From the code of variables to the code of arguments.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::{Bound, Ground};
+use crate::data::FunctionData;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::function::FunctionData;
 use crate::guard::{Cell, Scope, term_variables};
 use crate::guard_parts::PartMut;
 use crate::plan::applied::{Applied, Tree, Values};

@@ -1,19 +1,22 @@
 //! What `and`, `or`, `forall` and the rest mean: a [`Semantics`] is a struct of operators, each of which has its file in
 //! `operators/`.
 
+mod error;
+
 use std::fmt;
 
 use crate::operators::{
     Aggregator, And, Domain, Implies, Key, Loss, Not, Or, Semiring, Space, table,
 };
-use crate::semantics_error::SemanticsError;
+
+pub use error::SemanticsError;
 
 /// The meaning of every connective, quantifier and of the theory as a whole.
 ///
 /// # Which operators go together
 /// The base decides the [`Space`], and an override must belong to it:
 ///
-#[doc = include_str!("operators/choices.md")]
+#[doc = include_str!("../operators/choices.md")]
 ///
 /// `min`, `max` and `mean` are in both columns: the first two commute with the log, the third means a
 /// different mean in each. A bare sum of truth degrees is in neither, since it leaves [0, 1].

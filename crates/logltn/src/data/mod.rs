@@ -3,17 +3,22 @@
 //! Features are here only for the distances of guards; what networks read never passes through the
 //! logic.
 
+mod function;
+mod number_pool;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::function::FunctionData;
 use crate::number::Number;
-use crate::number_pool::{MOST_STREAMED, NumberPool};
 use crate::source::Source;
 use crate::suggest::did_you_mean;
 use crate::theory::*;
+
+pub use function::FunctionData;
+use number_pool::MOST_STREAMED;
+pub(crate) use number_pool::NumberPool;
 
 /// The cells of one column of a table.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::data::Data;
+use super::Data;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::source::Span;
 use crate::suggest::did_you_mean;

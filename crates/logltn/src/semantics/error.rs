@@ -4,8 +4,9 @@ use std::fmt;
 
 use crate::diagnostic::Code;
 use crate::operators::{self, Domain, Key, Space};
-use crate::semantics::Semantics;
 use crate::suggest::did_you_mean;
+
+use super::Semantics;
 
 /// Why operators cannot be put together.
 #[derive(Clone, Debug, PartialEq)]

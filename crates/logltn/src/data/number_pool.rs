@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::data::{ColumnData, Data};
-use crate::function::FunctionData;
+use super::{ColumnData, Data, FunctionData};
 use crate::recursion::deep;
 use crate::theory::*;
 
