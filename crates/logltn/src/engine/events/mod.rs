@@ -179,6 +179,15 @@ impl Events {
                     let (impossible, given) = self
                         .instantiate(&one.event, &mut givens)
                         .map_err(|reached| too_hard(plan, &axiom.name, reached))?;
+                    if keep[program] {
+                        // What is explained names its literals given the laws, also where the event is constant.
+                        one.event.each_variable(&mut |var| {
+                            if let Some(component) = self.laws.component_of(var) {
+                                let next = givens.len() as u32;
+                                givens.entry(component).or_insert(next);
+                            }
+                        });
+                    }
                     observations.push(Observation {
                         weight: one.weight,
                         codes: one.codes,
@@ -316,6 +325,10 @@ impl Events {
                 .evidence
                 .iter()
                 .for_each(|e| is_used[e.var as usize] = true);
+        }
+        let kept = self.axioms.iter().flatten();
+        for event in kept.filter_map(|observation| observation.event.as_ref()) {
+            event.each_variable(&mut |v| is_used[v as usize] = true);
         }
         for component in &self.given {
             let names = &self.laws.components[*component as usize].names;
