@@ -10,7 +10,7 @@ use logltn::Precision as Real;
 use logltn::theory::{ArgumentSort, PredicateId, SortId, TableId};
 use logltn::{
     ArgumentShape, Code, ColumnData, Diagnostic, Diagnostics, Engine, Evaluation, Exchange,
-    ExportedBatch, InPlace, OutputKind, Parameters, Plan, Request, Wanted,
+    ExportedBatch, InPlace, OutputKind, Parameters, Plan, Request, StandIns, Wanted,
 };
 
 use crate::array::{Rows, View};
@@ -62,7 +62,7 @@ pub struct State<T: Real> {
     batch: Batch,
     /// Plans for what comes with calls, if there can be any.
     prepared: Option<Prepared<T>>,
-    /// Who the plan's individuals are, of sorts that go by numbers of its own.
+    /// Who the plan's stand-ins are.
     who: Vec<Who>,
     /// How long choosing the rows of this call and evaluating them took.
     took: Duration,
@@ -127,13 +127,13 @@ impl From<&Request> for AskedRows {
 /// Some rows of tables.
 type Batch = Vec<(TableId, Vec<u32>)>;
 
-/// Who the individuals of a sort are in a call.
+/// Who a plan's stand-ins are in a call.
 #[derive(Clone)]
 struct Who {
-    sort: SortId,
-    /// How many the call has.
-    size: usize,
-    /// By the plan's number.
+    stand_ins: StandIns,
+    /// How many individuals the call has, if the plan does not know.
+    size: Option<usize>,
+    /// By stand-in.
     individuals: Vec<u32>,
 }
 
@@ -272,16 +272,16 @@ impl<T: Real> State<T> {
             Some(lent) => {
                 // It was another engine that was restricted last.
                 self.batch.clear();
-                self.who = (lent.who.into_iter())
-                    .filter_map(|(sort, individuals)| {
-                        let (_, size) = *setting.sizes.iter().find(|(s, _)| *s == sort)?;
-                        Some(Who {
-                            sort,
-                            size,
-                            individuals,
-                        })
-                    })
-                    .collect();
+                let who = lent.who.into_iter().map(|(stand_ins, individuals)| {
+                    let mut sizes = setting.sizes.iter().filter(|_| stand_ins.alone);
+                    let size = sizes.find(|(sort, _)| *sort == stand_ins.of);
+                    Who {
+                        stand_ins,
+                        size: size.map(|(_, size)| *size),
+                        individuals,
+                    }
+                });
+                self.who = who.collect();
                 self.set_batches(&setting.batch, lent.rows)
             }
             None => {
@@ -379,6 +379,7 @@ impl<T: Real> State<T> {
         let requests = self.engine.requests().iter().enumerate();
         let rows = requests.map(|(i, request)| {
             let mut asked = AskedRows::from(request);
+            asked.shape.iter_mut().for_each(|s| name(s, &self.who));
             if let Some(actual) = &self.layout.individuals[i] {
                 asked.individuals.clone_from(actual);
             }
@@ -442,9 +443,10 @@ impl<T: Real> State<T> {
     fn lay_out(&mut self) {
         let plan = self.engine.plan();
         let (theory, requests) = (plan.data().theory(), self.engine.requests());
-        let size = |sort: SortId| match self.who.iter().find(|who| who.sort == sort) {
-            Some(who) => who.size,
-            None => plan.data().extent(sort),
+        let size = |sort: SortId| {
+            let who = self.who.iter().find(|who| who.stand_ins.of == sort);
+            who.and_then(|who| who.size)
+                .unwrap_or_else(|| plan.data().extent(sort))
         };
         let mut predicates: Vec<Asked> = (theory.predicates.iter())
             .map(|p| Asked {
@@ -1061,7 +1063,9 @@ fn shape(size: &dyn Fn(SortId) -> usize, arguments: &[ArgumentSort]) -> Option<V
 fn actual_individuals(request: &Request, who: &[Who]) -> Option<Vec<u32>> {
     fn leaves<'w>(shape: &ArgumentShape, who: &'w [Who], columns: &mut Vec<Option<&'w Who>>) {
         match shape {
-            ArgumentShape::Individual(sort) => columns.push(who.iter().find(|w| w.sort == *sort)),
+            ArgumentShape::Individual(sort) => {
+                columns.push(who.iter().find(|w| w.stand_ins.sort == *sort));
+            }
             ArgumentShape::Number | ArgumentShape::Row(_) => columns.push(None),
             ArgumentShape::Apply(_, inner) => inner.iter().for_each(|s| leaves(s, who, columns)),
         }
@@ -1088,19 +1092,41 @@ fn actual_individuals(request: &Request, who: &[Who]) -> Option<Vec<u32>> {
     Some(actual)
 }
 
+/// Says the sort of those that stand-ins stand for.
+fn name(shape: &mut ArgumentShape, who: &[Who]) {
+    match shape {
+        ArgumentShape::Individual(sort) => {
+            if let Some(who) = who.iter().find(|w| w.stand_ins.sort == *sort) {
+                *sort = who.stand_ins.of;
+            }
+        }
+        ArgumentShape::Number | ArgumentShape::Row(_) => {}
+        ArgumentShape::Apply(_, inner) => inner.iter_mut().for_each(|s| name(s, who)),
+    }
+}
+
 /// Where rows are among the different ones in order, and how many these are; none if they are these.
-fn different(rows: &[u32], arity: usize) -> Option<(Vec<usize>, usize)> {
+pub fn different(rows: &[u32], arity: usize) -> Option<(Vec<usize>, usize)> {
     let row = |i: usize| &rows[i * arity..(i + 1) * arity];
     let count = rows.len() / arity.max(1);
     if (1..count).all(|i| row(i - 1) < row(i)) {
         return None;
     }
-    let mut order: Vec<usize> = (0..count).collect();
-    match arity {
-        1 => order.sort_unstable_by_key(|&i| rows[i]),
-        2 => order.sort_unstable_by_key(|&i| (rows[2 * i], rows[2 * i + 1])),
-        _ => order.sort_unstable_by(|&a, &b| row(a).cmp(row(b))),
-    }
+    // Numbers in a row are sorted twice as fast as places in another list.
+    let packed = |key: &dyn Fn(usize) -> u64| {
+        let mut order: Vec<(u64, usize)> = (0..count).map(|i| (key(i), i)).collect();
+        order.sort_unstable();
+        order.into_iter().map(|(_, i)| i).collect()
+    };
+    let order: Vec<usize> = match arity {
+        1 => packed(&|i| u64::from(rows[i])),
+        2 => packed(&|i| u64::from(rows[2 * i]) << 32 | u64::from(rows[2 * i + 1])),
+        _ => {
+            let mut order: Vec<usize> = (0..count).collect();
+            order.sort_unstable_by(|&a, &b| row(a).cmp(row(b)));
+            order
+        }
+    };
     let (mut places, mut next) = (vec![0; count], 0);
     for (at, &i) in order.iter().enumerate() {
         if at > 0 && row(order[at - 1]) != row(i) {

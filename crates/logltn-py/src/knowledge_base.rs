@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use logltn::Precision as Real;
-use logltn::theory::{ArgumentSort, ColumnSort, PredicateId, SortId, TableId};
+use logltn::theory::{PredicateId, SortId, TableId};
 use logltn::{
     ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Exchange, Output,
-    Parameters, Plan, PlanOptions, Semantics, Space,
+    Parameters, Plan, PlanOptions, Semantics, Space, StandIns,
 };
 use logltn_learn::{AxiomSettings, set_axioms};
 use pyo3::buffer::PyBuffer;
@@ -76,10 +76,8 @@ pub struct Recipe {
     pub axioms: BTreeMap<String, AxiomSettings>,
     pub outputs: Vec<Output>,
     pub options: PlanOptions,
-    /// The data without what comes with each call, if plans can be made for that.
-    known: Option<Data>,
-    /// Sorts whose individuals may go by any numbers.
-    free: Vec<SortId>,
+    /// The data without what comes with each call, with stand-ins for those who do, if plans can be made for that.
+    known: Option<(Data, Vec<StandIns>)>,
     /// Ends planning and evaluating: those of one process at a time.
     pub stop: Arc<AtomicBool>,
 }
@@ -625,7 +623,7 @@ impl Recipe {
         plan: &Arc<Plan>,
         ear: &Arc<Ear>,
     ) -> Result<State<T>, Diagnostics> {
-        let prepared = self.known.clone().map(|known| {
+        let prepared = self.known.clone().map(|(known, stand_ins)| {
             let (recipe, pool, semantics) = (self.clone(), ear.pool.clone(), *plan.semantics());
             let make = move |data: &Data| {
                 let Recipe {
@@ -634,34 +632,13 @@ impl Recipe {
                 let plan = pool.install(|| Plan::new_with(data, outputs, &semantics, options))?;
                 recipe.engine(Arc::new(plan), &pool)
             };
-            Prepared::new(known, self.free.clone(), Arc::new(make))
+            Prepared::new(known, stand_ins, Arc::new(make))
         });
         let engine = self.engine(Arc::clone(plan), &ear.pool)?;
         let mut state = State::new(engine, prepared, Some(Arc::clone(ear)));
         state.leave_out_empty = self.leave_out_empty;
         Ok(state)
     }
-}
-
-/// The sorts whose size comes with each call and whose individuals are nothing but cells of rows that do: it does not matter
-/// by which numbers they go.
-fn free_sorts(data: &Data, outputs: &[Output], streams: &[TableId]) -> Vec<SortId> {
-    let theory = data.theory();
-    let is_free = |sort: &SortId| {
-        let in_rows = |table: &TableId| {
-            let mut columns = theory[*table].columns.iter();
-            columns.any(|c| c.sort == ColumnSort::Sort(*sort))
-        };
-        let classes = theory.predicates.iter().zip(outputs).any(|(p, output)| {
-            output.per_class && p.arguments.last() == Some(&ArgumentSort::Sort(*sort))
-        });
-        data.streams_sort(*sort)
-            && !classes
-            && streams.iter().any(in_rows)
-            && theory.are_only_cells(*sort, &|table| streams.contains(&table))
-    };
-    let sorts = (0..theory.sorts.len() as u32).map(SortId);
-    sorts.filter(is_free).collect()
 }
 
 fn precision(
@@ -722,14 +699,20 @@ impl KnowledgeBase {
         let theory = data.theory();
         let streams = (0..theory.tables.len() as u32).map(TableId);
         let streams: Vec<TableId> = streams.filter(|t| data.streams_table(*t)).collect();
-        // What guards find in a table depends on all its rows, whichever take part.
-        let free = free_sorts(&data, &outputs, &streams);
+        // For exact probabilities it matters whether two rows speak of the same individual.
+        let anybody = if semantics.exact { &[] } else { &streams[..] };
+        let known = known.map(|known| known.with_stand_ins(anybody, &outputs));
         // A sort of a known size would look as if all processes had the same.
-        let hides = (0..theory.sorts.len() as u32).map(SortId);
-        let hides = hides.filter(|s| data.streams_sort(*s) && !free.contains(s));
-        let prepares = !streams.is_empty()
-            && streams.iter().all(|t| !theory.guards_look_into(*t))
-            && !(options.sharded && hides.count() > 0);
+        let hides = |known: &(Data, Vec<StandIns>)| {
+            let is_alone = |sort| known.1.iter().any(|s| s.of == sort && s.alone);
+            let mut sorts = (0..theory.sorts.len() as u32).map(SortId);
+            sorts.any(|s| data.streams_sort(s) && !is_alone(s))
+        };
+        // What guards find in a table depends on all its rows, whichever take part.
+        let looked_into = streams.iter().any(|t| theory.guards_look_into(*t));
+        let known = known.filter(|known| {
+            !streams.is_empty() && !looked_into && !(options.sharded && hides(known))
+        });
         let recipe = Arc::new(Recipe {
             double,
             p_axioms,
@@ -737,8 +720,7 @@ impl KnowledgeBase {
             axioms,
             outputs,
             options,
-            known: known.filter(|_| prepares),
-            free,
+            known,
             stop,
         });
         let predicates = (0..theory.predicates.len() as u32).map(PredicateId);

@@ -23,6 +23,7 @@ mod turn;
 mod worlds;
 
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 /// What is taken here is counted, so that what asks for much knows what is left. The process is not ours to end.
 #[global_allocator]
@@ -53,6 +54,28 @@ mod _native {
     #[pyfunction]
     fn main(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> PyResult<u8> {
         crate::error::guarded(py, || Ok(py.detach(|| logltn_cli::main_with(arguments))))
+    }
+
+    /// The different ones of some rows of `int32`, so many numbers each, in order, and where the rows are among these, as `int64`; none if the
+    /// rows are these.
+    #[pyfunction]
+    fn different<'py>(
+        py: Python<'py>,
+        rows: pyo3::buffer::PyBuffer<i32>,
+        arity: usize,
+    ) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>> {
+        let rows: Vec<u32> = rows.to_vec(py)?.into_iter().map(|i| i as u32).collect();
+        let Some((places, count)) = crate::call::different(&rows, arity) else {
+            return Ok(None);
+        };
+        let mut distinct = vec![0; 4 * arity * count];
+        for (row, &place) in rows.chunks_exact(arity).zip(&places) {
+            let cells = distinct[4 * arity * place..].chunks_exact_mut(4).zip(row);
+            cells.for_each(|(to, cell)| to.copy_from_slice(&cell.to_ne_bytes()));
+        }
+        let places = places.iter().flat_map(|&p| (p as i64).to_ne_bytes());
+        let places: Vec<u8> = places.collect();
+        Ok(Some((PyBytes::new(py, &distinct), PyBytes::new(py, &places))))
     }
 
     #[pymodule_init]

@@ -3,8 +3,8 @@
 //! Planning the rows of each call anew costs several times what evaluating them does. But calls resemble each other: other
 //! individuals, combined with sums that were seen before. So the cells that plans depend on are remembered, and a plan is made
 //! for all of them in each row of a call, of which a call then chooses one for each row, as it would of a table in batches.
-//! Where nothing depends on who the individuals are, each row of the plan has its own, and the call says who they are;
-//! otherwise those that came are remembered too. What is not planned is planned by itself, as if nothing were remembered.
+//! Where nothing depends on who the individuals are, each row of the plan has stand-ins of its own, and the call says who they
+//! are; otherwise those that came are remembered too. What is not planned is planned by itself, as if nothing were remembered.
 //!
 //! When plans are made is decided by counting calls, never by time: the same calls give the same bits.
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use logltn::Precision as Real;
 use logltn::theory::{ColumnSort, SortId, TableId};
-use logltn::{ColumnData, Data, Diagnostics, Engine};
+use logltn::{ColumnData, Data, Diagnostics, Engine, StandIns};
 use rustc_hash::FxHashMap;
 
 use crate::coming::Setting;
@@ -33,8 +33,7 @@ pub type Make<T> = Arc<dyn Fn(&Data) -> Result<Engine<T>, Diagnostics> + Send + 
 pub struct Prepared<T: Real> {
     /// Without what comes with calls.
     data: Data,
-    /// Sorts whose individuals may go by any numbers.
-    free: Vec<SortId>,
+    stand_ins: Vec<StandIns>,
     make: Make<T>,
     entries: Vec<Entry<T>>,
     /// Which of them has lent its engine.
@@ -45,8 +44,8 @@ pub struct Prepared<T: Real> {
 /// What a call has to choose of an engine that was lent to it.
 pub struct Lent {
     pub rows: Vec<(TableId, Vec<u32>)>,
-    /// By free sort, who the plan's individuals are in this call.
-    pub who: Vec<(SortId, Vec<u32>)>,
+    /// By sort of stand-ins, who they are in this call.
+    pub who: Vec<(StandIns, Vec<u32>)>,
 }
 
 /// What came with calls in which the other sorts had these sizes.
@@ -54,11 +53,13 @@ struct Entry<T: Real> {
     sizes: Vec<(SortId, usize)>,
     tables: Vec<Known>,
     engine: Option<Engine<T>>,
-    /// How many individuals the plan has of each free sort.
-    own: Vec<(SortId, usize)>,
-    /// How many calls brought something new since the last plan was made, and how many it takes to make another one.
-    news: u32,
-    patience: u32,
+    /// How many stand-ins the plan has of each sort.
+    own: Vec<(StandIns, usize)>,
+    /// How many rows calls that brought something new had since the last plan was made, and how many calls these were.
+    news: usize,
+    calls: u32,
+    /// How many rows it takes to make another one.
+    patience: usize,
     /// When it was last asked for.
     used: u64,
 }
@@ -75,10 +76,10 @@ struct Known {
     planned: usize,
 }
 
-/// A column in which each row of the plan has an individual of its own: `first + step · row`.
+/// A column in which each row of the plan has a stand-in of its own: `first + step · row`.
 struct OwnColumn {
     column: usize,
-    sort: SortId,
+    stand_ins: StandIns,
     first: usize,
     step: usize,
 }
@@ -145,6 +146,10 @@ impl Cells {
     }
 }
 
+fn rows(columns: &[ColumnData]) -> usize {
+    columns.first().map_or(0, ColumnData::len)
+}
+
 fn cell(column: &ColumnData, row: usize) -> u64 {
     match column {
         ColumnData::Individuals(cells) => u64::from(cells[row]),
@@ -154,13 +159,13 @@ fn cell(column: &ColumnData, row: usize) -> u64 {
 }
 
 impl Known {
-    fn new(table: TableId, columns: &[ColumnData], free: impl Fn(usize) -> Option<SortId>) -> Self {
+    fn new(table: TableId, columns: &[ColumnData], anybody: impl Fn(usize) -> Option<StandIns>) -> Self {
         let all = 0..columns.len();
         let own: Vec<OwnColumn> = (all.clone())
             .filter_map(|column| {
-                free(column).map(|sort| OwnColumn {
+                anybody(column).map(|stand_ins| OwnColumn {
                     column,
-                    sort,
+                    stand_ins,
                     first: 0,
                     step: 0,
                 })
@@ -169,7 +174,7 @@ impl Known {
         let is_individual = |c: &usize| matches!(columns[*c], ColumnData::Individuals(_));
         let (individuals, others) = match own.is_empty() {
             true => all.partition(is_individual),
-            false => (Vec::new(), all.filter(|c| free(*c).is_none()).collect()),
+            false => (Vec::new(), all.filter(|c| anybody(*c).is_none()).collect()),
         };
         let cells = |columns| Cells {
             columns,
@@ -187,7 +192,7 @@ impl Known {
 
     /// The numbers of some rows in the table of all combinations; none if one of them is not planned yet.
     fn numbers(&mut self, columns: &[ColumnData]) -> Option<Vec<u32>> {
-        let rows = columns.first().map_or(0, ColumnData::len);
+        let rows = rows(columns);
         self.most = self.most.max(rows);
         let mut numbers = Vec::with_capacity(rows);
         let mut known = true;
@@ -207,23 +212,23 @@ impl Known {
         known.then_some(numbers)
     }
 
-    /// Who the plan's own individuals are; none if somebody is not among so many.
+    /// Who the plan's stand-ins are; none if somebody is not among so many.
     fn say_who(
         &self,
         columns: &[ColumnData],
-        sizes: &[(SortId, usize)],
-        who: &mut [(SortId, Vec<u32>)],
+        size: impl Fn(SortId) -> usize,
+        who: &mut [(StandIns, Vec<u32>)],
     ) -> Option<()> {
         for own in &self.own {
-            let (_, size) = sizes.iter().find(|(s, _)| *s == own.sort)?;
-            let (_, who) = who.iter_mut().find(|(s, _)| *s == own.sort)?;
+            let size = size(own.stand_ins.of);
+            let (_, who) = who.iter_mut().find(|(s, _)| *s == own.stand_ins)?;
             let ColumnData::Individuals(cells) = &columns[own.column] else {
                 return None;
             };
             for (row, &cell) in cells.iter().enumerate() {
                 *who.get_mut(own.first + own.step * row)? = cell;
             }
-            if cells.iter().any(|&cell| cell as usize >= *size) {
+            if cells.iter().any(|&cell| cell as usize >= size) {
                 return None;
             }
         }
@@ -242,11 +247,21 @@ impl Known {
         self.firsts().saturating_mul(self.others.list.len())
     }
 
+    /// How many rows have to be planned by themselves before another plan is worth its cost, which is that of what it knows. Individuals may
+    /// be new for ever, so that no more is spent on plans than on those rows, and the cost of a call does not grow;
+    /// integers soon are not.
+    fn worth(&self) -> usize {
+        match self.own.is_empty() {
+            true => self.combinations(),
+            false => self.combinations() / 8,
+        }
+    }
+
     /// Numbers its own individuals, so that those of a row follow each other.
-    fn number(&mut self, counts: &mut Vec<(SortId, usize)>) {
+    fn number(&mut self, counts: &mut Vec<(StandIns, usize)>) {
         for at in 0..self.own.len() {
-            let sort = self.own[at].sort;
-            let of_sort = |own: &&OwnColumn| own.sort == sort;
+            let sort = self.own[at].stand_ins;
+            let of_sort = |own: &&OwnColumn| own.stand_ins == sort;
             let earlier = self.own[..at].iter().filter(of_sort).count();
             let step = self.own.iter().filter(of_sort).count();
             let place = counts.iter().position(|(s, _)| *s == sort);
@@ -292,10 +307,10 @@ impl Known {
 }
 
 impl<T: Real> Prepared<T> {
-    pub fn new(data: Data, free: Vec<SortId>, make: Make<T>) -> Prepared<T> {
+    pub fn new(data: Data, stand_ins: Vec<StandIns>, make: Make<T>) -> Prepared<T> {
         Prepared {
             data,
-            free,
+            stand_ins,
             make,
             entries: Vec::new(),
             lent: None,
@@ -327,12 +342,13 @@ impl<T: Real> Prepared<T> {
         }
         let at = self.entry(setting, now);
         let entry = &mut self.entries[at];
-        if let Some(lent) = entry.choose(setting) {
+        if let Some(lent) = entry.choose(&self.data, setting) {
             std::mem::swap(engine, entry.engine.as_mut()?);
             self.lent = Some(at);
             return Some(lent);
         }
-        entry.news += 1;
+        entry.calls += 1;
+        entry.news += setting.rows.iter().map(|(_, c)| rows(c)).sum::<usize>();
         if entry.tables.iter().any(|t| t.combinations() > MOST_ROWS) {
             self.overflows += 1;
             self.entries.remove(at);
@@ -347,14 +363,12 @@ impl<T: Real> Prepared<T> {
         let Some(entry) = self.entries.iter_mut().find(|e| e.sizes == sizes) else {
             return false;
         };
-        if entry.news < entry.patience {
+        if entry.calls < 2 || entry.news < entry.patience {
             return false;
         }
-        entry.news = 0;
+        (entry.news, entry.calls) = (0, 0);
         entry.engine = None;
         let came: Vec<usize> = (entry.tables.iter()).map(|t| t.others.list.len()).collect();
-        // What a plan costs grows with what it knows.
-        entry.patience = 2 + came.iter().max().map_or(0, |n| *n as u32 / 8);
         entry.add_between(setting);
         let mut made = entry.make(&self.data, &self.make, setting);
         if made.is_err() {
@@ -363,6 +377,7 @@ impl<T: Real> Prepared<T> {
             tables.for_each(|(table, came)| table.others.truncate(came));
             made = entry.make(&self.data, &self.make, setting);
         }
+        entry.patience = entry.tables.iter().map(Known::worth).sum();
         match made {
             Ok(engine) => entry.engine = Some(engine),
             // Not all combinations do.
@@ -375,7 +390,7 @@ impl<T: Real> Prepared<T> {
     fn other_sizes(&self, setting: &Setting) -> Vec<(SortId, usize)> {
         let sizes = setting.sizes.iter();
         sizes
-            .filter(|(sort, _)| !self.free.contains(sort))
+            .filter(|(sort, _)| !self.stand_ins.iter().any(|s| s.of == *sort && s.alone))
             .copied()
             .collect()
     }
@@ -393,11 +408,11 @@ impl<T: Real> Prepared<T> {
         let theory = self.data.theory();
         let known = |(table, columns): &(TableId, Vec<ColumnData>)| {
             let declared = &theory[*table].columns;
-            let free = |column: usize| match declared[column].sort {
-                ColumnSort::Sort(sort) => Some(sort).filter(|s| self.free.contains(s)),
-                _ => None,
+            let anybody = |column: usize| {
+                let is_it = |s: &&StandIns| declared[column].sort == ColumnSort::Sort(s.sort);
+                self.stand_ins.iter().find(is_it).copied()
             };
-            Known::new(*table, columns, free)
+            Known::new(*table, columns, anybody)
         };
         self.entries.push(Entry {
             sizes,
@@ -405,7 +420,8 @@ impl<T: Real> Prepared<T> {
             engine: None,
             own: Vec::new(),
             news: 0,
-            patience: 2,
+            calls: 0,
+            patience: 0,
             used: now,
         });
         self.entries.len() - 1
@@ -413,7 +429,7 @@ impl<T: Real> Prepared<T> {
 }
 
 impl<T: Real> Entry<T> {
-    fn choose(&mut self, setting: &Setting) -> Option<Lent> {
+    fn choose(&mut self, data: &Data, setting: &Setting) -> Option<Lent> {
         let mut all = Some(Vec::new());
         for known in &mut self.tables {
             let (_, columns) = setting.rows.iter().find(|(t, _)| *t == known.table)?;
@@ -424,10 +440,14 @@ impl<T: Real> Entry<T> {
         }
         let rows = all.filter(|_| self.engine.is_some())?;
         let own = self.own.iter();
-        let mut who: Vec<(SortId, Vec<u32>)> = own.map(|(s, n)| (*s, vec![0; *n])).collect();
+        let mut who: Vec<(StandIns, Vec<u32>)> = own.map(|(s, n)| (*s, vec![0; *n])).collect();
+        let size = |sort: SortId| {
+            let streamed = setting.sizes.iter().find(|(s, _)| *s == sort);
+            streamed.map_or_else(|| data.size(sort), |(_, size)| *size)
+        };
         for known in &self.tables {
             let (_, columns) = setting.rows.iter().find(|(t, _)| *t == known.table)?;
-            known.say_who(columns, &setting.sizes, &mut who)?;
+            known.say_who(columns, size, &mut who)?;
         }
         Some(Lent { rows, who })
     }
@@ -457,8 +477,13 @@ impl<T: Real> Entry<T> {
         for (sort, size) in &self.sizes {
             data.set_size(&theory[*sort].name, *size)?;
         }
-        for (sort, size) in &self.own {
-            data.set_size(&theory[*sort].name, (*size).max(1))?;
+        for (stand_ins, count) in &self.own {
+            // Nobody asks how many there are of those that they stand for alone.
+            let comes = setting.sizes.iter().any(|(s, _)| *s == stand_ins.of);
+            if stand_ins.alone && comes {
+                data.set_size(&theory[stand_ins.of].name, 1)?;
+            }
+            data.set_stand_ins(stand_ins, (*count).max(1));
         }
         for known in &mut self.tables {
             let like = setting.rows.iter().find(|(t, _)| *t == known.table);

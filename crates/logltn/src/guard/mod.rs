@@ -107,35 +107,4 @@ impl Theory {
             .into_iter()
             .any(|part| *part == ProductPart::Rows(table))
     }
-
-    /// Whether individuals of a sort are met only as cells of rows, of some tables, that quantifiers range over, and no guard asks
-    /// who they are: then nothing depends on the numbers they go by.
-    pub fn are_only_cells(&self, sort: SortId, of: &dyn Fn(TableId) -> bool) -> bool {
-        let is_it = |s: &ArgumentSort| *s == ArgumentSort::Sort(sort);
-        let by_function = |f: &Function| is_it(&f.result) || f.arguments.iter().any(is_it);
-        if self.constants.iter().any(|c| c.sort == sort) || self.functions.iter().any(by_function) {
-            return false;
-        }
-        self.formulas().all(|axiom| {
-            let own = |v: &VarId| axiom[*v].sort == ColumnSort::Sort(sort);
-            let elsewhere = |v: &Variable| {
-                v.sort == ColumnSort::Sort(sort) && !matches!(v.bound_by, BoundBy::Quantifier(_))
-            };
-            let mut found = axiom.variables.iter().any(elsewhere);
-            let mut formulas = vec![&axiom.formula];
-            while let Some(formula) = formulas.pop().filter(|_| !found) {
-                if let FormulaKind::Quantified { binding, guard, .. } = &formula.kind {
-                    found = binding.variables().iter().any(own)
-                        && !matches!(binding, Binding::Rows(table, _) if of(*table));
-                    if let Some(guard) = guard {
-                        guard.visit(&mut |part| {
-                            found |= part.variable().is_some_and(|v| own(&v));
-                        });
-                    }
-                }
-                formulas.extend(formula.children());
-            }
-            !found
-        })
-    }
 }

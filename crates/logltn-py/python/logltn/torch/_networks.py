@@ -7,7 +7,7 @@ import dis
 import functools
 import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -206,7 +206,7 @@ class Run:
         self.requests = requests
         self.numbers = numbers
         self.sorts = sorts  # what comes with the call
-        self.applied: dict[str, tuple[np.ndarray, Any]] = {}
+        self.applied: dict[str, Applied] = {}
 
     def values(self, given: set[int]) -> tuple[list[tuple[int, int]], list[torch.Tensor]]:
         """The numbers of all requests but those of predicates that are given."""
@@ -218,10 +218,11 @@ class Run:
             runs = len(request[2]) or self.owner._group is not None
             if runs and request[0] not in given and name in self.owner.predicates:
                 asked.append((place, request))
-        self._apply_functions([request for _, request in asked])
+        asked, shared = merged(asked)
+        self._apply_functions(asked)
         groups: dict[Any, list[tuple[int, Any, list[Any]]]] = {}
         for place, request in asked:
-            arguments = self._arguments(request[1], request[2])
+            arguments = self._arguments(request[1], request[2], place)
             network = self.owner.predicates.part(self.owner._names[request[0]])
             groups.setdefault((id(network), *map(like, arguments)), []).append((place, request, arguments))
         which, tensors = [], []
@@ -232,8 +233,9 @@ class Run:
             out = self._checked(name, self.owner.predicates.part(name)(*joined), sum(counts))
             self._known(name, out, joined)
             for (place, _, _), part in zip(group, out.split(counts)):
-                which.append((place, 2))
-                tensors.append(part)
+                for own, among in shared.get(place) or [(place, None)]:
+                    which.append((own, 2))
+                    tensors.append(part if among is None else gather(part, torch.from_numpy(among)))
         return which, tensors
 
     def _known(self, name: str, out: torch.Tensor, arguments: list[Any]) -> None:
@@ -278,25 +280,33 @@ class Run:
             _native.raise_problems([problem])
         return out
 
-    def _arguments(self, shape: list[Any], rows: np.ndarray) -> list[Any]:
+    def _arguments(self, shape: list[Any], rows: np.ndarray, request: int | None = None) -> list[Any]:
+        """The arguments of a request, or those of a function for the rows that it is applied to."""
         arguments, column = [], 0
         for part in shape:
             width = leaves(part)
-            arguments.append(self._argument(part, rows[:, column : column + width]))
+            own = rows[:, column : column + width]
+            arguments.append(self._value(part, own, (request, column)) if isinstance(part, list) else self._argument(part, own[:, 0]))
             column += width
         return arguments
 
-    def _argument(self, part: Any, rows: np.ndarray) -> Any:
+    def _argument(self, part: Any, index: np.ndarray) -> Any:
         if part is None:
-            return torch.from_numpy(self.numbers[rows[:, 0]].astype(np.float32))
+            return torch.from_numpy(self.numbers[index].astype(np.float32))
         if isinstance(part, str):
-            return self._individuals(part, rows[:, 0])
-        if isinstance(part, tuple):  # a vector of a function that is given by data
-            own = self.functions.get(part[0])
-            values = self.owner.tables.part(part[0]) if own is None else rows_of(own)
-            return gather(values, torch.from_numpy(rows[:, 0].astype(np.int64)))
-        distinct, value = self.applied[repr(part)]
-        return gather(value, torch.from_numpy(places(distinct, rows)))
+            return self._individuals(part, index)
+        # A vector of a function that is given by data.
+        own = self.functions.get(part[0])
+        values = self.owner.tables.part(part[0]) if own is None else rows_of(own)
+        return gather(values, torch.from_numpy(index.astype(np.int64)))
+
+    def _value(self, part: list[Any], rows: np.ndarray, place: Place) -> torch.Tensor:
+        """A function's values for some rows."""
+        applied = self.applied[repr(part)]
+        places = applied.places.get(place)
+        if places is None:  # those that another function is applied to, which were among the others
+            places = different([applied.distinct, rows])[1][len(applied.distinct) :]
+        return gather(applied.value, torch.from_numpy(places))
 
     def _individuals(self, sort: str, index: np.ndarray) -> Any:
         owner = self.owner
@@ -318,29 +328,30 @@ class Run:
             features = torch.cat([features, torch.stack([v.to(features) for v in vectors])])
         return gather(features, at)
 
-    def _apply_functions(self, requests: list[Any]) -> None:
+    def _apply_functions(self, requests: list[tuple[int, Any]]) -> None:
         """Each function on the distinct values of its arguments, inner ones first."""
-        asked: dict[str, tuple[Any, list[np.ndarray]]] = {}
+        asked: dict[str, tuple[Any, dict[Place, np.ndarray]]] = {}
 
-        def ask(part: Any, rows: np.ndarray) -> None:
+        def ask(part: Any, rows: np.ndarray, request: int, column: int, inside: bool) -> None:
             if not isinstance(part, list):
                 return
-            column = 0
+            at = 0
             for inner in part[1:]:
                 width = leaves(inner)
-                ask(inner, rows[:, column : column + width])
-                column += width
-            # After what it is made of, in the order of the dict.
-            asked.setdefault(repr(part), (part, []))[1].append(rows)
+                ask(inner, rows[:, at : at + width], request, column + at, True)
+                at += width
+            # After what it is made of, in the order of the dict. What it is itself inside of is applied to distinct rows.
+            place = (~request if inside else request, column)
+            asked.setdefault(repr(part), (part, {}))[1][place] = rows
 
-        for _, shape, rows in requests:
+        for request, (_, shape, rows) in requests:
             column = 0
             for part in shape:
                 width = leaves(part)
-                ask(part, rows[:, column : column + width])
+                ask(part, rows[:, column : column + width], request, column, False)
                 column += width
-        for key, (part, rows) in asked.items():
-            distinct = np.unique(np.concatenate(rows), axis=0)
+        for key, (part, places) in asked.items():
+            distinct, among = different(list(places.values()))
             name = part[0]
             own = self.functions.get(name)
             if own is None and name not in self.owner.functions:
@@ -351,7 +362,41 @@ class Run:
                 found = tuple(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__
                 message = f"function `{name}` gave {found} for {len(distinct)} rows, but must give a row for each"
                 _native.raise_problems([("wrong-shape", message, None)])
-            self.applied[key] = (distinct, value)
+            ends = np.cumsum([len(rows) for rows in places.values()])
+            self.applied[key] = Applied(distinct, value, dict(zip(places, np.split(among, ends[:-1]))))
+
+
+Place = tuple[int | None, int]
+"""A request, and the column where an argument of it begins."""
+
+
+class Applied(NamedTuple):
+    """A function's values."""
+
+    distinct: np.ndarray  # the rows that it was applied to
+    value: torch.Tensor
+    places: dict[Place, np.ndarray]  # by argument of a request, where its rows are among these
+
+
+def merged(asked: list[tuple[int, Any]]) -> tuple[list[tuple[int, Any]], dict[int, list[tuple[int, np.ndarray]]]]:
+    """Requests that ask the same of a predicate, as rows that come with a call do beside those that are always there, as one; by the place of that
+    one, the places of all and where their rows are among its own."""
+    alike: dict[Any, list[tuple[int, Any]]] = {}
+    for place, request in asked:
+        alike.setdefault((request[0], repr(request[1])), []).append((place, request))
+    if len(alike) == len(asked):
+        return asked, {}
+    once, shared = [], {}
+    for requests in alike.values():
+        place, (predicate, shape, _) = requests[0]
+        if len(requests) > 1:
+            every = [rows for _, (_, _, rows) in requests]
+            distinct, among = different(every)
+            parts = np.split(among, np.cumsum([len(rows) for rows in every])[:-1])
+            shared[place] = [(own, part) for (own, _), part in zip(requests, parts)]
+            requests = [(place, (predicate, shape, distinct))]
+        once += requests
+    return once, shared
 
 
 def leaves(part: Any) -> int:
@@ -359,12 +404,16 @@ def leaves(part: Any) -> int:
     return sum(leaves(inner) for inner in part[1:]) if isinstance(part, list) else 1
 
 
-def places(distinct: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Where rows are among the distinct ones, which are sorted."""
-    if distinct.shape[1] == 1:
-        return np.searchsorted(distinct[:, 0], rows[:, 0]).astype(np.int64)
-    known = {tuple(row): i for i, row in enumerate(distinct.tolist())}
-    return np.fromiter((known[tuple(row)] for row in rows.tolist()), np.int64, len(rows))
+def different(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct ones of some rows, in order, and where all rows are among them."""
+    every = np.ascontiguousarray(rows[0] if len(rows) == 1 else np.concatenate(rows))
+    width = every.shape[1]
+    if not width:
+        return every[:1], np.zeros(len(every), np.int64)
+    found = _native.different(every, width)
+    if found is None:
+        return every, np.arange(len(every))
+    return np.frombuffer(found[0], np.int32).reshape(-1, width), np.frombuffer(bytearray(found[1]), np.int64)
 
 
 def like(argument: Any) -> Any:
