@@ -21,7 +21,7 @@ use texts::Plan;
 
 /// Make a project from a CSV file: a folder with a theory, a manifest and the data, ready to train.
 ///
-/// One column is to be predicted, the others are features: numbers are scaled, categories and dates become numbers, missing
+/// One column is the target and the others are features: numbers are scaled, categories and dates become numbers, missing
 /// cells are allowed. Some rows are held out, and training ends with the accuracy on them. Without `--from` the folder gets
 /// an example; without a name, the examples are listed.
 #[derive(clap::Args)]
