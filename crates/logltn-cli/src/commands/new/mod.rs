@@ -241,7 +241,7 @@ fn said(plan: &Plan<'_>, manifest: &Path, folder: &Path, left_out: &[String]) ->
     if unlabelled > 0 {
         let _ = writeln!(
             text,
-            "unlabelled: {unlabelled} rows have none; rules are about them, too"
+            "unlabelled: {unlabelled} rows have no label; rules apply to them too"
         );
     }
     if symbol != file.columns()[target] {
