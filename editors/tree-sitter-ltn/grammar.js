@@ -6,7 +6,6 @@ module.exports = grammar({
   name: "ltn",
   extras: ($) => [/\s/, $.comment],
   word: ($) => $.identifier,
-  conflicts: ($) => [[$.sorted]],
   rules: {
     theory: ($) => repeat($._declaration),
     _declaration: ($) =>
@@ -36,11 +35,11 @@ module.exports = grammar({
         $.comparison, $.arithmetic, $.negative, $.parenthesized, $.call, $.column_of, $.identifier, $.string, $.number),
     quantified: ($) =>
       prec.right(0, seq(field("quantifier", words(["forall", "exists", "all", "any", "∀", "∃", "⋀", "⋁"])),
-        choice($.sorted, $.rows), optional($.guard), ".", $._expression)),
+        $._binders, optional($.guard), ".", $._expression)),
     guard: ($) => seq("where", $._expression),
-    sorted: ($) =>
-      seq($.identifier, repeat(seq(",", $.identifier)), ":", alias($.identifier, $.type),
-        repeat(seq(",", $.identifier, repeat(seq(",", $.identifier)), ":", alias($.identifier, $.type)))),
+    sorted: ($) => seq($._group, repeat(seq(",", $._group))),
+    _group: ($) => seq($.identifier, repeat(seq(",", $.identifier)), ":", alias($.identifier, $.type)),
+    _binders: ($) => seq(choice($._group, $.rows), repeat(seq(",", choice($._group, $.rows)))),
     rows: ($) => seq("(", list($.identifier), ")", "in", field("table", $.identifier)),
     equivalence: ($) => prec.left(1, seq($._expression, choice("<->", "↔"), $._expression)),
     implication: ($) => prec.right(2, seq($._expression, choice("->", "→"), $._expression)),
@@ -56,7 +55,8 @@ module.exports = grammar({
     negative: ($) => prec(9, seq("-", $._expression)),
     parenthesized: ($) => seq("(", $._expression, ")"),
     call: ($) => prec(10, seq(field("name", $.identifier), "(", optional(list($._expression)), ")")),
-    column_of: ($) => prec(10, seq($.identifier, token.immediate("."), token.immediate(/[\p{L}_][\p{L}\p{N}_]*/))),
+    // `x.age` has no spaces. The program also reads `x = y.P(x)`, with the dot of a quantifier; here that dot wants a space after it, as `logltn fmt` writes it.
+    column_of: () => token(/[\p{L}_][\p{L}\p{N}_]*\.[\p{L}_][\p{L}\p{N}_]*/),
 
     // Axioms and columns may have reserved words as names.
     _word: ($) =>

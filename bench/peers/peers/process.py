@@ -139,7 +139,7 @@ class Peer:
 
 
 def parsed(line):
-    """An answer, or None if this is none."""
+    """An answer, or None if this is not one."""
     try:
         answer = json.loads(line)
     except ValueError:

@@ -1,4 +1,4 @@
-//! The program `logltn` as a function, for whoever starts it in another way: the Python package does.
+//! The program `logltn` as a function, so that other programs, such as the Python package, can run it.
 
 mod commands;
 mod console;
@@ -54,9 +54,7 @@ pub fn main_with<A: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
                 None => drop(memory::limit()),
             }
             if memory::address_space().is_some() && !start_threads() {
-                console::complain(
-                    "error: there is no room for a thread: `ulimit -v` is too small\n",
-                );
+                console::complain("error: cannot start a thread: `ulimit -v` is too small\n");
                 return outcome::Outcome::Failed.status();
             }
             arguments.command.run().status()

@@ -219,7 +219,7 @@ fn rules_that_are_not_kept() {
     };
     let (status, text) = trained(&free);
     assert_eq!(status, 0, "{text}");
-    let often = "axiom `rule` is not kept where it says something: its premise is true in 19 of 400 groundings, \
+    let often = "axiom `rule` is not kept where its premise is true: its premise is true in 19 of 400 groundings, \
                  and in 19 of these its conclusion is false";
     assert!(text.contains(often), "{text}");
     assert!(text.contains("a table in the guard"), "{text}");

@@ -161,18 +161,15 @@ fn warnings() {
     }
 }
 
-/// A program may give the numbers of a predicate that the manifest leaves out; no program stands behind `train`.
+/// A program may give the numbers of a predicate that the manifest leaves out; `train` has no such program.
 #[test]
 fn predicates_that_nothing_stands_behind() {
     for (line, wrong) in [
         ("", "error: predicate `q` is not grounded"),
-        (
-            "[predicates.q]\n",
-            "error: nothing stands behind predicate `q`",
-        ),
+        ("[predicates.q]\n", "error: nothing grounds predicate `q`"),
         (
             "[predicates.q]\noutput = 'sigmoid'\n",
-            "error: nothing stands behind predicate `q`",
+            "error: nothing grounds predicate `q`",
         ),
     ] {
         let manifest =

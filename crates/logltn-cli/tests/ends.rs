@@ -257,7 +257,8 @@ fn what_a_sample_leaves_out_is_counted_and_never_called_true() {
     assert!((1..20).contains(&unseen), "{unseen}");
     let info: Value = serde_json::from_str(&folder.read("a/run.json")).expect("JSON");
     assert_eq!(info["axioms"][0]["left_out"], total);
-    let head = "`exists` left out because a step's sample had nobody for them, in all steps:";
+    let head =
+        "`exists` left out because a step's sample had no individual for them, over all steps:";
     let (_, after) = trained.stdout.split_once(head).expect("a word");
     assert_eq!(line(after, "has"), ["has", &total.to_string()]);
     let page = page(&folder, "a");

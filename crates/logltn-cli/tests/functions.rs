@@ -203,7 +203,7 @@ fn what_does_not_fit_is_said_before_the_first_step() {
             "m.toml",
             "'age(x)'",
             "'boss(x)'",
-            "`boss` says an individual",
+            "the value of `boss` is an individual",
         ),
         ("t.ltn", "tall(age(boss(x)))", "tall(place(x))", "Real"),
         (

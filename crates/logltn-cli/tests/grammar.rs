@@ -345,6 +345,10 @@ impl Grammars {
     }
 }
 
+/// Rows and sorts in one quantifier, columns, definitions and last commas, which few of the others have.
+const MIXED: &str = "sort S\nsort C = {a, b,}\ntable t(x: S, in: C,)\npredicate p(S, C,)\ndefine d(x, y: S) to depth 2: p(x, a) or (exists z: S. d(z, y))
+axiom m: forall (x, c) in t, y, z: S, (w, e) in t, k: C where c != e and x.age > y.age and (exists (v, f) in t, u: S where f = k. u = v). p(z, k) -> d(x, w)\n";
+
 /// The conformance cases, the program's own theories and the card's examples.
 fn theories() -> Vec<String> {
     let mut found = Vec::new();
@@ -363,6 +367,7 @@ fn theories() -> Vec<String> {
     }
     found.sort();
     found.extend(card());
+    found.push(MIXED.to_string());
     found
 }
 

@@ -221,7 +221,7 @@ axiom each: forall c: Class. exists x: Point. P(x, c)
         &[
             "still zero",
             "nothing was learnt",
-            "say `undecided = false`",
+            "set `undecided = false`",
         ],
     );
 }

@@ -91,11 +91,11 @@ fn what_does_not_fit_is_said() {
         ),
         (
             ["--support", "addition=other.csv"],
-            "column `z` is no variable of axiom `addition`",
+            "column `z` is not a variable of axiom `addition`",
         ),
         (
             ["--support", "addition=less.csv"],
-            "asks about the class of an individual that no column tells",
+            "asks about the class of an individual that no column gives",
         ),
         (
             ["--support", "additions=support.csv"],

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::common::Folder;
 use serde_json::Value;
 
-/// A rule of four variables over a thousand things, which nobody can wait for.
+/// A rule of four variables over a thousand things, too many to wait for.
 fn hopeless(hidden: &str) -> Folder {
     let things: String = (0..1000)
         .map(|i| format!("{},{}\n", i % 31, i % 7))
@@ -116,7 +116,7 @@ fn what_takes_decades_is_refused() {
         &["train", "m.toml", "--out", "run"],
     ] {
         let run = folder.refuses(command);
-        let wrong = "error: axiom `deep` has 2.6e26 groundings, which nobody can go through";
+        let wrong = "error: axiom `deep` has 2.6e26 groundings, too many to go through";
         run.complains(wrong);
     }
 }

@@ -314,6 +314,10 @@ fn hover_completion_and_definitions() {
     );
     assert_eq!(editor.definition("m.toml", "\"t.l|tn\""), at("t.ltn", 0));
     assert_eq!(editor.definition("m.toml", "\"|b\"]"), at("p.csv", 0));
+    assert_eq!(
+        editor.definition("m.toml", "freeze = [\"|C"),
+        at("t.ltn", 3)
+    );
     assert_eq!(editor.definition("m.toml", "st|eps"), None);
     editor.end();
 }
@@ -375,4 +379,146 @@ fn a_client_that_leaves_ends_the_server() {
     let mut editor = Editor::new();
     drop(editor.input);
     editor.server.wait().unwrap();
+}
+
+/// A theory, a manifest and folders with names that take several bytes or UTF-16 units, and line ends of Windows.
+const FOREIGN: &str = "# 𝄞 Größe\r\nsort Straße\r\nsort Farbe = {rot, 猫}\r\ntable paare(größe: Straße, y: Straße)\r\npredicate 𝐂(Straße, Farbe)\r
+axiom 𝐚: forall x: Straße. 𝐂(x, rot) or 𝐂(x, 猫)\r\naxiom b: forall (größe, y) in paare. 𝐂(größe, rot) -> 𝐂(y, rot)\r\n";
+const FOREIGN_MANIFEST: &str = "theory = \"t.ltn\"\r\n[sorts.\"Straße\"]\r\nfeatures = { file = \"p ü.csv\", columns = [\"ä\"] }\r\n[tables]\r
+paare = { rows = \"paare.csv\" }\r\n[predicates.\"𝐂\"]\r\nnetwork = { mlp = [4] }\r\noutput = \"softmax\"\r\n[train]\r\nsteps = 3\r\nfreeze = [\"𝐂\"]\r\n";
+
+/// A text after edits, as an editor makes them.
+fn edited(text: &str, edits: &Value) -> String {
+    let offset = |place: &Value| {
+        let line = place["line"].as_u64().unwrap() as usize;
+        let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
+        let mut left = place["character"].as_u64().unwrap() as usize;
+        let mut end = start;
+        for c in text[start..].chars() {
+            if left == 0 {
+                break;
+            }
+            left -= c.len_utf16().min(left);
+            end += c.len_utf8();
+        }
+        end
+    };
+    let mut edits: Vec<(usize, usize, &str)> = (edits.as_array().unwrap().iter())
+        .map(|edit| {
+            let range = &edit["range"];
+            let new = edit["newText"].as_str().unwrap();
+            (offset(&range["start"]), offset(&range["end"]), new)
+        })
+        .collect();
+    edits.sort_unstable();
+    let mut out = text.to_string();
+    for (start, end, new) in edits.into_iter().rev() {
+        out.replace_range(start..end, new);
+    }
+    out
+}
+
+#[test]
+fn names_of_any_script_and_line_ends_of_windows() {
+    let mut editor = Editor::new();
+    editor.folder.write("t.ltn", FOREIGN.as_bytes());
+    editor.folder.write("m.toml", FOREIGN_MANIFEST.as_bytes());
+    editor.folder.write("p ü.csv", "ä\r\n1\r\n".as_bytes());
+    editor
+        .folder
+        .write("paare.csv", "größe,y\r\n0,0\r\n".as_bytes());
+    assert_eq!(editor.open("t.ltn"), json!([]));
+    assert_eq!(editor.open("m.toml"), json!([]));
+    let at = |file: &str, line: u64| Some((file.to_string(), line));
+    assert_eq!(editor.definition("t.ltn", "or |𝐂(x"), at("t.ltn", 4));
+    assert_eq!(editor.definition("t.ltn", "predicate |𝐂"), at("m.toml", 5));
+    assert_eq!(
+        editor.definition("t.ltn", "paare(|größe"),
+        at("paare.csv", 0)
+    );
+    assert_eq!(
+        editor.definition("m.toml", "[\"|ä\""),
+        at("p%20%C3%BC.csv", 0)
+    );
+    assert_eq!(
+        editor.definition("m.toml", "predicates.\"|𝐂"),
+        at("t.ltn", 4)
+    );
+    assert!(
+        editor
+            .hover("t.ltn", "x, |猫")
+            .contains("label of sort `Farbe`")
+    );
+
+    // What is renamed everywhere is the name and nothing else; TOML's keys get quotes where they need them.
+    for (place, old, new) in [
+        ("sort |Straße", "Straße", "Weg"),
+        ("predicate |𝐂", "𝐂", "ist"),
+        ("table |paare", "paare", "Nächste"),
+        ("(|größe, y) in", "größe", "x1"),
+    ] {
+        let mut params = editor.at("t.ltn", place);
+        params["newName"] = json!(new);
+        let edits = editor.ask("textDocument/rename", params);
+        let changed = |name: &str, text: &str| {
+            let changes = edits["changes"].as_object().unwrap();
+            let of = changes.iter().find(|(uri, _)| uri.ends_with(name));
+            of.map_or(text.to_string(), |(_, edits)| edited(text, edits))
+        };
+        let theory = match old {
+            // The variable, not the column.
+            "größe" => FOREIGN
+                .replace("(größe, y) in", "(x1, y) in")
+                .replace("𝐂(größe", "𝐂(x1"),
+            _ => FOREIGN.replace(old, new),
+        };
+        let manifest = match old {
+            "größe" => FOREIGN_MANIFEST.to_string(),
+            "paare" => FOREIGN_MANIFEST.replace("paare =", "\"Nächste\" ="),
+            _ => FOREIGN_MANIFEST.replace(old, new),
+        };
+        assert_eq!(changed("t.ltn", FOREIGN), theory);
+        assert_eq!(changed("m.toml", FOREIGN_MANIFEST), manifest);
+    }
+    editor.end();
+}
+
+/// Every text that there is while two files are typed: any question has an answer, and the server lives.
+#[test]
+fn half_written_files() {
+    let mut editor = Editor::new();
+    editor.open("t.ltn");
+    editor.open("m.toml");
+    let strange = [
+        "",
+        "\r",
+        "\u{feff}",
+        "\"",
+        "#",
+        "[[",
+        "a.\"",
+        "\0",
+        "axiom a: ",
+    ];
+    for (name, whole) in [("t.ltn", FOREIGN), ("m.toml", FOREIGN_MANIFEST)] {
+        let ends = (whole.char_indices()).filter(|(at, _)| at % 3 == 0);
+        let prefixes = ends.map(|(at, _)| &whole[..at]);
+        for text in prefixes.chain(strange) {
+            editor.change(name, text);
+            let line = text.matches('\n').count() as u64;
+            let places = [(line, 0), (line, 7), (line, 9_999), (line + 3, 1), (0, 2)];
+            for (line, character) in places {
+                let document = json!({ "uri": editor.uri(name) });
+                let position = json!({ "line": line, "character": character });
+                let place =
+                    json!({ "textDocument": document, "position": position, "newName": "zz" });
+                for question in ["hover", "completion", "definition"] {
+                    editor.ask(&format!("textDocument/{question}"), place.clone());
+                }
+                // May be refused.
+                editor.ask_raw("textDocument/rename", place);
+            }
+        }
+    }
+    editor.end();
 }

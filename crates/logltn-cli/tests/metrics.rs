@@ -422,7 +422,7 @@ fn labels_that_are_no_classes() {
         &labels,
     );
     let check = wrong.refuses(&["check", "m.toml"]);
-    check.complains("the label `u` of individual 0 is no class of `class`");
+    check.complains("the label `u` of individual 0 is not a class of `class`");
     let groups = folder(
         "{ metric = 'adjusted_rand_index', predicate = 'class', labels = 'P' }",
         &labels,

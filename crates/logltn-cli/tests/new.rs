@@ -369,7 +369,7 @@ fn odd_files() {
             "names as a target",
             "a,y\n1,ann\n2,bob\n3,cid\n",
             "y",
-            "these are no classes",
+            "too many for classes",
         ),
         (
             "semicolons",

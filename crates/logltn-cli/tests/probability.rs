@@ -290,7 +290,7 @@ fn laws_hold_in_predictions_of_a_run_and_of_new_individuals() {
     ];
     folder
         .refuses(&words)
-        .complains("a law looks into table `friends`");
+        .complains("a law uses table `friends`");
     let words = [
         "predict",
         "m.toml",

@@ -362,14 +362,14 @@ fn another_training_cannot_be_resumed() {
     folder.write("points.csv", changed.as_bytes());
     let run = folder.run(&["train", "m.toml", "--out", "run", "--resume"]);
     assert_ne!(run.status, 0);
-    for file in ["points.csv`", "holds something else now"] {
+    for file in ["points.csv`", "has changed"] {
         run.complains(file);
     }
     assert_eq!(checkpoint(), before);
     // Nor by way of the run's own manifest.
     let run = folder.run(&["train", "run/manifest.toml", "--out", "run", "--resume"]);
     assert_ne!(run.status, 0);
-    let message = "holds something else now";
+    let message = "has changed";
     run.complains(message);
     folder.write("points.csv", points.as_bytes());
     succeeds(&folder.run(&["train", "m.toml", "--out", "run", "--resume"]));

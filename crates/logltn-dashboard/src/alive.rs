@@ -53,7 +53,7 @@ impl Locks {
                 return false;
             };
             let (major, minor) = numbers(lock.dev());
-            // Disks that are none (btrfs, overlays) have several numbers, all with 0.
+            // Virtual disks (btrfs, overlays) have several numbers, all with 0.
             (self.0.iter())
                 .any(|&(a, b, file)| file == lock.ino() && a == major && (b == minor || major == 0))
         }

@@ -55,14 +55,14 @@ impl Gate {
         let origins = headers.get_all(ORIGIN).iter();
         let foreign = |origin: &hyper::header::HeaderValue| !origin.to_str().is_ok_and(ours);
         if origins.into_iter().any(foreign) {
-            return Err((StatusCode::FORBIDDEN, "the request is of another page"));
+            return Err((StatusCode::FORBIDDEN, "the request comes from another page"));
         }
         // Browsers say it of requests without an origin, too. A link to the page itself may stand anywhere.
         let site = headers
             .get("sec-fetch-site")
             .and_then(|site| site.to_str().ok());
         if path != "/" && site.is_some_and(|site| !["same-origin", "none"].contains(&site)) {
-            return Err((StatusCode::FORBIDDEN, "the request is of another site"));
+            return Err((StatusCode::FORBIDDEN, "the request comes from another site"));
         }
         // What is not JSON is what a form of another page could send.
         let json = || {

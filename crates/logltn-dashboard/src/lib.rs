@@ -1,7 +1,7 @@
 //! `logltn dashboard`: a page that follows the runs under a folder.
 //!
-//! [`Dashboard::bind`] takes an address, [`Dashboard::serve`] answers for ever; [`export`] writes the same page with the data
-//! inside. The page is that of [`logltn_report::page`]. Runs are read, never written.
+//! [`Dashboard::bind`] takes an address, [`Dashboard::serve`] answers until it is stopped; [`export`] writes the same page with the data
+//! inside. The page is [`logltn_report::page`]. Runs are read, never written.
 //!
 //! ```no_run
 //! use logltn_dashboard::{Address, Dashboard};

@@ -38,7 +38,7 @@ impl Run<'_> {
         if !info.is_noted("manifest.toml", manifest.source.text().as_bytes()) {
             let what = "the run's manifest is not as `logltn train` wrote it";
             return Err(Diagnostic::error(Code::RunDamaged, what)
-                .help("bring the file back, or train again")
+                .help("restore the file, or train again")
                 .into());
         }
         check_noted(&manifest, &info, inside)?;

@@ -56,8 +56,8 @@ mod linux {
             start: bytes.as_ptr().addr(),
             length: AtomicUsize::new(bytes.len()),
             message: format!(
-                "error: {}: the file was cut short, or cannot be read any more, while it was in use\n  \
-                 help: leave files alone that are learnt from; restore it, and continue with --resume\n",
+                "error: {}: the file was cut short, or became unreadable, while it was in use\n  \
+                 help: do not change files during training; restore it, and continue with --resume\n",
                 harmless(&path)
             ),
             next: null_mut(),

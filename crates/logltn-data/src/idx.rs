@@ -81,7 +81,7 @@ fn parse(mut reader: impl Read, packed: Option<usize>, name: &str) -> Result<Arr
         other => {
             return fatal(
                 Diagnostic::error(Code::WrongFormat, format!(
-                    "{name}: not an IDX file: its third byte is 0x{other:02x}, which is no type of IDX"
+                    "{name}: not an IDX file: its third byte is 0x{other:02x}, which is not an IDX type"
                 ))
                 .note("types are 0x08, 0x09, 0x0b, 0x0c, 0x0d and 0x0e"),
             );

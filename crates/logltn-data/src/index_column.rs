@@ -81,7 +81,7 @@ pub fn index_column(path: &Path, array: &Array) -> Option<Diagnostic> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Some(
         Diagnostic::warning(Code::IndexColumn, message)
-            .note("it looks like the index of a data frame, which says nothing of an individual")
+            .note("it looks like the index of a data frame, which says nothing about an individual")
             .help(format!(
                 "leave it out of the file (in pandas: `to_csv(…, index=False)`), or choose the others: \
                  `features = {{ file = {name:?}, columns = [{}] }}`; a column that is chosen is not asked about",

@@ -1,8 +1,7 @@
 //! Reading data: every format gives [`Field`]s of numbers, or the text of a [`CsvFile`].
 //!
-//! The readers check what they read, so that what comes out of them is finite and of the shape it
-//! claims, and a file that is wrong is refused with its name, the place in it, and what was expected
-//! there. Each has a form that takes bytes, for those who have them from elsewhere.
+//! The readers check what they read: numbers are finite and shapes are right, or the file is refused with its name, the
+//! place in it, and what was expected there. Each reader also takes bytes from memory.
 //!
 //! ```
 //! use logltn_data::{CsvFile, Values, parse_fields};

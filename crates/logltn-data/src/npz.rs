@@ -50,7 +50,7 @@ pub fn parse_npz(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics> {
                 Code::DuplicateName,
                 format!("{name}: the archive holds {} twice", shown(&twice)),
             )
-            .help("which of them is meant cannot be told: write the file again"),
+            .help("it is unclear which one is meant: write the file again"),
         );
     }
     let mut problems = Problems::new();

@@ -276,7 +276,7 @@ impl Preparation {
         let others = others.filter(|c| !self.columns().any(|known| known == *c));
         Err(Diagnostic::error(Code::MissingColumn, what)
             .maybe_help(did_you_mean(first, others))
-            .note("columns go by their names, in any order")
+            .note("columns are matched by name, in any order")
             .into())
     }
 }
@@ -376,8 +376,8 @@ impl Column {
         }
         if rows > 0 {
             let (are, none) = match seen.len() {
-                1 => ("is a new category", "it is none of the known ones"),
-                _ => ("are new categories", "they are none of the known ones"),
+                1 => ("is a new category", "it is unknown"),
+                _ => ("are new categories", "they are unknown"),
             };
             warnings.push(Diagnostic::warning(
                 Code::NewCategory,
@@ -403,7 +403,7 @@ impl Column {
 
 fn never_missing(file: &CsvFile, column: &str, cells: usize, taken: &str) -> Diagnostic {
     let what = format!(
-        "{}, column {}: {} missing, of which none was when the columns were prepared: taken for {taken}",
+        "{}, column {}: {} missing, but none was when the columns were prepared: read as {taken}",
         file.name(),
         shown(column),
         if cells == 1 {

@@ -133,7 +133,7 @@ fn tensors(header: &[u8], name: &str) -> Result<BTreeMap<String, Entry>, Diagnos
         if let Some(twice) = twice {
             problems.push(|| {
                 Diagnostic::error(Code::DuplicateName, twice)
-                    .help("which of them is meant cannot be told: write the file again")
+                    .help("it is unclear which one is meant: write the file again")
             });
             continue;
         }

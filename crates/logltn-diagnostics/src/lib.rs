@@ -2,7 +2,7 @@
 //!
 //! A [`Diagnostic`] has a [`Code`], which names the kind of mistake for programs, a message for people, and a
 //! place in a [`Source`]. [`Diagnostics`] are all that one run has found. This crate knows neither logic nor
-//! files, so that everything else can stand on it.
+//! files, so that every other crate can use it.
 //!
 //! ```
 //! use logltn_diagnostics::{Code, Diagnostic, Source, Span};

@@ -1,8 +1,7 @@
-//! LTN's examples and more: theory, manifest and data of each, and what there is to see when it is trained.
+//! LTN's examples and more: theory, manifest and data of each, and what to show when it is trained.
 //!
-//! Theories and manifests are files of their own (`projects/`): they are what people copy. Where an example has data of
-//! others, they are read where the user has them; else a stand-in is made from figures of them, and [`Written::data`]
-//! says which. An axiom of weight 0 is a question: its truth is watched, and nothing is learnt from it.
+//! Theories and manifests are separate files (`projects/`), made to be copied. Third-party data are read from where the user
+//! has them; otherwise a stand-in is made from their statistics, and [`Written::data`] says which. An axiom of weight 0 is a question: its truth is watched, and nothing is learnt from it.
 //!
 //! ```
 //! use logltn_examples::{EXAMPLES, Sources, example};

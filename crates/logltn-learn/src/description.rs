@@ -13,7 +13,7 @@ use crate::network::Network;
 const MOST_NAMES: usize = 30;
 
 impl KnowledgeBase {
-    /// What stands behind the symbols of the theory, in words, by keys such as `predicates.C.layers`: layers with their
+    /// The groundings of the symbols of the theory, in words, by keys such as `predicates.C.layers`: layers with their
     /// activations and dropout, inputs, outputs and the classes in their order, the shapes of features, and whose the
     /// learnable vectors are. Weights of one description are nonsense under another, even where their shapes fit.
     pub fn description(&self) -> BTreeMap<String, String> {

@@ -102,7 +102,7 @@ impl Individuals {
         for field in &self.fields {
             let (width, numbers) = (field.width(), field.len());
             if width == 0 || !numbers.is_multiple_of(width) {
-                let what = format!("{numbers} numbers are no rows of {:?}", field.shape);
+                let what = format!("{numbers} numbers do not make rows of {:?}", field.shape);
                 return wrong(Code::WrongShape, what);
             }
             let rows = numbers / width;

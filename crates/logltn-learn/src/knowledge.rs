@@ -1,4 +1,4 @@
-//! A theory with its data and with what stands behind its symbols.
+//! A theory with its data and with the groundings of its symbols.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct KnowledgeBase {
     pub data: Data,
     /// What the numbers of each predicate mean, in the order of the theory.
     pub outputs: Vec<Output>,
-    /// What stands behind each predicate, in the order of the theory.
+    /// The grounding of each predicate, in the order of the theory.
     pub predicates: Vec<Ground>,
     /// The network of each function that has one, in the order of the theory.
     pub functions: Vec<Option<Behind>>,

@@ -1,7 +1,7 @@
-//! Training in memory: a theory, its data, what stands behind its predicates, and steps.
+//! Training in memory: a theory, its data, the groundings of its predicates, and steps.
 //!
-//! This crate knows no file. A [`Session`] is put together by [`Session::builder`], or from a [`KnowledgeBase`] and a
-//! [`Training`] by whoever has them from elsewhere (`logltn-train` reads both from a manifest).
+//! This crate does not read files. A [`Session`] is made by [`Session::builder`], or from a [`KnowledgeBase`] and a [`Training`],
+//! which `logltn-train` reads from a manifest.
 //!
 //! # A training in thirty lines
 //!
@@ -43,7 +43,7 @@
 //! # Ok::<(), logltn::Diagnostics>(())
 //! ```
 //!
-//! Whatever is wrong is found by `build`, all at once:
+//! `build` reports all mistakes at once:
 //!
 //! ```
 //! # use logltn_learn::{Network, Session};
@@ -56,7 +56,7 @@
 //! assert!(errors.contains("no sort `Pont`") && errors.contains("no predicate `D`"), "{errors}");
 //! ```
 //!
-//! # Stop, and go on with the same bits
+//! # Stop, and continue with the same bits
 //!
 //! [`Session::state`] is everything that the rest of a training depends on, numbers and facts by name;
 //! [`Session::restore`] takes it up again. [`Session::weights`] is what was learnt.

@@ -364,7 +364,7 @@ impl Asked {
                         format!("row {i}: sort `{sort}` has no individual {}", row[k])
                     }
                     ArgumentSort::Vector(_) => format!(
-                        "row {i}: argument {} of `{}` is a number, and there is none at place {} among those given",
+                        "row {i}: argument {} of `{}` is a number, but none is given at place {}",
                         k + 1,
                         self.name,
                         row[k]

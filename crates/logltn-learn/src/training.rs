@@ -29,7 +29,7 @@ pub struct Training {
     /// How much it counts that all classes of each softmax are used in a step: the entropy of the mean of what is said of its
     /// rows, in nats, times this, is taken from the loss.
     pub entropy: f64,
-    /// Where all randomness comes from.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// What single axioms, or families, have of their own.
     pub axioms: BTreeMap<String, AxiomSettings>,

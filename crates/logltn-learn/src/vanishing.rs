@@ -46,8 +46,7 @@ pub(crate) fn of_axioms(
         warning = warning.note(note);
     }
     warning.help(mend(semantics).unwrap_or_else(|| {
-        "they teach nothing as long as that is so: either they are satisfied for good, or their operators let nothing \
-         through"
+        "until that changes they teach nothing: either they are already satisfied, or their operators pass no gradient"
             .to_string()
     }))
 }
@@ -57,18 +56,16 @@ pub(crate) fn nothing_moved(semantics: &Semantics, steps: u64, undecided: bool) 
     let mut error = Diagnostic::error(
         Code::NothingLearnt,
         format!(
-            "nothing was learnt: the gradient was zero in each of the {steps} steps, and the weights are as they \
-             were drawn"
+            "nothing was learnt: the gradient was zero in each of the {steps} steps, and the weights are still the initial ones"
         ),
     );
     for note in slopeless(semantics) {
         error = error.note(note);
     }
     let help = mend(semantics).unwrap_or_else(|| match undecided {
-        true => "from an undecided start these axioms prefer no class to another: say `undecided = false` beside the network's layers, \
-                 or add an axiom that does"
+        true => "from an undecided start these axioms treat all classes alike: set `undecided = false` next to the network's layers, or add an axiom that tells the classes apart"
             .to_string(),
-        false => "see whether some axiom speaks of what is to be learnt, and whether it can be made truer".to_string(),
+        false => "check that some axiom mentions what should be learnt, and that it can become more true".to_string(),
     });
     error.help(help)
 }
@@ -106,7 +103,7 @@ fn slopeless(semantics: &Semantics) -> Vec<String> {
 
 fn mend(semantics: &Semantics) -> Option<String> {
     (!slopeless(semantics).is_empty()).then(|| {
-        "train with a semantics that has slopes everywhere, such as `logltn` or `stable`, and evaluate with this one \
+        "train with a semantics that has gradients everywhere, such as `logltn` or `stable`, and evaluate with this one \
          (`logltn eval M --run DIR --semantics …`)"
             .to_string()
     })

@@ -257,7 +257,7 @@ fn mistakes_are_found_together() {
     assert!(
         errors
             .err()
-            .expect("a label that is none")
+            .expect("a label that is not one")
             .to_string()
             .contains("k2")
     );
@@ -284,7 +284,7 @@ fn mistakes_are_found_together() {
     .expect("many mistakes")
     .to_string();
     for part in [
-        "10 numbers are no rows of [3]",
+        "10 numbers do not make rows of [3]",
         "number 1 of its features is not finite",
         "101 is not between 0 and 100",
         "no param `far`",

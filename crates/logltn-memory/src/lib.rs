@@ -1,5 +1,5 @@
-//! How much memory the process may take, in one place. Whatever grows with the input [asks](ask) here before it grows, so
-//! that too much of it is an error with a place and not the end of the machine.
+//! How much memory the process may take, in one place. Code whose memory grows with the input [asks](ask) here first, so
+//! that too much is an error with a place and does not bring the machine down.
 //!
 //! ```
 //! use logltn_memory as memory;
@@ -95,7 +95,7 @@ impl TooMuch {
         Diagnostic::error(
             Code::TooMuchMemory,
             format!(
-                "{who} takes about {} of memory: more than the {} that there may be{used}",
+                "{who} takes about {} of memory: more than the {} allowed{used}",
                 shown(self.asked),
                 shown(limit().into())
             ),

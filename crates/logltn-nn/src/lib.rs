@@ -1,10 +1,8 @@
 //! Small fast neural networks on the CPU.
 //!
-//! Dense layers, convolutions, pooling and dropout, with gradients and Adam, in `f32`: what a predicate of the size of
-//! a paper's experiments needs, and no more. There is no graph, no tensor type and no automatic differentiation; a
-//! network takes a slice of numbers and gives one back, and on the way back takes the gradient of one and gives the
-//! gradient of the other. In return a step asks for no memory, takes less time than PyTorch's
-//! (`docs/performance.md`), and **has the same bits on any number of threads**.
+//! Dense layers, convolutions, pooling and dropout, with gradients and Adam, in `f32`: what predicates of the size of a paper's experiments need, and no more. There is no graph, no tensor type and no automatic differentiation; forward, a network maps one slice of numbers to another; backward, it maps the gradient of the second to the gradient
+//! of the first. In return a step allocates nothing, is faster than PyTorch's (`docs/performance.md`), and **has the
+//! same bits on any number of threads**.
 //!
 //! # A network
 //! A [`NetworkSpec`] says what a network is made of, a [`Network`] has the numbers. The seed decides all of them.
@@ -25,7 +23,7 @@
 //! # Ok::<(), logltn_nn::SpecError>(())
 //! ```
 //!
-//! [`mlp`] and [`lenet`] write the usual ones. What cannot be is an error with words:
+//! [`mlp`] and [`lenet`] make the usual ones. Impossible networks are errors that explain themselves:
 //!
 //! ```
 //! use logltn_nn::{LayerSpec, Network, NetworkSpec, Shape};
@@ -40,8 +38,7 @@
 //! ```
 //!
 //! # A step
-//! A batch is rows, one after another. [`Network::forward`] gives the outputs. What to make of them is the caller's
-//! affair: any loss will do, whose gradient by the outputs then goes to [`Network::backward`], which *adds* the
+//! A batch is rows, one after another. [`Network::forward`] gives the outputs. The loss is up to the caller; its gradient by the outputs goes to [`Network::backward`], which *adds* the
 //! gradients by the parameters to [`Network::gradients`]. An optimiser moves the parameters.
 //!
 //! Here a network learns the exclusive or:

@@ -1,8 +1,8 @@
 //! The paper's experiments: all configurations of a task, several runs each, in a table beside the published figures.
 //!
-//! A task is an `Experiment`: how to get its data, how to do one run, what to draw. Everything else is common: runs
-//! go in parallel, each leaves a small file when it is done, and a table that was interrupted goes on from those files.
-//! Where the real data are not at hand, [`logltn_standin`] makes some like them.
+//! A task is an `Experiment`: how to get its data, how to do one run, what to draw. Everything else is shared: runs are
+//! parallel, each leaves a small file when it is done, and an interrupted table continues from those files. Where the
+//! real data are unavailable, [`logltn_standin`] makes similar ones.
 //!
 //! ```
 //! use logltn_paper::{CONFIGURATIONS, Task, published};

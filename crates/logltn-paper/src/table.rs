@@ -304,12 +304,11 @@ impl Table {
     /// What the marks mean, and what must be known about the data.
     pub fn legend(&self) -> String {
         if self.data == DataKind::SimulatedFeatures {
-            return "The features are SIMULATED, the published figures are of features that a detector computed from \
-                    pictures: ours show how the configurations compare with each other, not with the paper."
+            return "The features are SIMULATED, the published figures are for features that a detector computed from pictures: ours show how the configurations compare with each other, not with the paper."
                 .into();
         }
         if !self.comparable() {
-            return "The published figures are of other data than ours: no comparison is made."
+            return "The published figures are for other data than ours, so no comparison is made."
                 .into();
         }
         if !self.sources.is_empty() {

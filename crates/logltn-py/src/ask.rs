@@ -241,7 +241,7 @@ fn identified(
     let classes = Identify::classes(data, predicate).unwrap_or_default();
     let class = |text: &String, place: String| {
         classes.get(text).copied().ok_or_else(|| {
-            let what = format!("{place}: `{text}` is no class of `{name}`");
+            let what = format!("{place}: `{text}` is not a class of `{name}`");
             Diagnostic::error(Code::UnknownIndividual, what)
         })
     };

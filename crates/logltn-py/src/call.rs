@@ -565,7 +565,7 @@ impl<T: Real> State<T> {
     fn applied(&self, predicate: PredicateId) -> Diagnostics {
         let name = &self.engine.plan().data().theory()[predicate].name;
         let message = format!(
-            "predicate `{name}` is asked about values of functions, of which there is no list"
+            "predicate `{name}` is asked about values of functions, which cannot be listed"
         );
         Diagnostic::error(Code::CannotPredict, message)
             .help("let the knowledge base run the networks: `logltn.torch.KnowledgeBase(…, predicates=…, functions=…)`")
@@ -807,7 +807,7 @@ impl<T: Real> State<T> {
         let Some(among) = places.collect::<Option<Vec<_>>>() else {
             let name = &self.engine.plan().data().theory()[predicate].name;
             let message = format!(
-                "predicate `{name}` is asked about rows that no axiom asks about, so that there are no values for them"
+                "predicate `{name}` is asked about rows that no axiom asks about, so there are no values for them"
             );
             let help = "give an array with an axis for each argument instead of `logltn.AtRows`";
             return Err(Diagnostic::error(Code::NotGrounded, message)
@@ -856,7 +856,7 @@ impl<T: Real> State<T> {
                     let Some(shape) = &asked.shape else {
                         let name = &theory[predicate].name;
                         let message = format!(
-                            "predicate `{name}` takes numbers, so that there is no array of its values"
+                            "predicate `{name}` takes numbers, so there is no array of its values"
                         );
                         let help = format!("give `logltn.AtRows(…)` on `kb.rows(\"{name}\")`");
                         found.push(Diagnostic::error(Code::VectorArgument, message).help(help));

@@ -337,7 +337,7 @@ fn read(
                     SortKind::Data => {
                         "leave it out of `sorts` of the knowledge base, if it is to come with each call"
                     }
-                    _ => "the theory says who its individuals are",
+                    _ => "the theory lists its individuals",
                 };
                 found.push(Diagnostic::error(Code::NotStreamed, message).help(help));
             }

@@ -1,4 +1,4 @@
-//! A run of `logltn train`: its knowledge base, and what stands behind its symbols, described for those who build it again.
+//! A run of `logltn train`: its knowledge base, and the groundings of its symbols, described for those who build it again.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ type Tensors = Vec<(String, Vec<usize>, Vec<f32>)>;
 /// The same as Python takes them.
 type PyTensors<'py> = Vec<(String, Vec<usize>, Bound<'py, PyBytes>)>;
 
-/// Text and name of a theory, its knowledge base, a description of what stands behind its symbols, the tensors of that, and
+/// Text and name of a theory, its knowledge base, a description of the groundings of its symbols, the tensors of that, and
 /// α, p and p_forall at the end of training.
 type Loaded<'py> = (
     (String, String),

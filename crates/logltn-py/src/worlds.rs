@@ -153,7 +153,7 @@ pub fn log_probability(
             }
             let query = data.theory().parse_query(Source::new("formula", formula))?;
             if query.is_open {
-                let what = "the probability of a formula with `find` is none: it has answers";
+                let what = "a formula with `find` has answers, not a probability";
                 let error = Diagnostic::error(Code::ValueOutOfRange, what);
                 return Err(error
                     .help("ask `kb.query`, or bind with `forall` or `exists`")

@@ -43,7 +43,7 @@ def test_support_by_columns_and_by_file(tmp_path):
     "arguments, message",
     [
         ({"labels": [0, 1]}, "expected 10 labels"),
-        ({"labels": [11] * 10}, "no class of `digit`"),
+        ({"labels": [11] * 10}, "not a class of `digit`"),
         ({"predicate": "digits"}, "did you mean `digit`"),
         ({"support": {"add": {"x": [0], "y": [1, 2]}}}, "different lengths"),
         ({"support": {"add": 3}}, "expected a dict of columns"),

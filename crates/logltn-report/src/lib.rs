@@ -1,11 +1,11 @@
 //! A run to look at: `report.html`, and the same plots as PNG.
 //!
-//! [`from_run_directory`] reads what training left, [`Report::write`] writes the page and the plots. The page needs
-//! nothing but itself: no network, no fonts, no scripts from elsewhere. It is the [page] that the dashboard serves, with
+//! [`from_run_directory`] reads a run, [`Report::write`] writes the page and the plots. The page is self-contained: no network, no
+//! fonts, no scripts from elsewhere. It is the [page] that the dashboard serves, with
 //! the data of one run inside. Long runs are thinned as they are read, so a run of any length makes a page of about the
 //! same size.
 //!
-//! The crate also draws for others: [`scatter_png`], [`panels_png`] and [`lines_png`] for benchmarks and the paper's
+//! The crate also draws pictures for other crates: [`scatter_png`], [`panels_png`] and [`lines_png`] for benchmarks and the paper's
 //! figures, [`pca_2d`] for points of many dimensions. The font is bundled, so they
 //! look the same everywhere.
 //!

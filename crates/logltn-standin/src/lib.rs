@@ -1,15 +1,14 @@
-//! Stand-ins for data that may not be given away.
+//! Stand-ins for data that cannot be shipped.
 //!
-//! Two of the paper's three tasks run on data that this repository cannot ship. So that its theories can be tried all
-//! the same, this crate makes data of the same sizes and shapes from *figures* of the real ones (class sizes, means,
-//! covariances, counts; see `clustering_figures.rs` and `pascal_part_figures.rs`) and a seed. No row of the real data
-//! is in here, and results on a stand-in say nothing about results on the real data.
+//! Two of the paper's three tasks run on data that this repository cannot ship. To try its theories anyway, this crate makes data of the same sizes and shapes from *statistics* of the real ones (class
+//! sizes, means, covariances, counts; see `clustering_figures.rs` and `pascal_part_figures.rs`) and a seed. It contains no
+//! row of the real data, and results on a stand-in say nothing about results on the real data.
 //!
 //! | task | stand-in |
 //! |---|---|
 //! | clustering | [`clustering_points`]: 801 points of 16 numbers in five classes |
 //! | knowledge graphs | [`standin_graph`]: as many entities, relations and facts as a graph has |
-//! | PASCAL-Part | [`pascal_part_scenes`]: pictures full of boxes; [`simulated_features`]: what a detector would say of them |
+//! | PASCAL-Part | [`pascal_part_scenes`]: pictures full of boxes; [`simulated_features`]: what a detector might compute from them |
 //!
 //! [`mnist`] reads the digits that the repository ships, and [`places`] finds the folders of real data.
 //!

@@ -1,5 +1,5 @@
 //! Projects with one mutated file, given to the program: an answer in time and within the memory, with a documented status and
-//! a message on refusal, and no number that is none.
+//! a message on refusal, and no NaN or infinite number.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,14 +1,13 @@
-//! Tries to make logltn lose a result, or say another one without a word.
+//! Tries to make logltn lose a result, or silently give a wrong one.
 //!
-//! A [`Kind`] of torture is a function from a seed to a try; the same seed makes the same try (but for the moment at which a
-//! process is killed). Tries run in worker processes, so that one that crashes, hangs or takes too much memory is found and
+//! A [`Kind`] of torture is a function from a seed to a try; the same seed makes the same try (except for the moment at which a process is killed). Tries run in worker processes, so that one that crashes, hangs or takes too much memory is found and
 //! named. `tests/short.rs` makes some of each kind; the program makes as many as fit into a budget:
 //!
 //! ```text
 //! cargo run --release -p logltn-torture -- --minutes 30 --seed 1
 //! ```
 //!
-//! `docs/reliability.md` says what they hold, and how many there were.
+//! `docs/reliability.md` lists what they check, and how many were run.
 #![cfg(target_os = "linux")]
 
 mod attempt;

@@ -1,7 +1,7 @@
 //! Manifests and training for logltn.
 //!
-//! A *theory* says what should hold, a *manifest* what its symbols are: data, networks, how to train. This crate
-//! reads both ([`project`]), trains them as a session ([`train`](mod@train), [`logltn_learn`]) and keeps what comes out
+//! A *theory* says what should hold; a *manifest* names the data and networks of its symbols, and how to train. This crate
+//! reads both ([`project`]), trains them as a session ([`train`](mod@train), [`logltn_learn`]) and stores the results
 //! ([`run_directory`]). `docs/manifest.md` has the whole manifest.
 //!
 //! # From files to a trained theory
@@ -34,7 +34,7 @@
 //!     learning_rate = 0.05
 //! "#).unwrap();
 //!
-//! // Everything that is wrong with the files is found here, in one go.
+//! // All mistakes in the files are reported here, at once.
 //! let mut found = Diagnostics::new();
 //! let project = Project::load(&path("good.toml"), &mut found).ok_or(found)?;
 //! let mut trainer = Trainer::new(project.clone(), &TrainOptions::default())?;
@@ -56,7 +56,7 @@
 //! # Ok::<(), Diagnostics>(())
 //! ```
 //!
-//! A network of your own behind a predicate: leave it out of the manifest, implement [`logltn_learn::Grounding`], and
+//! To use your own network for a predicate, leave it out of the manifest, implement [`logltn_learn::Grounding`], and
 //! hand it to [`ground`](logltn_learn::Session::ground) before the first step.
 
 pub mod manifest;

@@ -152,7 +152,7 @@ fn keys_that_stand_elsewhere() {
     for (text, help) in [
         (
             "[predicates.eq]\nclosed_form = { logit = \"m\", learn = { m = 1 } }\n",
-            "it stands beside `closed_form`",
+            "put it next to `closed_form`",
         ),
         ("[train]\nsteps = 1\nsemantics = \"stable\"\n", "at the top"),
         ("[sorts.P]\nsize = 20\n", "individuals have names"),

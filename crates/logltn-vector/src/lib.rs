@@ -1,4 +1,4 @@
-//! Elementwise mathematics on slices, as fast as the machine allows, for `f32` and `f64` from one generic code.
+//! Elementwise mathematics on slices, as fast as the machine allows, for `f32` and `f64`, from the same generic code.
 //!
 //! The engine spends its time in `exp`, `log` and their relatives. The standard library computes them one number at a
 //! time; here each is written once, without branches and table lookups, so that the compiler turns a loop over it into

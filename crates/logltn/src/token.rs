@@ -182,7 +182,7 @@ enum Meant {
 const FOREIGN: &[(&str, Meant)] = {
     use Meant::*;
     const ENDS: Meant = Drop("a declaration ends where the next one starts: leave it out");
-    const SPACE: Meant = Drop("it looks like a space but is none: write a plain space");
+    const SPACE: Meant = Drop("it looks like a space but is not one: write a plain space");
     const NO: Meant = Drop("write `not (exists x: S. …)`");
     const EITHER: Meant = Drop("for either a or b write `not (a <-> b)`");
     const POWER: Meant = Drop("write `and` for a conjunction; a power is a product, `x*x`");
@@ -313,7 +313,7 @@ fn exactly_one(source: &Source, start: usize, end: usize, out: &mut Diagnostics)
         )
         .at(source, Span::new(start, end + 1), "")
         .help(
-            "say it in two parts: `exists x: S. P(x)`, and `forall x, y: S where x != y. not (P(x) and P(y))`",
+            "write two parts: `exists x: S. P(x)`, and `forall x, y: S where x != y. not (P(x) and P(y))`",
         )
         .note("of the classes of a `softmax` at most one is true as it is"),
     );
@@ -445,7 +445,7 @@ fn quoted(source: &Source, at: usize, out: &mut Diagnostics) -> (Token, usize) {
             format!("write `{}`", shortened(content)),
         ),
         false => (
-            "a label that is not a name stands in plain double quotes",
+            "put a label that is not a name in plain double quotes",
             format!("write `{}`", shortened(&written)),
         ),
     };

@@ -2,6 +2,7 @@
 
 use crate::cases::random_case::random_case;
 use crate::cases::rng::Rng;
+use crate::common::random_theory::random_theory;
 use logltn::{Source, Theory, format};
 
 fn formatted(text: &str) -> String {
@@ -193,5 +194,116 @@ fn random_theories() {
     for seed in 0..400 {
         let text = random_case(seed).text;
         check(&disguised(&mut rng, &text));
+    }
+}
+
+/// The words, signs and comments of a text, read without the program's own lexer.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = text.trim_start();
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    while let Some(first) = rest.chars().next() {
+        let until = |end: fn(char) -> bool| rest.find(end).unwrap_or(rest.len());
+        let signs = ["<->", "->", "..", "!=", "<=", ">="];
+        let length = match first {
+            '#' => until(|c| c == '\n'),
+            '"' => {
+                let mut escaped = false;
+                let closes = |(_, c): &(usize, char)| {
+                    let closes = *c == '"' && !escaped;
+                    escaped = *c == '\\' && !escaped;
+                    closes
+                };
+                2 + rest[1..].char_indices().find(closes).expect("closed").0
+            }
+            c if c.is_ascii_digit() => number(rest),
+            c if word(c) => rest.find(|c| !word(c)).unwrap_or(rest.len()),
+            c => (signs.iter().find(|sign| rest.starts_with(**sign)))
+                .map_or(c.len_utf8(), |sign| sign.len()),
+        };
+        found.push(rest[..length].trim_end());
+        rest = rest[length..].trim_start();
+    }
+    found
+}
+
+/// The length of the number that a text begins with: a dot that no digit follows is not part of it.
+fn number(text: &str) -> usize {
+    let digits = |from: usize| {
+        let rest = &text[from..];
+        from + rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len())
+    };
+    let mut end = digits(0);
+    if text[end..].starts_with('.') && digits(end + 1) > end + 1 {
+        end = digits(end + 1);
+    }
+    if text[end..].starts_with(['e', 'E']) {
+        let sign = usize::from(text[end + 1..].starts_with(['+', '-']));
+        if digits(end + 1 + sign) > end + 1 + sign {
+            end = digits(end + 1 + sign);
+        }
+    }
+    end
+}
+
+fn in_words(piece: &str) -> &str {
+    let words = [
+        ("∀", "forall"),
+        ("∃", "exists"),
+        ("⋀", "all"),
+        ("⋁", "any"),
+        ("∧", "and"),
+        ("∨", "or"),
+        ("¬", "not"),
+        ("→", "->"),
+        ("↔", "<->"),
+    ];
+    (words.iter().find(|(symbol, _)| *symbol == piece)).map_or(piece, |(_, word)| word)
+}
+
+/// Comments at any place between two tokens, in theories with every construct: the tokens and the comments stay, in their order.
+#[test]
+fn comments_anywhere() {
+    const COMMENTS: [&str; 6] = [
+        "#",
+        "# why",
+        "#注 ∀x. \"(",
+        "##  two  ",
+        "# -> # again",
+        "#\tsort S = {a",
+    ];
+    let mut rng = Rng::new(3400);
+    let extra = "sort Extra predicate extra(Extra) define near(x, y: Extra) to depth 3: extra(x) or (∃z: Extra. near(z, y) ∧ ¬extra(z))";
+    for seed in 0..600 {
+        let text = random_theory(seed, seed as usize % 5) + "\n" + extra;
+        let newline = ["\n", "\r\n"][rng.below(2)];
+        let often = 2 + rng.below(30);
+        let mut mixed = String::new();
+        let tokens = pieces(&text)
+            .into_iter()
+            .filter(|piece| !piece.starts_with('#'));
+        for token in tokens.chain([""]) {
+            for _ in 0..rng.below(3) {
+                mixed += [" ", "\t", newline][rng.below(3)];
+            }
+            while rng.below(often) == 0 {
+                mixed += COMMENTS[rng.below(COMMENTS.len())];
+                mixed += newline;
+            }
+            // Two words, or two signs, would become one.
+            if !mixed.is_empty() && !mixed.ends_with(char::is_whitespace) {
+                mixed.push(' ');
+            }
+            mixed += token;
+        }
+        assert!(parse(&text).same_as(&parse(&mixed)), "{mixed}");
+        let once = formatted(&mixed);
+        assert!(parse(&mixed).same_as(&parse(&once)), "{mixed}\n---\n{once}");
+        assert_eq!(formatted(&once), once, "not the same twice:\n{mixed}");
+        let [before, after] = [&mixed, &once].map(|text| pieces(text));
+        let before: Vec<&str> = before.into_iter().map(in_words).collect();
+        assert_eq!(before, after, "{mixed}\n---\n{once}");
     }
 }

@@ -411,7 +411,7 @@ fn labels_in_quotes() {
         ),
         (
             r#"isa(dog, reform.n.01)"#,
-            "a label that is not a name stands in double quotes",
+            "put a label that is not a name in double quotes",
         ),
         (r#"isa(dog, ‘reform.n.01’)"#, "write `\"reform.n.01\"`"),
         (

@@ -65,7 +65,7 @@ const has = (scopes, name) => scopes.some((scope) => scope.startsWith(name));
             // An axiom may be called `any`.
             if (["comment", "string", "entity.name"].some((name) => has(scopes, name))) continue;
             const where = `${file}: ${JSON.stringify(text)} is ${scopes}`;
-            if (/^(forall|exists|and|or|not|all|any)$/.test(text)) assert(has(scopes, "keyword.operator.word"), where);
+            if (/^(forall|exists|and|or|not|all|any)$/.test(text)) assert(has(scopes, "keyword.operator.wordlike"), where);
             if (/^(where|in|for)$/.test(text)) assert(has(scopes, "keyword.control"), where);
             if (/^\d+$/.test(text)) assert(has(scopes, "constant.numeric"), where);
         }
@@ -74,7 +74,7 @@ const has = (scopes, name) => scopes.some((scope) => scope.startsWith(name));
     const text = 'kb = KB("""\n    sort Person\n    axiom a: forall x: Person. happy(x)   # yes\n""", x)\nfor y in z: pass\n';
     const inside = tokens(py, text);
     const scopes = (word) => inside.filter(([text]) => text === word).map(([, scopes]) => scopes);
-    assert(has(scopes("forall")[0], "keyword.operator.word.ltn"));
+    assert(has(scopes("forall")[0], "keyword.operator.wordlike.ltn"));
     assert(scopes("forall")[0].includes("meta.embedded.block.ltn"));
     const after = inside.filter(([text]) => text.includes("for y"));
     assert(after.length === 1 && !after[0][1].includes("meta.embedded.block.ltn"), "the string ends");

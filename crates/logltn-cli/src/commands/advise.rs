@@ -13,19 +13,19 @@ use crate::ctrl_c;
 use crate::outcome::Outcome;
 use crate::text::{Align, counted, real, table};
 
-/// Say which semantics, start and weights to take: short trainings on part of the labels, measured on the rest.
+/// Suggest a semantics, a start and weights, by short trainings on part of the labels, measured on the rest.
 ///
-/// A fifth of the labels is held out from all trainings. The manifest's own metrics are not looked at, since their rows are for
-/// the end. Nothing is written.
+/// A fifth of the labels is held out from all trainings. The manifest's own metrics are not used, since their rows are
+/// reserved for the final test. Nothing is written.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The manifest, a `.toml` file
     #[arg(value_name = "MANIFEST")]
     manifest: PathBuf,
-    /// About how long all of it may take, in seconds
+    /// Roughly how many seconds the whole search may take
     #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     seconds: u64,
-    /// How many seeds each way is tried with
+    /// How many seeds to try each option with
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=100))]
     seeds: u64,
     /// Print one JSON document

@@ -13,7 +13,8 @@ use crate::outcome::Outcome;
 use crate::text::{Align, counted, real, table};
 
 /// Compare runs: differences of their manifests, truths, metrics and curves.
-/// Runs that differ only in the seed share a column with mean and deviation. `*` marks the best of a line. Runs may be unfinished.
+/// Runs that differ only in the seed share a column with mean and standard deviation. `*` marks the best of a line. Runs
+/// may be unfinished.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The folders of the runs
@@ -168,7 +169,7 @@ fn differences(comparison: &Comparison, letters: &[String]) -> String {
         rows.push([&[key.clone()][..], &cells].concat());
     }
     if rows.is_empty() && comparison.differences.is_empty() {
-        return "the runs were told the same\n".to_string();
+        return "the runs have the same settings\n".to_string();
     }
     section("difference", letters, rows)
 }

@@ -15,7 +15,7 @@ use crate::text::{Align, counted, real, table};
 
 /// Search for a counterexample: a grounding that satisfies the theory but not a formula.
 ///
-/// All that the manifest lets learn (networks, embeddings, learnable predicates) is moved by gradients to make the formula
+/// Everything learnable (networks, embeddings, learnable predicates) is moved by gradients to make the formula
 /// as false as possible while the theory stays true. A counterexample refutes the formula; that none was found is not a
 /// proof.
 #[derive(clap::Args)]
@@ -229,7 +229,7 @@ fn human(found: &Entailment, arguments: &Arguments) -> String {
     };
     let mut text = format!(
         "not entailed at level {level}: a grounding makes the theory true to {theory} and the formula only to {formula} ({starts}); \
-         that is no refutation in classical logic\n\n"
+         this does not refute it in classical logic\n\n"
     );
     let mut rows = vec![vec!["axiom".to_string(), "truth".to_string()]];
     for (name, truth) in &counterexample.axioms {

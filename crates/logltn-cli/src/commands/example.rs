@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     };
     match example(name) {
         Ok(_) if arguments.json => {
-            let what = "`--json` lists the examples: trying one out has no document";
+            let what = "`--json` applies to the list of examples only";
             let error = Diagnostic::error(Code::FlagDoesNotApply, what)
                 .help("leave it out; the run's folder has `metrics.jsonl`");
             console::wrong_input(&Diagnostics::from(error), true)

@@ -20,9 +20,9 @@ use crate::text::{Align, counted, real, table, thousands};
 /// Show which bindings violate an axiom most, which literals are to blame, and the witness of each `exists`.
 ///
 /// `blame` is the derivative of the binding's truth with respect to the literal's. Formulas are shown as they are evaluated: in log
-/// space with negations at the atoms. Where the features of an individual are columns of a file, its cells are shown, and how much
-/// each column moved what the run's networks say of it: what they say, less what they say with the column at its mean, in logits or
-/// in a function's own units.
+/// space with negations at the atoms. Where the features of an individual are columns of a file, its cells are shown, with
+/// the effect of each column on the output of the run's networks: the output minus the output with the column at its mean,
+/// in logits or in a function's own units.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The manifest, a `.toml` file
@@ -34,7 +34,7 @@ pub struct Arguments {
     /// How many bindings of each axiom to show; 0 for all
     #[arg(long, value_name = "K", default_value_t = 10)]
     top: usize,
-    /// Go into the formula of this definition, instead of taking it for one literal; may be given several times
+    /// Open the formula of this definition, instead of treating it as one literal; may be repeated
     #[arg(long, value_name = "NAME")]
     open: Vec<String>,
     #[command(flatten)]
@@ -250,7 +250,7 @@ fn human(theory: &Theory, semantics: &Semantics, axiom: &Explanation, seen: &See
         out += &rule(theory, &written.formula, &culprits);
     }
     match axiom.worst.len() as u64 {
-        0 => out += "\n  there is nothing that it could be false of\n",
+        0 => out += "\n  it has no groundings that could be false\n",
         all if all == axiom.groundings => {}
         some => {
             let total = thousands(axiom.groundings);

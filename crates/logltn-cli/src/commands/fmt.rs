@@ -13,8 +13,9 @@ use crate::text::counted;
 
 /// Format theories: one declaration per line, regular spaces and indentation, words instead of symbols.
 ///
-/// Comments are kept, the meaning does not change, and formatting twice changes nothing. Line breaks inside of a declaration are
-/// kept where a line may end; longer lines than 120 characters are broken. A file with a mistake in its syntax is left as it is.
+/// Comments are kept, the meaning does not change, and formatting twice changes nothing. Line breaks inside a declaration
+/// are kept where a line may end; lines longer than 120 characters are broken. A file with a mistake in its syntax is left
+/// as it is.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Theories, `.ltn` files; `-` formats standard input to standard output

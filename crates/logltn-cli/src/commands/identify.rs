@@ -15,16 +15,16 @@ use crate::console;
 use crate::outcome::Outcome;
 use crate::text::{counted, percent, thousands};
 
-/// Say whether the axioms fix the classes of a predicate, and which labels would.
+/// Check whether the axioms determine the classes of a predicate, and which labels would.
 ///
-/// Counts the ways to mix up the classes that no axiom notices: with these, training reaches wrong concepts as well as right
-/// ones. Nothing is trained, and the counts are exact.
+/// Counts the ways to mix up the classes that no axiom notices: where there are any, training can reach wrong concepts as
+/// well as right ones. Nothing is trained, and the counts are exact.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The manifest, a `.toml` file
     #[arg(value_name = "MANIFEST")]
     manifest: PathBuf,
-    /// Whose classes, where more than one softmax is learnt
+    /// The predicate, where more than one softmax is learnt
     #[arg(long, value_name = "P")]
     predicate: Option<String>,
     /// The true classes that occur in an axiom, as CSV: a column for each of its variables that the predicate is asked about
@@ -160,8 +160,7 @@ fn human(found: &Identified) -> String {
     };
     if !found.left_out.is_empty() {
         let axioms = found.left_out.join(", ");
-        text +=
-            &format!("  left out, since they speak of other things that are learnt: {axioms}\n");
+        text += &format!("  left out, since they also use other learnt symbols: {axioms}\n");
     }
     if found.contradicted > 0 {
         let bindings = counted(found.contradicted, "binding");
@@ -222,8 +221,7 @@ fn after_text(found: &Identified, after: &LearntMap) -> String {
             moved.join(", ")
         ),
         (false, false) => format!(
-            "\nthe run mostly says {} ({share} of all individuals), which breaks axioms: it is no shortcut, but has not \
-             learnt enough\n",
+            "\nthe run mostly says {} ({share} of all individuals), which breaks axioms: this is not a shortcut: it has not learnt enough\n",
             moved.join(", ")
         ),
     }

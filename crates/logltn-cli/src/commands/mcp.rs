@@ -8,7 +8,7 @@ use crate::{console, mcp};
 /// Serve a language model over standard input and output (Model Context Protocol).
 ///
 /// The tools are `check`, `query`, `explain`, `identify` and `train`. Each runs the command of that name with the memory limit of this
-/// server and a time limit, so that a client can do nothing that the command line could not.
+/// server and a time limit, so a client can do nothing that the command line cannot.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The most seconds one call of a tool may take

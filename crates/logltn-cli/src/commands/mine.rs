@@ -13,7 +13,7 @@ use crate::text::counted;
 
 /// Find Horn rules that the tables support, as axioms to read, edit and add to the theory.
 ///
-/// A rule's body is a path along the rows of tables, its head a predicate that some axiom says is true of a table's rows:
+/// A rule's body is a path along the rows of tables, its head a predicate that some axiom asserts of a table's rows:
 /// `axiom facts: forall (h, r, t) in train. linked(h, r, t)`. Its weight is its confidence, the share of the body's pairs that are
 /// facts. Tables that no axiom reads, such as those of `filter` for metrics, are left out.
 #[derive(clap::Args)]
@@ -24,7 +24,7 @@ pub struct Arguments {
     /// The most literals in a body
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=3))]
     length: u8,
-    /// The least number of facts that a rule must find
+    /// The fewest facts that a rule must predict
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     support: u64,
     /// The least confidence

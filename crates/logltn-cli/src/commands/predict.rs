@@ -24,10 +24,11 @@ use crate::whole_file::{self, failed};
 
 /// Print the values of a predicate, function or definition as CSV.
 ///
-/// Of all tuples of them, of the rows of a file, or of new individuals. Only what the predicate needs is read: the tables,
-/// params and axioms of the manifest may speak of others. A predicate with classes gives the truest one. Where axioms are laws
+/// For all tuples of individuals, for the rows of a file, or for new individuals. Only what the predicate needs is read:
+/// tables, params and axioms of the manifest that it does not use are skipped. A predicate with classes gives the most
+/// probable one. Where axioms are laws
 /// (`hard = true` in the manifest, or `--given`), they are read too, and truths are probabilities given that all of them hold.
-/// What a definition says depends on a semantics, and on all that the manifest names.
+/// The value of a definition depends on the semantics and on everything that the manifest names.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The manifest, a `.toml` file
@@ -118,7 +119,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         if arguments.world && predictor.asked().is_function() {
             let what = format!("`--world`: `{}` is a function", arguments.symbol);
             let error = Diagnostic::error(Code::NoClasses, what);
-            return Err(error.help("worlds are of predicates").into());
+            return Err(error.help("worlds assign truth to predicates").into());
         }
         let rows = rows.as_deref().map(|path| predictor.rows(path));
         let rows = rows.transpose()?;

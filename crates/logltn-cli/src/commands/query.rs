@@ -16,7 +16,7 @@ use crate::text::{Align, counted, degree, real, table, thousands};
 ///
 /// A closed formula has a truth: `logltn query M "forall x: Person. smokes(x)"`. A formula that begins with `find` has answers:
 /// `logltn query M "find x: Person, y: Person where x != y. friends(x, y) and not smokes(y)"`, or over the
-/// rows of a table `"find (x, t) in labelled. not type(x, t)"`. Individuals without names go by number.
+/// rows of a table `"find (x, t) in labelled. not type(x, t)"`. Individuals without names are shown by number.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The manifest, a `.toml` file

@@ -19,7 +19,8 @@ use crate::text::{Align, table};
 
 /// Run the paper's experiments and print our figures beside the published ones.
 ///
-/// Runs go in parallel, and the same command continues an interrupted table. The folder gets the table (Markdown, CSV, JSON), pictures and a report.
+/// Runs are parallel, and the same command continues an interrupted table. The folder gets the table (Markdown, CSV,
+/// JSON), pictures and a report.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -54,7 +55,7 @@ struct Common {
     /// Two runs of each configuration, on the smaller data
     #[arg(long)]
     quick: bool,
-    /// The seed of the first run; the following runs count on from it
+    /// The seed of the first run; the following runs count up from it
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// The folder for the table [default: runs/reproduce-TASK, with --quick runs/reproduce-TASK-quick]
@@ -142,7 +143,7 @@ struct PascalPartArguments {
     common: Common,
     #[command(flatten)]
     schedule: Schedule,
-    /// Steps of a run, instead of the paper's 1000; the rules come in after a tenth of them, at most 100
+    /// Steps of a run, instead of the paper's 1000; the rules start after a tenth of them, at most 100
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     steps: Option<u64>,
     /// As in the authors' released code: the rules from whole to parts have partOf's arguments reversed, the type
@@ -158,7 +159,7 @@ struct PascalPartArguments {
     /// Simulated features that are never below 0, as a detector's are after its last ReLU
     #[arg(long)]
     rectified: bool,
-    /// Only so many training pictures, and a third as many test pictures
+    /// Only N training pictures, and a third as many test pictures
     #[arg(long, value_name = "N")]
     pictures: Option<usize>,
 }
@@ -377,7 +378,7 @@ impl Watch for Progress {
         console::complain(&format!("data: {data}\n"));
         if found > 0 {
             console::complain(&format!(
-                "{found} of {runs} runs were done before; going on\n"
+                "{found} of {runs} runs were done before; continuing\n"
             ));
         }
         if !self.plain && steps > 0 {

@@ -16,7 +16,8 @@ use crate::outcome::Outcome;
 /// Draw worlds of some predicates' atoms from their exact distribution, as CSV.
 ///
 /// Every world keeps all laws: the axioms that the manifest makes hard, or those of `--given`. A row has the number of the
-/// world, the predicate, its arguments and its value: 0 or 1, or of a softmax the class, which is then no argument.
+/// world, the predicate, its arguments and its value: 0 or 1; for a softmax the value is the class, which is left out of
+/// the arguments.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The manifest, a `.toml` file
@@ -31,7 +32,7 @@ pub struct Arguments {
     /// How many worlds to draw
     #[arg(long, value_name = "N", default_value_t = 1)]
     worlds: u64,
-    /// Where randomness starts: the same seed gives the same worlds
+    /// The seed: the same seed gives the same worlds
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     /// Take these axioms as laws instead of those that the manifest makes hard; `none` for none

@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 /// Print the JSON Schema of manifests, for editors and other programs.
 ///
 /// With the extension Even Better TOML of VS Code, `#:schema ./logltn.schema.json` in the first line of a manifest gives completion
-/// and checks. What depends on the theory is for `logltn check` to say.
+/// and checks. `logltn check` reports what depends on the theory.
 #[derive(clap::Args)]
 pub struct Arguments {}
 

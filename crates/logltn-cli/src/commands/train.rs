@@ -57,11 +57,11 @@ pub struct Arguments {
     /// Also write TensorBoard event files to DIR/tensorboard
     #[arg(long)]
     tensorboard: bool,
-    /// Train so many runs, in DIR/1, DIR/2, …, each told to disagree with those before it where the theory permits it;
-    /// `predict --run DIR` then gives their mean and how far they disagree
+    /// Train N runs, in DIR/1, DIR/2, …, each pushed to disagree with the earlier ones where the theory permits it;
+    /// `predict --run DIR` then gives their mean and how much they disagree
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000), conflicts_with = "tensorboard")]
     ensemble: Option<u64>,
-    /// How much the disagreement of an ensemble counts beside the axioms
+    /// The weight of the disagreement of an ensemble, relative to the axioms
     #[arg(long, value_name = "W", requires = "ensemble", default_value_t = DIVERSITY, value_parser = diversity)]
     diversity: f64,
     /// What the members of an ensemble before this one say.
@@ -478,7 +478,7 @@ fn left_out(info: &RunInfo) -> String {
         return String::new();
     }
     let mut text =
-        "\n`exists` left out because a step's sample had nobody for them, in all steps:\n"
+        "\n`exists` left out because a step's sample had no individual for them, over all steps:\n"
             .to_string();
     let shown = axioms.iter().take(MOST_AXIOMS);
     let rows: Vec<Vec<String>> = shown

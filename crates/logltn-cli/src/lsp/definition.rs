@@ -222,15 +222,16 @@ fn of_manifest(place: &Place<'_>) -> Option<Value> {
     {
         return in_header(&file, &toml.word);
     }
-    let role = match toml.path.last()?.as_str() {
-        "predicate" | "function" | "table" | "filter" => Role::Symbol,
-        "labels" => Role::Sort,
-        "axioms" => Role::Axiom,
+    let roles: &[Role] = match toml.path.last()?.as_str() {
+        "predicate" | "function" | "table" | "filter" => &[Role::Symbol],
+        "labels" => &[Role::Sort],
+        "axioms" => &[Role::Axiom],
+        "freeze" | "only" => &[Role::Symbol, Role::Sort, Role::Term],
         _ => {
             let file = super::documents::folder(place.path).join(&toml.word);
             let is_file = toml.quoted && file.is_file();
             return is_file.then(|| location(&file, "", Span::new(0, 0)));
         }
     };
-    in_theory(known, role, &toml.word, None)
+    (roles.iter()).find_map(|role| in_theory(known, *role, &toml.word, None))
 }

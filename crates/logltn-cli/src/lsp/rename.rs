@@ -56,13 +56,22 @@ pub fn rename(place: &Place<'_>, new: &str) -> Result<Value, String> {
     {
         let text = manifest.source.text();
         let edits: Vec<Value> = (target.in_manifest(manifest).into_iter())
-            .map(|span| json!({ "range": uri::range(text, span), "newText": new }))
+            .map(|span| json!({ "range": uri::range(text, span), "newText": as_toml(text, span, new) }))
             .collect();
         if !edits.is_empty() {
             changes.insert(uri::of(path), json!(edits));
         }
     }
     Ok(json!({ "changes": changes }))
+}
+
+/// The new name as TOML wants it at a place: a key outside quotes is ASCII.
+fn as_toml(text: &str, span: Span, new: &str) -> String {
+    let quoted = text[..span.start as usize].ends_with(['"', '\'']);
+    match quoted || new.is_ascii() || TomlPlace::at(text, span.start as usize).in_value {
+        true => new.to_string(),
+        false => format!("\"{new}\""),
+    }
 }
 
 fn target(place: &Place<'_>) -> Result<Target, String> {

@@ -137,7 +137,7 @@ const TOOLS: &[Tool] = &[
                 "seed",
                 "integer",
                 "--seed",
-                "Where all randomness comes from",
+                "The seed of all random numbers",
             ),
         ],
     },

@@ -402,7 +402,7 @@ fn idx_files() {
      = help: unpack it with `gunzip`, then give the file the extension `.csv`
     "#);
     insta::assert_snapshot!(say(b"\0\0\x07\x01\0\0\0\x01\x01"), @r#"
-    error: a-idx1-ubyte: not an IDX file: its third byte is 0x07, which is no type of IDX
+    error: a-idx1-ubyte: not an IDX file: its third byte is 0x07, which is not an IDX type
      |
      = note: types are 0x08, 0x09, 0x0b, 0x0c, 0x0d and 0x0e
     "#);

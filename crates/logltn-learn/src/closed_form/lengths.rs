@@ -218,7 +218,7 @@ impl Check<'_> {
                 Some(guess) => guess,
                 None if list.is_empty() => format!("learn it: `learn = {{ {name} = 1.0 }}`"),
                 None => format!(
-                    "there are {}; a number that is to be learnt is given as `learn = {{ {name} = 1.0 }}`",
+                    "there are {}; declare a learnt number as `learn = {{ {name} = 1.0 }}`",
                     list.join(", ")
                 ),
             };
@@ -229,7 +229,7 @@ impl Check<'_> {
         if argument.length == 0 {
             let sort = argument.sort.clone().unwrap_or_default();
             let message =
-                format!("`{name}` is no number and no vector: sort `{sort}` has no features");
+                format!("`{name}` is neither a number nor a vector: sort `{sort}` has no features");
             let wrong = Mistake::new(Code::NoFeatures, span, "nothing to compute with", message);
             self.mistakes.push(wrong.help(format!(
                 "give `[sorts.{sort}]` `features`, or `learnable = 16` for vectors that are learnt"

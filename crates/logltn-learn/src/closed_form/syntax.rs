@@ -215,7 +215,7 @@ impl Parser<'_> {
             ),
             (
                 "[",
-                "a vector is taken whole; fields go by their names, `x.position`",
+                "a vector is used whole; fields have names, `x.position`",
             ),
         ]
         .into_iter()

@@ -112,9 +112,7 @@ pub(super) fn tuples(
         arguments_of.push(Cow::Borrowed(cells));
     }
     if numbers.len() > u32::MAX as usize {
-        return Err(wrong(
-            "there are more numbers than can be numbered".to_string(),
-        ));
+        return Err(wrong("there are too many numbers to index".to_string()));
     }
     let row = |row: usize| arguments_of.iter().map(move |cells| cells[row]);
     Ok(Tuples {
@@ -166,12 +164,12 @@ pub(super) fn labels(
             let label = &labels[row];
             let known = names.iter().map(String::as_str);
             let what = format!(
-                "the label `{label}` of individual {row} is no class of `{}`: sort `{}` has no such individual",
+                "the label `{label}` of individual {row} is not a class of `{}`: sort `{}` has no such individual",
                 metric.of, classes.name
             );
             let guess = did_you_mean(label, known);
             let guess = guess.unwrap_or_else(|| {
-                "`adjusted_rand_index` compares groups whatever they are called".to_string()
+                "`adjusted_rand_index` ignores the names of the groups".to_string()
             });
             let error = metric.wrong(Code::UnknownIndividual, what).help(guess);
             return Err(error.into());

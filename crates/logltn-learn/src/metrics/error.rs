@@ -37,7 +37,7 @@ impl fmt::Display for MetricError {
             MetricError::Empty => f.write_str("there are no rows to compare"),
             MetricError::LengthsDiffer { predicted, known } => write!(
                 f,
-                "the model speaks of {predicted} rows, but {known} are known"
+                "the model predicts {predicted} rows, but {known} are known"
             ),
             MetricError::NotANumber { row } => {
                 write!(f, "the score of row {row} is not a number (NaN)")

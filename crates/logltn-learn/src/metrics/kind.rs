@@ -156,7 +156,7 @@ metrics! {
         "the mean over the classes that occur of the share of their rows that are right";
     /// Agreement of two clusterings, corrected for chance.
     AdjustedRandIndex = "adjusted_rand_index", Predicate, Larger, Figure::Classes(adjusted_rand_index),
-        "how alike two groupings are, whatever the groups are called: 1 if the same, about 0 by chance";
+        "how alike two groupings are, whatever their names: 1 if the same, about 0 by chance";
     /// The share of right answers, classes renamed one to one as it is best.
     MatchedAccuracy = "matched_accuracy", Predicate, Larger, Figure::Classes(matched_accuracy),
         "the accuracy under the renaming of classes, one to one, that makes it greatest: concepts that are learnt but mixed up";

@@ -339,5 +339,5 @@ fn nothing(theory: &Theory, tables: &[TableId]) -> Diagnostic {
     let what = format!("there is nothing that rules could conclude ({of})");
     Diagnostic::error(Code::NothingToMine, what)
         .note("rules are mined from tables with two columns of individuals, or with a third of another, named sort")
-        .help("say what a predicate is true of: `axiom facts: forall (h, r, t) in train. linked(h, r, t)`")
+        .help("add an axiom that says where a predicate is true: `axiom facts: forall (h, r, t) in train. linked(h, r, t)`")
 }

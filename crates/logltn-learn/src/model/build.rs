@@ -22,7 +22,7 @@ pub(super) const BYTES_LEARNT: usize = 40;
 /// What a parameter of a network takes: it also stands in two other orders, for the way forward and for the way back.
 const BYTES_PER_PARAMETER: usize = BYTES_LEARNT + 8;
 
-/// What a unit stands behind.
+/// What a unit grounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symbol {
     Predicate(PredicateId),
@@ -45,7 +45,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What stands behind a predicate.
+    /// The grounding of a predicate.
     pub fn behind(&mut self, id: PredicateId) -> Result<super::Behind, Diagnostics> {
         match &self.knowledge.predicates[id.index()] {
             Ground::Network(_) => {
@@ -119,8 +119,7 @@ impl<'a> Builder<'a> {
             let gigabytes =
                 shape.iter().map(|&n| n as f64).product::<f64>() * BYTES_LEARNT as f64 / 1e9;
             let what = format!(
-                "predicate `{name}` would have a number for each of too many tuples ({}): about {gigabytes:.1} GB in \
-                 training, of the {} that there may be",
+                "predicate `{name}` would have a number for each of too many tuples ({}): about {gigabytes:.1} GB in training, of the {} allowed",
                 sizes.join(" × "),
                 memory::shown(memory::limit().into())
             );

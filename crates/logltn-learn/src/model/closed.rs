@@ -865,7 +865,7 @@ impl Model {
         let same = |feed: &Feed| feed.shape == shape;
         let feed = found.and_then(|closed| self.closed[closed].feeds.iter().position(same));
         let (Some(closed), Some(feed)) = (found, feed) else {
-            let what = "there is no closed form that could be asked";
+            let what = "there is no closed form to evaluate";
             return Err(Diagnostic::error(Code::CannotPredict, what).into());
         };
         self.set_numbers(numbers);

@@ -36,7 +36,7 @@ pub use parameters::Parameters;
 use unit::{Piece, Unit, containment_gradient};
 use vectors::SortVectors;
 
-/// What stands behind a predicate.
+/// The grounding of a predicate.
 enum Behind {
     /// Numbers, which do not learn.
     Numbers(Arc<Numbers>),
@@ -324,11 +324,11 @@ impl Model {
                 let name = &engine.plan().data().theory()[request.predicate].name;
                 Err(Diagnostic::error(
                     Code::NotGrounded,
-                    format!("nothing stands behind predicate `{name}`"),
+                    format!("nothing grounds predicate `{name}`"),
                 )
                 .help(format!(
                     "in a manifest, give it a `network` and an `output`, or numbers, in `[predicates.{name}]`; in a program, \
-                     `Session::ground` puts one behind it"
+                     `Session::ground` supplies one"
                 ))
                 .into())
             }
@@ -905,7 +905,7 @@ fn rows_shape(arguments: &[ArgumentSort]) -> Result<Vec<ArgumentShape>, Diagnost
 }
 
 impl Builder<'_> {
-    /// The feed of a request, if a network stands behind its predicate.
+    /// The feed of a request, if its predicate has a network.
     fn attach(&mut self, request: &Request) -> Result<Option<(usize, usize)>, Diagnostics> {
         let place = request.predicate.index();
         if let Behind::Learnable(_) = self.model.behind[place] {
@@ -934,7 +934,7 @@ impl Builder<'_> {
         Ok(Some((unit, feed)))
     }
 
-    /// The feed of a request, if a closed form stands behind its predicate.
+    /// The feed of a request, if its predicate has a closed form.
     fn attach_closed(&mut self, request: &Request) -> Result<Option<(usize, usize)>, Diagnostics> {
         let Behind::Closed(closed) = self.model.behind[request.predicate.index()] else {
             return Ok(None);

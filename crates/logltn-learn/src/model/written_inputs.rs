@@ -184,7 +184,7 @@ impl Builder<'_> {
                     let learnt = &self.model.vectors[sort.index()].constants;
                     if learnt.is_some() {
                         let what = format!(
-                            "`{name}` is given by data, which say nothing of the learnable constants of its sort, so it \
+                            "`{name}` is given by data, which have no value for the learnable constants of its sort, so it \
                              cannot be an input"
                         );
                         return Err(wrong(Code::LearntArgument, what).into());
@@ -193,14 +193,14 @@ impl Builder<'_> {
                 }
                 _ => {
                     let what =
-                        format!("`{name}` is given by data, which say nothing of this argument");
+                        format!("`{name}` is given by data, which have no value for this argument");
                     return Err(wrong(Code::WrongSort, what).into());
                 }
             }
         }
         let Some(width) = self.given(function) else {
-            let what = format!("an input is numbers, but `{name}` says an individual");
-            let help = "let a `function` with `: Real` or `: Real[k]` say its numbers";
+            let what = format!("an input is numbers, but the value of `{name}` is an individual");
+            let help = "use a `function` with `: Real` or `: Real[k]` for its numbers";
             return Err(wrong(Code::WrongShape, what).help(help).into());
         };
         Ok(Piece::Given {

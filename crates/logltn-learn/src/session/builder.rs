@@ -290,7 +290,7 @@ impl Builder {
         self
     }
 
-    /// Where all randomness comes from.
+    /// The seed of all random numbers.
     pub fn seed(mut self, seed: u64) -> Builder {
         self.training.seed = seed;
         self

@@ -123,7 +123,7 @@ impl Session {
             Diagnostic::warning(Code::ClassesCollapsed, message)
                 .at(&theory.source, axiom.name_span, where_)
                 .note(format!(
-                    "the labels are known by heart, and {} {} truest where everything is alike",
+                    "the labels are memorised, and {} {} most true when all individuals are alike",
                     others.join(", "),
                     if others.len() == 1 { "is" } else { "are" },
                 ))

@@ -163,7 +163,7 @@ impl Session {
         if training.phases.is_empty() {
             let error = Diagnostic::error(
                 Code::NoTrainingLength,
-                "the training has no end: there are no steps to be done",
+                "the training has no length: there are no steps to do",
             );
             return Err(error.help("say how many steps, epochs or phases").into());
         }
@@ -205,14 +205,14 @@ impl Session {
                 let what =
                     "there is nothing to train: all axioms are laws, which hold in every world";
                 return Err(Diagnostic::error(Code::NothingToTrain, what)
-                    .help("add an axiom about observations, or leave `hard` away from one")
+                    .help("add an axiom about observations, or remove `hard` from one")
                     .into());
             }
             phases.push(phase(plan, &axioms, end));
         }
         if end > MOST_STEPS {
             let what = format!(
-                "the training has {} steps, more than the {} that anybody can wait for",
+                "the training has {} steps, more than {}, the most that are allowed",
                 thousands(end.into()),
                 thousands(MOST_STEPS.into())
             );
@@ -291,7 +291,9 @@ impl Session {
         if frozen && !hosts && !session.optimise.moves_something(&mut session.model) {
             let what = "there is nothing to train: all that could be learnt is frozen";
             return Err(Diagnostic::error(Code::NothingToTrain, what)
-                .help("leave something out of `freeze`; to see how true the axioms are as they stand, use `logltn eval`")
+                .help(
+                    "leave something out of `freeze`; `logltn eval` shows how true the axioms are",
+                )
                 .into());
         }
         Ok(session)
@@ -302,7 +304,7 @@ impl Session {
         &self.warnings
     }
 
-    /// The theory, its data, and what stands behind its symbols.
+    /// The theory, its data, and the groundings of its symbols.
     pub fn knowledge(&self) -> &KnowledgeBase {
         &self.knowledge
     }
@@ -361,7 +363,7 @@ impl Session {
         self.optimise.move_twice(predicate);
     }
 
-    /// Where all randomness comes from.
+    /// The seed of all random numbers.
     pub fn seed(&self) -> u64 {
         self.training.seed
     }
@@ -663,7 +665,7 @@ impl Session {
                 self.heavy = Some(*place);
                 if heavy_before == self.heavy && self.called_heavy.insert(*place) {
                     let warning = Diagnostic::warning(Code::DominatingGradient, format!(
-                        "step {}: the gradient of axiom `{}` is more than 100 times that of all others together",
+                        "step {}: the gradient of axiom `{}` is more than 100 times as large as that of all others together",
                         self.done, axiom.name
                     ))
                     .help("give it a smaller weight, or the others a larger one");

@@ -60,17 +60,17 @@ impl Session {
         if !broken.is_empty() {
             let message = match &broken[..] {
                 [rule] => format!(
-                    "axiom {} is not kept where it says something: {}",
+                    "axiom {} is not kept where its premise is true: {}",
                     self.named(&[rule]),
                     how_often(rule)
                 ),
                 rules => format!(
-                    "axioms {} are not kept where they say something",
+                    "axioms {} are not kept where their premises are true",
                     self.named(rules)
                 ),
             };
             let warning = Diagnostic::warning(Code::RuleNotKept, message)
-                .note("true is what is truer than 0.5; the truth of an axiom is mostly that of premises that are false");
+                .note("a truth above 0.5 counts as true; most groundings of such an axiom hold only because their premise is false");
             out.push(self.marked(warning, &broken, how_often).help(self.help()));
         }
         if !idle.is_empty() {

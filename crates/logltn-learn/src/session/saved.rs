@@ -74,9 +74,9 @@ impl Session {
             Diagnostics::from(
                 Diagnostic::error(
                     Code::RunDiffers,
-                    format!("the checkpoint is of another training: {what}"),
+                    format!("the checkpoint belongs to another training: {what}"),
                 )
-                .help("resume with the same manifest and flags, or start anew in another folder"),
+                .help("resume with the same manifest and flags, or start again in another folder"),
             )
         };
         let training = &self.training;

@@ -160,7 +160,7 @@ impl Horn {
     /// `forall x, z, y: Entity where train(x, "a", z) and train(z, "b", y) and x != y. linked(x, "c", y)`
     fn read(theory: &Theory, axiom: &Axiom, relations: u32) -> Result<Horn, Diagnostic> {
         let wrong = |span| {
-            let what = format!("axiom `{}` is no rule that concludes facts", axiom.name);
+            let what = format!("axiom `{}` is not a rule that concludes facts", axiom.name);
             Diagnostic::error(Code::NotARule, what)
                 .at(&theory.source, span, "")
                 .help(

@@ -95,7 +95,8 @@ pub(super) fn read(path: &Path) -> Result<Described, Diagnostics> {
 fn raw(file: &str, key: &str, group: &Group) -> Result<Raw, Diagnostic> {
     let wrong =
         |what: String| Diagnostic::error(Code::FileDamaged, format!("{file}: box `{key}`: {what}"));
-    let id = (key.parse::<i64>()).map_err(|_| wrong("a box goes by its number".to_string()))?;
+    let id =
+        (key.parse::<i64>()).map_err(|_| wrong("a box is identified by its number".to_string()))?;
     let attributes = (group.attrs()).map_err(|error| wrong(error.to_string()))?;
     let integer = |name: &str| {
         let value = attributes.get(name).and_then(AttrValue::as_i64);
@@ -121,7 +122,7 @@ fn raw(file: &str, key: &str, group: &Group) -> Result<Raw, Diagnostic> {
     };
     if numbers.iter().any(|x| !(0.0..=1e6).contains(x)) {
         return Err(wrong(format!(
-            "`position` is {numbers:?}, which are no pixels"
+            "`position` is {numbers:?}, which are not pixels"
         )));
     }
     Ok(Raw {
@@ -246,7 +247,7 @@ mod tests {
         );
         assert!(message.contains("but holds 3"), "{message}");
         let message = wrong(&[0.0; 3], &[-4, 0, 20, 20], "dog", none());
-        assert!(message.contains("which are no pixels"), "{message}");
+        assert!(message.contains("which are not pixels"), "{message}");
         let message = wrong(&[0.0; 3], &position, "dgo", none());
         assert!(message.contains("there is no type `dgo`"), "{message}");
         assert!(message.contains("did you mean `dog`?"), "{message}");

@@ -593,7 +593,7 @@ class KnowledgeBase(Worlds):
 
     @property
     def numbers(self) -> np.ndarray:
-        """The numbers that stand as arguments of predicates, as of the last call."""
+        """The numbers that are arguments of predicates, in the last call."""
         return np.asarray(self._native.numbers())
 
     def identify(
@@ -668,7 +668,7 @@ class KnowledgeBase(Worlds):
     def _of_run(
         cls, run: str, dtype: Any, threads: Any, memory: Any
     ) -> tuple[KnowledgeBase, dict[str, Any], list[tuple[str, list[int], bytes]]]:
-        """The knowledge base of a run, a description of what stands behind its symbols, and the tensors of that."""
+        """The knowledge base of a run, a description of the groundings of its symbols, and the tensors of that."""
         problems: Problems = []
         double = _double(dtype, problems)
         _limits(threads, memory, problems)

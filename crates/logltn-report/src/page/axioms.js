@@ -77,7 +77,7 @@ export function axiomPanel(id, details, panel) {
       const text = truthText(last, known.logs);
       const count = known.leftOut.get(item.name);
       item.leftOut.hidden = !count;
-      if (count) setText(item.leftOut, `${counted(count)} exists left out in all steps together: the sample of their step had nobody for them`);
+      if (count) setText(item.leftOut, `${counted(count)} exists left out in all steps together: the sample of their step had no individual for them`);
       const kept = known.rules.get(item.name);
       item.rule.hidden = !kept;
       if (kept) setText(item.rule, ruleText(kept));

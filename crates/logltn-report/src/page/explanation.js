@@ -27,7 +27,7 @@ function grounding(worst) {
 
 /** An explanation as the server gives it. */
 export function explanation(told) {
-  if (!told.worst.length) return element("p", { class: "note" }, "There is nothing that it could be false of.");
+  if (!told.worst.length) return element("p", { class: "note" }, "It has no groundings that could be false.");
   const count = told.worst.length < told.groundings ? `The ${told.worst.length} least true of ${counted(told.groundings)} groundings` : `All ${counted(told.groundings)} groundings`;
   return element("div", { class: "explanation" },
     element("p", {}, `Truth ${howTrue(told)}, with the newest weights. ${count}, the least true first; blame is how much their truth changes with that of the literal.`),

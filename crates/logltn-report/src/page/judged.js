@@ -54,7 +54,7 @@ function calibrationPlot(bins, rows) {
     title: `said ${shown(bin.said)}, right in ${shown(bin.right)} of ${counted(bin.rows)} rows` }));
   return plotOf({ title: "Calibration", x: "how sure it is", y: "how often it is right", from: 0, to: 1, diagonal: true,
     lines: [{ points: bins.map((bin) => [bin.said, bin.right]), colour: paletteColour(0) }], dots,
-    told: `On the average ${shown(off)} off the diagonal; large dots are many rows.` });
+    told: `On average ${shown(off)} off the diagonal; large dots are many rows.` });
 }
 
 function valuePlot({ actual, predicted, rows }, name) {
@@ -64,7 +64,7 @@ function valuePlot({ actual, predicted, rows }, name) {
   const dots = actual.map((y, i) => ({ at: [y, predicted[i]], colour: paletteColour(0), title: `actual ${shown(y)}, predicted ${shown(predicted[i])}` }));
   const some = actual.length < rows ? `, ${counted(actual.length)} shown` : "";
   return plotOf({ title: `${name}: predicted against actual`, x: "actual", y: "predicted", from: low - room, to: high + room, diagonal: true, dots,
-    told: `${counted(rows)} rows${some}. What is right lies on the diagonal.` });
+    told: `${counted(rows)} rows${some}. Right predictions are on the diagonal.` });
 }
 
 /** The pictures of a predicate's or a function's answers. */

@@ -245,7 +245,7 @@ impl<'m> Check<'m> {
         }
     }
 
-    /// Every network that is used, with the symbol it stands behind.
+    /// Every network that is used, with the symbol that uses it.
     fn networks(&self) -> impl Iterator<Item = (&'m String, &'m NetworkRef)> + use<'m> {
         let manifest = self.manifest;
         let predicates = manifest

@@ -142,7 +142,9 @@ impl Split {
             for other in ["test", "valid", "seed", "by"] {
                 if let Some(other) = table.take(other) {
                     let path = &other.path;
-                    let what = format!("`{path}` cannot be given: the column says who is where");
+                    let what = format!(
+                        "`{path}` cannot be given: the column already assigns every row to a part"
+                    );
                     other.misplaced("not needed", what, "remove it");
                 }
             }

@@ -223,7 +223,7 @@ fn read_source(path: &Path) -> Result<Source, Diagnostic> {
             format!("`{name}` is a theory, not a manifest"),
         )
         .help(format!(
-            "give the `.toml` file that says `theory = \"{theory}\"` and what stands behind its predicates"
+            "give the `.toml` file that says `theory = \"{theory}\"` and grounds its predicates"
         )));
     }
     let mut bytes = Vec::new();

@@ -617,9 +617,9 @@ fn elsewhere(key: &str, known: &[&str]) -> Option<String> {
             "it belongs to the network: `network = { mlp = [16, 16], activation = \"elu\" }`"
         }
         "learn" if has("log_truth") => {
-            "it stands beside `closed_form`, not in it: `learn = { rate = 0.05 }`"
+            "put it next to `closed_form`, not in it: `learn = { rate = 0.05 }`"
         }
-        "semantics" if has("learning_rate") => "it stands at the top, before all sections",
+        "semantics" if has("learning_rate") => "put it at the top, before all sections",
         "size" | "count" if has("individuals") => {
             "individuals have names, or rows of `features`: `individuals = [\"ann\", \"bob\"]`, or a file with a name a line"
         }

@@ -1,4 +1,4 @@
-//! `[predicates]`, `[functions]` and `[constants]`: what stands behind the symbols of the theory.
+//! `[predicates]`, `[functions]` and `[constants]`: the groundings of the symbols of the theory.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -365,7 +365,7 @@ pub(super) fn is_word(name: &str) -> bool {
     letters && !name.starts_with(|c: char| c.is_numeric())
 }
 
-/// The variables of a network's inputs must be arguments of the symbol it stands behind.
+/// The variables of a network's inputs must be arguments of the symbol that uses it.
 pub(super) fn check_inputs(
     network: &Network,
     path: &str,

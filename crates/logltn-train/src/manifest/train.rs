@@ -19,7 +19,7 @@ pub struct Train {
     pub optimizer: Optimizer,
     /// Over the whole training, phases included.
     pub learning_rate: Spanned<Schedule>,
-    /// Where all randomness comes from.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// The largest norm of a gradient, if it is clipped.
     pub clip_norm: Option<f64>,

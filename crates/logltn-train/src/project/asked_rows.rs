@@ -112,10 +112,7 @@ impl Project {
         let row = |row: usize| cells.iter().filter_map(move |column| column.get(row));
         if u32::try_from(numbers.len()).is_err() {
             problems.push(|| {
-                let what = format!(
-                    "{}: there are more numbers than can be numbered",
-                    file.name()
-                );
+                let what = format!("{}: there are too many numbers to index", file.name());
                 Diagnostic::error(Code::TooManyTuples, what)
             });
         }

@@ -1,4 +1,4 @@
-//! What stands behind the symbols of a project, in words, and whether it is what weights were learnt for.
+//! The groundings of the symbols of a project, in words, and whether it is what weights were learnt for.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};

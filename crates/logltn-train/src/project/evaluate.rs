@@ -83,7 +83,7 @@ impl Project {
         unknown.into_result(plan).map(|(plan, _)| plan)
     }
 
-    /// Names of axioms in the manifest, in `[axioms]` and in phases, that are none of these, families written out: what
+    /// Names of axioms in the manifest, in `[axioms]` and in phases, that are not among these, with families written out: what
     /// can be said only when the members of families are known.
     pub fn unknown_axioms<'n>(&self, axioms: impl Iterator<Item = &'n str> + Clone) -> Diagnostics {
         let manifest = &self.manifest;

@@ -57,7 +57,7 @@ impl Chosen {
                 Ok(place) if columns.contains(&place) => {}
                 Ok(_) => wrong.push(at(Diagnostic::error(
                     Code::UnknownColumn,
-                    format!("{}: column `{column}` is no feature", file.name()),
+                    format!("{}: column `{column}` is not a feature", file.name()),
                 ))),
                 Err(error) => wrong.push(at(error)),
             }
@@ -122,7 +122,7 @@ impl Chosen {
         };
         if columns.is_empty() {
             let what = match self.except.is_empty() {
-                true => format!("{}: there is no column but that of the names", file.name()),
+                true => format!("{}: the only column is that of the names", file.name()),
                 false => format!("{}: no column is left that could be a feature", file.name()),
             };
             return Err(Diagnostic::error(Code::NoFeatures, what)

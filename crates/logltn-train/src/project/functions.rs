@@ -166,9 +166,9 @@ impl Shape<'_> {
         let error = self.wrong(file.name(), rows, columns, width);
         let is_value = |c: &String| c.trim().parse::<f64>().is_ok();
         let help = if columns > width && expected == Some(rows) {
-            Some("give the values alone: whose they are is told by their order")
+            Some("give the values alone: their order says whose they are")
         } else if expected == Some(rows + 1) && file.columns().iter().all(is_value) {
-            Some("the first line is the header, which may be any: put one in")
+            Some("the first line is the header: add one, with any text")
         } else {
             None
         };

@@ -95,7 +95,7 @@ impl Project {
         };
         let sort = &self.theory()[sort].name;
         let what = format!(
-            "the label {} of individual {wrong} of sort `{sort}` is no class of `{name}`",
+            "the label {} of individual {wrong} of sort `{sort}` is not a class of `{name}`",
             shown(&labels[wrong])
         );
         match places.iter().all(Option::is_none) {

@@ -38,7 +38,7 @@ impl Project {
         Ok(knowledge)
     }
 
-    /// Predicates that axioms speak of and nothing stands behind: each an error, where no program gives their numbers.
+    /// Predicates that axioms use and nothing grounds: each an error, where no program gives their numbers.
     pub fn left_to_the_host(&self) -> Diagnostics {
         let (theory, manifest) = (self.theory(), &self.manifest);
         let mut out = Diagnostics::new();
@@ -52,7 +52,7 @@ impl Project {
             out.push(
                 Diagnostic::error(
                     Code::NotGrounded,
-                    format!("nothing stands behind predicate `{name}`"),
+                    format!("nothing grounds predicate `{name}`"),
                 )
                 .at(&theory.source, span, "needed here")
                 .help(format!(
@@ -88,8 +88,7 @@ impl Project {
             "there is nothing to train: all predicates are given by numbers, data or closed forms without `learn`",
         )
         .help(
-            "give a predicate a `network`, or `learnable = true`, or a closed form `learn`; to see how true the axioms are \
-             as they stand, use `logltn eval`",
+            "give a predicate a `network`, or `learnable = true`, or a closed form `learn`; `logltn eval` shows how true the axioms are",
         );
         Some(match &manifest.train {
             Some(train) => error.at(&manifest.source, train.span, "asked for here"),

@@ -192,7 +192,7 @@ fn too_large(place: &str, value: f64) -> Diagnostic {
     .help("scale the column in the file: best to numbers of about 1")
 }
 
-/// Whether a network or a closed form stands behind a predicate.
+/// Whether a predicate has a network or a closed form.
 pub(super) fn reads_numbers(manifest: &Manifest, predicate: &str) -> bool {
     (manifest.predicates.get(predicate)).is_some_and(|p| {
         matches!(

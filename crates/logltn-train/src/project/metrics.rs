@@ -437,7 +437,7 @@ impl Project {
                     return Err(Diagnostic::error(Code::MissingColumn, what)
                         .at(&self.manifest.source, table.span, "")
                         .note(format!("its columns are {declared}"))
-                        .help("name the columns as the arguments (`args`), or none of them so to go by their order")
+                        .help("name all columns after the arguments (`args`), or none of them to match by order")
                         .into());
                 }
                 places.into_iter().flatten().collect()

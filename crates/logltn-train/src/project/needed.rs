@@ -219,7 +219,7 @@ impl Needed {
         let mut push = |what: String| {
             wrong.push(
                 Diagnostic::error(Code::LawOfOthers, format!("`--features {sort}=…`: {what}"))
-                    .help("leave the laws out that look into it (`--given`, or `--given none`)"),
+                    .help("leave out the laws that use it (`--given`, or `--given none`)"),
             );
         };
         for table in theory
@@ -231,7 +231,7 @@ impl Needed {
                 |c: &ColumnSort| matches!(c, ColumnSort::Sort(s) if theory[*s].name == sort);
             if table.columns.iter().any(|column| is_it(&column.sort)) {
                 push(format!(
-                    "a law looks into table `{}`, whose rows are about the manifest's own individuals of sort `{sort}`",
+                    "a law uses table `{}`, whose rows are about the manifest's own individuals of sort `{sort}`",
                     table.name
                 ));
             }
@@ -243,7 +243,7 @@ impl Needed {
                 && sorts.iter().any(|s| s.value == sort)
             {
                 push(format!(
-                    "a law looks at param `{name}`, a percentile over the manifest's own individuals of sort `{sort}`"
+                    "a law uses param `{name}`, a percentile over the manifest's own individuals of sort `{sort}`"
                 ));
             }
         }
@@ -267,7 +267,7 @@ impl Needed {
         if !self.sorts.contains(name) {
             let read: Vec<String> = self.sorts.iter().map(|s| format!("`{s}`")).collect();
             let symbols = symbols.join("`, `");
-            let what = format!("`--features {name}=…`: `{symbols}` says nothing of sort `{name}`");
+            let what = format!("`--features {name}=…`: `{symbols}` does not use sort `{name}`");
             let error = Diagnostic::error(Code::FeaturesNotUsed, what);
             return Err(error.note(format!("the sorts that it needs are {}", read.join(", "))));
         }
@@ -278,8 +278,7 @@ impl Needed {
         let Some(Some(Individuals::Features(from))) = individuals else {
             let what = format!("`--features {name}=…`: sort `{name}` has no features here");
             return Err(Diagnostic::error(Code::NoFeatures, what).note(format!(
-                "its individuals are given by name or number, in the theory or in `[sorts.{name}]`: what is learnt of them \
-                 says nothing of others"
+                "its individuals are given by name or number, in the theory or in `[sorts.{name}]`: what is learnt about them does not apply to others"
             )));
         };
         // From where the program runs, not from the manifest.

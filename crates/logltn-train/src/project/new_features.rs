@@ -99,8 +99,7 @@ pub(super) fn like(
             }
             (Values::U8(_), Some(Own::AsItIs { bytes: false }), _) | (Values::U8(_), None, Ok(_)) => {
                 let what = format!(
-                    "{name}: there are bytes here, and other numbers in {own_name}: whether 255 stands for 1 or for 255 \
-                     cannot be told"
+                    "{name}: there are bytes here, and other numbers in {own_name}: it is unclear whether 255 means 1 or 255"
                 );
                 let help = "give numbers of the same kind as those of the manifest";
                 return Err(Diagnostic::error(Code::UnsupportedElements, what).help(help).into());
@@ -109,7 +108,7 @@ pub(super) fn like(
                 if bytes.iter().all(|&b| b <= 1) {
                     let mut errors = errors.clone();
                     let what = format!(
-                        "{name}: whether its bytes are pictures or truth values cannot be told without {own_name}"
+                        "{name}: it is unclear whether its bytes are pictures or truth values without {own_name}"
                     );
                     errors.push(Diagnostic::error(Code::UnsupportedElements, what));
                     return Err(errors);

@@ -258,7 +258,7 @@ fn warn_of_order(
             ),
         )
         .note(format!(
-            "the columns are the individuals of `{}` in their order, whatever the header says",
+            "the columns are read in the order of the individuals of `{}`; the header does not change it",
             theory[sort].name
         ))
         .help("put the columns into that order"),

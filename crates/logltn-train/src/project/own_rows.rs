@@ -124,18 +124,17 @@ impl OwnRows<'_> {
             }
             ColumnSort::Int | ColumnSort::Real => (
                 "numbers".to_string(),
-                "which are no individuals".to_string(),
+                "which are not individuals".to_string(),
             ),
         };
         let what = format!(
-            "{}: the first column of {} is of {named}, {found}: its rows cannot be those of this file",
+            "{}: the first column of {} holds {named}, {found}: its rows cannot come from this file",
             file.display(),
             self.whose
         );
         Err(Diagnostic::error(Code::OtherFile, what)
             .help(
-                "`column`, `columns` and `part` are of the file that has the features of the individuals; of another, leave \
-                 them out and name its columns as the table's",
+                "`column`, `columns` and `part` apply to the file with the individuals' features; for another file, leave them out and name its columns after the table's",
             )
             .into())
     }

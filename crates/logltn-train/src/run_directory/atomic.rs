@@ -17,7 +17,7 @@ const UNFINISHED: &str = ".unfinished";
 /// If it is something else.
 pub fn may_replace(path: &Path) -> Result<(), Diagnostic> {
     let way = match fs::metadata(path) {
-        Ok(there) if there.is_dir() => "a folder of that name is in the way",
+        Ok(there) if there.is_dir() => "a folder of that name exists",
         Ok(there) if !there.is_file() => "it is a pipe or device, not a file",
         // What is wrong with the place is said when it is written to.
         _ => return Ok(()),

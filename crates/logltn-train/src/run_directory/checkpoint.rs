@@ -109,7 +109,7 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<State, Diagnostics> {
             Code::RunDamaged,
             format!("{name}: the file is damaged: its checksum does not fit its contents"),
         )
-        .help("bring it back from a copy, or train again")
+        .help("restore it from a copy, or train again")
         .into()),
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn check(dir: &Path) -> Result<(), Diagnostics> {
                         dir.display()
                     ),
                 )
-                .note("a run writes files such as `manifest.toml` and `report.html`, which may be yours there")
+                .note("a run writes files such as `manifest.toml` and `report.html`, which could overwrite yours")
                 .help("choose a new or empty folder with `--out`")
                 .into());
             }

@@ -189,12 +189,12 @@ impl Growing {
             && last < after
         {
             let what = format!(
-                "{}: the checkpoint is of step {after}, but the record of step {} is missing or damaged",
+                "{}: the checkpoint is from step {after}, but the record of step {} is missing or damaged",
                 path.display(),
                 last + 1
             );
             return Err(Diagnostic::error(Code::RunDamaged, what).help(
-                "bring the file back from a copy; or start anew in another folder, from these weights if you like: \
+                "restore the file from a copy; or start again in another folder, from these weights if you like: \
                  `start = { run = \"…\" }` under `[train]`",
             ));
         }

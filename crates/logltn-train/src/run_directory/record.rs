@@ -166,7 +166,7 @@ impl StepRecord {
     }
 }
 
-/// A line that is longer than this is none: a file of nothing but zeros may have any length.
+/// A line longer than this is not a record: a file of nothing but zeros may have any length.
 const LONGEST: u64 = 64 << 20;
 
 /// Reads `metrics.jsonl` record by record, since a long run may not fit into memory.

@@ -17,7 +17,7 @@ use super::seal::{PAGE, crc32};
 pub struct RunInfo {
     /// What the run is called, usually the manifest's name.
     pub title: String,
-    /// Where all randomness comes from.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// The name of the semantics.
     pub semantics: String,
@@ -96,10 +96,7 @@ impl KeptInfo {
             value,
             ..
         } = self;
-        let best = format!(
-            "the best {metric}, {}, was that of step {step}",
-            shown(*value)
-        );
+        let best = format!("the best {metric}, {}, was at step {step}", shown(*value));
         match self.stopped_after {
             Some(n) => format!(
                 "stopped early after step {done} of {total}: {best}, and the last {n} {} not better",

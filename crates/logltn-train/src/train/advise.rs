@@ -186,7 +186,7 @@ impl<'a> Trying<'a> {
             ),
             LabelsOf::Function(f) => {
                 let [who, ColumnData::Real(values)] = &of(&held)[..] else {
-                    let what = format!("the labels in table `{}` are no real numbers", table.name);
+                    let what = format!("the labels in table `{}` are not real numbers", table.name);
                     return Err(Diagnostic::error(Code::NothingToHoldOut, what).into());
                 };
                 let known = Known::Values(vec![who.clone()], values.clone());

@@ -218,7 +218,7 @@ fn told(
     let read = |name: &str| {
         let wrong = |what: String| {
             let what = format!(
-                "{}: what the run was told cannot be read: {name}: {what}",
+                "{}: the run's settings cannot be read: {name}: {what}",
                 run.path().display()
             );
             Diagnostic::error(Code::RunDamaged, what)

@@ -67,7 +67,7 @@ pub fn check_noted(manifest: &Manifest, info: &RunInfo, inside: &Path) -> Result
                         path.display()
                     ),
                 )
-                .help("bring the file back, or train again"),
+                .help("restore the file, or train again"),
             );
         }
     }
@@ -124,9 +124,7 @@ pub(super) fn unchanged(
             errors.push(
                 Diagnostic::error(
                     Code::RunDiffers,
-                    format!(
-                        "the run is of another training: the file `{path}` holds something else now"
-                    ),
+                    format!("the run belongs to another training: the file `{path}` has changed"),
                 )
                 .note(format!("it was {was} when the run began and is {is} now"))
                 .help(HELP),

@@ -46,7 +46,7 @@ pub use sweep::{Setting, Sweep, WatchSweep};
 /// What may be said on a command line instead of in the manifest.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TrainOptions {
-    /// Where all randomness comes from.
+    /// The seed of all random numbers.
     pub seed: Option<u64>,
     /// How many steps, in a single phase of all axioms.
     pub steps: Option<u64>,

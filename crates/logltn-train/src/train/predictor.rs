@@ -374,7 +374,10 @@ const MOST_WORLDS: u64 = 256;
 const SAMPLES: u64 = 31;
 
 fn no_worlds(asked: &Asked) -> Diagnostics {
-    let what = format!("`{}` is a function: worlds are of predicates", asked.name());
+    let what = format!(
+        "`{}` is a function: worlds assign truth to predicates",
+        asked.name()
+    );
     Diagnostic::error(Code::NoClasses, what)
         .help("ask about a predicate")
         .into()

@@ -62,7 +62,7 @@ fn compare(project: &Project, folder: &Path) -> Result<Diagnostics, Diagnostics>
             // Features are what is learnt from.
             let given = |key: &str| key.ends_with(".columns") || key.ends_with(".features");
             if !learnt.keys().any(|key| used.contains_key(key) && !given(key)) {
-                let message = "the run has learnt nothing that this manifest speaks of";
+                let message = "the run has learnt nothing that this manifest uses";
                 let error = Diagnostic::error(Code::WeightsDoNotFit, message);
                 return Err(with_help(error.into(), folder));
             }
@@ -113,7 +113,7 @@ pub(super) fn weights_of(folder: &Path) -> Result<State, Diagnostics> {
                 folder.display()
             ),
         )
-        .help("let `logltn train` go on to its first checkpoint, or continue it with `--resume`")
+        .help("let `logltn train` reach its first checkpoint, or continue it with `--resume`")
         .into()
     })
 }

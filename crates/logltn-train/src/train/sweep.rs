@@ -50,7 +50,7 @@ impl Setting {
             inner = Some(node);
         }
         if key.is_empty() || shown.contains('\n') {
-            return Err(wrong(format!("`{shown}` is no key")));
+            return Err(wrong(format!("`{shown}` is not a key")));
         }
         let mut found = Vec::new();
         for part in split(values) {

@@ -13,8 +13,7 @@ use crate::run_directory::RunDirectory;
 const FREE: &str = "evaluate";
 
 /// What to do with a run of something else.
-pub(super) const HELP: &str = "resume with the manifest, theory, data and flags that the run began with (its directory has the manifest with \
-    all that flags decided, and the theory); or start anew in another folder, from these weights if you like: \
+pub(super) const HELP: &str = "resume with the manifest, theory, data and flags that the run began with (its directory holds the theory, and the manifest with the flags applied); or start again in another folder, from these weights if you like: \
     `start = { run = \"…\" }` under `[train]`";
 
 /// Compares what a run began with and what is to go on with it.
@@ -108,7 +107,7 @@ fn theory(before: &str, now: &str) -> Diagnostics {
 fn other(what: String) -> Diagnostic {
     Diagnostic::error(
         Code::RunDiffers,
-        format!("the run is of another training: {what}"),
+        format!("the run belongs to another training: {what}"),
     )
     .help(HELP)
 }
@@ -158,8 +157,8 @@ mod tests {
         assert_eq!(
             said,
             [
-                "the run is of another training: `train.batch` was left out there and is 3 now",
-                "the run is of another training: `train.learning_rate` was 0.002 there and is 0.01 now",
+                "the run belongs to another training: `train.batch` was left out there and is 3 now",
+                "the run belongs to another training: `train.learning_rate` was 0.002 there and is 0.01 now",
             ]
         );
     }

@@ -474,7 +474,7 @@ impl Data {
         if data.features.is_some() || !self.theory[id].labels.is_empty() {
             return Err(Diagnostic::error(
                 Code::SizesDisagree,
-                format!("the individuals of sort `{sort}` are known, so that their number cannot come with a call"),
+                format!("the individuals of sort `{sort}` are known, so their number cannot come with a call"),
             )
             .into());
         }

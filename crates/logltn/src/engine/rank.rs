@@ -263,7 +263,7 @@ fn too_many(error: TooMuch) -> Diagnostics {
     let error = error.refuse("the list of all answers");
     error
         .help(format!(
-            "fewer answers, the first 100 say; {}",
+            "ask for fewer answers, such as the first 100; {}",
             memory::allow_more()
         ))
         .into()

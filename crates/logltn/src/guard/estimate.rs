@@ -64,7 +64,7 @@ impl Estimate {
             return Err(Diagnostic::error(
                 Code::TooManyBindings,
                 format!(
-                    "to list what this guard keeps, about {:.1e} combinations have to be tried, which nobody can wait for",
+                    "to list what this guard keeps, about {:.1e} combinations have to be tried, too many to wait for",
                     self.tried.max(self.up_to)
                 ),
             )

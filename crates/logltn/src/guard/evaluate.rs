@@ -399,7 +399,7 @@ impl<'a> Scope<'a> {
                 let limit = memory::shown(memory::limit().into());
                 return Diagnostic::error(
                     Code::TooMuchMemory,
-                    format!("too many bindings: they take more than the {limit} of memory that there may be"),
+                    format!("too many bindings: they take more than the {limit} of memory allowed"),
                 )
                 .at(&self.theory().source, *span, "what this leaves is listed")
                 .help(format!(

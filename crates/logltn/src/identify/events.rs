@@ -297,8 +297,7 @@ impl Collector<'_> {
                 }
                 None => {
                     return Err(too_hard(format!(
-                        "axiom `{axiom}` speaks of {variables} individuals at once, whose true classes can be \
-                         combined in more ways than can be looked at"
+                        "axiom `{axiom}` speaks of {variables} individuals at once, whose true classes have too many combinations to check"
                     )));
                 }
             },

@@ -229,7 +229,7 @@ impl<'a> Identify<'a> {
                 Some(_) => Diagnostic::error(
                     Code::NoClasses,
                     format!(
-                        "predicate `{name}` is no softmax that is learnt, so it has no classes to mix up"
+                        "predicate `{name}` is not a learnt softmax, so it has no classes to mix up"
                     ),
                 ),
                 None => {
@@ -272,7 +272,7 @@ impl<'a> Identify<'a> {
         let (Some((sort, _)), OutputKind::Softmax) = (sorts, output) else {
             return Err(Diagnostic::error(
                 Code::NoClasses,
-                format!("predicate `{name}` is no softmax, so its individuals do not have one class each"),
+                format!("predicate `{name}` is not a softmax, so its individuals do not have one class each"),
             )
             .help("name a predicate whose output is `softmax`")
             .into());
@@ -317,8 +317,7 @@ impl<'a> Identify<'a> {
 fn too_hard(what: String) -> Diagnostics {
     Diagnostic::error(Code::TooHard, what)
         .help(
-            "labels of the individuals, or a support that lists the true classes that occur in the axiom, leave less to look \
-             through than all that satisfy it",
+            "labels of the individuals, or a support that lists the true classes that occur in the axiom, leave fewer combinations to check",
         )
         .into()
 }

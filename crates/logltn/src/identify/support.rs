@@ -21,7 +21,7 @@ pub(super) fn check_names(plan: &Plan, supports: &[Support]) -> Result<(), Diagn
         .filter(|s| !known.contains(&s.axiom.as_str()))
     {
         let what = format!(
-            "there is no axiom `{}`, of which {} tells the true classes",
+            "there is no axiom `{}`, of which {} lists the true classes",
             support.axiom, support.name
         );
         let help = did_you_mean(&support.axiom, known.iter().copied());
@@ -59,7 +59,7 @@ pub(super) fn places(
         return Ok(places);
     }
     let what = format!(
-        "{}: axiom `{}` asks about the class of an individual that no column tells",
+        "{}: axiom `{}` asks about the class of an individual that no column gives",
         file.name, file.axiom
     );
     let span = plan.axioms.iter().find(|a| a.name == file.axiom);
@@ -88,7 +88,7 @@ fn unknown_column(file: &Support, variable: &str, bound: &[Bound]) -> Diagnostic
     Diagnostic::error(
         Code::UnknownColumn,
         format!(
-            "{}: column `{variable}` is no variable of axiom `{}` that is bound to an individual by a leading `forall`",
+            "{}: column `{variable}` is not a variable of axiom `{}` that a leading `forall` binds to an individual",
             file.name, file.axiom
         ),
     )

@@ -96,7 +96,7 @@ impl Parser<'_> {
     fn rows_without_parentheses(&mut self, names: Vec<Name>) -> Parsed<Binding> {
         let list: Vec<_> = names.iter().map(|n| n.text.as_str()).collect();
         let list = shortened(&list.join(", "));
-        let message = "the variables of a row stand in parentheses".to_string();
+        let message = "the variables of a row go in parentheses".to_string();
         let help = format!(
             "write `({list}) in …` for the rows of a table, `{list}: …` for the individuals of a sort"
         );
@@ -473,7 +473,7 @@ impl Parser<'_> {
                     ),
                     Token::Not => Some("negate the whole comparison: `not (a < b)`".into()),
                     Token::And | Token::Or | Token::Implies | Token::Iff => {
-                        Some("a connective stands between two formulas".into())
+                        Some("a connective goes between two formulas".into())
                     }
                     _ => None,
                 };
@@ -517,7 +517,7 @@ impl Parser<'_> {
             let mut error = Diagnostic::error(code, message);
             // `isa(x, reform.n.01)`
             if after == "an argument" && matches!(self.peek(), Token::Dot | Token::Number(_)) {
-                error = error.help("a label that is not a name stands in double quotes");
+                error = error.help("put a label that is not a name in double quotes");
             }
             self.out.push(if ended {
                 error

@@ -78,7 +78,7 @@ impl Account {
         };
         Diagnostic::error(
             Code::TooMuchMemory,
-            format!("{what} than the {limit} of memory that there may be"),
+            format!("{what} than the {limit} of memory allowed"),
         )
         .at(&theory.source, span, "listed one by one")
         .help(format!(

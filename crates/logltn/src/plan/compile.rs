@@ -332,7 +332,7 @@ fn endless(theory: &Theory, axiom: &PlannedAxiom) -> Diagnostic {
     Diagnostic::error(
         Code::TooManyBindings,
         format!(
-            "axiom `{name}` has {:.1e} groundings, which nobody can go through",
+            "axiom `{name}` has {:.1e} groundings, too many to go through",
             *groundings as f64
         ),
     )

@@ -85,7 +85,7 @@ fn check_arguments(data: &Data, part: Part, functions: bool, out: &mut Diagnosti
     }
     let name = &theory[*function].name;
     let mut wrong = |what: String, span: Span| {
-        let message = format!("function `{name}` is given by data, which say nothing of {what}");
+        let message = format!("function `{name}` is given by data, which have no value for {what}");
         let error = Diagnostic::error(Code::LearntArgument, message);
         out.push(error.at(&theory.source, span, "learnt"));
     };

@@ -98,7 +98,7 @@ impl Shards<'_> {
                 return Err(self.refused(
                     axiom,
                     constant.span,
-                    format!("constant `{}` is an individual of sort `{sort}`, of which each process has its own", constant.name),
+                    format!("constant `{}` is an individual of sort `{sort}`, whose individuals are spread over processes", constant.name),
                     "give the constant a vector of its own, or the sort a fixed size",
                 ));
             }
@@ -116,7 +116,7 @@ impl Shards<'_> {
                 0 => self.check_binding(axiom, summand.span, binding)?,
                 1 => {}
                 _ => {
-                    let message = "this quantifier pairs individuals of which each process has its own: those of different processes would have to meet";
+                    let message = "this quantifier pairs individuals that are spread over processes: individuals of different processes would have to meet";
                     let help = "give the pairs as rows of a table, which each process has of its own individuals";
                     return Err(self.refused(axiom, summand.span, message.into(), help));
                 }
@@ -136,7 +136,7 @@ impl Shards<'_> {
             // Families, `all` and `any` range over no such sort.
             if self.data.streams_sort(sort) && variable.bound_by == BoundBy::Guard {
                 let message = format!(
-                    "this guard goes through the individuals of sort `{}`, of which each process has its own",
+                    "this guard goes through the individuals of sort `{}`, which are spread over processes",
                     theory[sort].name
                 );
                 let help = "range over them with a `forall` or `exists` at the front of the axiom, or give the sort a fixed size";
@@ -158,9 +158,9 @@ impl Shards<'_> {
                     }
                 };
                 let message = format!(
-                    "this quantifier is inside of the formula and ranges over {of}: it would have to see those of other processes"
+                    "this quantifier is inside of the formula and ranges over {of}: it would have to see those of the other processes"
                 );
-                let help = "only a quantifier at the front of an axiom can be put together of what each process sees: write it first, or make the rest another axiom";
+                let help = "only a quantifier at the front of an axiom can be combined from what each process sees: write it first, or make the rest another axiom";
                 return Err(self.refused(axiom, formula.span, message, help));
             }
             self.check_binding(axiom, formula.span, binding)?;
@@ -183,7 +183,7 @@ impl Shards<'_> {
         }
         let name = &self.data.theory()[*table].name;
         let message = format!(
-            "table `{name}` is the same for all processes, but is about individuals of which each has its own"
+            "table `{name}` is the same for all processes, but is about individuals that are spread over processes"
         );
         let help = "let its rows come with the call (`streamed`), as the individuals do";
         Err(self.refused(axiom, span, message, help))
@@ -208,7 +208,7 @@ impl Shards<'_> {
                     }
                 });
                 let message = format!(
-                    "this guard looks into table `{}`, of which each process has its own rows",
+                    "this guard looks into table `{}`, whose rows are spread over processes",
                     self.data.theory()[table].name
                 );
                 let help = "range over its rows with a `forall` or `exists` at the front of the axiom, or give all processes the whole table";
@@ -222,7 +222,7 @@ impl Shards<'_> {
         Diagnostic::error(
             Code::NotShardable,
             format!(
-                "{} `{}` cannot be put together of what each process sees of its own rows",
+                "{} `{}` cannot be combined from what each process sees of its own rows",
                 self.what, axiom.name
             ),
         )

@@ -126,7 +126,7 @@ impl Resolver<'_> {
             );
         }
         let guard = format!("put it into a guard: `forall … where {text}. …`");
-        let message = "a comparison is crisp and cannot stand in a formula";
+        let message = "a comparison is crisp and cannot be part of a formula";
         let error = Diagnostic::error(Code::ExpectedFormula, message).at(
             &self.theory.source,
             span,
@@ -293,7 +293,7 @@ impl Resolver<'_> {
         let short = shortened(&name.text);
         if self.local(&name.text).is_some() {
             let message = format!("`{short}` is a variable, not a predicate");
-            let help = Some(format!("say something of it: `P({short})`"));
+            let help = Some(format!("apply a predicate to it: `P({short})`"));
             return self.error_with_help(
                 Code::WrongKindOfName,
                 message,
@@ -328,7 +328,7 @@ impl Resolver<'_> {
         let (message, help) = if self.local(name).is_some() {
             (
                 format!("variable `{name}` is not a formula"),
-                Some(format!("say something of it: `P({name})`")),
+                Some(format!("apply a predicate to it: `P({name})`")),
             )
         } else {
             match self.symbols.get(name) {

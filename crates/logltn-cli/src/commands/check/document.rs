@@ -393,7 +393,7 @@ fn closed_form<'p>(project: &'p Project, predicate: &str) -> Option<&'p ClosedFo
     }
 }
 
-/// What stands behind a predicate, as the manifest calls it.
+/// The grounding of a predicate, as the manifest calls it.
 pub fn grounding_name(project: &Project, predicate: &str) -> &'static str {
     let given = project.manifest.predicates.get(predicate);
     match given.map(|g| &g.grounding) {

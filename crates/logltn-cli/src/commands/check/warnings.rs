@@ -30,7 +30,7 @@ pub fn one_sided(project: &Project, found: &mut Diagnostics) {
         let name = &predicate.name;
         found.push(
             Diagnostic::warning(Code::OneSidedPredicate, format!(
-                "predicate `{name}` occurs only {sign}: to be {value} of everything satisfies every axiom about it"
+                "predicate `{name}` occurs only {sign}: a constant {value} satisfies every axiom about it"
             ))
             .at(&theory.source, predicate.span, "")
             .help(format!("add an axiom that says where `{name}` is {other}")),
@@ -83,8 +83,8 @@ pub fn nothing_left(trainer: &Trainer, plan: &Plan, found: &mut Diagnostics) {
             let warning = Diagnostic::warning(Code::NothingToRangeOver, what);
             found.push(
                 warning
-                    .at(&theory.source, axiom.name_span, "its guards keep nobody of the sample")
-                    .help("other steps draw other samples; with a larger `sample` more of them see something of it"),
+                    .at(&theory.source, axiom.name_span, "its guards keep no individual of the sample")
+                    .help("other steps draw other samples; with a larger `sample` more of them have groundings"),
             );
             continue;
         }

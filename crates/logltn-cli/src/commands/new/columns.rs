@@ -6,7 +6,7 @@ use logltn::{Code, Diagnostic};
 use logltn_data::problems::{counted, shown};
 use logltn_data::{ColumnKind, CsvFile, is_missing};
 
-/// More classes than these are no classes.
+/// More classes than too many for classes.
 const MOST_CLASSES: usize = 1000;
 /// More different integers than these are numbers, not classes.
 const MOST_INTEGER_CLASSES: usize = 20;
@@ -103,7 +103,7 @@ pub fn task(file: &CsvFile, target: usize, wanted: Option<Wanted>) -> Result<Tas
     }
     if counts.len() > MOST_CLASSES || (counts.len() == known && known > 2) {
         let what = format!(
-            "column {name} has {} in {}: these are no classes",
+            "column {name} has {} in {}: too many for classes",
             counted(counts.len(), "different value"),
             counted(known, "row")
         );

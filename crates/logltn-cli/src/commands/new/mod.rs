@@ -21,7 +21,7 @@ use texts::Plan;
 
 /// Make a project from a CSV file: a folder with a theory, a manifest and the data, ready to train.
 ///
-/// One column is to be predicted, the others are features: numbers are scaled, categories and dates become numbers, missing
+/// One column is the target and the others are features: numbers are scaled, categories and dates become numbers, missing
 /// cells are allowed. Some rows are held out, and training ends with the accuracy on them. Without `--from` the folder gets
 /// an example; without a name, the examples are listed.
 #[derive(clap::Args)]
@@ -241,7 +241,7 @@ fn said(plan: &Plan<'_>, manifest: &Path, folder: &Path, left_out: &[String]) ->
     if unlabelled > 0 {
         let _ = writeln!(
             text,
-            "unlabelled: {unlabelled} rows have none; rules are about them, too"
+            "unlabelled: {unlabelled} rows have no label; rules apply to them too"
         );
     }
     if symbol != file.columns()[target] {

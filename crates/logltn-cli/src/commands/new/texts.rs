@@ -216,7 +216,7 @@ impl Plan<'_> {
         let copy = quoted(&self.copy);
         let target = quoted(self.column(self.target));
         let mut text = format!(
-            "# What stands behind {0}.ltn; `logltn train` makes a run of it.\n",
+            "# The data and networks of {0}.ltn; `logltn train` trains them.\n",
             comment(&self.name)
         );
         let _ = writeln!(

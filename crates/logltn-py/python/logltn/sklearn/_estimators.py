@@ -32,7 +32,7 @@ class _Estimator(BaseEstimator):
         """The sort of the rows of X."""
         sort = self.sort or (arguments[0] if arguments else None)  # type: ignore[attr-defined]
         if sort is None or sort not in theory.sorts:
-            raise ValueError(f"sort={sort!r} is no sort of the theory, which has {', '.join(theory.sorts)}")
+            raise ValueError(f"sort={sort!r} is not a sort of the theory, which has {', '.join(theory.sorts)}")
         if arguments[:1] != [sort]:
             raise ValueError(f"the first argument of `{self.target}` must be of sort `{sort}`")  # type: ignore[attr-defined]
         return sort
@@ -121,7 +121,7 @@ class _Estimator(BaseEstimator):
         return f"network = {{ mlp = {hidden}, activation = {training.toml(self.activation)} }}"  # type: ignore[attr-defined]
 
     def _grounding(self, theory: Theory, sort: str, target: tuple[str, str]) -> list[str]:
-        """What stands behind the symbols of the theory: networks, and learnable numbers where nothing has features."""
+        """The groundings of the symbols of the theory: networks, and learnable numbers where nothing has features."""
         lines: list[str] = []
         kinds = {name: kind for name, kind, *_ in theory._native.sorts}
         for name, arguments in theory._native.predicates:
@@ -247,7 +247,7 @@ class Classifier(ClassifierMixin, _Estimator):
             else:
                 missing = [c for c in given if c not in listed]
                 if missing:
-                    raise ValueError(f"y has the class {missing[0]!r}, which is none of sort `{class_sort}`: {', '.join(listed)}")
+                    raise ValueError(f"y has the class {missing[0]!r}, which is not in sort `{class_sort}`: {', '.join(listed)}")
                 kind = type(self.classes_.tolist()[0])
                 self.classes_ = np.array([kind(c) for c in listed]) if kind in (int, str) else self.classes_
             labelled = {**x, "y": [str(c) for c in y[known].tolist()]}

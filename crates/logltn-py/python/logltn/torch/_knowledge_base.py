@@ -388,7 +388,7 @@ class KnowledgeBase(Worlds, torch.nn.Module):
         check: bool = False,
         **named: Any,
     ) -> dict[str, torch.Tensor]:
-        """The truth of each axiom, as 0-d tensors with gradients: for whoever weighs axioms themselves. Takes what :meth:`loss` takes."""
+        """The truth of each axiom, as 0-d tensors with gradients, to weigh axioms yourself. Takes what :meth:`loss` takes."""
         tensors, call, dtype, device = self._call(values, named, (alpha, p, p_forall), (batch, sorts, tables), (weights, params, functions))
         if _transforming() is not None:
             truths = self._formula(_plain(call), tensors, True)[0].to(dtype)

@@ -1,4 +1,4 @@
-"""What stands behind symbols when the knowledge base runs the networks itself: callables, tensors and parameters."""
+"""The groundings of symbols when the knowledge base runs the networks itself: callables, tensors and parameters."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class Fields(nn.Module):
 
 
 def tensor(values: Any) -> torch.Tensor:
-    """Features, in single precision if they are none of PyTorch's own."""
+    """Features; converted to single precision unless they are PyTorch tensors."""
     if isinstance(values, torch.Tensor):
         return values
     array = np.asarray(values)

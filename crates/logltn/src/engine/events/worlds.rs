@@ -103,7 +103,7 @@ impl Events {
             .collect()
     }
 
-    /// By request and number: whether a variable in use stands behind it.
+    /// By request and number: whether it belongs to a variable in use.
     pub fn in_use(&self, plan: &Plan) -> Vec<Vec<bool>> {
         let mut out = self.empty(plan, false);
         for used in &self.used {
@@ -292,7 +292,7 @@ impl Events {
         by_var
     }
 
-    /// By request and number, or row of a softmax; `none` where no variable in use stands behind it.
+    /// By request and number, or row of a softmax; `none` where it belongs to no variable in use.
     fn states(&self, plan: &Plan, by_var: &[u32], none: u32) -> Vec<Vec<u32>> {
         let sizes = self.rows.iter().enumerate();
         let mut out: Vec<Vec<u32>> = sizes

@@ -214,7 +214,7 @@ impl<T: Real> Look<'_, T> {
     }
 }
 
-/// As in a theory: a label that is not a name stands in double quotes.
+/// As in a theory: put a label that is not a name in double quotes.
 fn written(individual: &Individual) -> String {
     match individual {
         Individual::Name(name) => written_label(name),

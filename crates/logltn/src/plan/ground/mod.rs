@@ -229,7 +229,7 @@ impl Ground<'_> {
                 if bindings.is_none() {
                     return Err(Diagnostic::error(
                         Code::TooManyBindings,
-                        "this quantifier has 2⁶⁴ bindings or more, which nobody can go through",
+                        "this quantifier has 2⁶⁴ bindings or more, too many to go through",
                     )
                     .at(&self.scope.theory().source, span, "")
                     .help("use fewer variables, or guards that tie them to each other"));

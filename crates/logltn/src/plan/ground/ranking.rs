@@ -31,7 +31,7 @@ impl Ground<'_> {
             let span = first.map_or(Span::default(), |v| self.scope.variables[v.index()].span);
             return Err(Diagnostic::error(
                 Code::TooManyBindings,
-                "these are more variables than bindings can be told apart by",
+                "too many variables to number their bindings",
             )
             .at(&theory.source, span, "")
             .help("bind fewer of them here, and the others with `exists`"));

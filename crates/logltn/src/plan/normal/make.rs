@@ -391,7 +391,7 @@ impl Maker<'_> {
         for condition in &conditions {
             if let Some(table) = self.changing_table(condition) {
                 return Err(Diagnostic::error(Code::MembersDependOnData, format!(
-                    "the guard of `{word}` looks at table `{}`, of which each step sees a part only",
+                    "the guard of `{word}` looks at table `{}`, of which each step sees only a part",
                     theory[table].name
                 ))
                 .at(&theory.source, condition.span, "")

@@ -69,9 +69,7 @@ impl Maker<'_> {
         let limit = memory::shown(memory::limit().into());
         Err(Diagnostic::error(
             Code::TooMuchMemory,
-            format!(
-                "what is written out here takes more than the {limit} of memory that there may be"
-            ),
+            format!("what is written out here takes more than the {limit} of memory allowed"),
         )
         .at(&self.scope.theory().source, span, "")
         .help(memory::allow_more()))

@@ -585,7 +585,7 @@ impl Graph<'_> {
                 "the depth must be on a definition that each such circle goes through".to_string()
             }
             false => format!(
-                "say how often it may go round: `define {}(…) to depth 8: …`; or write guards that leave an order, as `where j = i - 1`",
+                "limit its depth: `define {}(…) to depth 8: …`; or write guards that leave an order, as `where j = i - 1`",
                 form.name
             ),
         };
