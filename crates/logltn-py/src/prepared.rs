@@ -159,7 +159,11 @@ fn cell(column: &ColumnData, row: usize) -> u64 {
 }
 
 impl Known {
-    fn new(table: TableId, columns: &[ColumnData], anybody: impl Fn(usize) -> Option<StandIns>) -> Self {
+    fn new(
+        table: TableId,
+        columns: &[ColumnData],
+        anybody: impl Fn(usize) -> Option<StandIns>,
+    ) -> Self {
         let all = 0..columns.len();
         let own: Vec<OwnColumn> = (all.clone())
             .filter_map(|column| {
