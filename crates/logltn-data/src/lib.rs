@@ -57,7 +57,7 @@ pub use index_column::index_column;
 pub use individuals::{header_among_individuals, parse_individuals, read_individuals};
 pub use npy::{parse_npy, read_npy};
 pub use npz::{parse_npz, read_npz};
-pub use prepare::{ColumnKind, Preparation, is_missing};
+pub use prepare::{ColumnKind, Preparation, is_missing, mixed_column, odd_among_numbers};
 pub use safetensors::{parse_safetensors, read_safetensors};
 pub use stored::{Plain, Stored};
 

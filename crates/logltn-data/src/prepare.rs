@@ -76,6 +76,42 @@ fn is_missing_number(cell: &str) -> bool {
     is_missing(cell) || cell == "None"
 }
 
+/// The first row of a column whose cell is no number, or no date, where nearly all others are: a word for what is missing,
+/// perhaps, or a slip. None where the column is of one kind.
+///
+/// ```
+/// use logltn_data::{CsvFile, odd_among_numbers};
+/// let file = CsvFile::parse(b"age,zip\n31,1a\n40,2\n22,3b\nunknown,4\n,5c\n51,6\n", "people.csv")?;
+/// assert_eq!([0, 1].map(|column| odd_among_numbers(&file, column)), [Some((3, "numbers")), None]);
+/// # Ok::<(), logltn_diagnostics::Diagnostics>(())
+/// ```
+pub fn odd_among_numbers(file: &CsvFile, column: usize) -> Option<(usize, &'static str)> {
+    let known: Vec<usize> = (file.whole_rows())
+        .filter(|row| !is_missing(file.cell(*row, column)))
+        .collect();
+    let nearly_all = |fits: &dyn Fn(&str) -> bool| {
+        let mut odd = (known.iter().copied()).filter(|row| !fits(file.cell(*row, column)));
+        let first = odd.next()?;
+        ((odd.count() + 1) * 5 <= known.len()).then_some(first)
+    };
+    let is_date = |cell: &str| DateForm::of(std::iter::once(cell)).is_some();
+    let numbers = nearly_all(&|cell| cell.parse::<f64>().is_ok()).map(|row| (row, "numbers"));
+    numbers.or_else(|| nearly_all(&is_date).map(|row| (row, "dates")))
+}
+
+/// That [one cell](odd_among_numbers) makes categories of numbers.
+pub fn mixed_column(file: &CsvFile, column: usize) -> Option<Diagnostic> {
+    let (row, others) = odd_among_numbers(file, column)?;
+    let what = format!(
+        "{}: {} among {others}: the column is taken for categories",
+        file.place(row, column),
+        shown(file.cell(row, column))
+    );
+    Some(Diagnostic::warning(Code::MixedColumn, what).help(
+        "where this says that nothing is known, leave the cell empty; otherwise write it as the others",
+    ))
+}
+
 /// How the columns of a file become numbers, found on the rows that are learnt from and kept with what was learnt: numbers
 /// and dates are centred and scaled to a standard deviation of 1, with the mean and an indicator for missing ones;
 /// categories have a number each, 1 for the one that is meant.
@@ -170,8 +206,13 @@ impl Preparation {
         let mut made = Vec::new();
         for &column in columns {
             let name = file.columns()[column].clone();
-            let kind = kinds.get(&name).copied();
-            let kind = kind.unwrap_or_else(|| ColumnKind::of(file, column));
+            let kind = kinds.get(&name).copied().unwrap_or_else(|| {
+                let kind = ColumnKind::of(file, column);
+                if let (ColumnKind::Category, Some(mixed)) = (kind, mixed_column(file, column)) {
+                    warnings.push(mixed);
+                }
+                kind
+            });
             made.push(Column {
                 made: match kind {
                     ColumnKind::Number => Made::Number {

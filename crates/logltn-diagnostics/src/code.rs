@@ -788,6 +788,17 @@ codes! {
             [train]
             steps = 3
             "#);
+    MixedColumn = "mixed-column":
+        "A column holds numbers or dates, and here and there something else: it is taken for categories.",
+        Warning, run!("check m.toml", "points.csv": b"a,age\n0,31\n2,40\n1,22\n5,unknown\n4,51\n", "m.toml": br#"
+            theory = "theory.ltn"
+            [sorts]
+            Point = { features = { file = "points.csv", prepare = true } }
+            [predicates]
+            good = { network = { mlp = [4] }, output = "sigmoid" }
+            [train]
+            steps = 3
+            "#);
     UnknownPart = "unknown-part":
         "The part of a split does not exist, or the sort has no split.",
         Error, run!("check m.toml", "theory.ltn": b"

@@ -17,12 +17,13 @@ ARGUMENTS = {
     "mnist_add.py": ["--sums", "128", "--epochs", "1", "--workers", "2"],
     "distributed.py": ["--sums", "128", "--epochs", "1"],
     "credit.py": ["--rows", "80", "--steps", "20"],
+    "few_labels.py": ["moons", "--theory", "own"],
 }
 
 
 def test_all_are_there():
     ltntorch = ["binary", "clustering", "mnist_add", "multi_class", "multi_label", "regression", "smokes"]
-    ours = ["credit", "distributed", "knowledge_graph", "mnist_add", "pascal_part", "smokes", "weighing"]
+    ours = ["credit", "distributed", "few_labels", "knowledge_graph", "mnist_add", "pascal_part", "smokes", "weighing"]
     expected = [*(f"{name}.py" for name in ours), *(f"from_ltntorch/{name}.py" for name in ltntorch)]
     assert FILES == sorted(expected)
 
@@ -49,6 +50,8 @@ def test_runs(file, monkeypatch, capsys):
     figures = found.values() if isinstance(found, dict) else [found]
     figures = [f for figure in figures for f in (figure.values() if isinstance(figure, dict) else [figure])]
     assert all(math.isfinite(figure) for figure in figures)
+    if file == "few_labels.py":
+        assert found == 1.0
     out = capsys.readouterr().out
     assert out.strip()
     if path.parent != FOLDER:  # they and we, with times

@@ -73,3 +73,51 @@ def test_numbers_are_in_their_own_units():
     model = Regressor(steps=400).fit(X, y)
     known = ~np.isnan(y)
     assert model.score(X[known], y[known]) > 0.9
+
+
+def test_what_pandas_calls_missing_is_not_labelled():
+    """``None`` in a column of a data frame becomes NaN or NA; the rows are unlabelled all the same."""
+    pandas = pytest.importorskip("pandas")
+    random = np.random.default_rng(3)
+    X = random.normal(size=(30, 2))
+    label = [None if i % 3 == 0 else int(x > 0) for i, x in enumerate(X[:, 0])]
+    words = [None if k is None else "no yes".split()[k] for k in label]
+    for y, classes in [
+        (label, [0, 1]),
+        (pandas.Series(label), [0, 1]),
+        (pandas.array(label, dtype="Int64"), [0, 1]),
+        (np.array([np.nan if k is None else k for k in label]), [0, 1]),
+        (words, ["no", "yes"]),
+        (pandas.Series(words), ["no", "yes"]),
+        (pandas.Series(words, dtype="category"), ["no", "yes"]),
+    ]:
+        model = Classifier(steps=20).fit(X, y)
+        assert list(model.classes_) == classes
+        assert set(model.predict(X)) <= set(classes)
+    numbered = "sort Row\nsort Class = 0..2\npredicate label(Row, Class)\n"
+    assert list(Classifier(numbered, steps=20).fit(X, pandas.Series(label)).classes_) == [0, 1, 2]
+    with pytest.raises(ValueError, match="column 'd' of X holds 'u'; .*OneHotEncoder"):
+        Classifier(steps=20).fit(pandas.DataFrame({"a": X[:, 0], "d": pandas.Categorical(["u"] * 30)}), words)
+
+
+@pytest.mark.parametrize("classes", [("x", "y"), ("", "a"), (" a", "a"), ("NA", "?"), ('a "b" \\', "two\nlines")], ids=repr)
+def test_classes_of_any_name(classes):
+    X = np.linspace(-1, 1, 20)[:, None]
+    y = np.where(X[:, 0] > 0, *classes)
+    model = Classifier(steps=150).fit(X, y)
+    assert model.score(X, y) > 0.9
+
+
+def test_rules_alone():
+    X = frame(np.c_[np.linspace(20, 90, 50), np.zeros(50)])
+    rules = """
+        sort Row
+        sort Class = {young, old}
+        predicate label(Row, Class)
+        axiom old: forall x: Row where x.age > 55. label(x, old)
+        axiom young: forall x: Row where x.age <= 55. label(x, young)
+    """
+    model = Classifier(rules, steps=200).fit(X, [None] * 50)
+    assert model.score(X, np.where(X.age > 55, "old", "young")) > 0.9
+    with pytest.raises(ValueError, match="no row of y is labelled"):
+        Classifier(steps=20).fit(X, [None] * 50)

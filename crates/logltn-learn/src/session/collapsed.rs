@@ -128,9 +128,10 @@ impl Session {
                     if others.len() == 1 { "is" } else { "are" },
                 ))
                 .help(format!(
-                    "say that every class occurs: `axiom every: forall k: {kind}. exists x: {name}. {}(x, k)`, with \
-                     `[axioms.every] alpha = 1`; and begin with the labels alone: `phases = [{{ steps = 100, axioms = \
-                     [\"{}\"] }}, {{ steps = … }}]` (docs/semi-supervised.md)",
+                    "three things together prevent it (docs/semi-supervised.md): say that every class occurs, `axiom every: \
+                     forall k: {kind}. exists x: {name}. {0}(x, k)`; `[schedule] alpha = 1`; and begin with the labels alone, \
+                     `phases = [{{ steps = 50, axioms = [\"{1}\"] }}, {{ steps = 150 }}]`. Or ask for agreement class by class, \
+                     `forall k: {kind}. {0}(x, k) <-> {0}(y, k)`, which undecided things keep, too",
                     predicate.name, axiom.name
                 )),
         ))

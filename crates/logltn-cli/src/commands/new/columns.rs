@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use logltn::{Code, Diagnostic};
 use logltn_data::problems::{counted, shown};
-use logltn_data::{ColumnKind, CsvFile, is_missing};
+use logltn_data::{ColumnKind, CsvFile, is_missing, odd_among_numbers};
 
 /// More classes than too many for classes.
 const MOST_CLASSES: usize = 1000;
@@ -39,6 +39,10 @@ pub fn task(file: &CsvFile, target: usize, wanted: Option<Wanted>) -> Result<Tas
     let name = shown(&file.columns()[target]);
     let refuse =
         |code: Code, what: String| Diagnostic::error(code, format!("{}: {what}", file.name()));
+    if file.columns()[target].is_empty() {
+        let what = format!("column {} has no name, and is to be predicted", target + 1);
+        return Err(refuse(Code::UnknownColumn, what).help("give it a name in the header"));
+    }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for row in 0..file.rows() {
         let cell = file.cell(row, target);
@@ -107,8 +111,15 @@ pub fn task(file: &CsvFile, target: usize, wanted: Option<Wanted>) -> Result<Tas
             counted(counts.len(), "different value"),
             counted(known, "row")
         );
-        return Err(refuse(Code::TooManyClasses, what)
-            .help("choose another column with `--target`; a column of names is `--names`"));
+        let error = refuse(Code::TooManyClasses, what)
+            .help("choose another column with `--target`; a column of names is `--names`");
+        return Err(match odd_among_numbers(file, target) {
+            Some((row, others)) => error.note(format!(
+                "it holds {others}, but for {}",
+                odd(file, row, target)
+            )),
+            None => error,
+        });
     }
     let control = |cell: &&&str| cell.chars().any(char::is_control);
     if let Some(odd) = counts.keys().find(control) {
@@ -166,14 +177,33 @@ pub fn feature(file: &CsvFile, column: usize) -> Use {
             left_out("it counts the rows; `--names` makes it their names".to_string())
         }
         ColumnKind::Category if different.len() > MANY_TEXTS && different.len() * 2 > known => {
-            left_out(format!(
-                "it has {} in {}; `--names` makes a column the names of the rows",
+            let (texts, rows) = (
                 counted(different.len(), "different text"),
-                counted(known, "row")
-            ))
+                counted(known, "row"),
+            );
+            left_out(match odd_among_numbers(file, column) {
+                Some((row, others)) => {
+                    format!("it holds {others}, but for {}", odd(file, row, column))
+                }
+                None => format!(
+                    "it has {texts} in {rows}; `--names` makes a column the names of the rows"
+                ),
+            })
         }
         ColumnKind::Number | ColumnKind::Category | ColumnKind::Date => Use::Feature(kind),
     }
+}
+
+/// A cell that is not like the others of its column, and its row.
+fn odd(file: &CsvFile, row: usize, column: usize) -> String {
+    format!("{} in row {row}", shown(file.cell(row, column)))
+}
+
+/// Whether the cells of a column could name the rows: all are known and different, and they are texts or a count.
+pub fn could_be_names(file: &CsvFile, column: usize) -> bool {
+    let known = (0..file.rows()).all(|row| !is_missing(file.cell(row, column)));
+    let texts = ColumnKind::of(file, column) == ColumnKind::Category || is_index(file, column);
+    known && texts && file.rows() > 0 && file.names(column).is_ok()
 }
 
 /// Whether a column counts the rows, from 0 or from 1, as the index of a data frame does.
@@ -186,10 +216,37 @@ fn is_index(file: &CsvFile, column: usize) -> bool {
 }
 
 /// The column `split`, if it says which rows are for training and which for testing.
-pub fn split(file: &CsvFile) -> Option<usize> {
-    let column = file.columns().iter().position(|name| name == "split")?;
+///
+/// # Errors
+/// If it seems to say so, and some cell is nothing of the kind: as a feature it would tell the network what to forget.
+pub fn split(file: &CsvFile) -> Result<Option<usize>, Diagnostic> {
+    let Some(column) = file.columns().iter().position(|name| name == "split") else {
+        return Ok(None);
+    };
     let cells = || (0..file.rows()).map(|row| file.cell(row, column));
+    let like = |cell: &str| {
+        let cell = cell.to_lowercase();
+        cell.starts_with("train") || cell.starts_with("test")
+    };
+    if !cells().any(like) {
+        return Ok(None);
+    }
     let known = |cell: &str| is_missing(cell) || ["train", "test", "valid"].contains(&cell);
-    let has = |part: &str| cells().any(|cell| cell == part);
-    (cells().all(known) && has("train") && has("test")).then_some(column)
+    let refuse = |what: String| {
+        Diagnostic::error(Code::UnknownPart, what).help(
+            "write `train`, `test` or `valid`, or nothing for rows of no part; \
+             a column that is something else needs another name",
+        )
+    };
+    if let Some(row) = cells().position(|cell| !known(cell)) {
+        let (place, odd) = (file.place(row, column), shown(file.cell(row, column)));
+        return Err(refuse(format!("{place}: {odd} is no part of a split")));
+    }
+    for part in ["train", "test"] {
+        if !cells().any(|cell| cell == part) {
+            let what = format!("{}: column `split` has no row with `{part}`", file.name());
+            return Err(refuse(what));
+        }
+    }
+    Ok(Some(column))
 }

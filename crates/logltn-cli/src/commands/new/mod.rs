@@ -3,13 +3,14 @@
 mod columns;
 mod texts;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
 use logltn::{Code, Diagnostic, Diagnostics};
 use logltn_data::problems::shown;
-use logltn_data::{ColumnKind, CsvFile, is_missing, read_bytes};
+use logltn_data::{ColumnKind, CsvFile, Preparation, is_missing, mixed_column, read_bytes};
 use logltn_train::project::Project;
 
 use crate::commands::example;
@@ -91,9 +92,10 @@ fn make(arguments: &Arguments, folder: &Path) -> Result<(String, Diagnostics), D
         (None, Some(_)) => ask_target(&file)?,
         (None, None) => file.column_index("species")?,
     };
-    let names = match &arguments.names {
-        Some(names) => Some(file.column_index(names)?),
-        None => None,
+    let names = match (&arguments.names, &arguments.from) {
+        (Some(names), _) => Some(file.column_index(names)?),
+        (None, Some(_)) => ask_names(&file, target)?,
+        (None, None) => None,
     };
     if names == Some(target) {
         let what = format!(
@@ -106,7 +108,8 @@ fn make(arguments: &Arguments, folder: &Path) -> Result<(String, Diagnostics), D
         file.names(names)?;
     }
     let task = columns::task(&file, target, arguments.predict)?;
-    let split = columns::split(&file).filter(|split| *split != target && Some(*split) != names);
+    let is_split = |column: usize| column != target && Some(column) != names;
+    let split = columns::split(&file)?.filter(|column| is_split(*column));
     if let (Some(_), Some(_)) = (split, arguments.test) {
         let what = format!(
             "`--test` cannot be given: the column `split` of {} says which rows are for testing",
@@ -142,6 +145,9 @@ fn make(arguments: &Arguments, folder: &Path) -> Result<(String, Diagnostics), D
         }
         return Err(error.into());
     }
+    // Said of the file that was given; the copy is gone if it is refused.
+    let columns: Vec<usize> = features.iter().map(|(column, _)| *column).collect();
+    Preparation::fit(&file, &columns, &BTreeMap::new(), |_| true)?;
     let learnt_from = (0..file.rows()).filter(|row| {
         let in_train = split.is_none_or(|split| file.cell(*row, split) == "train");
         in_train && !is_missing(file.cell(*row, target))
@@ -183,6 +189,9 @@ fn make(arguments: &Arguments, folder: &Path) -> Result<(String, Diagnostics), D
     write(folder, &made)?;
     let manifest = folder.join(format!("{stem}.toml"));
     let mut warnings = Diagnostics::new();
+    if let (Task::Classes(_), Some(mixed)) = (&plan.task, mixed_column(&file, target)) {
+        warnings.push(mixed);
+    }
     if Project::load(&manifest, &mut warnings).is_none() {
         remove(folder, &made);
         return Err(warnings);
@@ -229,7 +238,10 @@ fn said(plan: &Plan<'_>, manifest: &Path, folder: &Path, left_out: &[String]) ->
         .filter(|row| is_missing(file.cell(*row, target)))
         .count();
     let what = match &plan.task {
-        Task::Classes(classes) => format!("one of {} classes", classes.len()),
+        Task::Classes(classes) => {
+            let names = classes.iter().map(|class| shown(class)).collect();
+            format!("one of {} classes ({})", classes.len(), first_few(names))
+        }
         Task::Number { .. } => "a number".to_string(),
     };
     let _ = writeln!(
@@ -257,15 +269,7 @@ fn said(plan: &Plan<'_>, manifest: &Path, folder: &Path, left_out: &[String]) ->
             .map(|(column, _)| column_name(file, *column))
             .collect();
         if !names.is_empty() {
-            let more = match names.len().saturating_sub(12) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            let _ = writeln!(
-                text,
-                "{what}: {}{more}",
-                names[..names.len().min(12)].join(", ")
-            );
+            let _ = writeln!(text, "{what}: {}", first_few(names));
         }
     }
     for why in left_out {
@@ -281,6 +285,16 @@ fn said(plan: &Plan<'_>, manifest: &Path, folder: &Path, left_out: &[String]) ->
     text
 }
 
+/// A list that is not too long.
+fn first_few(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(12);
+    names.truncate(12);
+    match more {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
 /// A path as it can be pasted to a shell.
 fn argument(path: &Path) -> String {
     let text = path.display().to_string();
@@ -291,36 +305,58 @@ fn argument(path: &Path) -> String {
     }
 }
 
-/// Asks which column is to be predicted, where somebody can answer.
-fn ask_target(file: &CsvFile) -> Result<usize, Diagnostics> {
-    let list: Vec<String> = (0..file.columns().len())
-        .map(|c| column_name(file, c))
-        .collect();
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(Diagnostic::error(
-            Code::MissingKey,
-            format!("{}: which column is to be predicted?", file.name()),
-        )
-        .note(format!("its columns are {}", list.join(", ")))
-        .help("say it with `--target COLUMN`")
-        .into());
-    }
+/// Whether somebody is there to be asked.
+fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks for one of these columns; none where nothing is answered.
+fn ask(file: &CsvFile, columns: &[usize], question: &str) -> Result<Option<usize>, Diagnostics> {
     let mut shown = String::new();
-    for (i, name) in list.iter().enumerate() {
-        let _ = writeln!(shown, "  {:>3}  {name}", i + 1);
+    for &column in columns {
+        let _ = writeln!(shown, "  {:>3}  {}", column + 1, column_name(file, column));
     }
-    console::complain(&format!(
-        "{shown}which column is to be predicted? (name or number) "
-    ));
+    console::complain(&format!("{shown}{question} "));
     let _ = io::stderr().flush();
     let mut line = String::new();
     let _ = io::stdin().lock().read_line(&mut line);
     let answer = line.trim();
+    let is_name = file.columns().iter().any(|name| name == answer);
     match answer.parse::<usize>() {
-        Ok(n) if (1..=list.len()).contains(&n) && !file.columns().iter().any(|c| c == answer) => {
-            Ok(n - 1)
+        _ if answer.is_empty() => Ok(None),
+        Ok(n) if !is_name && columns.contains(&n.wrapping_sub(1)) => Ok(Some(n - 1)),
+        _ => Ok(Some(file.column_index(answer)?)),
+    }
+}
+
+/// Asks which column is to be predicted, where somebody can answer.
+fn ask_target(file: &CsvFile) -> Result<usize, Diagnostics> {
+    let columns: Vec<usize> = (0..file.columns().len()).collect();
+    if can_ask() {
+        let question = "which column is to be predicted? (name or number)";
+        if let Some(target) = ask(file, &columns, question)? {
+            return Ok(target);
         }
-        _ => Ok(file.column_index(answer)?),
+    }
+    let list: Vec<String> = columns.iter().map(|c| column_name(file, *c)).collect();
+    Err(Diagnostic::error(
+        Code::MissingKey,
+        format!("{}: which column is to be predicted?", file.name()),
+    )
+    .note(format!("its columns are {}", list.join(", ")))
+    .help("say it with `--target COLUMN`")
+    .into())
+}
+
+/// Asks which column names the rows, where somebody can answer and there is one that could.
+fn ask_names(file: &CsvFile, target: usize) -> Result<Option<usize>, Diagnostics> {
+    let columns: Vec<usize> = (0..file.columns().len())
+        .filter(|c| *c != target && !file.columns()[*c].is_empty())
+        .filter(|c| columns::could_be_names(file, *c))
+        .collect();
+    match columns.is_empty() || !can_ask() {
+        true => Ok(None),
+        false => ask(file, &columns, "which column names the rows? (Enter: none)"),
     }
 }
 

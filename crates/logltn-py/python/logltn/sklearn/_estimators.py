@@ -59,7 +59,7 @@ class _Estimator(BaseEstimator):
     def _says(self, X: Any) -> np.ndarray:
         """What the network says of rows."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, _numbers(X), reset=False, dtype=np.float64)
         return training.run(self.network_, self.activation, self._scaled(X))  # type: ignore[attr-defined]
 
     def _train(
@@ -94,9 +94,11 @@ class _Estimator(BaseEstimator):
             manifest += [f"sample = {_SAMPLE}"]
         for name, individuals in sorts.items():
             manifest += [f"[sorts.{training.toml(name)}]", f"individuals = {training.toml([str(i) for i in individuals])}"]
-        files["labelled.csv"] = training.csv(labelled)
-        batch = {"rows": "labelled.csv"} | ({"batch": _BATCH} if len(labelled["x"]) > _BATCH else {})
-        manifest += ["[tables]", f"{_TABLE} = {training.toml(batch)}"]
+        manifest += ["[tables]"]
+        if labelled["x"]:
+            files["labelled.csv"] = training.csv(labelled)
+            batch = {"rows": "labelled.csv"} | ({"batch": _BATCH} if len(labelled["x"]) > _BATCH else {})
+            manifest += [f"{_TABLE} = {training.toml(batch)}"]
         for i, (name, given) in enumerate((tables or {}).items()):
             declared = [column for column, _ in dict(theory._native.tables).get(name, [])]
             files[f"table{i}.csv"] = training.csv(_table(name, given, declared))
@@ -104,7 +106,7 @@ class _Estimator(BaseEstimator):
         for name, value in (self.params or {}).items():  # type: ignore[attr-defined]
             manifest += ["[params]" if "[params]" not in manifest else "", f"{training.toml(name)} = {training.toml(value)}"]
         manifest += self._grounding(theory, sort, target)
-        count = len(labelled["x"])
+        count = len(labelled["x"]) or len(X)
         steps = self.steps or int(np.clip(60 * -(-count // _BATCH), 400, 20_000))  # type: ignore[attr-defined]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))  # type: ignore[attr-defined]
         manifest += [
@@ -163,8 +165,8 @@ class Classifier(ClassifierMixin, _Estimator):
     sort
         The sort whose individuals are the rows of X; the first argument of ``target`` unless said.
     unlabelled
-        The value of y for rows whose class is not known. They are left out of the labels, and rules are about them. ``None`` in y
-        means the same.
+        The value of y for rows whose class is not known. They are left out of the labels, and rules are about them. ``None`` and
+        what pandas calls missing mean the same. Where no row has a label the theory must list the classes, and rules alone teach.
     weight
         The weight of the labels beside the axioms of the theory.
     semantics, params
@@ -214,9 +216,10 @@ class Classifier(ClassifierMixin, _Estimator):
         """Learns from rows and their classes. ``tables`` are the theory's tables by name (columns, a 2-D array or a data frame; rows
         of X by their numbers), ``sorts`` the individuals of its other sorts."""
         X, y, known = _checked(self, X, y, self.unlabelled)
-        check_classification_targets(y[known])
-        if type_of_target(y[known]).startswith("continuous"):
-            raise ValueError("Unknown label type: continuous")
+        if known.any():
+            check_classification_targets(y[known])
+            if type_of_target(y[known]).startswith("continuous"):
+                raise ValueError("Unknown label type: continuous")
         self.classes_ = np.unique(y[known])
         self.mean_, self.deviation_ = self._scaling(X)
         text, theory = self._theory(f"sort Row\nsort Class\npredicate {self.target}(Row, Class)\n")
@@ -227,8 +230,10 @@ class Classifier(ClassifierMixin, _Estimator):
         self.binary_ = len(arguments) == 1
         rows = np.flatnonzero(known)
         others = dict(sorts or {})
-        given = [str(c) for c in self.classes_.tolist()]
+        given = [_name(c) for c in self.classes_.tolist()]
         x = {"x": rows.tolist()}
+        if not known.any() and (self.binary_ or not theory.axioms or not _individuals(theory, arguments[1])):
+            raise ValueError("no row of y is labelled, and there is no theory with axioms that lists the classes")
         if self.binary_:
             if len(self.classes_) > 2:
                 raise ValueError(f"`{self.target}` is true or false, and y has {len(self.classes_)} classes")
@@ -248,10 +253,14 @@ class Classifier(ClassifierMixin, _Estimator):
                 missing = [c for c in given if c not in listed]
                 if missing:
                     raise ValueError(f"y has the class {missing[0]!r}, which is not in sort `{class_sort}`: {', '.join(listed)}")
-                kind = type(self.classes_.tolist()[0])
-                self.classes_ = np.array([kind(c) for c in listed]) if kind in (int, str) else self.classes_
-            labelled = {**x, "y": [str(c) for c in y[known].tolist()]}
-            added = f"table {_TABLE}(x: {sort}, y: {class_sort})\naxiom {_AXIOM} (weight {_number(self.weight)}): forall (x, y) in {_TABLE}. {self.target}(x, y)\n"
+                kind = type(self.classes_.tolist()[0]) if given else str
+                self.classes_ = np.array([kind(c) for c in listed]) if kind in (int, float, str) else self.classes_
+            labelled = {**x, "y": [_name(c) for c in y[known].tolist()]}
+            # A variable may not have the name of a class.
+            u, v = (_free(name, [*given, *(listed or [])]) for name in ("x", "y"))
+            added = ""
+            if len(rows):
+                added = f"table {_TABLE}(x: {sort}, y: {class_sort})\naxiom {_AXIOM} (weight {_number(self.weight)}): forall ({u}, {v}) in {_TABLE}. {self.target}({u}, {v})\n"
         if len(self.classes_) == 1:
             self.network_ = []  # there is nothing to tell apart
             return self
@@ -262,7 +271,7 @@ class Classifier(ClassifierMixin, _Estimator):
         """The probability of each class, in the order of ``classes_``."""
         check_is_fitted(self)
         if not self.network_:
-            X = validate_data(self, X, reset=False, dtype=np.float64)
+            X = validate_data(self, _numbers(X), reset=False, dtype=np.float64)
             return np.ones((len(X), 1))
         logits = self._says(X)
         if self.binary_:
@@ -351,19 +360,19 @@ def _checked(estimator: _Estimator, X: Any, y: Any, unlabelled: Any, numeric: bo
     """X, y and which rows are labelled."""
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    X = _numbers(X)
     whole = np.asarray(y, dtype=object) if isinstance(y, (list, tuple)) else np.asarray(y)
     known = np.ones(len(whole), bool) if whole.ndim else np.ones(0, bool)
     if whole.ndim == 1:
-        if whole.dtype == object or unlabelled is not None:
-            items = whole.tolist()
-            known = np.array([v is not None and (unlabelled is None or v != unlabelled) and not (numeric and v != v) for v in items], bool)
-        elif numeric and whole.dtype.kind == "f" and unlabelled is None and np.isnan(whole).any() and not np.isnan(whole).all():
-            known = ~np.isnan(whole)
-    if known.all():
+        known = ~_missing(y, whole)
+        if unlabelled is not None:
+            known &= np.array([not k or v != unlabelled for k, v in zip(known, whole.tolist())], bool)
+    numbers = whole.dtype.kind == "f"
+    if known.all() or (numbers and not known.any()):
         checked: Any = validate_data
         X, y = checked(estimator, X, y, dtype=np.float64, y_numeric=numeric)
         return X, y, known
-    if not known.any():
+    if numeric and not known.any():
         raise ValueError("no row of y is labelled")
     X = validate_data(estimator, X, dtype=np.float64)
     if len(X) != len(whole):
@@ -372,6 +381,51 @@ def _checked(estimator: _Estimator, X: Any, y: Any, unlabelled: Any, numeric: bo
     filled = np.empty(len(whole), dtype=labels.dtype)
     filled[known] = labels
     return X, filled, known
+
+
+def _missing(y: Any, whole: np.ndarray) -> np.ndarray:
+    """Which of y are not known: ``None`` and NaN, and what a data frame says of its own column."""
+    if hasattr(y, "isna"):
+        return np.asarray(y.isna(), dtype=bool)
+    if whole.dtype.kind == "f":
+        return np.isnan(whole)
+    if whole.dtype != object:
+        return np.zeros(len(whole), bool)
+    return np.array([v is None or (isinstance(v, (float, np.floating)) and bool(v != v)) for v in whole.tolist()], bool)
+
+
+def _numbers(X: Any) -> Any:
+    """X, unless it is a data frame with a column of texts, which is said by its name."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        for name in X.columns:
+            column = np.asarray(X[name])
+            if column.dtype.kind not in "OUS" or column.ndim != 1:
+                continue
+            for value in column.tolist():
+                try:
+                    float(value)
+                except ValueError:
+                    raise ValueError(
+                        f"could not convert string to float: column {name!r} of X holds {value!r}; make numbers of it first, for "
+                        "example with OneHotEncoder in a pipeline"
+                    ) from None
+                except TypeError:
+                    continue  # scikit-learn has words for it
+    return X
+
+
+def _name(label: Any) -> str:
+    """The name of a class in the theory: its text, but blanks around it do not count there, and no text is no name. Integers that
+    pandas has made 1.0 for the sake of missing ones are integers."""
+    text = str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+    return text if text and text == text.strip() else repr(text)
+
+
+def _free(name: str, taken: list[str]) -> str:
+    """A name like this one that is not taken."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _individuals(theory: Theory, sort: str) -> list[str] | None:
