@@ -397,6 +397,8 @@ fn what_is_looked_at_can_be_sent_to_others() {
         folder.path().display()
     ));
     browser.wait("document.querySelector('#words li')");
+    // Its pictures stand below the words, without a click.
+    browser.wait("document.querySelector('#panel .confusion')");
     let words = browser.text("#words");
     assert!(
         words.contains("What was learnt: kind(Image, Kind)")

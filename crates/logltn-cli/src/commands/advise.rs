@@ -97,7 +97,7 @@ fn reason(advice: &Advice) -> String {
         let others = match advice.best {
             0 => "nothing that was tried is better".to_string(),
             _ => format!(
-                "\"{}\" is better by {} only",
+                "`{}` is better by {} only",
                 best.name,
                 real((best.value - first.value).abs())
             ),
@@ -105,7 +105,7 @@ fn reason(advice: &Advice) -> String {
         return format!("keep the manifest as it is: {others}, and {chance}\n");
     }
     let mut text = format!(
-        "take \"{}\": {} instead of {}, and {chance}\n\n",
+        "take `{}`: {} instead of {}, and {chance}\n\n",
         best.name,
         real(best.value),
         real(first.value)

@@ -122,6 +122,7 @@ function applyTheme() {
 }
 
 state.source = makeSource();
+state.tab ??= state.source.first ?? "axioms";
 applyTheme();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { applyTheme(); showRuns(); drawSoon(); });
 found("theme").addEventListener("click", () => {

@@ -47,10 +47,11 @@ function allColumns() {
     { key: "progress", title: "Progress", value: (run) => (run.total ? run.step / run.total : -1) },
     ...([...state.runs.values()].some((run) => run.left !== null)
       ? [{ key: "left", title: "Time left", number: true, value: (run) => run.left ?? undefined, text: (run) => duration(run.left) }] : []),
+    // What people look for first; the loss can be seen in the curves, too.
+    ...metrics,
     { key: "loss", title: "Loss", number: true, value: (run) => run.loss },
     { key: "sat", title: "Satisfaction", number: true, value: (run) => degree(run.sat, run.logs),
       parts: (run) => (run.logs && run.sat !== null ? [isCapped(run.sat, true) ? "1 (capped)" : shown(degree(run.sat, true)), `log ${shown(run.sat)}`] : [shown(run.sat), ""]) },
-    ...metrics,
     { key: "seed", title: "Seed", number: true, value: (run) => (run.seed === "" ? undefined : Number(run.seed)), text: (run) => run.seed },
     { key: "started", title: "Started", value: (run) => run.started, text: (run) => day(run.started) },
   ];

@@ -63,6 +63,8 @@ function inside(data) {
     live: false,
     /** The run in plain words, if the page is the report of one. */
     words: data.words ?? [],
+    /** A report shows its pictures first, where it has some. */
+    first: data.words?.length && Object.values(data.networks ?? {}).some((all) => all.length) ? "networks" : null,
     listen(told) { told({ all: data.runs }); },
     details: async (run) => of("details", run),
     curves: async (run) => ({ generation: 0, ...of("curves", run) }),

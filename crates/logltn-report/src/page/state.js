@@ -35,7 +35,8 @@ export const state = {
   focus: before.focus ?? null,
   /** The axiom that is open. */
   axiom: before.axiom,
-  tab: before.tab ?? "axioms",
+  /** Null until the source is known. */
+  tab: before.tab ?? null,
   theme: before.theme ?? null,
   options: { smoothing: 0, logAxis: false, logTruth: false, seeds: false, ...before.options },
   /** The steps that are looked at: null for all. */
