@@ -16,6 +16,7 @@ mod dashboard;
 mod dashboard_browser;
 #[cfg(target_os = "linux")]
 mod dashboard_mounted;
+mod definitions;
 mod ends;
 mod entails;
 mod eval;

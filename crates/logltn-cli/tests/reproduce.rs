@@ -181,6 +181,26 @@ fn pascal_part_on_a_few_made_up_pictures() {
 }
 
 #[test]
+fn stories_that_are_made_up_and_that_are_not() {
+    let folder = Folder::new(&[]);
+    let short = ["reproduce", "stories", "--runs", "1", "--quick"];
+    let run = folder.ok(&[
+        &short[..],
+        &["--steps", "60", "--configs", "stories", "--json"],
+    ]
+    .concat());
+    run.complains("data: made-up stories");
+    let found = run.json();
+    let cells = found["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 9, "{found}");
+    let right = |steps: usize| cells[steps - 2]["mean"].as_f64().expect("a figure");
+    assert!(right(2) > 90.0 && right(10) > 60.0, "{found}");
+    // A folder that is named has to have them.
+    let empty = folder.refuses(&[&short[..], &["--data", "."]].concat());
+    empty.complains("there is no CLUTRR");
+}
+
+#[test]
 fn a_graph_of_ones_own_with_rules_of_ones_own() {
     // Twenty families of three generations; a grandparent of each fifth is asked for.
     let (mut train, mut test) = (String::new(), String::new());

@@ -39,6 +39,14 @@ pub fn parse_idx(bytes: &[u8], name: &str) -> Result<Array, Diagnostics> {
     }
 }
 
+/// Reads a file, gzipped or not: its first bytes tell, whatever its name.
+///
+/// # Errors
+/// If it cannot be read, is damaged, or does not fit into memory.
+pub fn read_unpacked(path: &Path) -> Result<Vec<u8>, Diagnostics> {
+    unpacked(read_bytes(path)?, &path.display().to_string())
+}
+
 /// The bytes of a file, unpacked if they are gzipped, as far as memory allows.
 pub(crate) fn unpacked(bytes: Vec<u8>, name: &str) -> Result<Vec<u8>, Diagnostics> {
     if !bytes.starts_with(GZIP_MAGIC) {

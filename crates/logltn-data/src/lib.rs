@@ -52,7 +52,7 @@ pub use array::{Array, Field, Values};
 pub use csv::CsvFile;
 pub use cut::say_what_was_cut;
 pub use file::{not_regular, open_file, read_bytes, read_text};
-pub use idx::{parse_idx, read_idx};
+pub use idx::{parse_idx, read_idx, read_unpacked};
 pub use index_column::index_column;
 pub use individuals::{header_among_individuals, parse_individuals, read_individuals};
 pub use npy::{parse_npy, read_npy};

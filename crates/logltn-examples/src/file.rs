@@ -3,14 +3,20 @@
 use std::fmt::{Display, Write};
 
 /// A file of an example's data.
-pub(crate) struct File {
+pub struct File {
+    /// Beside the manifest.
     pub name: &'static str,
+    /// What is in it.
     pub bytes: Vec<u8>,
 }
 
 impl File {
     /// A CSV of a header and rows.
-    pub fn csv<R, C>(name: &'static str, header: &str, rows: impl IntoIterator<Item = R>) -> File
+    pub(crate) fn csv<R, C>(
+        name: &'static str,
+        header: &str,
+        rows: impl IntoIterator<Item = R>,
+    ) -> File
     where
         R: IntoIterator<Item = C>,
         C: Display,
@@ -31,7 +37,7 @@ impl File {
     }
 
     /// The same, of numbers with six digits after the point.
-    pub fn numbers(name: &'static str, header: &str, rows: &[Vec<f64>]) -> File {
+    pub(crate) fn numbers(name: &'static str, header: &str, rows: &[Vec<f64>]) -> File {
         let cells = |row: &Vec<f64>| row.iter().map(|x| format!("{x:.6}")).collect::<Vec<_>>();
         File::csv(name, header, rows.iter().map(cells))
     }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use logltn::{Code, Diagnostic, Diagnostics, OutputKind, Semantics};
-use logltn_learn::{Evaluated, State, largest};
+use logltn::{Code, Diagnostic, Diagnostics, OutputKind, Parameters, Semantics};
+use logltn_learn::{Evaluated, Session, State, largest};
 use logltn_train::project::{Features, Project};
 use logltn_train::run_directory::RunDirectory;
 use logltn_train::train::{TrainOptions, Trainer, evaluate_run};
@@ -64,7 +64,7 @@ impl Learnt {
         evaluate_run(project, &self.run, &semantics, &last, false)
     }
 
-    /// What a predicate says of rows of individuals, as truth degrees: for each row one, or one for each class.
+    /// What a predicate says of rows of individuals, one after the other, as truth degrees: for each row one, or one for each class.
     pub(crate) fn truths(
         &mut self,
         predicate: &str,
@@ -73,7 +73,16 @@ impl Learnt {
         truths(&mut self.trainer, predicate, rows)
     }
 
-    /// The same before training.
+    /// Asks the session with what was learnt, and the parameters that training ended with.
+    pub(crate) fn ask<A>(
+        &mut self,
+        question: impl FnOnce(&mut Session, &Parameters) -> Result<A, Diagnostics>,
+    ) -> Result<A, Diagnostics> {
+        let last = self.project().manifest.schedule.last(true);
+        question(&mut self.trainer, &last)
+    }
+
+    /// What a predicate said before training, as truth degrees.
     pub(crate) fn truths_at_first(
         &self,
         predicate: &str,
@@ -173,7 +182,10 @@ fn truths(trainer: &mut Trainer, predicate: &str, rows: &[u32]) -> Result<Vec<f6
     let each = |truth: fn(f64) -> f64| numbers.iter().map(|&x| truth(x.into())).collect();
     Ok(match output.map(|output| output.kind) {
         Some(OutputKind::Softmax) => {
-            let classes = (numbers.len() / rows.len().max(1)).max(1);
+            let arguments = (project.theory().predicate(predicate))
+                .map_or(1, |id| project.theory()[id].arguments.len() - 1);
+            let tuples = rows.len() / arguments.max(1);
+            let classes = (numbers.len() / tuples.max(1)).max(1);
             numbers.chunks_exact(classes).flat_map(softmax).collect()
         }
         Some(OutputKind::Truth) => each(|truth| truth),

@@ -32,6 +32,7 @@ mod mnist_add;
 mod propositions;
 mod real_estate;
 mod smokes;
+pub mod stories;
 mod sudoku;
 
 use std::path::{Path, PathBuf};
@@ -40,13 +41,13 @@ use logltn::{Code, Diagnostic, Diagnostics, did_you_mean};
 use logltn_standin::places::{make_folder, write_files};
 
 pub use figure::{Figure, Of};
-use file::File;
+pub use file::File;
 pub use learnt::Learnt;
 pub use shown::{Shown, Table};
 pub use sources::Sources;
 
 /// All examples, the simplest first.
-pub const EXAMPLES: [&Example; 13] = [
+pub const EXAMPLES: [&Example; 14] = [
     &binary::EXAMPLE,
     &iris::EXAMPLE,
     &crabs::EXAMPLE,
@@ -57,6 +58,7 @@ pub const EXAMPLES: [&Example; 13] = [
     &propositions::EXAMPLE,
     &hierarchy::EXAMPLE,
     &embeddings::EXAMPLE,
+    &stories::EXAMPLE,
     &mnist_add::EXAMPLE,
     &sudoku::FOUR,
     &sudoku::NINE,
@@ -72,7 +74,7 @@ pub struct Example {
     theory: &'static str,
     manifest: &'static str,
     data: fn(&Sources) -> Result<Made, Diagnostics>,
-    /// What LTN's notebooks have figures of.
+    /// What LTN's notebooks have figures of, where there is something of the kind.
     pub figures: &'static [Figure],
     show: fn(&mut Learnt, &mut Shown) -> Result<(), Diagnostics>,
 }
@@ -123,7 +125,9 @@ impl Example {
         let mut learnt = Learnt::load(manifest, run)?;
         let mut shown = Shown::default();
         (self.show)(&mut learnt, &mut shown)?;
-        shown.tables.push(figure::table(self.figures, &learnt)?);
+        if !self.figures.is_empty() {
+            shown.tables.push(figure::table(self.figures, &learnt)?);
+        }
         Ok(shown)
     }
 }

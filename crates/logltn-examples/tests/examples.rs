@@ -133,6 +133,23 @@ fn embeddings() {
 }
 
 #[test]
+fn stories() {
+    let (_, shown) = trained("stories", None);
+    let [rules, right, story] = &shown.tables[..] else {
+        panic!("{:?}", shown.tables);
+    };
+    let sure = rules.rows.iter().filter(|row| row[4] == "yes");
+    assert_eq!((sure.count(), rules.rows.len()), (20, 20), "{rules:?}");
+    for row in &right.rows {
+        let count: u32 = row[1].split(' ').next().unwrap().parse().unwrap();
+        assert!(count >= 27, "{right:?}");
+    }
+    // Ten steps are put together nine times.
+    assert_eq!(story.rows.len(), 9, "{story:?}");
+    assert!(story.title.ends_with(&story.rows[8][3]), "{story:?}");
+}
+
+#[test]
 fn clustering() {
     let (metrics, shown) = trained("clustering", None);
     assert!(metric(&metrics, "adjusted_rand_index(C)") >= 0.95);

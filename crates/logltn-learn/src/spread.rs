@@ -1,5 +1,5 @@
-//! What training adds to the axioms where they leave the classes of a softmax open: that all classes are used, and that a
-//! member of an ensemble says something else than the members before it.
+//! What training adds to the axioms where they leave the classes of a softmax open: that all classes are used, that each
+//! row is decided, and that a member of an ensemble says something else than the members before it.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,13 @@ pub struct Apart {
     pub said: BTreeMap<String, Vec<f32>>,
 }
 
-/// Both terms, ready to be added in each step.
+/// All terms, ready to be added in each step.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spread {
     /// How much the entropy of the classes used in a step counts.
     entropy: f64,
+    /// By predicate: how much the mean of its rows' entropies counts.
+    crisp: Vec<f64>,
     apart: Option<Apart>,
     /// By predicate: whether it is a softmax that is learnt.
     learnt: Vec<bool>,
@@ -38,8 +40,9 @@ pub(crate) struct Spread {
 const LEAST: f64 = 1e-12;
 
 impl Spread {
-    pub fn new(knowledge: &KnowledgeBase, entropy: f64) -> Spread {
+    pub fn new(knowledge: &KnowledgeBase, entropy: f64, crisp: &BTreeMap<String, f64>) -> Spread {
         let theory = knowledge.theory();
+        let weight = |name: &String| crisp.get(name).copied().unwrap_or(0.0);
         let softmax = knowledge.outputs.iter().zip(&knowledge.predicates);
         let learnt = softmax.map(|(output, ground)| {
             output.kind == OutputKind::Softmax && !matches!(ground, Ground::Numbers(_))
@@ -54,6 +57,7 @@ impl Spread {
         });
         Spread {
             entropy,
+            crisp: theory.predicates.iter().map(|p| weight(&p.name)).collect(),
             learnt: learnt.collect(),
             sizes: sizes.collect(),
             ..Spread::default()
@@ -64,9 +68,10 @@ impl Spread {
         self.apart = Some(apart);
     }
 
-    /// Adds the derivatives of both terms to those of the loss, and gives what they add to the loss itself.
+    /// Adds the derivatives of all terms to those of the loss, and gives what they add to the loss itself.
     pub fn add(&mut self, knowledge: &KnowledgeBase, engine: &mut Engine<f32>) -> f64 {
-        if self.entropy == 0.0 && self.apart.is_none() {
+        let is_crisp = self.crisp.iter().any(|weight| *weight > 0.0);
+        if self.entropy == 0.0 && !is_crisp && self.apart.is_none() {
             return 0.0;
         }
         let mut loss = 0.0;
@@ -79,6 +84,10 @@ impl Spread {
             self.take_probabilities(engine.numbers_mut(request), width);
             if self.entropy > 0.0 {
                 loss += self.add_entropy(engine.gradient_mut(request), width, rows);
+            }
+            let crisp = self.crisp[predicate.index()];
+            if crisp > 0.0 {
+                loss += self.add_crisp(crisp, engine.gradient_mut(request), width, rows);
             }
             let name = &knowledge.theory()[predicate].name;
             let said = self.apart.as_ref().and_then(|apart| {
@@ -141,6 +150,21 @@ impl Spread {
             through_softmax(own, &self.slopes, scale, by);
         }
         -self.entropy * entropy
+    }
+
+    /// The mean of the entropies of a step's rows, times how much it counts.
+    fn add_crisp(&mut self, weight: f64, by: &mut [f32], width: usize, rows: usize) -> f64 {
+        let scale = weight / rows as f64;
+        let mut total = 0.0;
+        let each = self.probabilities.chunks_exact(width);
+        for (own, by) in each.zip(by.chunks_exact_mut(width)) {
+            total -= own.iter().map(|p| p * p.max(LEAST).ln()).sum::<f64>();
+            self.slopes.clear();
+            self.slopes
+                .extend(own.iter().map(|p| -p.max(LEAST).ln() - 1.0));
+            through_softmax(own, &self.slopes, scale, by);
+        }
+        scale * total
     }
 }
 
@@ -223,5 +247,14 @@ mod tests {
         let loss = spread.add_entropy(&mut by, 3, 2);
         assert!((loss - entropy(&logits)).abs() < 1e-6);
         compare(&logits, &entropy, &by);
+        // Of each row instead of their mean, and added to the loss.
+        let crisp = |logits: &[f64]| {
+            let each = logits.chunks(3).flat_map(softmax);
+            -0.25 / 2.0 * each.map(|p| p * p.ln()).sum::<f64>()
+        };
+        let mut by = vec![0.0; 6];
+        let loss = spread.add_crisp(0.25, &mut by, 3, 2);
+        assert!((loss - crisp(&logits)).abs() < 1e-6);
+        compare(&logits, &crisp, &by);
     }
 }

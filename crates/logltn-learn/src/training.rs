@@ -29,6 +29,9 @@ pub struct Training {
     /// How much it counts that all classes of each softmax are used in a step: the entropy of the mean of what is said of its
     /// rows, in nats, times this, is taken from the loss.
     pub entropy: f64,
+    /// How much it counts that each row of a softmax is decided, by predicate: the mean of the entropies of what is said of
+    /// its rows, in nats, times this, is added to the loss.
+    pub crisp: BTreeMap<String, f64>,
     /// The seed of all random numbers.
     pub seed: u64,
     /// What single axioms, or families, have of their own.
@@ -65,6 +68,7 @@ impl Default for Training {
             learning_rate: Schedule::constant(Training::LEARNING_RATE),
             clip_norm: None,
             entropy: 0.0,
+            crisp: BTreeMap::new(),
             seed: 0,
             axioms: BTreeMap::new(),
             freeze: Vec::new(),

@@ -7,7 +7,7 @@ use logltn_train::project::Project;
 
 use super::knowledge_graph;
 use super::multi_add::CEILING;
-use super::shortcuts;
+use super::{shortcuts, stories};
 
 /// A row of the paper's tables: a semantics and its p_forall.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,8 +77,8 @@ impl Configuration {
         all.push(CEILING);
         all.extend(knowledge_graph::ALL);
         let known: Vec<&str> = all.iter().map(|c| c.name).collect();
-        let news = shortcuts::ALL
-            .into_iter()
+        let news = (shortcuts::ALL.into_iter())
+            .chain(stories::ALL)
             .filter(|c| !known.contains(&c.name));
         all.extend(news.collect::<Vec<_>>());
         let found = all.iter().copied().find(|c| c.name == name);

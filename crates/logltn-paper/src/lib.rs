@@ -8,7 +8,7 @@
 //! use logltn_paper::{CONFIGURATIONS, Task, published};
 //!
 //! let tasks = Task::ALL.map(Task::name);
-//! assert_eq!(tasks, ["clustering", "mnist-add", "multi-add", "pascal-part", "knowledge-graph", "shortcuts"]);
+//! assert_eq!(tasks, ["clustering", "mnist-add", "multi-add", "pascal-part", "knowledge-graph", "shortcuts", "stories"]);
 //! for configuration in CONFIGURATIONS {
 //!     let paper = published(Task::Clustering, configuration.name, None, "ari").unwrap();
 //!     println!("{:20} {} ± {}", configuration.title, paper.mean, paper.sd);
@@ -42,6 +42,7 @@ mod pascal_part;
 mod published;
 mod record;
 mod shortcuts;
+mod stories;
 mod table;
 mod training;
 
@@ -81,17 +82,20 @@ pub enum Task {
     KnowledgeGraph,
     /// rsbench's tasks on MNIST in which wrong concepts satisfy the rules, which the paper does not have.
     Shortcuts,
+    /// CLUTRR's stories of families, which the paper does not have.
+    Stories,
 }
 
 impl Task {
     /// All of them.
-    pub const ALL: [Task; 6] = [
+    pub const ALL: [Task; 7] = [
         Task::Clustering,
         Task::MnistAdd,
         Task::MultiAdd,
         Task::PascalPart,
         Task::KnowledgeGraph,
         Task::Shortcuts,
+        Task::Stories,
     ];
 
     /// As on the command line.
@@ -103,6 +107,7 @@ impl Task {
             Task::PascalPart => "pascal-part",
             Task::KnowledgeGraph => "knowledge-graph",
             Task::Shortcuts => "shortcuts",
+            Task::Stories => "stories",
         }
     }
 
@@ -115,6 +120,7 @@ impl Task {
             Task::PascalPart => "Semantic PASCAL-Part",
             Task::KnowledgeGraph => "Knowledge graphs",
             Task::Shortcuts => "Reasoning shortcuts",
+            Task::Stories => "Stories of families",
         }
     }
 
@@ -122,7 +128,11 @@ impl Task {
     fn runs(self) -> usize {
         match self {
             Task::Clustering => 10,
-            Task::MnistAdd | Task::MultiAdd | Task::PascalPart | Task::KnowledgeGraph => 5,
+            Task::MnistAdd
+            | Task::MultiAdd
+            | Task::PascalPart
+            | Task::KnowledgeGraph
+            | Task::Stories => 5,
             Task::Shortcuts => 3,
         }
     }
@@ -147,13 +157,13 @@ pub struct Options {
     pub seed: u64,
     /// Where records, tables and pictures go: `runs/reproduce-TASK` unless told otherwise.
     pub out: Option<PathBuf>,
-    /// The folder with `tcga/`, `mnist/`, `pascal-part/` and `kg/`.
+    /// The folder with `tcga/`, `mnist/`, `pascal-part/`, `kg/` and `clutrr/`.
     pub data: Option<PathBuf>,
     /// Where α ends: 4 in the paper. The addition of N digits, which the paper does not have, keeps it at 1.
     pub alpha_end: f64,
     /// Clustering: which percentile of the distances is near. 2.5 in the paper, 5 in its authors' released code.
     pub percentile: f64,
-    /// Clustering, PASCAL-Part and shortcuts: steps of a run; 1,000 in the paper.
+    /// Clustering, PASCAL-Part, shortcuts and stories: steps of a run; 1,000 in the paper.
     pub steps: Option<u64>,
     /// MNISTAdd: numbers of training sums; 1,500 and 15,000 in the paper.
     pub samples: Vec<usize>,
@@ -276,6 +286,7 @@ pub fn reproduce(
         Task::PascalPart => Box::new(pascal_part::PascalPart::new(options)?),
         Task::KnowledgeGraph => Box::new(knowledge_graph::KnowledgeGraph::new(options)?),
         Task::Shortcuts => Box::new(shortcuts::Shortcuts::new(options)?),
+        Task::Stories => Box::new(stories::Stories::new(options)?),
     };
     let jobs = jobs_of(task, options, experiment.as_ref())?;
     let folder = options.folder(task);

@@ -289,7 +289,9 @@ impl Table {
             return;
         };
         let mut all: Vec<&Other> = others(self.task, samples, metric).collect();
-        let own = self.others.iter().filter(|(of, _)| *of == metric);
+        let of_these = |other: &Other| other.samples == 0 || Some(other.samples) == samples;
+        let own = self.others.iter();
+        let own = own.filter(|(of, other)| *of == metric && of_these(other));
         all.extend(own.map(|(_, other)| other));
         for other in all {
             let figure = other.figure.map_or("–".into(), |figure| figure.to_string());

@@ -23,7 +23,7 @@ ARGUMENTS = {
 
 def test_all_are_there():
     ltntorch = ["binary", "clustering", "mnist_add", "multi_class", "multi_label", "regression", "smokes"]
-    ours = ["credit", "distributed", "few_labels", "knowledge_graph", "mnist_add", "pascal_part", "smokes", "weighing"]
+    ours = ["credit", "distributed", "few_labels", "knowledge_graph", "mnist_add", "pascal_part", "smokes", "stories", "weighing"]
     expected = [*(f"{name}.py" for name in ours), *(f"from_ltntorch/{name}.py" for name in ltntorch)]
     assert FILES == sorted(expected)
 

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | clustering | [`clustering_points`]: 801 points of 16 numbers in five classes |
 //! | knowledge graphs | [`standin_graph`]: as many entities, relations and facts as a graph has |
+//! | stories | [`Family`]: stories of a made-up family, of any length |
 //! | PASCAL-Part | [`pascal_part_scenes`]: pictures full of boxes; [`simulated_features`]: what a detector might compute from them |
 //!
 //! [`mnist`] reads the digits that the repository ships, and [`places`] finds the folders of real data.
@@ -37,9 +38,11 @@ mod pascal_part;
 mod pascal_part_figures;
 pub mod places;
 mod roi_features;
+mod stories;
 
 pub use clustering::{CLUSTERING_DIMENSIONS, ClusteringStandIn, clustering_points};
 pub use knowledge_graph::{GraphFigures, GraphStandIn, standin_graph};
 pub use normal::Normal;
 pub use pascal_part::{SceneBox, Scenes, pascal_part_scenes};
 pub use roi_features::{DEFAULT_NOISE, simulated_features};
+pub use stories::{Family, Story};

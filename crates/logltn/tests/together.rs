@@ -271,6 +271,17 @@ fn what_would_have_to_see_other_rows_is_refused() {
             true,
             "sort `P`",
         ),
+        // A definition is inside of a formula, wherever it stands.
+        (
+            "forall c: C. some(c)\ndefine some(c: C): exists (x, n) in rows. p(x, c)",
+            false,
+            "table `rows`",
+        ),
+        (
+            "forall (x, n) in rows. d(x)\ndefine d(y: P): exists z: P. p(y, a) and p(z, b)",
+            true,
+            "comes with the call",
+        ),
     ] {
         let errors = plan(axiom, streams_sort, "logltn").expect_err(axiom);
         let codes: Vec<Code> = errors.iter().map(|e| e.code()).collect();
@@ -304,6 +315,11 @@ fn what_each_process_can_see_of_its_own_is_shared() {
             vec![true, false],
         ),
         ("not exists (x, n) in rows. p(x, a)", true, vec![true]),
+        (
+            "forall (x, n) in rows. d(x)\ndefine d(y: P): exists c: C. p(y, c) and q(c)",
+            false,
+            vec![true],
+        ),
     ] {
         let plan = plan(axiom, streams_sort, "logltn").unwrap_or_else(|e| panic!("{axiom}: {e}"));
         let shares: Vec<bool> = plan.shares().iter().map(|(_, s)| *s).collect();

@@ -28,7 +28,8 @@ use crate::whole_file::{self, failed};
 /// tables, params and axioms of the manifest that it does not use are skipped. A predicate with classes gives the most
 /// probable one. Where axioms are laws
 /// (`hard = true` in the manifest, or `--given`), they are read too, and truths are probabilities given that all of them hold.
-/// The value of a definition depends on the semantics and on everything that the manifest names.
+/// The value of a definition depends on the semantics and on everything that the manifest names. Under `probability`, one that
+/// begins with `forall` gets the mean over these `forall`s, as an axiom does; `query --joint` asks for the whole event.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The manifest, a `.toml` file
@@ -52,6 +53,9 @@ pub struct Arguments {
     /// Add a column for each class
     #[arg(long)]
     classes: bool,
+    /// As rules, the most confident first: `father, sister -> aunt  0.998`
+    #[arg(long, conflicts_with_all = ["classes", "world", "json"])]
+    rules: bool,
     /// Take these axioms as laws instead of those that the manifest makes hard; `none` for none
     #[arg(long, value_name = "AXIOM,…")]
     given: Option<String>,
@@ -110,8 +114,11 @@ pub fn run(arguments: &Arguments) -> Outcome {
         given: given.as_deref(),
     });
     let asked = loaded.and_then(|predictor| {
-        if arguments.classes && !matches!(predictor.asked().answers(), Answers::Classes(_)) {
-            let what = format!("`--classes`: `{}` has no classes", arguments.symbol);
+        let by_class = [(arguments.classes, "classes"), (arguments.rules, "rules")];
+        if let Some((_, flag)) = by_class.into_iter().find(|(given, _)| *given)
+            && !matches!(predictor.asked().answers(), Answers::Classes(_))
+        {
+            let what = format!("`--{flag}`: `{}` has no classes", arguments.symbol);
             return Err(Diagnostic::error(Code::NoClasses, what)
                 .help("a predicate has classes if it is a softmax, or has a number for each individual of its last argument")
                 .into());
@@ -227,6 +234,10 @@ fn write_to<W: Write>(
     if arguments.world {
         let text = page.world(predictor, rows, arguments.json)?;
         return finish(out, name, &text);
+    }
+    if arguments.rules {
+        let text = page.rules(predictor, rows)?;
+        return finish(out, name, &harmless(&text));
     }
     // A file has the names as they are; a terminal would obey them.
     let at_terminal = arguments.out.is_none() && io::stdout().is_terminal();
@@ -412,6 +423,44 @@ impl<'a> Page<'a> {
                 }
             }
         }
+    }
+
+    /// What follows from what, the most confident first; of equals in the order of the tuples.
+    fn rules(
+        &self,
+        predictor: &mut Predictor,
+        rows: Option<&AskedRows>,
+    ) -> Result<String, Diagnostics> {
+        let names = self.class_names.as_deref().unwrap_or_default();
+        let mut rules: Vec<(String, &str, f64)> = Vec::new();
+        predictor.each_block(rows, |block, said| {
+            for (row, numbers) in said.rows().enumerate() {
+                let cells = &block[row * self.columns.len()..][..self.columns.len()];
+                let premise = self.sorts.iter().zip(cells).map(|(sort, &i)| match sort {
+                    Some(sort) => individual(sort, i as usize),
+                    None => exact(self.numbers[i as usize]),
+                });
+                let class = logltn_learn::largest(numbers);
+                let premise = premise.collect::<Vec<_>>().join(", ");
+                rules.push((premise, &names[class], numbers[class]));
+            }
+            ControlFlow::Continue(())
+        })?;
+        rules.sort_by(|(_, _, a), (_, _, b)| b.total_cmp(a));
+        let width = |text: &str| text.chars().count();
+        let widest = |of: fn(&(String, &str, f64)) -> usize| rules.iter().map(of).max();
+        let premises = widest(|(premise, ..)| premise.chars().count()).unwrap_or(0);
+        let conclusions = widest(|(_, conclusion, _)| conclusion.chars().count()).unwrap_or(0);
+        let mut text = String::new();
+        for (premise, conclusion, truth) in &rules {
+            let _ = writeln!(
+                text,
+                "{premise}{} -> {conclusion}{}  {truth:.3}",
+                " ".repeat(premises - width(premise)),
+                " ".repeat(conclusions - width(conclusion)),
+            );
+        }
+        Ok(text)
     }
 
     /// How far the members of an ensemble disagree.

@@ -42,6 +42,8 @@ enum TaskArguments {
     /// Beyond the paper: rsbench's tasks in which wrong digits satisfy the rules, plain, with labels where `identify` asks for
     /// them, and as ensembles (3 runs each)
     Shortcuts(ShortcutsArguments),
+    /// Beyond the paper: learn the rules of kinship from short stories, answer long ones (CLUTRR, two sets, 5 runs each)
+    Stories(StoriesArguments),
 }
 
 #[derive(clap::Args)]
@@ -61,8 +63,8 @@ struct Common {
     /// The folder for the table [default: runs/reproduce-TASK, with --quick runs/reproduce-TASK-quick]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The folder that holds `tcga/`, `mnist/`, `pascal-part/` and `kg/` [default: what LOGLTN_DATA names, or what the
-    /// repository ships]
+    /// The folder that holds `tcga/`, `mnist/`, `pascal-part/`, `kg/` and `clutrr/` [default: what LOGLTN_DATA names, or
+    /// what the repository ships]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Print one JSON document
@@ -121,6 +123,15 @@ struct ShortcutsArguments {
     #[command(flatten)]
     common: Common,
     /// Steps of a run [default: 1300]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    steps: Option<u64>,
+}
+
+#[derive(clap::Args)]
+struct StoriesArguments {
+    #[command(flatten)]
+    common: Common,
+    /// Steps of a run [default: 300]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     steps: Option<u64>,
 }
@@ -198,6 +209,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         TaskArguments::PascalPart(own) => (Task::PascalPart, &own.common),
         TaskArguments::KnowledgeGraph(own) => (Task::KnowledgeGraph, &own.common),
         TaskArguments::Shortcuts(own) => (Task::Shortcuts, &own.common),
+        TaskArguments::Stories(own) => (Task::Stories, &own.common),
     };
     let mut options = match common_options(common) {
         Ok(options) => options,
@@ -216,6 +228,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
             options.undecided = !own.paper_start;
         }
         TaskArguments::Shortcuts(own) => options.steps = own.steps,
+        TaskArguments::Stories(own) => options.steps = own.steps,
         TaskArguments::MultiAdd(own) => {
             options.digits.clone_from(&own.digits);
             options.epochs = own.epochs;

@@ -255,7 +255,7 @@ impl Session {
         }
         let mut session = Session {
             optimise: Optimise::new(training.optimizer, frozen, &mut model),
-            spread: Spread::new(&knowledge, training.entropy),
+            spread: Spread::new(&knowledge, training.entropy, &training.crisp),
             measures,
             warnings: whole.warnings().clone(),
             whole,

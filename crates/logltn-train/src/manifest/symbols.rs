@@ -18,6 +18,8 @@ pub struct Predicate {
     pub args: Option<Spanned<Vec<Spanned<String>>>>,
     /// Where its truth comes from.
     pub grounding: Grounding,
+    /// How much it counts that each row of a softmax is decided: `crisp`, 0 unless said.
+    pub crisp: f64,
 }
 
 /// Where the truth of a predicate comes from.
@@ -164,6 +166,17 @@ impl Predicate {
         }
         let initial = table.number("initial", SINGLE, fits_single).unwrap_or(0.0);
         let output = table.read("output", |item| item.one_of(&OUTPUTS));
+        let is_softmax = output.is_some_and(|output| output.value == Output::Softmax);
+        if let (Some(crisp), false) = (
+            &table.take("crisp"),
+            is_softmax && (network.is_some() || learnable.is_some()),
+        ) {
+            let what = format!("`{}` is for a softmax that is trained", crisp.path);
+            let help =
+                "add `output = \"softmax\"` to a network or `learnable = true`, or remove `crisp`";
+            crisp.misplaced("no effect", what, help);
+        }
+        let crisp = table.number("crisp", "at least 0", |n| n >= 0.0);
         let grounding = if network.is_some() {
             let network = table.read("network", NetworkRef::read_spanned);
             network.zip(output).map(|(network, output)| {
@@ -198,6 +211,7 @@ impl Predicate {
         Some(Predicate {
             args,
             grounding: grounding?,
+            crisp: crisp.unwrap_or(0.0),
         })
     }
 

@@ -213,6 +213,10 @@ fn training(project: &Project, options: &TrainOptions) -> Result<Training, Diagn
         learning_rate: train.learning_rate.value,
         clip_norm: train.clip_norm,
         entropy: train.entropy.unwrap_or(0.0),
+        crisp: (manifest.predicates.iter())
+            .filter(|(_, predicate)| predicate.crisp > 0.0)
+            .map(|(name, predicate)| (name.clone(), predicate.crisp))
+            .collect(),
         seed: options.seed.unwrap_or(train.seed),
         batches: tables
             .filter_map(|(name, table)| Some((name.clone(), table.batch?.value)))

@@ -1,0 +1,407 @@
+//! CLUTRR's stories of families: rules are learnt from short stories and answer longer ones. Not a task of the paper.
+//!
+//! There are two sets, trained on stories of 2 and 3 steps and on 2 to 4; how many stories there are to learn from tells them apart. The
+//! steps of a story are given, in its order. Without CLUTRR the stories are made up.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use logltn::{Code, Diagnostic, Diagnostics, Parameters};
+use logltn_data::CsvFile;
+use logltn_examples::stories::{Stories as Project, THEORY};
+use logltn_standin::{Family, Story};
+
+use super::jobs::{Found, Progress};
+use super::published::{Other, cited};
+use super::record::{Job, RunRecord};
+use super::training::{train, trainer};
+use super::{Configuration, DataKind, Experiment, Metric, Options, load, places};
+
+/// Stories of so many steps are asked.
+const STEPS: [usize; 9] = [2, 3, 4, 5, 6, 7, 8, 9, 10];
+
+macro_rules! metrics {
+    ($($name:literal $title:literal),*) => {
+        [$(Metric { name: $name, title: $title, digits: 1, smaller_is_better: false }),*]
+    };
+}
+
+/// In the order of [`STEPS`].
+const METRICS: [Metric; 9] = metrics![
+    "steps_2" "stories of 2 steps that are answered right, in %",
+    "steps_3" "stories of 3 steps that are answered right, in %",
+    "steps_4" "stories of 4 steps that are answered right, in %",
+    "steps_5" "stories of 5 steps that are answered right, in %",
+    "steps_6" "stories of 6 steps that are answered right, in %",
+    "steps_7" "stories of 7 steps that are answered right, in %",
+    "steps_8" "stories of 8 steps that are answered right, in %",
+    "steps_9" "stories of 9 steps that are answered right, in %",
+    "steps_10" "stories of 10 steps that are answered right, in %"
+];
+
+const fn row(name: &'static str, title: &'static str) -> Configuration {
+    Configuration {
+        name,
+        title,
+        semantics: "logltn",
+        p_forall: None,
+    }
+}
+
+/// Both are trained alike, with α = 1.
+pub(super) const ALL: [Configuration; 2] = [
+    row("stories", "answered with α = 1, as in training"),
+    row("stories-sharp", "answered with α = 2"),
+];
+
+/// A set: its folder, the file to learn from, how many stories that has, and the steps they have.
+struct Set {
+    folder: &'static str,
+    train: &'static str,
+    stories: usize,
+    steps: &'static [usize],
+}
+
+const SETS: [Set; 2] = [
+    Set {
+        folder: "089907f8",
+        train: "1.2,1.3_train.csv.gz",
+        stories: 10_094,
+        steps: &[2, 3],
+    },
+    Set {
+        folder: "db9b8f04",
+        train: "1.2,1.3,1.4_train.csv.gz",
+        stories: 15_083,
+        steps: &[2, 3, 4],
+    },
+];
+
+/// Where figures of others were read; the first set has the first, the second the others.
+const SOURCES: [&str; 3] = [
+    "[1] Minervini et al. 2020 (CTP with attention), as on paperswithcode.com",
+    "[2] github.com/uclnlp/ctp, README.md, one run with linear reformulators",
+    "[3] github.com/alex4321/ctp, README.md, one run with memory",
+];
+
+/// A system, the place of its set, and its accuracy by [`STEPS`].
+const OTHERS: [(&str, usize, [Option<f64>; 9]); 3] = [
+    (
+        "CTP [1]",
+        0,
+        [
+            None,
+            None,
+            Some(99.0),
+            Some(99.0),
+            Some(99.0),
+            Some(96.0),
+            Some(94.0),
+            Some(89.0),
+            Some(90.0),
+        ],
+    ),
+    (
+        "CTP [2]",
+        1,
+        [
+            Some(100.0),
+            Some(72.0),
+            Some(74.0),
+            Some(97.8),
+            Some(96.2),
+            Some(98.1),
+            Some(97.8),
+            Some(94.4),
+            Some(89.3),
+        ],
+    ),
+    (
+        "CTP [3]",
+        1,
+        [
+            Some(100.0),
+            Some(95.3),
+            Some(94.8),
+            Some(99.5),
+            None,
+            None,
+            None,
+            None,
+            None,
+        ],
+    ),
+];
+
+/// How many made-up stories of each length are asked.
+const MADE_UP: usize = 100;
+
+/// The stories of a set.
+struct Told {
+    learnt: Vec<Story>,
+    asked: Vec<Story>,
+    words: Vec<String>,
+}
+
+/// The task.
+pub(super) struct Stories {
+    place: Option<PathBuf>,
+    quick: bool,
+    settings: BTreeMap<String, String>,
+    steps: u64,
+    told: Vec<Option<Told>>,
+    work: PathBuf,
+}
+
+impl Stories {
+    pub fn new(options: &Options) -> Result<Stories, Diagnostics> {
+        let files = SETS.map(|set| format!("{}/{}", set.folder, set.train));
+        let files = files.each_ref().map(String::as_str);
+        // The folder itself may be named, too.
+        let itself = options.data.as_deref().filter(|given| {
+            let whole = |file: &&str| given.join(file).is_file();
+            files.iter().all(whole)
+        });
+        let place = match itself {
+            Some(given) => Some(given.to_path_buf()),
+            None => places::find(options.data.as_deref(), "clutrr", &files)?,
+        };
+        if let (Some(data), None) = (&options.data, &place) {
+            let what = format!("{}: there is no CLUTRR", data.display());
+            let help = format!(
+                "it holds `clutrr/{}` and the other files, or leave out `--data` for made-up stories",
+                files[0]
+            );
+            return Err(Diagnostic::error(Code::FileNotFound, what)
+                .help(help)
+                .into());
+        }
+        let steps = options.steps.unwrap_or(300);
+        let kind = if place.is_some() {
+            DataKind::Real
+        } else {
+            DataKind::StandIn
+        };
+        let settings = [
+            ("version", env!("CARGO_PKG_VERSION").to_string()),
+            ("data", kind.name().to_string()),
+            ("steps", steps.to_string()),
+        ];
+        Ok(Stories {
+            place,
+            quick: options.quick,
+            settings: settings.map(|(k, v)| (k.to_string(), v)).into(),
+            steps,
+            told: Vec::new(),
+            work: PathBuf::new(),
+        })
+    }
+
+    fn read(&self, number: usize) -> Result<Told, Diagnostics> {
+        let set = &SETS[number];
+        let (learnt, asked) = match &self.place {
+            Some(place) => {
+                let folder = place.join(set.folder);
+                let mut asked = Vec::new();
+                for steps in STEPS {
+                    asked.extend(read(&folder.join(format!("1.{steps}_test.csv.gz")))?);
+                }
+                (read(&folder.join(set.train))?, asked)
+            }
+            None => {
+                let (family, seed) = (Family::new(), number as u64);
+                let each = set.stories / 10 / set.steps.len();
+                let learnt = set.steps.iter().map(|steps| (2 * seed, *steps, each));
+                let asked = STEPS.iter().map(|steps| (2 * seed + 1, *steps, MADE_UP));
+                let [learnt, asked] = [learnt.collect::<Vec<_>>(), asked.collect()].map(|all| {
+                    let each = all.into_iter();
+                    each.flat_map(|(seed, steps, count)| family.stories(seed, steps, count))
+                        .collect()
+                });
+                (learnt, asked)
+            }
+        };
+        let words: BTreeSet<&String> = (learnt.iter().chain(&asked))
+            .flat_map(|story: &Story| story.told.iter().chain([&story.answer]))
+            .collect();
+        Ok(Told {
+            words: words.into_iter().cloned().collect(),
+            learnt,
+            asked,
+        })
+    }
+}
+
+/// The stories of a file of CLUTRR.
+fn read(path: &Path) -> Result<Vec<Story>, Diagnostics> {
+    let name = path.display().to_string();
+    let file = CsvFile::parse(&logltn_data::read_unpacked(path)?, &name)?;
+    let [told, answer] = ["edge_types", "target"].map(|column| file.column_index(column));
+    let (told, answer) = (told?, answer?);
+    let mut stories = Vec::with_capacity(file.rows());
+    for row in 0..file.rows() {
+        // `['sister', 'daughter']`
+        let cell = file.cell(row, told).split('\'');
+        let words: Vec<String> = cell.skip(1).step_by(2).map(str::to_string).collect();
+        if words.is_empty() {
+            let what = format!(
+                "{}: `{}` is no list of words in quotes",
+                file.place(row, told),
+                file.cell(row, told)
+            );
+            return Err(Diagnostic::error(Code::MalformedCsv, what).into());
+        }
+        stories.push(Story {
+            told: words,
+            answer: file.cell(row, answer).to_string(),
+        });
+    }
+    Ok(stories)
+}
+
+/// Each step sees other stories, so seeds differ.
+fn manifest(steps: u64) -> String {
+    format!(
+        r#"theory = "stories.ltn"
+semantics = "logltn"
+
+[sorts.Story]
+individuals = "stories.txt"
+[sorts.Kin]
+individuals = "kin.txt"
+
+[tables]
+spans   = {{ rows = "spans.csv" }}
+answers = {{ rows = "answers.csv", batch = 512 }}
+
+[predicates.rule]
+args = ["first", "second", "is"]
+learnable = true
+output = "softmax"
+
+[schedule]
+alpha = 1
+
+[train]
+steps = {steps}
+learning_rate = 0.1
+"#
+    )
+}
+
+impl Experiment for Stories {
+    fn metrics(&self) -> &'static [Metric] {
+        &METRICS
+    }
+
+    fn data(&self) -> DataKind {
+        match &self.place {
+            Some(_) => DataKind::Real,
+            None => DataKind::StandIn,
+        }
+    }
+
+    fn data_title(&self) -> String {
+        match &self.place {
+            Some(place) => format!(
+                "real: CLUTRR in {}, the steps of each story given",
+                place.display()
+            ),
+            None => "made-up stories, a tenth as many; CLUTRR was not found".to_string(),
+        }
+    }
+
+    fn configurations(&self) -> Vec<Configuration> {
+        ALL.to_vec()
+    }
+
+    fn only_if_asked(&self, _: Configuration) -> bool {
+        false
+    }
+
+    fn samples(&self) -> Vec<Option<usize>> {
+        let sets = if self.quick { &SETS[..1] } else { &SETS[..] };
+        sets.iter().map(|set| Some(set.stories)).collect()
+    }
+
+    fn others(&self, metric: &str) -> Vec<Other> {
+        let at = METRICS.iter().position(|m| m.name == metric).unwrap_or(0);
+        let own = OTHERS.iter();
+        own.filter_map(|(name, set, figures)| {
+            Some(cited(name, SETS[*set].stories, figures[at]?, 1))
+        })
+        .collect()
+    }
+
+    fn sources(&self) -> Vec<String> {
+        SOURCES.map(String::from).to_vec()
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        self.settings.clone()
+    }
+
+    fn steps(&self, _: Option<usize>) -> u64 {
+        self.steps
+    }
+
+    fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics> {
+        self.work = folder.to_path_buf();
+        for (number, set) in SETS.iter().enumerate() {
+            if !jobs.iter().any(|job| job.samples == Some(set.stories)) {
+                self.told.push(None);
+                continue;
+            }
+            let told = self.read(number)?;
+            let words: Vec<&str> = told.words.iter().map(String::as_str).collect();
+            let files = Project::new(&words, &told.learnt, &told.asked).files();
+            let place = folder.join(set.folder);
+            places::make_folder(&place)?;
+            let files = files.iter().map(|file| (file.name, &file.bytes[..]));
+            let mut files: Vec<(&str, &[u8])> = files.collect();
+            let manifest = manifest(self.steps);
+            files.push(("stories.ltn", THEORY.as_bytes()));
+            files.push(("stories.toml", manifest.as_bytes()));
+            places::write_files(&place, &files)?;
+            self.told.push(Some(told));
+        }
+        Ok(())
+    }
+
+    fn run(&self, job: &Job, progress: &Progress<'_>) -> Found {
+        let number = SETS.iter().position(|set| Some(set.stories) == job.samples);
+        let (set, told) = (number.and_then(|n| Some((&SETS[n], self.told.get(n)?.as_ref()?))))
+            .ok_or_else(|| Diagnostic::error(Code::Internal, "a run without stories"))?;
+        let project = load(&self.work.join(set.folder).join("stories.toml"))?;
+        let mut trainer = trainer(project, job)?;
+        let Some(mut finding) = train(&mut trainer, self.steps, progress, |_, _, _| Ok(()))? else {
+            return Ok(None);
+        };
+        let words: Vec<&str> = told.words.iter().map(String::as_str).collect();
+        let parameters = Parameters {
+            alpha: if job.configuration == ALL[1] {
+                2.0
+            } else {
+                1.0
+            },
+            ..Parameters::default()
+        };
+        let project = Project::new(&words, &told.learnt, &told.asked);
+        let said = project.answers(&mut trainer, &parameters)?;
+        for (steps, metric) in STEPS.iter().zip(METRICS) {
+            let asked = told.asked.iter().zip(&said);
+            let own: Vec<bool> = asked
+                .filter(|(story, _)| story.told.len() == *steps)
+                .map(|(story, said)| story.answer == words[*said])
+                .collect();
+            let right = own.iter().filter(|right| **right).count();
+            let share = 100.0 * right as f64 / own.len().max(1) as f64;
+            finding.metrics.insert(metric.name.to_string(), share);
+        }
+        Ok(Some(finding))
+    }
+
+    fn draw(&self, _: &[(Job, RunRecord)], _: &Path) -> Result<Vec<(String, String)>, Diagnostics> {
+        Ok(Vec::new())
+    }
+}
