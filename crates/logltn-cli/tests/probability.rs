@@ -360,3 +360,60 @@ axiom all: forall x: P. man(x) -> mortal(x)
         ])
         .says("in every world");
 }
+
+/// Implications that no circuit is found for: the most probable world is found all the same, other questions are refused.
+#[test]
+fn worlds_of_implications_need_no_circuit() {
+    const LABELS: usize = 60;
+    let mut isa = String::from("c,p\n");
+    let mut pairs = Vec::new();
+    for child in 1..LABELS {
+        for step in [1, 7, 11] {
+            let parent = (step * 17) % child;
+            pairs.push((child, parent));
+            isa += &format!("{child},{parent}\n");
+        }
+    }
+    let degree = |label: usize| ((label * 37 + 11) % 97) as f64 / 97.0;
+    let degrees: Vec<String> = (0..LABELS).map(|l| degree(l).to_string()).collect();
+    let names: Vec<String> = (0..LABELS).map(|l| format!("l{l}")).collect();
+    let degrees = format!("{}\n{}\n", names.join(","), degrees.join(","));
+    let theory = format!(
+        "sort X = {{one}}\nsort L = 0..{}\ntable isa(c: L, p: L)\npredicate is(X, L)\n\
+         axiom hierarchy: forall x: X. forall (c, p) in isa. is(x, c) -> is(x, p)\n",
+        LABELS - 1
+    );
+    let manifest = |seconds: f64| {
+        format!(
+            "theory = 't.ltn'\n[tables]\nisa = {{ rows = 'isa.csv' }}\n[predicates.is]\ntruth = 'is.csv'\n\
+             [axioms.hierarchy]\nhard = true\n[train]\nsteps = 1\ncompile_seconds = {seconds}\n"
+        )
+    };
+    let folder = Folder::new(&[
+        ("t.ltn", theory.as_bytes()),
+        ("isa.csv", isa.as_bytes()),
+        ("is.csv", degrees.as_bytes()),
+        ("hard.toml", manifest(1e-9).as_bytes()),
+        ("easy.toml", manifest(60.0).as_bytes()),
+    ]);
+    let world = |manifest: &str| {
+        folder
+            .ok(&["predict", manifest, "is", "--world", "--json"])
+            .json()
+    };
+    let (hard, easy) = (world("hard.toml"), world("easy.toml"));
+    assert_eq!(hard["rows"], easy["rows"]);
+    assert!(hard["log_probability"].is_null() && number(&easy["log_probability"]) < 0.0);
+    let state = |label: usize| number(&list(&hard, "rows")[label]["prediction"]);
+    assert!(
+        pairs
+            .iter()
+            .all(|(child, parent)| state(*child) <= state(*parent))
+    );
+    folder
+        .refuses(&["predict", "hard.toml", "is"])
+        .complains("too hard to compile");
+    folder
+        .refuses(&["sample", "hard.toml", "is", "--worlds", "3"])
+        .complains("too hard to compile");
+}

@@ -149,14 +149,21 @@ impl Worlds {
     /// Asks a model, as it is now, about all atoms that laws speak of.
     ///
     /// # Errors
-    /// If a number is not finite, or the laws hold in no world that the model thinks possible.
+    /// If a number is not finite.
     pub fn look(
         &mut self,
         knowledge: &KnowledgeBase,
         model: &mut Model,
     ) -> Result<(), Diagnostics> {
         model.attach(knowledge, &self.engine)?;
-        model.evaluate(&mut self.engine)?;
+        model.evaluate(&mut self.engine)
+    }
+
+    /// Finds out how probable each atom is given the laws, for [`Worlds::condition`]. After [`Worlds::look`].
+    ///
+    /// # Errors
+    /// If the laws hold in no world that the model thinks possible, or if that is too hard, other than a single world.
+    pub fn sum_up(&mut self) -> Result<(), Diagnostics> {
         for (told, marginals) in self.told.iter_mut().zip(self.engine.marginals()?) {
             told.marginals = marginals;
         }
@@ -183,7 +190,7 @@ impl Worlds {
         !self.places[predicate.index()].is_empty()
     }
 
-    /// Makes the degrees of rows, `width` to a row, conditional on the laws. After [`Worlds::look`].
+    /// Makes the degrees of rows, `width` to a row, conditional on the laws. After [`Worlds::sum_up`].
     pub fn condition(&self, of: &RowsOf, width: usize, degrees: &mut [f64]) {
         let width = width.max(1);
         for (place, numbers) in self.found(of).zip(degrees.chunks_exact_mut(width)) {

@@ -17,7 +17,7 @@ class Case:
         r = self.random = random.Random(seed)
         self.sorts: dict[str, list[Any]] = {"A": list(range(r.choice([1, 2, 2, 3]))), "B": ["b0", "b1", "b2", "b3"][: r.choice([2, 2, 3, 4])]}
         if r.random() < 0.5:
-            self.sorts["S"] = ["s0", "s1"][: r.choice([1, 1, 2])]
+            self.sorts["S"] = ["s0", "s1"][: r.choice([0, 1, 1, 2])]
         kinds = ["sigmoid", "sigmoid", "truth", "log_truth", "softmax", "softmax", "per_class"]
         self.predicates: dict[str, tuple[str, list[str]]] = {}
         self.numbers: dict[str, list[list[float]]] = {}
@@ -28,7 +28,7 @@ class Case:
                 kind = r.choice(kinds)
                 names = list(self.sorts)
                 if kind in ("softmax", "per_class"):
-                    arguments = [r.choice(names) for _ in range(r.choice([0, 1, 1]))] + ["B"]
+                    arguments = [r.choice(names) for _ in range(r.choice([0, 1, 1, 2]))] + ["B"]
                 else:
                     arguments = [r.choice(names) for _ in range(r.choice([0, 1, 1, 2]))]
                 self.predicates[f"P{i}"] = (kind, arguments)
@@ -37,7 +37,7 @@ class Case:
                 own = arguments[:-1] if kind == "softmax" else arguments
                 for tuple_ in itertools.product(*(self.sorts[s] for s in own)):
                     self.variables.append((name, tuple_, len(self.sorts["B"]) if kind == "softmax" else 2))
-            if math.prod(v[2] for v in self.variables) <= 3000:
+            if self.variables and math.prod(v[2] for v in self.variables) <= 3000:
                 break
         self.place = {(name, t): i for i, (name, t, _) in enumerate(self.variables)}
         self.weights: list[list[float]] = []
@@ -55,8 +55,8 @@ class Case:
                 x = r.gauss(0, scale)
                 if kind in ("truth", "log_truth"):
                     t = 1 / (1 + math.exp(-x))
-                    if kind == "truth" and r.random() < 0.15:
-                        t = float(r.choice([0, 1]))
+                    if r.random() < 0.15:
+                        t = float(r.choice([0, 1]) if kind == "truth" else 1)
                     x = t if kind == "truth" else math.log(t)
                 else:
                     t = 1 / (1 + math.exp(-x))
@@ -95,15 +95,17 @@ class Case:
 
     def atom(self, bound: list[Any]) -> Any:
         r = self.random
-        if self.definitions and r.random() < 0.3:
+        # Of a sort without members there are no constants.
+        known = {sort for sort, members in self.sorts.items() if members} | {sort for _, sort in bound}
+        if self.definitions and r.random() < 0.3 and all(sort in known for _, sort in self.definitions[0][1]):
             name, parameters, _ = self.definitions[0]
             return ("use", name, [self.term(sort, bound) for _, sort in parameters])
-        name = r.choice(list(self.predicates))
+        name = r.choice([name for name, (_, arguments) in self.predicates.items() if known.issuperset(arguments)])
         return ("atom", name, [self.term(sort, bound) for sort in self.predicates[name][1]])
 
     def term(self, sort: str, bound: list[Any]) -> Any:
         same = [("v", v) for v, s in bound if s == sort]
-        if same and self.random.random() < 0.8:
+        if same and (not self.sorts[sort] or self.random.random() < 0.8):
             return self.random.choice(same)
         return ("c", self.random.choice(self.sorts[sort]))
 
@@ -188,10 +190,29 @@ class Case:
         """Whether a formula follows from all axioms, where atoms of degree 0 and 1 of truth values are as they are."""
         conditions = [(g, env) for name, *_ in self.axioms for _, g, env in self.members(name)]
         for world in itertools.product(*(range(states) for _, _, states in self.variables)):
-            fixed = all(w[s] > 0 for (name, _, _), w, s in zip(self.variables, self.weights, world) if self.predicates[name][0] == "truth")
+            kinds = (self.predicates[name][0] for name, _, _ in self.variables)
+            fixed = all(w[s] > 0 for kind, w, s in zip(kinds, self.weights, world) if "truth" in kind)
             if fixed and all(self.holds(g, world, env) for g, env in conditions) and not self.holds(f, world, {}):
                 return False
         return True
+
+    def observations(self, f: Any, env: dict[str, Any]) -> list[dict[str, Any]]:
+        """The bindings of the leading quantifiers of a formula."""
+        found = [env]
+        for quantifier in self.leading(f)[0]:
+            found = [inner for outer in found for inner in self.bindings(quantifier, outer)]
+        return found
+
+    def literal(self, text: str) -> tuple[int, int, bool]:
+        """The variable of a literal such as `not P0(b1, 2)`, the state it speaks of, and whether it says that it is so."""
+        positive = not text.startswith("not ")
+        name, inside = text.removeprefix("not ").removesuffix(")").split("(")
+        kind, sorts = self.predicates[name]
+        cells = inside.split(", ") if inside else []
+        terms = tuple(int(cell) if sort == "A" else cell for cell, sort in zip(cells, sorts))
+        if kind == "softmax":
+            return self.place[name, terms[:-1]], self.sorts["B"].index(terms[-1]), positive
+        return self.place[name, terms], 1, positive
 
     def leading(self, f: Any) -> tuple[list[Any], Any, bool]:
         """The value of a formula by its leading quantifiers: these, what is under them, and whether it is negated."""

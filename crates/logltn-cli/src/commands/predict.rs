@@ -487,7 +487,11 @@ impl<'a> Page<'a> {
             true => format!(
                 "{{\n  \"predicate\": {},\n  \"log_probability\": {},\n  \"rows\": [",
                 string(&self.symbol),
-                exact(world.log_probability)
+                // Of a world that was found by a cut, how probable it is among all others is not known.
+                match world.log_probability {
+                    log if log.is_nan() => "null".to_string(),
+                    log => exact(log).to_string(),
+                }
             ),
             false => {
                 let mut head: Vec<String> = columns.iter().map(|c| quoted(c)).collect();

@@ -58,6 +58,7 @@ impl Measures {
         self.make_worlds(knowledge)?;
         if let Some(worlds) = &mut self.worlds {
             worlds.look(knowledge, model)?;
+            worlds.sum_up()?;
         }
         let worlds = self.worlds.as_ref();
         let mut found: Vec<Answered> = Vec::new();

@@ -183,6 +183,7 @@ impl Measures {
         self.make_worlds(knowledge)?;
         if let Some(worlds) = &mut self.worlds {
             worlds.look(knowledge, model)?;
+            worlds.sum_up()?;
         }
         let mut values = Vec::with_capacity(self.all.len());
         for measure in &mut self.all {

@@ -260,6 +260,9 @@ impl Predictor {
         mut take: impl FnMut(&[u32], &Predictions) -> std::ops::ControlFlow<()>,
     ) -> Result<(), Diagnostics> {
         let count = self.count(rows)?;
+        if let Some(worlds) = &mut self.worlds {
+            worlds.sum_up()?;
+        }
         let asked = &self.asked[0];
         let arity = asked.arguments().len();
         let numbers = rows.map_or(&[][..], |rows| &rows.numbers);

@@ -8,6 +8,7 @@
 //! A variable that a branch does not mention is free there: its weights add up to 1, so nothing has to be written for it.
 //! That keeps circuits small; whoever asks about single states gives the mass that is left to the variable's own weights.
 
+mod closure;
 mod compile;
 #[cfg(test)]
 mod count;
@@ -18,6 +19,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use closure::Implications;
 pub(crate) use compile::{Budget, TooHard, compile, is_satisfiable};
 pub(crate) use evaluate::{Lanes, Random, Weights};
 pub(crate) use proposition::{Proposition, Shape};

@@ -237,3 +237,115 @@ fn what_is_too_hard_is_said() {
     let hard = compile(&Proposition::And(clauses.collect()), &[2; 200], budget).unwrap_err();
     assert!(hard.variables == 200);
 }
+
+/// Implications between atoms, some of them known or certain: the cut finds what circuits and all worlds find.
+#[test]
+fn cuts_find_the_most_probable_world() {
+    let (mut impossible, mut tied) = (0, 0);
+    for seed in 0..2000 {
+        let mut random = Random::new(seed);
+        let count = below(&mut random, 9);
+        let mut members = Vec::new();
+        let is = |var: u32, positive: bool| Proposition::Is {
+            var,
+            state: 1,
+            positive,
+        };
+        for _ in 0..below(&mut random, 2 * count + 1) {
+            let (a, b) = (below(&mut random, count), below(&mut random, count));
+            if a != b {
+                members.push(Proposition::Or(match random.unit() < 0.5 {
+                    true => vec![is(a, false), is(b, true)],
+                    false => vec![is(b, true), is(a, false)],
+                }));
+            }
+            if random.unit() < 0.05 {
+                members.push(is(a, random.unit() < 0.5));
+            }
+        }
+        // Whole numbers tie often; their sums are exact.
+        let whole = random.unit() < 0.5;
+        let (shape, names) = Shape::of(members.iter(), |_| 2);
+        let logs: Vec<[f64; 2]> = (0..names.len())
+            .map(|_| match random.unit() < 0.1 {
+                true => [[f64::NEG_INFINITY, 0.0], [0.0, f64::NEG_INFINITY]]
+                    [below(&mut random, 2) as usize],
+                false if whole => [
+                    -f64::from(below(&mut random, 4)),
+                    -f64::from(below(&mut random, 4)),
+                ],
+                false => [random.unit().ln(), random.unit().ln()],
+            })
+            .collect();
+        let found = Implications::of(&shape).unwrap().most_probable(&logs);
+        let circuit = compile(&shape.proposition(), &shape.domains, budget()).unwrap();
+        let flat: Vec<f64> = logs.iter().flatten().copied().collect();
+        let by_circuit = Lanes::default().most_probable(&circuit, &flat);
+        let log = |world: &[u32]| -> f64 {
+            let states = world.iter().zip(&logs);
+            states.map(|(s, logs)| logs[*s as usize]).sum()
+        };
+        let all = worlds(&shape.domains).into_iter();
+        let good = all.filter(|w| holds(&shape.proposition(), w) && log(w) > f64::NEG_INFINITY);
+        let good: Vec<Vec<u32>> = good.collect();
+        let best = good
+            .iter()
+            .map(|w| log(w))
+            .fold(f64::NEG_INFINITY, f64::max);
+        let Some(found) = found else {
+            assert!(good.is_empty() && by_circuit.is_none(), "seed {seed}");
+            impossible += 1;
+            continue;
+        };
+        let found: Vec<u32> = found.into_iter().map(u32::from).collect();
+        assert!(good.contains(&found), "seed {seed}");
+        assert!((log(&found) - best).abs() < 1e-9, "seed {seed}");
+        let by_circuit = by_circuit.unwrap();
+        assert!((log(&by_circuit) - best).abs() < 1e-9, "seed {seed}");
+        if whole {
+            // Of equals, nothing is true that need not be.
+            let equal: Vec<&Vec<u32>> = good.iter().filter(|w| log(w) == best).collect();
+            tied += usize::from(equal.len() > 1);
+            let least = (0..found.len()).map(|v| equal.iter().map(|w| w[v]).min().unwrap());
+            assert_eq!(found, least.collect::<Vec<u32>>(), "seed {seed}");
+            assert_eq!(found, by_circuit, "seed {seed}");
+        }
+    }
+    assert!(impossible > 20 && tied > 100, "{impossible}, {tied}");
+}
+
+/// Ten thousand labels and twice as many implications, which no circuit is tried for.
+#[test]
+fn a_cut_may_be_large() {
+    let mut random = Random::new(1);
+    let count = 10_000_u32;
+    let mut members = Vec::new();
+    for child in 1..count {
+        for _ in 0..2 {
+            members.push(Proposition::Or(vec![
+                Proposition::Is {
+                    var: child,
+                    state: 1,
+                    positive: false,
+                },
+                Proposition::Is {
+                    var: below(&mut random, child),
+                    state: 1,
+                    positive: true,
+                },
+            ]));
+        }
+    }
+    let (shape, names) = Shape::of(members.iter(), |_| 2);
+    let logs: Vec<[f64; 2]> = names
+        .iter()
+        .map(|_| [random.unit().ln(), random.unit().ln()])
+        .collect();
+    let found = Implications::of(&shape)
+        .unwrap()
+        .most_probable(&logs)
+        .unwrap();
+    let world: Vec<u32> = found.iter().map(|is| u32::from(*is)).collect();
+    assert!(holds(&shape.proposition(), &world));
+    assert!(found.iter().any(|is| *is) && found.iter().any(|is| !is));
+}

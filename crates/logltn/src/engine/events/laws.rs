@@ -6,7 +6,7 @@ use super::ground::Grounding;
 use super::shapes::Shapes;
 use super::variables::Variables;
 use super::{Limits, too_hard, too_large};
-use crate::circuit::{Budget, Proposition, Root, Shape, TooHard, is_satisfiable};
+use crate::circuit::{Budget, Implications, Proposition, Root, Shape, TooHard, is_satisfiable};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::engine::active::Active;
 use crate::engine::individual::Bound;
@@ -29,6 +29,17 @@ pub(super) struct Component {
     pub circuit: u32,
     /// By variable of the circuit.
     pub names: Vec<u32>,
+    /// What stands in for a circuit that is too hard; `circuit` means nothing then.
+    pub cut: Option<Box<Cut>>,
+}
+
+/// Laws that are implications alone, whose most probable world is known without a circuit.
+#[derive(Clone, Debug)]
+pub(super) struct Cut {
+    /// Over the component's names.
+    pub implications: Implications,
+    /// What to say to all other questions.
+    pub too_hard: Diagnostic,
 }
 
 /// All laws of a plan.
@@ -83,13 +94,30 @@ impl Laws {
             let component = &laws.components[at];
             let members: Vec<&Proposition> = laws.formulas(component).collect();
             let compiled = shapes.circuit(members.into_iter(), &variables.domains, limits.budget);
-            let (circuit, names) = compiled.map_err(|reached| {
-                let first = laws.conjuncts[component.conjuncts[0] as usize].program;
-                too_hard(plan, &plan.axioms[first].name, reached)
-            })?;
+            let (circuit, names) = match compiled {
+                Ok(compiled) => compiled,
+                Err(reached) => {
+                    let first = laws.conjuncts[component.conjuncts[0] as usize].program;
+                    let too_hard = too_hard(plan, &plan.axioms[first].name, reached);
+                    let (shape, names) = Shape::of(
+                        laws.formulas(component).collect::<Vec<_>>().into_iter(),
+                        |v| variables.domains[v as usize],
+                    );
+                    let Some(implications) = Implications::of(&shape) else {
+                        return Err(too_hard.into());
+                    };
+                    let component = &mut laws.components[at];
+                    component.names = names;
+                    component.cut = Some(Box::new(Cut {
+                        implications,
+                        too_hard,
+                    }));
+                    continue;
+                }
+            };
             if shapes.circuits[circuit as usize].root == Root::False {
                 return Err(laws
-                    .contradiction(plan, at, variables, limits.budget)
+                    .contradiction(plan, at, variables, &[], limits.budget)
                     .into());
             }
             let component = &mut laws.components[at];
@@ -131,8 +159,9 @@ impl Laws {
                 place[first] = self.components.len() as u32;
                 self.components.push(Component {
                     conjuncts: Vec::new(),
-                    circuit: 0,
+                    circuit: u32::MAX,
                     names: Vec::new(),
+                    cut: None,
                 });
             }
             self.components[place[first] as usize].conjuncts.push(i);
@@ -145,18 +174,20 @@ impl Laws {
         }
     }
 
-    /// Laws of a component that no world keeps: as few as leaving out one after another finds.
-    fn contradiction(
+    /// Laws of a component that no world keeps in which `known` is so: as few as leaving out one after another finds.
+    pub fn contradiction(
         &self,
         plan: &Plan,
         component: usize,
         variables: &Variables,
+        known: &[Proposition],
         budget: Budget,
     ) -> Diagnostic {
         let mut kept = self.components[component].conjuncts.clone();
         let contradict = |some: &[u32]| -> Result<bool, TooHard> {
             let members: Vec<&Proposition> = (some.iter())
                 .map(|c| &self.conjuncts[*c as usize].formula)
+                .chain(known)
                 .collect();
             let (shape, _) = Shape::of(members.into_iter(), |v| variables.domains[v as usize]);
             Ok(!is_satisfiable(
@@ -203,12 +234,22 @@ impl Laws {
             list += &format!(" and {more} more");
         }
         let first = &plan.axioms[self.conjuncts[kept[0] as usize].program];
+        let why = match known {
+            [] => format!("{list} contradict each other"),
+            _ => format!("atoms whose degree is exactly 0 or 1 leave none to {list}"),
+        };
+        let help = match known {
+            [] => {
+                "make one of them soft (without `hard`), or correct the tables that their guards look into"
+            }
+            _ => "make a law soft (without `hard`), or give degrees between 0 and 1",
+        };
         Diagnostic::error(
             Code::Contradiction,
-            format!("no world keeps all laws: {list} contradict each other"),
+            format!("no world keeps all laws: {why}"),
         )
         .at(&plan.data.theory().source, first.span, "one of these laws")
-        .help("make one of them soft (without `hard`), or correct the tables that their guards look into")
+        .help(help)
     }
 
     /// A law and the individuals that it is about.

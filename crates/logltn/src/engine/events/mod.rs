@@ -23,6 +23,7 @@ use crate::circuit::{Budget, Proposition, TooHard};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::engine::active::Active;
 use crate::memory;
+use crate::output::OutputKind;
 use crate::plan::Plan;
 use crate::plan::program::MOST_CODES;
 
@@ -63,6 +64,8 @@ pub(crate) struct Events {
     instances: Vec<Instance>,
     /// Components of laws that the observations are given, each once.
     given: Vec<u32>,
+    /// Whether degrees of exactly 0 or 1 are known to leave a world to every law.
+    tested: bool,
     /// By request: the codes of the rows in use, sorted.
     rows: Vec<Vec<u64>>,
     /// The variables in use, and where the numbers behind them are.
@@ -132,6 +135,7 @@ impl Events {
             axioms: Vec::new(),
             instances: Vec::new(),
             given: Vec::new(),
+            tested: false,
             rows: Vec::new(),
             used: Vec::new(),
             slots: Vec::new(),
@@ -151,6 +155,7 @@ impl Events {
         self.variables = Variables::default();
         let laws = Laws::new(plan, &mut self.variables, &mut self.shapes, &self.limits)?;
         self.laws = Arc::new(laws);
+        self.tested = false;
         self.choose(plan, &Active::new(plan))
     }
 
@@ -200,20 +205,32 @@ impl Events {
             }
             self.axioms.push(observations);
         }
-        // Where there is nothing but laws, it is these that are asked about.
-        if plan.axioms.iter().all(|a| a.hard) {
-            for component in 0..self.laws.components.len() as u32 {
+        // Where there is nothing but laws, it is these that are asked about. Others are looked at once, whoever asks, if
+        // degrees of exactly 0 or 1 may leave no world to them.
+        let all = plan.axioms.iter().all(|a| a.hard);
+        for (component, law) in self.laws.components.iter().enumerate() {
+            if all || !self.tested && law.names.iter().any(|v| self.may_be_certain(plan, *v)) {
                 let next = givens.len() as u32;
-                givens.entry(component).or_insert(next);
+                givens.entry(component as u32).or_insert(next);
             }
         }
         self.given = vec![0; givens.len()];
         for (component, place) in givens {
             self.given[place as usize] = component;
         }
+        if !all {
+            self.has_circuits()?;
+        }
         self.find_used(plan);
         self.work.arrange(&self.instances);
         Ok(())
+    }
+
+    /// Whether degrees of exactly 0 or 1 are to be expected of a variable.
+    fn may_be_certain(&self, plan: &Plan, var: u32) -> bool {
+        let request = &plan.requests[self.variables.atoms[var as usize].request as usize];
+        let kind = plan.outputs[request.predicate.index()].kind;
+        matches!(kind, OutputKind::Truth | OutputKind::LogTruth)
     }
 
     /// The instances of an event, whether it is plainly impossible, and which laws it is given.
@@ -230,15 +247,13 @@ impl Events {
             // Variables, and the states that are left to each.
             type Known = Vec<(u32, Vec<u32>)>;
             let mut known: Known = Vec::new();
+            let mut place: FxHashMap<u32, usize> = FxHashMap::default();
             for (var, state, positive) in literals {
                 let domain = self.variables.domains[var as usize];
-                let at = match known.iter().position(|(v, _)| *v == var) {
-                    Some(at) => at,
-                    None => {
-                        known.push((var, (0..domain).collect()));
-                        known.len() - 1
-                    }
-                };
+                let at = *place.entry(var).or_insert(known.len());
+                if at == known.len() {
+                    known.push((var, (0..domain).collect()));
+                }
                 known[at].1.retain(|s| (*s == state) == positive);
                 if known[at].1.is_empty() {
                     return Ok((true, Vec::new()));
@@ -259,6 +274,7 @@ impl Events {
                     Some(component) => {
                         all.push(given(component));
                         let component = &self.laws.components[component as usize];
+                        // Without one it is refused at the end.
                         (component.circuit, component.names.clone())
                     }
                     None => {
@@ -334,6 +350,15 @@ impl Events {
             let names = &self.laws.components[*component as usize].names;
             names.iter().for_each(|v| is_used[*v as usize] = true);
         }
+        // Those who explain an event ask about all of its literals, also where it hangs on none of them.
+        for event in self
+            .axioms
+            .iter()
+            .flatten()
+            .filter_map(|o| o.event.as_ref())
+        {
+            event.each_variable(&mut |v| is_used[v as usize] = true);
+        }
         self.rows.clear();
         self.rows.resize(plan.requests.len(), Vec::new());
         for (atom, _) in self
@@ -396,9 +421,12 @@ impl Events {
         const PER_EDGE: f64 = 1e-8;
         let edges = |circuit: u32| self.shapes.circuits[circuit as usize].edges() as f64;
         let own: f64 = self.instances.iter().map(|i| edges(i.circuit)).sum();
-        let given = self.given.iter();
-        let laws: f64 = given
-            .map(|g| edges(self.laws.components[*g as usize].circuit))
+        let given = self
+            .given
+            .iter()
+            .map(|g| &self.laws.components[*g as usize]);
+        let laws: f64 = (given.filter(|c| c.cut.is_none()))
+            .map(|c| edges(c.circuit))
             .sum();
         (own + laws) * PER_EDGE
     }
@@ -420,7 +448,8 @@ impl Events {
     /// The same of all laws together.
     pub fn size_of_laws(&self) -> EventSize {
         let components = &self.laws.components;
-        let mut circuits: Vec<u32> = components.iter().map(|c| c.circuit).collect();
+        let compiled = components.iter().filter(|c| c.cut.is_none());
+        let mut circuits: Vec<u32> = compiled.map(|c| c.circuit).collect();
         self.size_of(&mut circuits, components.len())
     }
 

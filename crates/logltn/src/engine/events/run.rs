@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::{Events, Evidence, Instance};
-use crate::circuit::{Circuit, Lanes, Weights};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::circuit::{Circuit, Lanes, Proposition, Weights};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::operators::FLOOR;
 use crate::output::OutputKind;
 use crate::plan::Plan;
@@ -300,35 +300,59 @@ impl Events {
 
     /// The probabilities of the laws that observations are given.
     pub(super) fn evaluate_given(&mut self, plan: &Plan) -> Result<(), Diagnostics> {
+        self.has_circuits()?;
+        self.evaluate_known(plan)
+    }
+
+    /// Whether all laws that are given have circuits.
+    pub(super) fn has_circuits(&self) -> Result<(), Diagnostics> {
+        let mut given = self.given.iter();
+        match given.find_map(|c| self.laws.components[*c as usize].cut.as_ref()) {
+            Some(cut) => Err(cut.too_hard.clone().into()),
+            None => Ok(()),
+        }
+    }
+
+    /// The probabilities of the laws that are given; not a number of those that are too hard to sum up.
+    pub(super) fn evaluate_known(&mut self, plan: &Plan) -> Result<(), Diagnostics> {
         let components: Vec<_> = (self.given.iter())
             .map(|c| &self.laws.components[*c as usize])
             .collect();
         let values: Vec<f64> = (components.par_iter())
             .map_init(Room::default, |room, component| {
+                if component.cut.is_some() {
+                    return f64::NAN;
+                }
                 room.evaluate(self, self.seen_law(&[&component.names], component.circuit));
                 room.values[0]
             })
             .collect();
         if let Some(at) = values.iter().position(|v| *v == f64::NEG_INFINITY) {
-            let conjuncts = components[at].conjuncts.iter();
-            let mut names: Vec<String> = Vec::new();
-            for name in conjuncts.map(|c| self.laws.name(plan, *c as usize)) {
-                if !names.contains(&name) && names.len() < 8 {
-                    names.push(name);
-                }
-            }
-            return Err(Diagnostic::error(
-                Code::Contradiction,
-                format!(
-                    "no world keeps all laws: atoms whose degree is exactly 0 or 1 leave none to {}",
-                    names.join(", ")
-                ),
-            )
-            .help("make a law soft (without `hard`), or give degrees between 0 and 1")
-            .into());
+            return Err(self.broken(plan, at).into());
         }
+        self.tested = true;
         self.work.given = values;
         Ok(())
+    }
+
+    /// Laws that degrees of exactly 0 or 1 leave no world to, by their place among those that are given.
+    pub(super) fn broken(&self, plan: &Plan, at: usize) -> Diagnostic {
+        let component = self.given[at] as usize;
+        let zero = |var: u32, state: usize| Proposition::Is {
+            var,
+            state: state as u32,
+            positive: false,
+        };
+        let names = &self.laws.components[component].names;
+        let known: Vec<Proposition> = (names.iter())
+            .flat_map(|&var| {
+                let states = self.logs_of(var).iter().enumerate();
+                let zeros = states.filter(|(_, log)| **log == f64::NEG_INFINITY);
+                zeros.map(move |(state, _)| zero(var, state))
+            })
+            .collect();
+        let budget = self.limits.budget;
+        (self.laws).contradiction(plan, component, &self.variables, &known, budget)
     }
 
     fn seen_law<'a>(&'a self, names: &'a [&'a [u32]], circuit: u32) -> Seen<'a> {

@@ -16,7 +16,7 @@ use crate::plan::Plan;
 pub struct World {
     /// By request: of a softmax the class of each row, of other predicates 0 or 1 for each number.
     pub states: Vec<Vec<u32>>,
-    /// Of these atoms, given the laws.
+    /// Of these atoms, given the laws. Not a number where it is too hard to say how probable the laws are.
     pub log_probability: f64,
     /// By request, as `states`: the group of laws that connects the atom with others, if one speaks of it.
     pub groups: Vec<Vec<Option<u32>>>,
@@ -235,17 +235,25 @@ impl Events {
 
     /// The most probable world. After [`Events::weigh`].
     pub fn world(&mut self, plan: &Plan) -> Result<World, Diagnostics> {
-        self.evaluate_given(plan)?;
-        let worlds: Vec<Vec<u32>> = (self.given.par_iter())
+        self.evaluate_known(plan)?;
+        let worlds: Vec<Option<Vec<u32>>> = (self.given.par_iter())
             .map_init(Lanes::default, |lanes, given| {
                 let component = self.component(*given);
-                let circuit = &self.shapes.circuits[component.circuit as usize];
                 let logs = self.component_logs(component);
-                lanes.most_probable(circuit, &logs).unwrap_or_default()
+                if let Some(cut) = &component.cut {
+                    let (logs, _) = logs.as_chunks();
+                    let world = cut.implications.most_probable(logs)?;
+                    return Some(world.into_iter().map(u32::from).collect());
+                }
+                let circuit = &self.shapes.circuits[component.circuit as usize];
+                lanes.most_probable(circuit, &logs)
             })
             .collect();
+        if let Some(at) = worlds.iter().position(Option::is_none) {
+            return Err(self.broken(plan, at).into());
+        }
         let mut by_var = self.likelier();
-        for (given, world) in self.given.iter().zip(worlds) {
+        for (given, world) in self.given.iter().zip(worlds.into_iter().flatten()) {
             for (var, state) in self.component(*given).names.iter().zip(world) {
                 by_var[*var as usize] = state;
             }
@@ -259,7 +267,9 @@ impl Events {
                 .iter()
                 .for_each(|v| group_of[*v as usize] = group as u32);
             let worlds: f64 = names.iter().map(|v| log(*v)).sum();
-            by_group.push((worlds - self.work.given[group]).min(0.0));
+            // `min` would take 0 for what is not known.
+            let log = worlds - self.work.given[group];
+            by_group.push(if log > 0.0 { 0.0 } else { log });
         }
         let free = self
             .used
