@@ -168,6 +168,15 @@ fn an_ensemble_disagrees_where_the_axioms_leave_room() {
         assert_eq!(after["after"]["allowed"], true, "{after}");
     }
     assert!(folder.has("run/1/pictures/digit-concepts.png"));
+    // A report names the shortcut in its first words, where there is one.
+    for member in ["run/1", "run/2", "run/3"] {
+        let map = folder.json(&["identify", "m.toml", "--after", member])["after"].clone();
+        let page = folder.read(&format!("{member}/report.html"));
+        let shortcut =
+            "The classes of digit are mixed up: a shortcut, which no axiom notices: 2 → ";
+        let right = map["map"]["2"] == 2;
+        assert_eq!(page.contains(shortcut), !right, "{member}: {map}");
+    }
     // The same command again finds the folder taken; going on finds nothing to do.
     folder
         .run(&["train", "m.toml", "--out", "run", "--ensemble", "3"])

@@ -80,3 +80,16 @@ fn mistakes_are_told() {
         run.complains(expected);
     }
 }
+
+#[test]
+fn one_number_weighs_all_mined_rules() {
+    let folder = families();
+    let text = folder.ok(&["mine", "m.toml", "--weight", "0.25"]).stdout;
+    let weights = text.split("(weight ").skip(1).map(|rest| {
+        let (weight, _) = rest.split_once(')').expect("a weight");
+        weight.parse::<f64>().expect("a number")
+    });
+    let sum: f64 = weights.sum();
+    assert!((sum - 0.25).abs() < 1e-6, "{sum}: {text}");
+    folder.run(&["mine", "m.toml", "--weight", "0"]).ends(2);
+}

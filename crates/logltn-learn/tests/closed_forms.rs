@@ -478,3 +478,123 @@ fn metrics_of_closed_forms() {
     // individual itself.
     assert_eq!(found, [1.0, 1.0, 0.5, 1.0]);
 }
+
+/// ComplEx: the real part of a sum of products of three complex numbers, the last one conjugated.
+const COMPLEX: &str = "sum(re(h) * re(r) * re(t)) + sum(im(h) * re(r) * im(t)) \
+                       + sum(re(h) * im(r) * im(t)) - sum(im(h) * im(r) * re(t))";
+
+fn complex(h: &[f64], r: &[f64], t: &[f64]) -> f64 {
+    let half = h.len() / 2;
+    let real = |k: usize| {
+        let (a, b) = (
+            h[k] * r[k] - h[half + k] * r[half + k],
+            h[k] * r[half + k] + h[half + k] * r[k],
+        );
+        a * t[k] + b * t[half + k]
+    };
+    (0..half).map(real).sum()
+}
+
+/// Sizes at which rows are computed one by one, and sizes at which they are products of matrices; sparse steps and dense ones.
+#[test]
+fn a_softmax_over_entities_has_the_loss_and_the_gradients_that_follow_by_hand() {
+    let mut random = logltn_learn::random::Random::new(8, 0);
+    for (entities, relations, width, facts, sparse) in [
+        (2, 1, 2, 0, false),
+        (2, 1, 2, 1, true),
+        (5, 2, 4, 7, false),
+        (5, 3, 6, 9, true),
+        (70, 2, 18, 40, false),
+        (130, 3, 34, 60, true),
+    ] {
+        let mut column = |size: usize| (0..facts).map(|_| random.below(size) as u32).collect();
+        let columns: [Vec<u32>; 3] = [column(entities), column(relations), column(entities)];
+        let optimizer = match sparse {
+            true => logltn_learn::Optimizer::SparseAdam,
+            false => logltn_learn::Optimizer::Sgd {
+                momentum: 0.0,
+                weight_decay: 0.0,
+            },
+        };
+        let mut session = built(
+            Session::builder(
+                "sort E  sort R  table facts(h: E, r: R, t: E)  predicate tail(E, R, E)
+                axiom facts: forall (h, r, t) in facts. tail(h, r, t)",
+            )
+            .sort("E", Individuals::from(entities).learnable(width))
+            .sort("R", Individuals::from(relations).learnable(width))
+            .table(
+                "facts",
+                columns.clone().map(ColumnData::Individuals).to_vec(),
+            )
+            .closed_form("tail", ClosedForm::softmax(COMPLEX).args(["h", "r", "t"]))
+            .training(|training| training.optimizer = optimizer)
+            .learning_rate(0.0)
+            .steps(2),
+        );
+        let step = session.step().expect("a step");
+        let found = blocks(&mut session);
+        let vector = |block: usize, i: u32| -> Vec<f64> {
+            let row = &found[block].1[i as usize * width..][..width];
+            row.iter().map(|&x| f64::from(x)).collect()
+        };
+        let mut by = [vec![0.0; entities * width], vec![0.0; relations * width]];
+        let mut loss = 0.0;
+        for fact in 0..facts {
+            let [h, r, t] = [0, 1, 2].map(|c| columns[c][fact]);
+            let (a, b) = (vector(0, h), vector(1, r));
+            let scores: Vec<f64> = (0..entities as u32)
+                .map(|e| complex(&a, &b, &vector(0, e)))
+                .collect();
+            let all = scores.iter().map(|s| s.exp()).sum::<f64>();
+            loss += (all.ln() - scores[t as usize]) / facts as f64;
+            for (e, score) in scores.iter().enumerate() {
+                let by_score =
+                    (score.exp() / all - f64::from(u8::from(e == t as usize))) / facts as f64;
+                let c = vector(0, e as u32);
+                // The score is linear in each of the three.
+                for k in 0..width {
+                    let unit: Vec<f64> = (0..width).map(|i| f64::from(u8::from(i == k))).collect();
+                    by[0][h as usize * width + k] += by_score * complex(&unit, &b, &c);
+                    by[1][r as usize * width + k] += by_score * complex(&a, &unit, &c);
+                    by[0][e * width + k] += by_score * complex(&a, &b, &unit);
+                }
+            }
+        }
+        let context = format!("{entities} entities, {facts} facts");
+        assert!(
+            (step.loss - loss).abs() < 1e-5,
+            "{context}: {} {loss}",
+            step.loss
+        );
+        for (block, expected) in by.iter().enumerate() {
+            let (name, _, gradients) = &found[block];
+            for (at, (g, e)) in gradients.iter().zip(expected).enumerate() {
+                assert!(
+                    (f64::from(*g) - e).abs() < 1e-5,
+                    "{context}: {name}[{at}]: {g}, expected {e}"
+                );
+            }
+        }
+        // What it says of a row, a number for each entity.
+        let said = session.predict("tail", &[1, 0]).expect("numbers");
+        assert_eq!(said.len(), entities);
+        for (e, said) in said.iter().enumerate() {
+            let score = complex(&vector(0, 1), &vector(1, 0), &vector(0, e as u32));
+            assert!(
+                (f64::from(*said) - score).abs() < 1e-5,
+                "{context}: {said} {score}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_vector_of_odd_length_has_no_halves() {
+    let found = errors(
+        Session::builder("sort E  predicate p(E)  axiom a: forall x: E. p(x)")
+            .sort("E", Individuals::from(3).learnable(5))
+            .closed_form("p", ClosedForm::logit("sum(re(x))").args(["x"])),
+    );
+    assert!(found.to_string().contains("`x` is 5 numbers"), "{found}");
+}

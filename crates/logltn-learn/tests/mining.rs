@@ -155,7 +155,7 @@ fn rules_are_those_of_brute_force() {
             support: 2,
             confidence: 0.4,
             top: 0,
-            tables: Vec::new(),
+            ..Mine::default()
         };
         let mined = mine(&data, &how).unwrap();
         let relations = relations(&data);
@@ -194,7 +194,7 @@ fn rules_are_axioms_that_mean_what_was_counted() {
         support: 2,
         confidence: 0.3,
         top: 3,
-        tables: Vec::new(),
+        ..Mine::default()
     };
     let mined = mine(&data, &how).unwrap();
     let text = format!("{TEXT}\n{mined}");
@@ -271,4 +271,33 @@ fn variables_are_no_labels() {
     assert!(!mined.rules.is_empty());
     let all = format!("{text}{mined}");
     logltn::Theory::parse(Source::new("t", all)).unwrap();
+}
+
+#[test]
+fn one_number_weighs_all_rules() {
+    let data = random_data(5);
+    for weight in [0.001, 0.1, 7.0] {
+        let how = Mine {
+            support: 2,
+            weight: Some(weight),
+            ..Mine::default()
+        };
+        let mined = mine(&data, &how).unwrap();
+        assert!(mined.rules.len() > 3);
+        let theory = logltn::Theory::parse(Source::new("t", format!("{TEXT}\n{mined}"))).unwrap();
+        let rules = theory
+            .axioms
+            .iter()
+            .filter(|a| a.name.starts_with("mined_"));
+        let weights: Vec<f64> = rules.map(|a| a.weight).collect();
+        assert!(
+            (weights.iter().sum::<f64>() - weight).abs() < 1e-6,
+            "{weights:?}"
+        );
+        // In proportion to what they are worth.
+        for (rule, own) in mined.rules.iter().zip(&weights) {
+            let ratio = rule.confidence() / mined.rules[0].confidence();
+            assert!((own / weights[0] - ratio).abs() < 1e-4, "{weights:?}");
+        }
+    }
 }

@@ -77,6 +77,10 @@ pub(super) trait Experiment: Sync {
     fn digits(&self, _samples: Option<usize>) -> Option<usize> {
         None
     }
+    /// What the runs on so much data are of, where that has a name.
+    fn part(&self, _samples: Option<usize>) -> Option<&'static str> {
+        None
+    }
     /// What other systems are reported to reach on the very same data.
     fn others(&self, _metric: &str) -> Vec<Other> {
         Vec::new()

@@ -179,6 +179,10 @@ pub struct Options {
     pub rules: Option<PathBuf>,
     /// Knowledge graphs: the weight of all rules together, where they are axioms, instead of 0.1; facts have 1.
     pub rule_weight: Option<f64>,
+    /// Shortcuts: which tasks; all if empty.
+    pub parts: Vec<String>,
+    /// Shortcuts: the semantics, by their names; all three if empty.
+    pub semantics: Vec<String>,
     /// PASCAL-Part: as in the authors' released code, where partOf's arguments are reversed in `whole_to_parts` and the
     /// type network is moved twice in a step. Where α ends is [`Options::alpha_end`], here as elsewhere.
     pub released: bool,
@@ -211,6 +215,8 @@ impl Default for Options {
             graph: GraphName::Umls,
             rules: None,
             rule_weight: None,
+            parts: Vec::new(),
+            semantics: Vec::new(),
             released: false,
             examples_only: false,
             noise: None,
@@ -365,6 +371,7 @@ fn jobs_of(
                 configuration,
                 samples,
                 digits: experiment.digits(samples),
+                part: experiment.part(samples),
                 run,
                 seed: options.seed.wrapping_add(run as u64),
             }));

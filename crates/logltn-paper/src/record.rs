@@ -18,6 +18,8 @@ pub struct Job {
     pub samples: Option<usize>,
     /// How many digits the numbers have, in the task of adding such.
     pub digits: Option<usize>,
+    /// What it is of, in a task of several parts.
+    pub part: Option<&'static str>,
     /// From 0.
     pub run: usize,
     /// Where all its randomness comes from: the same for each configuration, so that differences between
@@ -51,12 +53,17 @@ pub struct RunRecord {
 }
 
 /// How much data, in words.
-pub(super) fn size(samples: Option<usize>, digits: Option<usize>) -> Option<String> {
-    match (samples, digits) {
-        (_, Some(1)) => Some("1 digit".into()),
-        (_, Some(n)) => Some(format!("{n} digits")),
-        (Some(n), None) => Some(format!("{n} samples")),
-        (None, None) => None,
+pub(super) fn size(
+    samples: Option<usize>,
+    digits: Option<usize>,
+    part: Option<&str>,
+) -> Option<String> {
+    match (samples, digits, part) {
+        (_, _, Some(part)) => Some(part.into()),
+        (_, Some(1), _) => Some("1 digit".into()),
+        (_, Some(n), _) => Some(format!("{n} digits")),
+        (Some(n), None, _) => Some(format!("{n} samples")),
+        (None, None, _) => None,
     }
 }
 
@@ -70,8 +77,8 @@ impl Job {
 
     /// `logltn, 1500 samples, run 3`: counted from 1.
     pub fn title(&self) -> String {
-        let samples =
-            size(self.samples, self.digits).map_or(String::new(), |size| format!(", {size}"));
+        let samples = size(self.samples, self.digits, self.part)
+            .map_or(String::new(), |size| format!(", {size}"));
         format!("{}{samples}, run {}", self.configuration.name, self.run + 1)
     }
 

@@ -2,13 +2,13 @@
 //!
 //! `plain` has the labels of the task alone; `labels` adds ten labelled images of each class that `logltn identify` names;
 //! `spread` has 20 labelled images of all classes in turn, with which training begins; `ensemble` is three runs that
-//! are told to disagree. The size of the training data tells the tasks apart.
+//! are told to disagree. Inside, the size of the training data tells the tasks apart.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use logltn::{Code, Diagnostic, Diagnostics};
+use logltn::{Code, Diagnostic, Diagnostics, did_you_mean};
 use logltn_learn::metrics::{calibration_error, collapse};
 use logltn_learn::{Apart, By, largest};
 use logltn_train::project::IdentifyOptions;
@@ -122,6 +122,7 @@ const BATCH: usize = 32;
 /// One of rsbench's tasks.
 struct Shortcut {
     name: &'static str,
+    title: &'static str,
     classes: usize,
     /// How many rows there are for training and for testing, as in rsbench where it says so.
     rows: [usize; 2],
@@ -133,11 +134,12 @@ struct Shortcut {
     label: fn(&[i64]) -> [i64; 2],
 }
 
-/// rsbench's MNAdd-Half and MNAdd-EvenOdd, and the examples of its generators for MNMath (`2*a + b` and `a + b`, of digits 0 to 2)
-/// and MNLogic (`(a and b) or not c`).
-const TASKS: [Shortcut; 4] = [
+/// rsbench's MNAdd-Half and MNAdd-EvenOdd, the examples of its generators for MNMath (`2*a + b` and `a + b`, of digits 0 to 2)
+/// and MNLogic (`(a and b) or not c`), and the parity of four bits, which its evaluation has as MNLogic.
+const TASKS: [Shortcut; 5] = [
     Shortcut {
         name: "half",
+        title: "MNAdd-Half",
         classes: 5,
         rows: [2_940, 420],
         combinations: &["00", "01", "23", "24"],
@@ -146,6 +148,7 @@ const TASKS: [Shortcut; 4] = [
     },
     Shortcut {
         name: "even-odd",
+        title: "MNAdd-EvenOdd",
         classes: 10,
         rows: [6_720, 960],
         combinations: &["06", "28", "46", "48", "15", "37", "19", "39"],
@@ -154,6 +157,7 @@ const TASKS: [Shortcut; 4] = [
     },
     Shortcut {
         name: "math",
+        title: "MNMath",
         classes: 3,
         rows: [2_000, 400],
         combinations: &["0120", "2101", "0002"],
@@ -162,11 +166,24 @@ const TASKS: [Shortcut; 4] = [
     },
     Shortcut {
         name: "logic",
+        title: "MNLogic",
         classes: 2,
         rows: [2_001, 401],
         combinations: &["001", "010", "000"],
         guard: "max(a * b, 1 - c) = m and n = 0",
         label: |c| [(c[0] * c[1]).max(1 - c[2]), 0],
+    },
+    Shortcut {
+        name: "parity",
+        title: "MNLogic, parity of four",
+        classes: 2,
+        rows: [2_002, 402],
+        combinations: &[
+            "0000", "0001", "0010", "0011", "0100", "0101", "0110", "0111", "1000", "1001", "1010",
+            "1011", "1100", "1101", "1110", "1111",
+        ],
+        guard: "(a + b + c + d) % 2 = m and n = 0",
+        label: |c| [c.iter().sum::<i64>() % 2, 0],
     },
 ];
 
@@ -252,8 +269,47 @@ pub(super) struct Shortcuts {
     place: PathBuf,
     settings: BTreeMap<String, String>,
     steps: u64,
-    quick: bool,
+    tasks: Vec<&'static Shortcut>,
+    configurations: Vec<Configuration>,
     work: PathBuf,
+}
+
+/// The tasks asked for; with `--quick` those that are ambiguous in rsbench.
+fn tasks(options: &Options) -> Result<Vec<&'static Shortcut>, Diagnostics> {
+    let known = TASKS.map(|t| t.name);
+    if let Some(strange) = options.parts.iter().find(|n| !known.contains(&n.as_str())) {
+        let message = format!("there is no task `{strange}`");
+        return Err(unknown(message, strange, &known).into());
+    }
+    Ok(match (options.parts.is_empty(), options.quick) {
+        (true, true) => TASKS[..2].iter().collect(),
+        (true, false) => TASKS.iter().collect(),
+        _ => (TASKS.iter())
+            .filter(|t| options.parts.iter().any(|n| n == t.name))
+            .collect(),
+    })
+}
+
+/// The rows of these semantics.
+fn configurations(semantics: &[String]) -> Result<Vec<Configuration>, Diagnostics> {
+    let known = ["logltn", "probability", "stable"];
+    if let Some(strange) = semantics.iter().find(|n| !known.contains(&n.as_str())) {
+        let message = format!("shortcuts are not run under `{strange}`");
+        return Err(unknown(message, strange, &known).into());
+    }
+    let asked =
+        |c: &Configuration| semantics.is_empty() || semantics.iter().any(|s| s == c.semantics);
+    Ok(ALL.into_iter().filter(asked).collect())
+}
+
+fn unknown(message: String, name: &str, known: &[&str]) -> Diagnostic {
+    let all: Vec<String> = known.iter().map(|n| format!("`{n}`")).collect();
+    let all = format!("there are {}", all.join(", "));
+    let help = match did_you_mean(name, known.iter().copied()) {
+        Some(help) => format!("{help} {all}"),
+        None => all,
+    };
+    Diagnostic::error(Code::UnknownConfiguration, message).help(help)
 }
 
 impl Shortcuts {
@@ -268,14 +324,17 @@ impl Shortcuts {
             place: mnist::find(options.data.as_deref())?,
             settings: settings.map(|(k, v)| (k.to_string(), v)).into(),
             steps,
-            quick: options.quick,
+            tasks: tasks(options)?,
+            configurations: configurations(&options.semantics)?,
             work: PathBuf::new(),
         })
     }
 
     fn task(&self, samples: Option<usize>) -> Result<&'static Shortcut, Diagnostics> {
-        let found = TASKS.iter().find(|t| Some(t.rows[0]) == samples);
-        found.ok_or_else(|| Diagnostic::error(Code::Internal, "a run without a task").into())
+        let found = self.tasks.iter().find(|t| Some(t.rows[0]) == samples);
+        found
+            .copied()
+            .ok_or_else(|| Diagnostic::error(Code::Internal, "a run without a task").into())
     }
 
     /// Images, rows, the labels of everything, and a manifest for each way to label.
@@ -469,16 +528,11 @@ impl Experiment for Shortcuts {
     }
 
     fn data_title(&self) -> String {
-        let tasks = TASKS.iter().map(|t| format!("{} is {}", t.rows[0], t.name));
-        format!(
-            "real: MNIST in {}; the number of samples tells the task: {}",
-            self.place.display(),
-            tasks.collect::<Vec<_>>().join(", ")
-        )
+        format!("real: MNIST in {}", self.place.display())
     }
 
     fn configurations(&self) -> Vec<Configuration> {
-        ALL.to_vec()
+        self.configurations.clone()
     }
 
     fn only_if_asked(&self, _: Configuration) -> bool {
@@ -486,8 +540,11 @@ impl Experiment for Shortcuts {
     }
 
     fn samples(&self) -> Vec<Option<usize>> {
-        let tasks = if self.quick { &TASKS[..2] } else { &TASKS[..] };
-        tasks.iter().map(|t| Some(t.rows[0])).collect()
+        self.tasks.iter().map(|t| Some(t.rows[0])).collect()
+    }
+
+    fn part(&self, samples: Option<usize>) -> Option<&'static str> {
+        Some(self.task(samples).ok()?.title)
     }
 
     fn settings(&self) -> BTreeMap<String, String> {
@@ -498,13 +555,21 @@ impl Experiment for Shortcuts {
         self.steps
     }
 
+    fn sources(&self) -> Vec<String> {
+        vec![
+            "Neurosymbolic Diffusion Models (arXiv:2505.13138), which has independent networks and bears beside its own; no label of \
+             a concept was used there, as in the rows without `-labels` and `-spread`"
+                .to_string(),
+        ]
+    }
+
     fn prepare(&mut self, jobs: &[Job], folder: &Path) -> Result<(), Diagnostics> {
         self.work = folder.to_path_buf();
         if jobs.is_empty() {
             return Ok(());
         }
         let [train, test] = mnist::read(&self.place)?;
-        for task in &TASKS {
+        for task in &self.tasks {
             if jobs.iter().any(|job| job.samples == Some(task.rows[0])) {
                 self.write(task, [&train, &test])?;
             }

@@ -36,6 +36,8 @@ pub struct Cell {
     pub samples: Option<usize>,
     /// How many digits the numbers have, in the task of adding such.
     pub digits: Option<usize>,
+    /// What it is of, in a task of several parts.
+    pub part: Option<&'static str>,
     /// The metric.
     pub metric: Metric,
     /// Its value in each run.
@@ -99,6 +101,7 @@ impl Cell {
             configuration,
             samples,
             digits: None,
+            part: None,
             metric,
             mean,
             sd,
@@ -161,6 +164,7 @@ impl Table {
                     if !own.is_empty() {
                         let mut cell = Cell::new(task, configuration, samples, metric, &own);
                         cell.digits = experiment.digits(samples);
+                        cell.part = experiment.part(samples);
                         cells.push(cell);
                     }
                 }
@@ -199,6 +203,9 @@ impl Table {
                 if let Some(digits) = cell.digits {
                     entry["digits"] = digits.into();
                 }
+                if let Some(part) = cell.part {
+                    entry["part"] = part.into();
+                }
                 entry
             })
             .collect();
@@ -233,7 +240,7 @@ impl Table {
             if last != Some(at) {
                 self.finish(&mut sections, last);
                 last = Some(at);
-                let title = match size(cell.samples, cell.digits) {
+                let title = match size(cell.samples, cell.digits, cell.part) {
                     Some(size) => format!("{size}: {}", cell.metric.title),
                     None => cell.metric.title.to_string(),
                 };

@@ -418,3 +418,65 @@ fn pascal_part_refuses_what_it_cannot_use() {
         "{message}"
     );
 }
+
+#[test]
+fn shortcuts_have_names_and_go_on_where_they_were_stopped() {
+    let folder = TempDir::new().expect("a folder");
+    let options = Options {
+        runs: Some(1),
+        steps: Some(2),
+        parts: vec!["parity".into(), "half".into()],
+        semantics: vec!["stable".into()],
+        out: Some(folder.path().join("table")),
+        ..Options::default()
+    };
+    let stop = AtomicBool::new(false);
+    let watch = StopAfterOne {
+        stop: &stop,
+        first: OnceLock::new(),
+        done: Mutex::default(),
+    };
+    let stopped = reproduce(Task::Shortcuts, &options, &stop, &watch);
+    let Ok(Reproduced::Interrupted { done: 1, of: 8 }) = stopped else {
+        panic!("{stopped:?}");
+    };
+    let first = watch.done.into_inner().expect("no panic").remove(0);
+    assert!(
+        first.starts_with("stable-2") && first.contains("MNAdd-Half"),
+        "{first}"
+    );
+    let table = finished(Task::Shortcuts, &options);
+    // Two tasks, four kinds of help, four metrics.
+    assert_eq!(table.cells.len(), 32);
+    assert!(table.cells.iter().all(|cell| cell.mean.is_finite()));
+    let titles: Vec<String> = table.sections().into_iter().map(|s| s.title).collect();
+    assert!(
+        titles[0].starts_with("MNAdd-Half: accuracy of single concepts"),
+        "{titles:?}"
+    );
+    assert!(
+        titles[7].starts_with("MNLogic, parity of four: expected"),
+        "{titles:?}"
+    );
+    assert_eq!(table.json()["cells"][0]["part"], "MNAdd-Half");
+    let page = std::fs::read_to_string(folder.path().join("table/table.md")).expect("a table");
+    assert!(page.contains("arXiv:2505.13138"), "{page}");
+
+    let other = |change: fn(&mut Options)| {
+        let mut options = options.clone();
+        change(&mut options);
+        refused(Task::Shortcuts, &options)
+    };
+    let found = other(|o| o.parts = vec!["hlaf".into()]);
+    assert!(
+        found.contains("there is no task `hlaf`") && found.contains("`half`"),
+        "{found}"
+    );
+    let found = other(|o| o.semantics = vec!["godel".into()]);
+    assert!(found.contains("not run under `godel`"), "{found}");
+    let found = other(|o| o.steps = Some(3));
+    assert!(
+        found.contains("`steps` was 2 there and is 3 now"),
+        "{found}"
+    );
+}

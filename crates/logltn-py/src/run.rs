@@ -155,6 +155,14 @@ impl Description<'_> {
                     json!({"kind": "numbers", "arguments": arguments})
                 }
                 Ground::Learnable { .. } => json!({"kind": "learnable", "arguments": arguments}),
+                Ground::ClosedForm(form) if form.key() == "softmax" => {
+                    let what = format!(
+                        "the closed form of `{name}` is a softmax, which cannot be made for PyTorch"
+                    );
+                    return Err(Diagnostic::error(Code::CannotPredict, what)
+                        .help("ask the program: `logltn predict`")
+                        .into());
+                }
                 Ground::ClosedForm(form) => {
                     let given = self.project.manifest.predicates.get(name);
                     let args = given.and_then(|given| given.args.as_ref());

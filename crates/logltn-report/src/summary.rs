@@ -91,6 +91,7 @@ pub struct Report {
     pub(super) axioms: Vec<AxiomCurve>,
     pub(super) metrics: Vec<(String, Thinned)>,
     pub(super) violated: Vec<Violated>,
+    pub(super) mixed_up: Vec<String>,
     /// How many `exists` of an axiom all steps have left out, because their samples had nobody for them.
     pub(super) left_out: Vec<(String, u64)>,
     networks: Vec<Value>,
@@ -135,6 +136,7 @@ impl Report {
             axioms,
             metrics: Vec::new(),
             violated: Vec::new(),
+            mixed_up: Vec::new(),
             left_out: Vec::new(),
             networks: Vec::new(),
         };

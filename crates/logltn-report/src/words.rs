@@ -11,10 +11,16 @@ use super::violations::Violated;
 const TRUE_ENOUGH: f64 = 0.95;
 
 impl Report {
+    /// Says of predicates, a sentence each, that their classes are mixed up.
+    pub fn set_mixed_up(&mut self, sentences: Vec<String>) {
+        self.mixed_up = sentences;
+    }
+
     /// A few sentences, the most important first.
     pub fn words(&self) -> Vec<String> {
         let mut said = vec![self.learnt()];
         said.extend(self.how_well());
+        said.extend(self.mixed_up.iter().cloned());
         said.extend(self.least_true());
         said.extend(self.not_kept());
         said

@@ -33,6 +33,9 @@ pub struct Arguments {
     /// How many rules about each relation to keep, the best first; 0 for all
     #[arg(long, value_name = "K", default_value_t = 20)]
     top: usize,
+    /// What the weights of all rules add up to, in proportion to their confidences [default: each has its confidence]
+    #[arg(long, value_name = "W", value_parser = positive)]
+    weight: Option<f64>,
     /// The tables that hold facts [default: all that axioms read]
     #[arg(long, value_name = "T,T…", value_delimiter = ',')]
     tables: Vec<String>,
@@ -59,6 +62,13 @@ struct RuleDocument<'a> {
     confidence: f64,
 }
 
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(weight) if weight > 0.0 && weight.is_finite() => Ok(weight),
+        _ => Err("expected a positive number".to_string()),
+    }
+}
+
 fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
@@ -81,6 +91,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         confidence: arguments.confidence,
         top: arguments.top,
         tables: arguments.tables.clone(),
+        weight: arguments.weight,
     };
     let mined = match mine(&project.data, &how) {
         Ok(mined) => mined,

@@ -125,6 +125,12 @@ struct ShortcutsArguments {
     /// Steps of a run [default: 1300]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     steps: Option<u64>,
+    /// Some tasks only: half, even-odd, math, logic, parity [default: all, with --quick half and even-odd]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    tasks: Vec<String>,
+    /// Some semantics only: logltn, probability, stable
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    semantics: Vec<String>,
 }
 
 #[derive(clap::Args)]
@@ -227,7 +233,11 @@ pub fn run(arguments: &Arguments) -> Outcome {
             options.epochs = own.epochs;
             options.undecided = !own.paper_start;
         }
-        TaskArguments::Shortcuts(own) => options.steps = own.steps,
+        TaskArguments::Shortcuts(own) => {
+            options.steps = own.steps;
+            options.parts.clone_from(&own.tasks);
+            options.semantics.clone_from(&own.semantics);
+        }
         TaskArguments::Stories(own) => options.steps = own.steps,
         TaskArguments::MultiAdd(own) => {
             options.digits.clone_from(&own.digits);

@@ -3,7 +3,7 @@
 use logltn::{Code, Span, did_you_mean};
 
 use super::sums::{Of, Sum};
-use super::syntax::{Binary, Expression, Fold, Mistake, Node, Pair};
+use super::syntax::{Binary, Expression, Fold, Half, Mistake, Node, Pair};
 use super::tape::{Leaf, Op};
 
 /// An argument of a closed form.
@@ -116,6 +116,25 @@ impl Check<'_> {
                     return None;
                 };
                 leaf(argument, from, length)
+            }
+            Node::Half(half, of) => {
+                let argument = self.argument(of, of.span)?;
+                let length = self.given[argument].length;
+                if !length.is_multiple_of(2) {
+                    let message = format!(
+                        "`{}` is {length} numbers, which are not as many real as imaginary parts",
+                        of.value
+                    );
+                    let wrong = Mistake::new(Code::WrongShape, of.span, "an odd number", message);
+                    let help = "`re(x)` is the first half of x, and `im(x)` the second";
+                    self.mistakes.push(wrong.help(help.to_string()));
+                    return None;
+                }
+                let from = match half {
+                    Half::Real => 0,
+                    Half::Imaginary => length / 2,
+                };
+                leaf(argument, from, length / 2)
             }
             Node::Unary(f, x) => Typed {
                 op: Op::Unary(*f, *x),

@@ -29,7 +29,8 @@ pub(crate) use tape::{Again, Tape};
 ///
 /// There are `+ - * /` (number by number; one number goes with any vector), unary minus, `dot`, `dist`, `norm`, `sum`,
 /// `mean`, `min`, `max`, `abs`, `sqrt`, `exp`, `log`, `tanh`, `sigmoid` and `softplus`. `min` and `max` of one vector are
-/// its least and greatest number, of several they go number by number.
+/// its least and greatest number, of several they go number by number. `re(x)` and `im(x)` are the first and the second half of
+/// the argument x, for vectors of complex numbers.
 ///
 /// ```
 /// use logltn::ColumnData;
@@ -114,6 +115,37 @@ impl ClosedForm {
         ClosedForm::new(OutputKind::Sigmoid, text)
     }
 
+    /// What it gives is a logit of the last argument, one of the classes: the truth is its softmax among those of all classes.
+    ///
+    /// ```
+    /// use logltn::ColumnData;
+    /// use logltn_learn::{ClosedForm, Individuals, Session};
+    /// let theory = "sort Entity  sort Relation  table facts(h: Entity, r: Relation, t: Entity)
+    ///     predicate tail(Entity, Relation, Entity)
+    ///     axiom facts: forall (h, r, t) in facts. tail(h, r, t)";
+    /// let column = |cells: &[u32]| ColumnData::Individuals(cells.to_vec());
+    /// // ComplEx: the real part of a sum of products of three complex numbers, the last one conjugated.
+    /// let complex = "sum(re(h) * re(r) * re(t)) + sum(im(h) * re(r) * im(t)) \
+    ///     + sum(re(h) * im(r) * im(t)) - sum(im(h) * im(r) * re(t))";
+    /// let mut session = Session::builder(theory)
+    ///     .sort("Entity", Individuals::named(["ann", "bob", "eve"]).learnable(4))
+    ///     .sort("Relation", Individuals::named(["likes"]).learnable(4))
+    ///     .table("facts", vec![column(&[0, 1]), column(&[0, 0]), column(&[1, 2])])
+    ///     .closed_form("tail", ClosedForm::softmax(complex).args(["h", "r", "t"]))
+    ///     .learning_rate(0.1)
+    ///     .steps(100)
+    ///     .build()?;
+    /// while !session.is_done() {
+    ///     session.step()?;
+    /// }
+    /// let logits = session.predict("tail", &[0, 0])?;
+    /// assert!(logits[1] > logits[0] && logits[1] > logits[2]);
+    /// # Ok::<(), logltn::Diagnostics>(())
+    /// ```
+    pub fn softmax(text: impl Into<String>) -> ClosedForm {
+        ClosedForm::new(OutputKind::Softmax, text)
+    }
+
     /// Names for the arguments; without them they are a1, a2, ….
     pub fn args<A: Into<String>>(self, args: impl IntoIterator<Item = A>) -> ClosedForm {
         ClosedForm {
@@ -139,6 +171,11 @@ impl ClosedForm {
         ClosedForm { written, ..self }
     }
 
+    /// Where the whole of it is written.
+    pub fn span(&self) -> Span {
+        self.written.span
+    }
+
     /// What it is, as it was written.
     pub fn text(&self) -> &str {
         &self.text
@@ -149,7 +186,8 @@ impl ClosedForm {
         match self.kind {
             OutputKind::Truth => Output::truth(),
             OutputKind::LogTruth => Output::log_truth(),
-            OutputKind::Sigmoid | OutputKind::Softmax => Output::sigmoid(),
+            OutputKind::Sigmoid => Output::sigmoid(),
+            OutputKind::Softmax => Output::softmax(),
         }
     }
 
@@ -158,7 +196,8 @@ impl ClosedForm {
         match self.kind {
             OutputKind::Truth => "truth",
             OutputKind::LogTruth => "log_truth",
-            OutputKind::Sigmoid | OutputKind::Softmax => "logit",
+            OutputKind::Sigmoid => "logit",
+            OutputKind::Softmax => "softmax",
         }
     }
 
@@ -195,7 +234,9 @@ impl ClosedForm {
         let nodes = Expression::parse(&self.text).unwrap_or_default().nodes;
         let names = nodes.into_iter().filter_map(|node| match node.value {
             syntax::Node::Name(name) => Some(name),
-            syntax::Node::Field(variable, _) => Some(variable.value),
+            syntax::Node::Field(variable, _) | syntax::Node::Half(_, variable) => {
+                Some(variable.value)
+            }
             _ => None,
         });
         names.collect()

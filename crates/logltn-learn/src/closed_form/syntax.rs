@@ -23,10 +23,21 @@ pub(crate) enum Node {
     Name(String),
     /// `x.position`.
     Field(Spanned<String>, Spanned<String>),
+    /// `re(x)` and `im(x)`: a half of an argument's numbers.
+    Half(Half, Spanned<String>),
     Unary(Unary, usize),
     Fold(Fold, usize),
     Binary(Binary, usize, usize),
     Pair(Pair, usize, usize),
+}
+
+/// A half of a vector of complex numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Half {
+    /// The first: the real parts.
+    Real,
+    /// The second: the imaginary parts.
+    Imaginary,
 }
 
 /// What is done to each number.
@@ -76,11 +87,12 @@ enum Function {
     Unary(Unary),
     Fold(Fold),
     Pair(Pair),
+    Half(Half),
     /// Of one vector its least or greatest number; of several, number by number.
     Extreme(Fold, Binary),
 }
 
-const FUNCTIONS: [(&str, Function); 14] = [
+const FUNCTIONS: [(&str, Function); 16] = [
     ("dot", Function::Pair(Pair::Dot)),
     ("dist", Function::Pair(Pair::Dist)),
     ("norm", Function::Fold(Fold::Norm)),
@@ -95,6 +107,8 @@ const FUNCTIONS: [(&str, Function); 14] = [
     ("tanh", Function::Unary(Unary::Tanh)),
     ("sigmoid", Function::Unary(Unary::Sigmoid)),
     ("softplus", Function::Unary(Unary::Softplus)),
+    ("re", Function::Half(Half::Real)),
+    ("im", Function::Half(Half::Imaginary)),
 ];
 
 /// What others call it, and how it is written here.
@@ -348,7 +362,15 @@ impl Parser<'_> {
                 let both = |left, right: &usize| self.push(Node::Binary(*f, left, *right), span);
                 return Ok(others.iter().fold(*first, both));
             }
-            (Function::Unary(_) | Function::Fold(_), _) => "one argument",
+            (Function::Half(half), [_]) => match self.nodes.pop() {
+                // Nothing but a name stands between the brackets, so its node is the last.
+                Some(Spanned {
+                    value: Node::Name(of),
+                    span: place,
+                }) => return Ok(self.push(Node::Half(*half, Spanned::new(of, place)), span)),
+                _ => "the name of an argument of the predicate",
+            },
+            (Function::Unary(_) | Function::Fold(_) | Function::Half(_), _) => "one argument",
             (Function::Pair(_), _) => "two arguments",
             (Function::Extreme(..), _) => "one argument or more",
         };
@@ -380,6 +402,7 @@ mod tests {
                 Node::Number(x) => x.to_string(),
                 Node::Name(name) => name.clone(),
                 Node::Field(x, field) => format!("{}.{}", x.value, field.value),
+                Node::Half(half, x) => format!("({half:?} {})", x.value),
                 Node::Unary(f, x) => format!("({f:?} {})", words[*x]),
                 Node::Fold(f, x) => format!("({f:?} {})", words[*x]),
                 Node::Binary(f, x, y) => format!("({f:?} {} {})", words[*x], words[*y]),
@@ -404,6 +427,7 @@ mod tests {
             ),
             ("max(a, 0, .5e1)", "(Max (Max a 0) 5)"),
             ("min(x.position)", "(Min x.position)"),
+            ("re(x) * im((y))", "(Multiply (Real x) (Imaginary y))"),
             ("dot(a, 1e-3)", "(Dot a 0.001)"),
         ] {
             assert_eq!(shown(text), meant, "{text}");
@@ -427,6 +451,8 @@ mod tests {
             ),
             ("sqrt()", 0..6, "`sqrt` takes one argument, but has 0"),
             ("max()", 0..5, "one argument or more"),
+            ("re(a + b)", 0..9, "takes the name of an argument"),
+            ("im(a, b)", 0..8, "takes one argument, but has 2"),
             ("a ^ 2", 2..3, "`+`"),
             ("norm(a ** 2)", 7..8, "`)`"),
             ("1e999", 0..5, "too large"),

@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 
-use super::syntax::{Binary, Expression, Fold, Node, Pair, Unary};
+use super::syntax::{Binary, Expression, Fold, Half, Node, Pair, Unary};
 use super::{ClosedForm, Given, InPlace, Tape, Work};
 use crate::random::Random;
 
 /// The arguments of the tests: a number, two vectors of three, one of five with fields, three that are longer than what is
 /// added up at once; and what is learnt.
-const ARGUMENTS: [(&str, usize); 7] = [
+const ARGUMENTS: [(&str, usize); 9] = [
     ("x", 1),
     ("u", 3),
     ("v", 3),
@@ -16,6 +16,8 @@ const ARGUMENTS: [(&str, usize); 7] = [
     ("h", 21),
     ("r", 21),
     ("t", 21),
+    ("z", 6),
+    ("c", 6),
 ];
 const LEARNT: [(&str, usize); 2] = [("rate", 1), ("axis", 3)];
 
@@ -73,6 +75,15 @@ impl Point {
                 },
                 Node::Field(_, field) if field.value == "head" => self.rows[row][3][..3].to_vec(),
                 Node::Field(..) => self.rows[row][3][3..].to_vec(),
+                Node::Half(half, of) => {
+                    let at = ARGUMENTS.iter().position(|(n, _)| *n == of.value);
+                    let whole = &self.rows[row][at.expect("an argument")];
+                    let (re, im) = whole.split_at(whole.len() / 2);
+                    match half {
+                        Half::Real => re.to_vec(),
+                        Half::Imaginary => im.to_vec(),
+                    }
+                }
                 Node::Unary(f, x) => {
                     let one = |x: f64| match f {
                         Unary::Negate => -x,
@@ -356,6 +367,8 @@ fn every_operation() {
         "sum((h - t) * (h - t))",
         "mean(h * h) - dot(r, r)",
         "dot(h * r, t)",
+        "sum(re(z) * re(c)) - sum(im(z) * im(c)) * x",
+        "norm(re(z) - im(c)) + dot(u, im(z))",
         "sum(h * r * t * h)",
         "dot(h, tanh(r)) + sigmoid(sum(h * t))",
         "exp(-dist(h, t)) * x",
@@ -445,7 +458,7 @@ fn random_text(length: usize, depth: usize, random: &mut Random) -> String {
             (3, 0) => "u".to_string(),
             (3, 1) => "v".to_string(),
             (3, 2) => "axis".to_string(),
-            (3, _) => "w.head".to_string(),
+            (3, _) => ["w.head", "re(z)", "im(c)"][pick(3)].to_string(),
             (5, _) => "w".to_string(),
             (_, which) => ["h", "r", "t"][which % 3].to_string(),
         };

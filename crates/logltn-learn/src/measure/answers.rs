@@ -109,7 +109,10 @@ impl Answers {
                 places.flat_map(|at| &table.values[at]).copied().collect()
             }
             Ground::ClosedForm(_) => {
-                per_row = 1;
+                per_row = match self.output.kind {
+                    OutputKind::Softmax => self.width(knowledge),
+                    _ => 1,
+                };
                 model.of_closed_form(self.predicate, &self.tuples, &self.numbers)?
             }
             _ => {

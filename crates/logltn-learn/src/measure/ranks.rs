@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use logltn::theory::{ArgumentSort, PredicateId};
 use logltn::vector::Real;
-use logltn::{Code, ColumnData, Diagnostics, Output};
+use logltn::{Code, ColumnData, Diagnostics, Output, OutputKind};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -186,7 +186,10 @@ impl Ranked {
         let mut ranks = vec![f64::NAN; self.rows];
         let stop = Arc::clone(model.stop());
         let in_laws = worlds.is_some_and(|worlds| worlds.speak_of(self.predicate));
+        // A softmax is one over its last argument only.
+        let as_it_is = output.kind != OutputKind::Softmax || self.of + 1 == self.arity;
         let closed = !in_laws
+            && as_it_is
             && matches!(
                 knowledge.predicates[self.predicate.index()],
                 Ground::ClosedForm(_)

@@ -49,6 +49,8 @@ pub struct Mine {
     pub top: usize,
     /// Which tables are facts; all that some axiom reads, if none is named.
     pub tables: Vec<String>,
+    /// What the weights of all rules add up to; each has its confidence for a weight if nothing is said.
+    pub weight: Option<f64>,
 }
 
 impl Default for Mine {
@@ -59,6 +61,7 @@ impl Default for Mine {
             confidence: 0.3,
             top: 20,
             tables: Vec::new(),
+            weight: None,
         }
     }
 }
@@ -134,9 +137,11 @@ pub fn mine(data: &Data, how: &Mine) -> Result<Mined, Diagnostics> {
         });
     }
     let writer = text::Writer::new(data, &graph);
+    let sum: f64 = rules.iter().map(Rule::confidence).sum();
+    let times = how.weight.map(|weight| weight / sum);
     Ok(Mined {
         axioms: (rules.iter().enumerate())
-            .map(|(i, rule)| writer.axiom(i, rule))
+            .map(|(i, rule)| writer.axiom(i, rule, times))
             .collect(),
         head: writer.head(how, &tables, rules.len()),
         rules,

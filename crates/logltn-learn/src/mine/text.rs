@@ -64,7 +64,7 @@ impl<'a> Writer<'a> {
             .collect();
         format!(
             "# {count} Horn rules mined from {}: bodies of up to {}, support at least {}, confidence at least {}{}.\n\
-             # A weight is a confidence: the share of the different pairs (x, y) of the body that are facts.\n",
+             # A weight is a confidence{}: the share of the different pairs (x, y) of the body that are facts.\n",
             tables.join(", "),
             how.length,
             how.support,
@@ -73,10 +73,15 @@ impl<'a> Writer<'a> {
                 0 => String::new(),
                 top => format!(", the {top} best of each relation"),
             },
+            match how.weight {
+                None => String::new(),
+                Some(weight) => format!(", scaled so that all add up to {weight}"),
+            },
         )
     }
 
-    pub fn axiom(&self, place: usize, rule: &Rule) -> String {
+    /// The rule as an axiom; its weight is its confidence, or so many times that.
+    pub fn axiom(&self, place: usize, rule: &Rule, times: Option<f64>) -> String {
         let [x, z, w, y] = &self.variables;
         let path: Vec<&String> = match rule.body.len() {
             1 => vec![x, y],
@@ -114,7 +119,10 @@ impl<'a> Writer<'a> {
             };
         }
         // Cut off, not rounded up: 1 is for rules without exception.
-        let weight = (rule.confidence() * 1000.0).floor().max(1.0) / 1000.0;
+        let weight = match times {
+            None => (rule.confidence() * 1000.0).floor().max(1.0) / 1000.0,
+            Some(times) => ((rule.confidence() * times * 1e9).round() / 1e9).max(1e-9),
+        };
         format!(
             "\n# {} of {} pairs are facts, of {} in all\naxiom {PREFIX}{} (weight {weight}):\n    forall {binder} where {}. {}\n",
             rule.support,

@@ -12,7 +12,7 @@ mod ranking;
 use std::ops::Range;
 use std::sync::Arc;
 
-use logltn::theory::{PredicateId, SortKind};
+use logltn::theory::{ArgumentSort, PredicateId, SortKind};
 use logltn::vector::{Real, Task, run_task};
 use logltn::{
     ArgumentShape, Code, Diagnostic, Diagnostics, Engine, OutputKind, Precision, Request,
@@ -48,6 +48,8 @@ pub(super) struct Closed {
     tape: Tape,
     /// What it learns, among the model's learnable tables.
     learnt: Vec<usize>,
+    /// A softmax has one number for each of so many classes, which are the last argument.
+    pub classes: Option<u32>,
     pub feeds: Vec<Feed>,
 }
 
@@ -70,6 +72,8 @@ pub(super) struct Feed {
     room: Room<f32>,
     /// Those of the last request.
     grids: Grids,
+    /// The rows of the last request of a softmax, each with all classes.
+    with_classes: Vec<u32>,
 }
 
 /// What a request is computed in.
@@ -145,9 +149,35 @@ impl Builder<'_> {
             form: Arc::clone(form),
             tape,
             learnt,
+            classes: self.classes(predicate),
             feeds: Vec::new(),
         });
         Ok(self.model.closed.len() - 1)
+    }
+
+    fn classes(&self, predicate: PredicateId) -> Option<u32> {
+        let knowledge = self.knowledge;
+        let softmax = knowledge.outputs[predicate.index()].kind == OutputKind::Softmax;
+        match knowledge.theory()[predicate].arguments.last() {
+            Some(ArgumentSort::Sort(sort)) if softmax => Some(knowledge.data.size(*sort) as u32),
+            _ => None,
+        }
+    }
+
+    /// The feed of a closed form for a request, which does not name the class of a softmax.
+    pub(super) fn closed_feed_of(
+        &mut self,
+        closed: usize,
+        request: &Request,
+    ) -> Result<usize, Diagnostics> {
+        let mut shape = request.shape.clone();
+        if self.model.closed[closed].classes.is_some()
+            && let Some(ArgumentSort::Sort(sort)) =
+                (self.knowledge.theory()[request.predicate].arguments).last()
+        {
+            shape.push(ArgumentShape::Individual(*sort));
+        }
+        self.closed_feed(closed, &shape)
     }
 
     /// The feed of a closed form for arguments of some shape; made if it is new.
@@ -215,6 +245,7 @@ impl Builder<'_> {
             again: tape.again(&active, &[]),
             splits: splits(tape, &pieces, arity, &active),
             grids: Grids::default(),
+            with_classes: Vec::new(),
             pieces,
             active,
             targets,
@@ -260,7 +291,31 @@ impl Builder<'_> {
     }
 }
 
+/// Rows without their last argument, each with all of so many classes.
+fn with_classes(rows: &[u32], count: usize, classes: u32, out: &mut Vec<u32>) {
+    let arity = rows.len().checked_div(count).unwrap_or(0);
+    out.clear();
+    out.reserve(count * classes as usize * (arity + 1));
+    for row in 0..count {
+        for class in 0..classes {
+            out.extend_from_slice(&rows[row * arity..][..arity]);
+            out.push(class);
+        }
+    }
+}
+
 impl Closed {
+    /// The rows that a request asks about: of a softmax all classes of each, as they were written down with the request.
+    fn rows<'a>(&self, request: &'a Request, with_classes: &'a [u32]) -> Rows<'a> {
+        match self.classes {
+            None => request.into(),
+            Some(classes) => Rows {
+                individuals: with_classes,
+                count: request.rows() * classes as usize,
+            },
+        }
+    }
+
     /// Lanes for so many rows.
     fn lanes(&self, rows: usize) -> usize {
         let numbers = rows * self.tape.width();
@@ -763,6 +818,15 @@ impl Model {
             let Some((closed, feed)) = *closed else {
                 continue;
             };
+            let classes = self.closed[closed].classes;
+            let own = &mut self.closed[closed].feeds[feed];
+            let mut named = std::mem::take(&mut own.with_classes);
+            if let Some(classes) = classes {
+                with_classes(request.individuals(), request.rows(), classes, &mut named);
+            }
+            let arity = own.arity;
+            let rows_of = self.closed[closed].rows(request, &named);
+            let (individuals, count) = (rows_of.individuals, rows_of.count);
             for piece in &mut self.closed[closed].feeds[feed].pieces {
                 let Piece::Unit {
                     unit,
@@ -776,13 +840,14 @@ impl Model {
                 };
                 rows.clear();
                 let theirs = &mut self.units[*unit].feeds[*feed];
-                for row in 0..request.rows() {
-                    let from = request.row(row);
+                for row in 0..count {
+                    let from = &individuals[row * arity..][..arity];
                     tuple.clear();
                     tuple.extend(places.iter().map(|&place| from[place]));
                     rows.push(theirs.row(&tuple));
                 }
             }
+            self.closed[closed].feeds[feed].with_classes = named;
         }
     }
 
@@ -800,8 +865,9 @@ impl Model {
             let mut room = std::mem::take(&mut own.room);
             let mut grids = std::mem::take(&mut own.grids);
             let (request, numbers) = engine.request_and_numbers(index);
-            let (own, rows, sources) = (&self.closed[closed], Rows::from(request), self.sources());
+            let (own, sources) = (&self.closed[closed], self.sources());
             let (its, work) = (&own.feeds[feed], (&mut room, &mut grids));
+            let rows = own.rows(request, &its.with_classes);
             own.forward_in_grids(its, sources, rows, work, (&mut *numbers, rows_are_new));
             let done = own.in_range(sources, numbers);
             let done = done.map_err(|wrong| self.refuse((closed, feed), rows, wrong));
@@ -820,7 +886,9 @@ impl Model {
         for index in 0..self.closed_feeds.len() {
             if let Some(closed) = self.closed_feeds[index] {
                 let (request, numbers) = engine.request_and_numbers(index);
-                self.closed_form(closed, request.into(), &mut Room::default(), numbers)?;
+                let own = &self.closed[closed.0];
+                let rows = own.rows(request, &own.feeds[closed.1].with_classes);
+                self.closed_form(closed, rows, &mut Room::default(), numbers)?;
             }
         }
         Ok(())
@@ -853,7 +921,7 @@ impl Model {
     }
 
     /// What a closed form says of rows of individuals and numbers, in double precision; each number by its place among
-    /// `numbers`.
+    /// `numbers`. Rows of a softmax are without the class, and it says a number for each.
     pub(crate) fn of_closed_form(
         &mut self,
         predicate: PredicateId,
@@ -869,10 +937,24 @@ impl Model {
             return Err(Diagnostic::error(Code::CannotPredict, what).into());
         };
         self.set_numbers(numbers);
-        let arity = self.closed[closed].feeds[feed].arity;
-        let rows = Rows {
-            individuals: tuples,
-            count: tuples.len().checked_div(arity).unwrap_or(1),
+        let (arity, classes) = (
+            self.closed[closed].feeds[feed].arity,
+            self.closed[closed].classes,
+        );
+        let mut named = Vec::new();
+        let rows = match classes {
+            None => Rows {
+                individuals: tuples,
+                count: tuples.len().checked_div(arity).unwrap_or(1),
+            },
+            Some(classes) => {
+                let count = tuples.len().checked_div(arity - 1).unwrap_or(1);
+                with_classes(tuples, count, classes, &mut named);
+                Rows {
+                    individuals: &named,
+                    count: count * classes as usize,
+                }
+            }
         };
         let mut numbers = vec![0.0; rows.count];
         self.closed_form((closed, feed), rows, &mut Room::default(), &mut numbers)?;
@@ -899,8 +981,13 @@ impl Model {
             }
             let (request, numbers) = engine.request_and_numbers(index);
             self.set_numbers(request.numbers());
-            let room = &mut Room::default();
-            if let Err(errors) = self.closed_form((closed, feed), request.into(), room, numbers) {
+            let (mut named, room) = (Vec::new(), &mut Room::default());
+            let own = &self.closed[closed];
+            if let Some(classes) = own.classes {
+                with_classes(request.individuals(), request.rows(), classes, &mut named);
+            }
+            let rows = own.rows(request, &named);
+            if let Err(errors) = self.closed_form((closed, feed), rows, room, numbers) {
                 wrong.extend(errors);
             }
         }
@@ -929,6 +1016,7 @@ impl Model {
         }
         let mut room = std::mem::take(&mut own.room);
         let mut grids = std::mem::take(&mut own.grids);
+        let with_classes = std::mem::take(&mut own.with_classes);
         let Room { lanes, kept } = &mut room;
         let targets = std::mem::take(&mut own.targets);
         // Lanes have tables of derivatives of their own, which must be worth being added up.
@@ -942,8 +1030,8 @@ impl Model {
             }
             std::mem::swap(&mut first[at], gradients);
         }
-        let rows = Rows::from(request);
         let own = &self.closed[closed];
+        let rows = own.rows(request, &with_classes);
         // Those of grids have next to nothing to do there.
         let one_by_one = rows.count - grids.rows();
         let worth = 1 + one_by_one * own.tape.width() / (8 * sizes).max(1);
@@ -995,7 +1083,7 @@ impl Model {
         }
         self.add_up(closed, feed, &mut lanes[..count]);
         let own = &mut self.closed[closed].feeds[feed];
-        (own.room, own.grids) = (room, grids);
+        (own.room, own.grids, own.with_classes) = (room, grids, with_classes);
     }
 
     /// Adds what the lanes have found to the gradients, in their order.

@@ -939,7 +939,7 @@ impl Builder<'_> {
         let Behind::Closed(closed) = self.model.behind[request.predicate.index()] else {
             return Ok(None);
         };
-        let feed = self.closed_feed(closed, &request.shape)?;
+        let feed = self.closed_feed_of(closed, request)?;
         Ok(Some((closed, feed)))
     }
 }

@@ -84,7 +84,19 @@ impl Model {
         }
         for (index, request) in engine.requests().iter().enumerate() {
             if let Some((closed, feed)) = self.closed_feeds[index] {
+                let classes = self.closed[closed].classes;
                 for piece in &self.closed[closed].feeds[feed].pieces {
+                    // All classes of a softmax are read, and no row names them.
+                    if let (Some(classes), Piece::Vector { place, sort, .. }) = (classes, piece)
+                        && *place == request.arity
+                    {
+                        for class in 0..classes {
+                            if let Some((table, row)) = self.vectors[*sort].learnt(class) {
+                                tables[table].read.mark(row);
+                            }
+                        }
+                        continue;
+                    }
                     let rows = request.individuals().chunks_exact(request.arity.max(1));
                     mark(tables, &self.vectors, piece, rows);
                 }

@@ -152,7 +152,7 @@ impl KnowledgeGraph {
         };
         let mut task = KnowledgeGraph {
             name,
-            settings: Settings::of(name, options),
+            settings: Settings::of(name, graph.train.len(), options),
             known: [&graph.train, &graph.valid, &graph.test]
                 .into_iter()
                 .flatten()

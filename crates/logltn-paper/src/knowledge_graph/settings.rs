@@ -22,13 +22,15 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub fn of(graph: GraphName, options: &Options) -> Settings {
+    /// For a graph of so many facts that are told.
+    pub fn of(graph: GraphName, facts: usize, options: &Options) -> Settings {
         let (rank, cubes, learning_rate, epochs, batch) = match graph {
             GraphName::Umls => (64, 0.005, 0.02, 40, 250),
             GraphName::Kinship => (128, 0.02, 0.02, 60, 250),
             GraphName::Family => (48, 0.01, 0.02, 15, 500),
             GraphName::Wn18rr => (50, 0.1, 0.05, 10, 500),
-            GraphName::Other(_) => (64, 0.01, 0.02, 20, 500),
+            // A small graph has small batches, so that there are steps enough.
+            GraphName::Other(_) => (64, 0.01, 0.02, 20, (facts / 20).clamp(10, 500)),
         };
         let (length, support, confidence, top) = match graph {
             GraphName::Umls => (2, 5, 0.3, 20),
@@ -52,7 +54,7 @@ impl Settings {
                 support,
                 confidence,
                 top,
-                tables: Vec::new(),
+                ..Mine::default()
             },
         }
     }

@@ -78,6 +78,7 @@ fn a_rule_finds_what_embeddings_cannot() {
         configuration,
         samples: None,
         digits: None,
+        part: None,
         run: 0,
         seed: 0,
     };

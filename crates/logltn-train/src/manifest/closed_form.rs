@@ -46,25 +46,27 @@ pub(super) fn read(
 
 fn read_form(item: &Item<'_>) -> Option<ClosedForm> {
     if !item.is_table() {
-        let help = "say what its number is: `truth` (0 to 1), `log_truth` (at most 0) or `logit`";
+        let help = "say what its number is: `truth` (0 to 1), `log_truth` (at most 0), `logit` or `softmax`";
         let what = format!("a table such as {EXAMPLE}");
         return item.expected_with_help(&what, Some(help.to_string()));
     }
     let problems = item.problems;
     let mut table = item.table(EXAMPLE)?;
-    let [truth, log_truth, logit] = ["truth", "log_truth", "logit"].map(|key| table.take(key));
+    let [truth, log_truth, logit, softmax] =
+        ["truth", "log_truth", "logit", "softmax"].map(|key| table.take(key));
     let (place, before) = (table.span, problems.count());
-    table.at_most_one(&[&truth, &log_truth, &logit]);
+    table.at_most_one(&[&truth, &log_truth, &logit, &softmax]);
     table.end()?;
-    let (text, make): (_, fn(String) -> ClosedForm) = match (truth, log_truth, logit) {
+    let (text, make): (_, fn(String) -> ClosedForm) = match (truth, log_truth, logit, softmax) {
         (Some(text), ..) => (text, ClosedForm::truth),
-        (_, Some(text), _) => (text, ClosedForm::log_truth),
-        (.., Some(text)) => (text, ClosedForm::logit),
+        (_, Some(text), ..) => (text, ClosedForm::log_truth),
+        (_, _, Some(text), _) => (text, ClosedForm::logit),
+        (.., Some(text)) => (text, ClosedForm::softmax),
         // Another key is most likely meant for one of these, and has been reported.
-        (None, None, None) if problems.count() > before => return None,
-        (None, None, None) => {
+        (None, None, None, None) if problems.count() > before => return None,
+        (None, None, None, None) => {
             let path = &item.path;
-            let what = format!("`{path}` has none of `truth`, `log_truth` and `logit`");
+            let what = format!("`{path}` has none of `truth`, `log_truth`, `logit` and `softmax`");
             let error = Diagnostic::error(Code::MissingKey, what);
             let error = error.help(format!("write `closed_form = {EXAMPLE}`, say"));
             problems.push(place, "missing here", error);

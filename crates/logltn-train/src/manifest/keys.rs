@@ -171,10 +171,11 @@ static PREDICATE: Group = Group { title: "predicate", exclusive: &[&["network", 
 ] };
 
 #[rustfmt::skip]
-static CLOSED_FORM: Group = Group { title: "closed form", exclusive: &[&["truth", "log_truth", "logit"]], keys: &[
+static CLOSED_FORM: Group = Group { title: "closed form", exclusive: &[&["truth", "log_truth", "logit", "softmax"]], keys: &[
     key("truth", Text("an expression"), "", "A number from 0 to 1."),
     key("log_truth", Text("an expression"), "", "A number of at most 0."),
     key("logit", Text("an expression"), "", "Any number; its sigmoid is the truth."),
+    key("softmax", Text("an expression"), "", "A number for each individual of the last argument's sort; their softmax is the truth."),
 ] };
 
 #[rustfmt::skip]

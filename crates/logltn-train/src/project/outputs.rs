@@ -1,7 +1,7 @@
 //! What the numbers of predicates mean that have a network or are left to the host.
 
 use logltn::theory::{ArgumentSort, Predicate, SortKind};
-use logltn::{Code, Data, Diagnostic, Output, Span, Theory};
+use logltn::{Code, Data, Diagnostic, Output, OutputKind, Span, Theory};
 
 use super::report::Report;
 use crate::manifest::{self, Grounding, Individuals, InputExpr, Output as ManifestOutput};
@@ -22,6 +22,12 @@ pub(super) fn output(
     known: impl Fn(logltn::theory::SortId) -> bool,
 ) -> Output {
     if let Some(Grounding::ClosedForm(form)) = grounding.map(|g| &g.grounding) {
+        if let (OutputKind::Softmax, Some(ArgumentSort::Sort(last))) =
+            (form.output().kind, predicate.arguments.last())
+            && known(*last)
+        {
+            softmax_fits(report, theory, predicate, data, form.span());
+        }
         return form.output();
     }
     let declared = grounding.and_then(|g| g.output());

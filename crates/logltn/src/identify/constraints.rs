@@ -116,6 +116,14 @@ impl Listed {
         })
     }
 
+    /// Whether no combination makes it true.
+    pub fn is_empty(&self) -> bool {
+        let count = self.classes.pow(self.variables as u32);
+        let (words, rest) = (count / 64, count % 64);
+        let some = self.bits[..words].iter().any(|w| *w != 0);
+        !some && (rest == 0 || self.bits[words] & ((1 << rest) - 1) == 0)
+    }
+
     /// Calls `visit` with each combination that makes it true.
     pub fn each(&self, mut visit: impl FnMut(&[u32])) {
         let mut states = vec![0; self.variables];

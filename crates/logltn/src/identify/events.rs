@@ -46,6 +46,7 @@ pub(super) fn required(question: &Identify, classes: usize) -> Result<Required, 
         collected: Collected::new(classes),
         shapes: FxHashMap::default(),
         listed: Vec::new(),
+        never: FxHashMap::default(),
         seen: FxHashSet::default(),
         work: MOST_WORK,
         contradicted: 0,
@@ -126,6 +127,8 @@ struct Collector<'a> {
     /// Formulas over individuals, each shape once.
     shapes: FxHashMap<Shape, u32>,
     listed: Vec<(Proposition, Option<Listed>)>,
+    /// Of shapes that are not listed: whether nothing makes them true.
+    never: FxHashMap<u32, bool>,
     /// Shapes and the classes that their individuals truly have.
     seen: FxHashSet<(u32, Vec<u32>)>,
     work: u64,
@@ -194,8 +197,13 @@ impl Collector<'_> {
                 }
                 return Ok(true);
             }
-            for part in asked.parts() {
-                let shape = self.shape(&part);
+            let parts = asked.parts();
+            let shapes: Vec<u32> = parts.iter().map(|part| self.shape(part)).collect();
+            // What cannot be true as a whole requires nothing, whatever its parts would.
+            if shapes.len() > 1 && shapes.iter().any(|shape| self.never_true(*shape)) {
+                return Ok(true);
+            }
+            for shape in shapes {
                 if required.insert((shape, Vec::new())) {
                     in_order.push((shape, Vec::new()));
                 }
@@ -282,11 +290,22 @@ impl Collector<'_> {
         Ok(())
     }
 
+    /// Whether no true classes make it true. Of one with more combinations than are looked up again that is asked once.
+    fn never_true(&mut self, shape: u32) -> bool {
+        let (formula, listed) = &self.listed[shape as usize];
+        if let Some(listed) = listed {
+            return listed.is_empty();
+        }
+        let classes = self.classes;
+        *self.never.entry(shape).or_insert_with(|| {
+            Listed::new(formula, classes, variables(formula)).is_some_and(|l| l.is_empty())
+        })
+    }
+
     /// Requires it for all true classes that make it true.
     fn require_all(&mut self, shape: u32, axiom: &str) -> Result<(), Diagnostics> {
         let (formula, listed) = &self.listed[shape as usize];
-        let mut variables = 0;
-        formula.each_variable(&mut |v| variables = variables.max(v as usize + 1));
+        let variables = variables(formula);
         let own;
         let listed = match listed {
             Some(listed) => listed,
@@ -307,6 +326,12 @@ impl Collector<'_> {
         all.iter()
             .try_for_each(|truly| self.require(shape, truly, axiom))
     }
+}
+
+fn variables(formula: &Proposition) -> usize {
+    let mut variables = 0;
+    formula.each_variable(&mut |v| variables = variables.max(v as usize + 1));
+    variables
 }
 
 impl Asked {

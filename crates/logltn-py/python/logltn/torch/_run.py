@@ -288,6 +288,8 @@ _FUNCTIONS: dict[str, Callable[..., torch.Tensor]] = {
     "tanh": torch.tanh,
     "sigmoid": torch.sigmoid,
     "softplus": nn.functional.softplus,
+    "re": lambda x: x[:, : x.shape[1] // 2],
+    "im": lambda x: x[:, x.shape[1] // 2 :],
 }
 _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: lambda a, b: a + b,
