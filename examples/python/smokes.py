@@ -34,7 +34,7 @@ def main() -> float:
         n = len(everybody)
         smokes, cancer = (modules[name](everybody).squeeze(1).sigmoid() for name in ("smokes", "cancer"))
         friend = modules["friend"](everybody.repeat_interleave(n, 0), everybody.repeat(n, 1)).view(n, n) > 0
-    print("what was learnt (* a fact that was given; of i to n nobody said who has cancer)")
+    print("what was learnt (* a given fact; cancer is not given for i to n)")
     print(f"{'':3}{'smokes':>8}{'cancer':>9}   friends")
     for i, name in enumerate(data.PEOPLE):
         star = lambda names: "*" if name in names else " "

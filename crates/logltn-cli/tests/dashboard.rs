@@ -721,7 +721,7 @@ fn mistakes_on_the_command_line() {
     );
     let inside = folder.run(&["dashboard", ".", "--export", "runs/a/out.html"]);
     assert!(
-        inside.status == 2 && inside.stderr.contains("would lie in a run"),
+        inside.status == 2 && inside.stderr.contains("would be inside a run"),
         "{}",
         inside.stderr
     );

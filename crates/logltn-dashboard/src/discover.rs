@@ -289,7 +289,7 @@ impl Known {
             Some(silent) => {
                 self.listed.state = "silent".into();
                 self.listed.reason = format!(
-                    "nothing was written for {}: it was killed, or its machine is away",
+                    "nothing was written for {}: it was killed, or its machine is unreachable",
                     roughly(silent)
                 );
             }

@@ -36,7 +36,7 @@ pub fn export(dir: &Path, file: &Path) -> Result<(), Diagnostics> {
     let inside = |run: &PathBuf| target.starts_with(run);
     let folders: Vec<Option<PathBuf>> = list.iter().map(|run| runs.folder(&run.id)).collect();
     if folders.iter().flatten().any(inside) {
-        let what = format!("{}: the file would lie in a run", file.display());
+        let what = format!("{}: the file would be inside a run", file.display());
         return Err(Diagnostic::error(Code::FolderTaken, what)
             .help("write it to another folder")
             .into());

@@ -151,7 +151,7 @@ fn refused<T>(path: &Path, what: &str) -> io::Result<T> {
 
 fn link(path: &Path) -> Diagnostic {
     let what = format!(
-        "{}: it is a link or no file, and is not read",
+        "{}: it is a link or not a file, and is not read",
         path.display()
     );
     Diagnostic::error(Code::LinkInRun, what)

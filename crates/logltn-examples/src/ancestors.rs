@@ -12,7 +12,7 @@ use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {
     name: "ancestors",
-    about: "what follows from rules: ancestors, of whom only the parents are known",
+    about: "what follows from rules: ancestors, from parents",
     theory: include_str!("../projects/ancestors.ltn"),
     manifest: include_str!("../projects/ancestors.toml"),
     data,
@@ -118,8 +118,8 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
             table("as it was learnt", truths, outlined),
             table("as it is", as_it_is, Vec::new()),
         ],
-        "Who is whose ancestor, from who is whose parent",
-        "A row: of whom one is an ancestor. The truer, the darker. Outlined: wrong.",
+        "Ancestors, learnt from parents",
+        "A row: the descendants of one person. Darker is more true. Outlined: wrong.",
         &path,
     )?;
     shown.pictures.push(path);

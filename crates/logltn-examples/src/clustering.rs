@@ -12,7 +12,7 @@ use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {
     name: "clustering",
-    about: "no labels at all: points sorted into clusters by what a cluster is",
+    about: "no labels at all: points sorted into clusters by axioms about clusters",
     theory: include_str!("../projects/clustering.ltn"),
     manifest: include_str!("../projects/clustering.toml"),
     data,
@@ -52,7 +52,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     let middles = learnt.labels("Point")?;
     let said = learnt.classes("C", middles.len())?;
     let mut table = Table::new(
-        "how many points of each middle came into each cluster",
+        "how many points of each centre are in each cluster",
         ["middle", "cluster 0", "cluster 1", "cluster 2", "cluster 3"],
     );
     for middle in 0..CLUSTERS {

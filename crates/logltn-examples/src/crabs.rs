@@ -15,7 +15,7 @@ use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {
     name: "crabs",
-    about: "several labels for each: colour and sex of crabs, from rules about what excludes what",
+    about: "several labels each: colour and sex of crabs, with rules that exclude pairs",
     theory: include_str!("../projects/crabs.ltn"),
     manifest: include_str!("../projects/crabs.toml"),
     data,

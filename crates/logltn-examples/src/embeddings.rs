@@ -1,4 +1,4 @@
-//! Embeddings of constants: a map of countries from who borders whom.
+//! Embeddings of constants: a map of countries from their borders.
 
 use logltn::Diagnostics;
 use logltn_report::{ScatterPanel, panels_png};
@@ -12,7 +12,7 @@ use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {
     name: "embeddings",
-    about: "vectors that are learnt: a map of countries, from who borders whom",
+    about: "learnt vectors: a map of countries, from their borders",
     theory: include_str!("../projects/embeddings.ltn"),
     manifest: include_str!("../projects/embeddings.toml"),
     data,
@@ -137,7 +137,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     panels_png(
         &[panel],
         1,
-        "A map, from nothing but who borders whom",
+        "A map, from borders alone",
         &path,
     )?;
     shown.pictures.push(path);

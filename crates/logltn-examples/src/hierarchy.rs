@@ -106,8 +106,8 @@ fn data(_: &Sources) -> Result<Made, Diagnostics> {
 fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     let (manifest, run) = (learnt.manifest(), learnt.run().to_path_buf());
     let mut table = Table::new(
-        "the things that are no examples, by what decides which labels they have",
-        ["", "all labels right", "of them a child without its parent"],
+        "the things that are not examples, by how their labels are decided",
+        ["", "all labels right", "of these, with a child but not its parent"],
     );
     let world = |given: Option<&[String]>| -> Result<(usize, usize), Diagnostics> {
         let symbols = ["is".to_string()];

@@ -108,7 +108,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     let known = learnt.labels("Flower")?;
     let said = learnt.classes("P", known.len())?;
     let mut table = Table::new(
-        "the flowers that were not shown in training: what they are, and what they were taken for",
+        "the test flowers: true and predicted species",
         ["", SPECIES[0], SPECIES[1], SPECIES[2]],
     );
     for species in SPECIES {

@@ -67,7 +67,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     };
     let tiles: Vec<Tile> = (2 * SUMS..).take(SHOWN).map(tile).collect();
     let path = learnt.picture("digits.png")?;
-    tiles_png(&tiles, 8, "What was read in pictures of the test", &path)?;
+    tiles_png(&tiles, 8, "Digits read in test pictures", &path)?;
     shown.pictures.push(path);
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {
     name: "propositions",
-    about: "truths of nothing in particular: three propositions that are learnt",
+    about: "learnt truths: three propositions",
     theory: include_str!("../projects/propositions.ltn"),
     manifest: include_str!("../projects/propositions.toml"),
     data,
@@ -70,7 +70,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         truths,
     };
     let path = learnt.picture("truths.png")?;
-    let note = "The truer, the darker. Outlined: given, not learnt.";
+    let note = "Darker is more true. Outlined: given, not learnt.";
     shades_png(
         &[picture],
         "Propositions before and after training",

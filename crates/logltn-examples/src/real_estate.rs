@@ -15,7 +15,7 @@ use crate::{Example, Made};
 
 pub(crate) const EXAMPLE: Example = Example {
     name: "real-estate",
-    about: "a function that is learnt: the price of a house (regression)",
+    about: "a learnt function: the price of a house (regression)",
     theory: include_str!("../projects/real-estate.ltn"),
     manifest: include_str!("../projects/real-estate.toml"),
     data,

@@ -76,7 +76,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     let cancer = learnt.truths("cancer", &everybody)?;
     let friend = learnt.truths("friend", &pairs)?;
     let mut table = Table::new(
-        "what was learnt (* a fact that was given; of i to n nobody said who has cancer)",
+        "what was learnt (* a given fact; cancer is not given for i to n)",
         ["", "smokes", "cancer", "friends"],
     );
     for (i, name) in names.iter().enumerate() {
@@ -111,9 +111,9 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         .flat_map(|x| [SMOKERS.contains(x), ILL.contains(x)]);
     let people = of("", columns, both.collect(), known.collect());
     let path = learnt.picture("people.png")?;
-    let title = "Who is whose friend, who smokes, who has cancer";
-    let note = "The truer, the darker. Outlined: a fact that was given.\n\
-                Nobody said who of a to h knows whom of i to n, nor who of i to n has cancer.";
+    let title = "Friends, smoking and cancer";
+    let note = "Darker is more true. Outlined: a given fact.\n\
+                Not given: friendships between a to h and i to n, and cancer of i to n.";
     shades_png(&[friends, people], title, note, &path)?;
     shown.pictures.push(path);
     Ok(())

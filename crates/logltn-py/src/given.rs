@@ -614,7 +614,7 @@ pub fn read_columns(
                 let sort = &theory[sort];
                 if sort.labels.iter().any(|l| l.parse::<i64>().is_ok()) {
                     let what = format!(
-                        "{}: the labels of sort `{}` look like numbers, so that it is not clear which individual a number is",
+                        "{}: the labels of sort `{}` look like numbers, so it is not clear which individual a number means",
                         what(),
                         sort.name
                     );

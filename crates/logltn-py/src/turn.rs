@@ -36,7 +36,7 @@ impl Turn {
                     return Ok(Taken(self));
                 }
                 Some(thread) if thread == own => {
-                    let message = "this knowledge base is computing in this very thread: a signal handler, or anything else that runs in the middle of a call, cannot use it; it can use another one";
+                    let message = "this knowledge base is already computing in this thread: a signal handler, or anything else that runs in the middle of a call, cannot use it; it can use another one";
                     return Err(Failure::Python(PyRuntimeError::new_err(message)));
                 }
                 Some(_) => {

@@ -23,7 +23,7 @@ const FILES: [&str; 4] = [
 /// If it is nowhere.
 pub fn find(data: Option<&Path>) -> Result<PathBuf, Diagnostics> {
     places::find(data, "mnist", &FILES)?.ok_or_else(|| {
-        Diagnostic::error(Code::FileNotFound, "MNIST is nowhere to be found")
+        Diagnostic::error(Code::FileNotFound, "MNIST cannot be found")
             .note(format!("its files are {}", FILES.map(|f| format!("`{f}`")).join(", ")))
             .help("run this in a clone of the repository, which has them in data/mnist, or name with `--data DIR` a folder that has them in DIR/mnist")
             .into()

@@ -318,7 +318,7 @@ impl Sampler<'_> {
             Diagnostic::error(Code::NothingToSample, what).at(source, axiom.name_span, "")
         };
         if axiom.family.is_some() {
-            return Err(wrong("each member of a family has bindings of its own"));
+            return Err(wrong("each member of a family has its own bindings"));
         }
         let FormulaKind::Quantified {
             quantifier: Quantifier::Forall,
@@ -327,7 +327,7 @@ impl Sampler<'_> {
             ..
         } = &axiom.formula.kind
         else {
-            return Err(wrong("it begins with no `forall`"));
+            return Err(wrong("it does not begin with `forall`"));
         };
         let indexes = TableIndexes::default();
         let scope = Scope {

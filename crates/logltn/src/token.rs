@@ -291,7 +291,7 @@ fn point_out_turns(source: &Source, start: usize, end: usize, out: &mut Diagnost
         Diagnostic::warning(
             Code::TurnedText,
             format!(
-                "the invisible character U+{:04X} turns the direction of writing: this line may read otherwise than it is",
+                "the invisible character U+{:04X} turns the direction of writing: this line may not be what it looks like",
                 c as u32
             ),
         )

@@ -719,11 +719,11 @@ fn mistakes() {
     // A cycle is shown.
     says(
         "define q(x: S): P(x) or (exists y: S where y != x. q(y))\naxiom x: q(a)",
-        &["comes back to itself", "`q(a)` asks for `q(b)`", "to depth"],
+        &["depends on itself", "`q(a)` asks for `q(b)`", "to depth"],
     );
     says(
         "define q(x: S): r(x)\ndefine r(x: S): q(x)\naxiom x: q(a)",
-        &["comes back to itself"],
+        &["depends on itself"],
     );
     says(
         "define q(x: S) to depth 3: r(x)\ndefine r(x: S) to depth 2: q(x)\naxiom x: q(a)",
@@ -732,7 +732,7 @@ fn mistakes() {
     // A cycle that does not go through the depth.
     says(
         "define q(x: S) to depth 3: r(x)\ndefine r(x: S): r(x) or q(x)\naxiom x: q(a)",
-        &["comes back to itself", "the depth must be on"],
+        &["depends on itself", "the depth must be on"],
     );
     says(
         "define q(x: S): P(x)\naxiom x: q(a, b)",

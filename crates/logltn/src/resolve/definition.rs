@@ -136,7 +136,7 @@ impl Resolver<'_> {
                 let error = Diagnostic::error(Code::DefinitionCycle, what)
                     .at(&self.theory.source, second.body.name_span, "has a depth")
                     .mark(first.body.name_span, "has a depth, too")
-                    .help("leave one of the two depths out: the other counts the rounds");
+                    .help("leave out one of the two depths");
                 self.out.push(error);
             }
         }

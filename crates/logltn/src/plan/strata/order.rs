@@ -330,7 +330,7 @@ impl Graph<'_> {
         ))
     }
 
-    /// No tuple comes back to itself: each is computed after what it asks.
+    /// No tuple depends on itself: each is computed after what it asks.
     fn along_the_order(mut self, circle: &Circle) -> Result<Ordered, Diagnostic> {
         let mut scratch = Scratch::default();
         let mut at = 0;
@@ -565,7 +565,7 @@ impl Graph<'_> {
         (codes, starts)
     }
 
-    /// Shows a tuple that comes back to itself.
+    /// Shows a tuple that depends on itself.
     fn cycle(&self, path: &[(u32, usize)], back: u32, with_depth: bool) -> Diagnostic {
         const MOST_SHOWN: usize = 6;
         let start = path.iter().position(|(node, _)| *node == back).unwrap_or(0);
@@ -591,12 +591,12 @@ impl Graph<'_> {
         };
         Diagnostic::error(
             Code::DefinitionCycle,
-            format!("definition `{}` comes back to itself", form.name),
+            format!("definition `{}` depends on itself", form.name),
         )
         .at(
             &self.theory.source,
             form.span,
-            "asks for itself without end",
+            "depends on itself without end",
         )
         .note(shown.join(" asks for "))
         .help(help)

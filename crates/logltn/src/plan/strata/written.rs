@@ -56,12 +56,12 @@ pub(in crate::plan) fn write_out(problem: Problem, found: &mut Diagnostics) -> O
         if let Some((definition, span)) = refused {
             let name = theory[definition].name();
             let what = format!(
-                "definition `{name}` uses itself, so it can be asked about individuals only, not about what is learnt"
+                "definition `{name}` uses itself, so its arguments must be individuals, not learnt values"
             );
             found.push(
                 Diagnostic::error(Code::LearntInGuard, what)
                     .at(&theory.source, span, "a learnt function's value, or a learnable constant")
-                    .help("ask it about a variable, or write a predicate that says how the two are related"),
+                    .help("use a variable, or a predicate that relates the two"),
             );
         }
         if written.formula != axiom.formula {
@@ -223,7 +223,7 @@ fn lead(
 
 fn begins_with_forall(theory: &Theory, definition: DefinitionId) -> bool {
     let mut at = definition;
-    // None of them comes back to itself.
+    // None of them depends on itself.
     loop {
         match &theory[at].body.formula.kind {
             FormulaKind::Quantified {
