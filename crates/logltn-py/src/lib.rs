@@ -75,7 +75,10 @@ mod _native {
         }
         let places = places.iter().flat_map(|&p| (p as i64).to_ne_bytes());
         let places: Vec<u8> = places.collect();
-        Ok(Some((PyBytes::new(py, &distinct), PyBytes::new(py, &places))))
+        Ok(Some((
+            PyBytes::new(py, &distinct),
+            PyBytes::new(py, &places),
+        )))
     }
 
     #[pymodule_init]

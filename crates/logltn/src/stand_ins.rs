@@ -109,9 +109,7 @@ impl Data {
 
     /// Whether what an axiom says depends on who its variables are, but for the numbers of predicates.
     fn asks_who(&self, axiom: &Axiom, variables: &[VarId]) -> bool {
-        let is_it = |part: Part| {
-            part.variable().is_some_and(|v| variables.contains(&v))
-        };
+        let is_it = |part: Part| part.variable().is_some_and(|v| variables.contains(&v));
         let in_guard = |guard: &Guard| {
             let mut found = false;
             guard.visit(&mut |part| found |= is_it(part));
