@@ -262,7 +262,7 @@ impl<T: Real> State<T> {
         let Some(mut prepared) = self.prepared.take() else {
             return self.stream(setting);
         };
-        prepared.give_back(&mut self.engine);
+        prepared.give_back(&mut self.engine, &mut self.batch);
         self.calls += 1;
         let lent = match by_rows {
             true => None,
@@ -270,8 +270,7 @@ impl<T: Real> State<T> {
         };
         let done = match lent {
             Some(lent) => {
-                // It was another engine that was restricted last.
-                self.batch.clear();
+                self.batch = lent.chosen;
                 let who = lent.who.into_iter().map(|(stand_ins, individuals)| {
                     let mut sizes = setting.sizes.iter().filter(|_| stand_ins.alone);
                     let size = sizes.find(|(sort, _)| *sort == stand_ins.of);
@@ -414,11 +413,16 @@ impl<T: Real> State<T> {
         batch: &[(TableId, Vec<u32>)],
         chosen: Batch,
     ) -> Result<(), Diagnostics> {
-        if batch == self.batch && chosen.is_empty() {
-            return Ok(());
-        }
+        // Who the individuals of chosen rows are changes with each call.
+        let same_people = chosen.is_empty();
         let mut batch = batch.to_vec();
         batch.extend(chosen);
+        if batch == self.batch {
+            if !same_people {
+                self.lay_out();
+            }
+            return Ok(());
+        }
         let data = self.engine.plan().data();
         let mut whole = Vec::new();
         for (i, _) in data.theory().tables.iter().enumerate() {
@@ -1112,21 +1116,16 @@ pub fn different(rows: &[u32], arity: usize) -> Option<(Vec<usize>, usize)> {
     if (1..count).all(|i| row(i - 1) < row(i)) {
         return None;
     }
-    // Numbers in a row are sorted twice as fast as places in another list.
-    let packed = |key: &dyn Fn(usize) -> u64| {
-        let mut order: Vec<(u64, usize)> = (0..count).map(|i| (key(i), i)).collect();
-        order.sort_unstable();
-        order.into_iter().map(|(_, i)| i).collect()
-    };
-    let order: Vec<usize> = match arity {
-        1 => packed(&|i| u64::from(rows[i])),
-        2 => packed(&|i| u64::from(rows[2 * i]) << 32 | u64::from(rows[2 * i + 1])),
-        _ => {
-            let mut order: Vec<usize> = (0..count).collect();
-            order.sort_unstable_by(|&a, &b| row(a).cmp(row(b)));
-            order
+    let mut order: Vec<usize> = (0..count).collect();
+    match packed(rows, arity) {
+        // Numbers in a row are sorted many times as fast as rows elsewhere.
+        Some(keys) => {
+            let mut keyed: Vec<(u64, usize)> = keys.into_iter().zip(0..).collect();
+            keyed.sort_unstable();
+            order.iter_mut().zip(keyed).for_each(|(to, (_, i))| *to = i);
         }
-    };
+        None => order.sort_unstable_by(|&a, &b| row(a).cmp(row(b))),
+    }
     let (mut places, mut next) = (vec![0; count], 0);
     for (at, &i) in order.iter().enumerate() {
         if at > 0 && row(order[at - 1]) != row(i) {
@@ -1135,6 +1134,23 @@ pub fn different(rows: &[u32], arity: usize) -> Option<(Vec<usize>, usize)> {
         places[i] = next;
     }
     Some((places, next + 1))
+}
+
+/// Each row as one number, in their order, if that fits.
+fn packed(rows: &[u32], arity: usize) -> Option<Vec<u64>> {
+    let mut most = vec![0; arity];
+    for row in rows.chunks_exact(arity) {
+        most.iter_mut().zip(row).for_each(|(m, cell)| *m |= cell);
+    }
+    let bits: Vec<u32> = most.iter().map(|m| u32::BITS - m.leading_zeros()).collect();
+    if bits.iter().sum::<u32>() > u64::BITS {
+        return None;
+    }
+    let key = |row: &[u32]| {
+        let cells = row.iter().zip(&bits);
+        cells.fold(0, |key, (&cell, &bits)| (key << bits) | u64::from(cell))
+    };
+    Some(rows.chunks_exact(arity).map(key).collect())
 }
 
 /// Where a request's rows are in a dense array; none if they are just its rows.

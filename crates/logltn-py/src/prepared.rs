@@ -46,6 +46,8 @@ pub struct Lent {
     pub rows: Vec<(TableId, Vec<u32>)>,
     /// By sort of stand-ins, who they are in this call.
     pub who: Vec<(StandIns, Vec<u32>)>,
+    /// What the engine chose when it was lent last: where rows have nothing but stand-ins, the same again.
+    pub chosen: Vec<(TableId, Vec<u32>)>,
 }
 
 /// What came with calls in which the other sorts had these sizes.
@@ -53,6 +55,8 @@ struct Entry<T: Real> {
     sizes: Vec<(SortId, usize)>,
     tables: Vec<Known>,
     engine: Option<Engine<T>>,
+    /// What that has chosen.
+    chosen: Vec<(TableId, Vec<u32>)>,
     /// How many stand-ins the plan has of each sort.
     own: Vec<(StandIns, usize)>,
     /// How many rows calls that brought something new had since the last plan was made, and how many calls these were.
@@ -97,6 +101,10 @@ struct Cells {
 impl Cells {
     /// The place of a row's cells, which are new if there was none.
     fn place(&mut self, columns: &[ColumnData], row: usize, buffer: &mut Vec<u64>) -> usize {
+        // Comparing nothing with nothing, at no address, takes some processors longer than comparing something.
+        if self.columns.is_empty() && !self.list.is_empty() {
+            return 0;
+        }
         buffer.clear();
         buffer.extend(self.columns.iter().map(|&c| cell(&columns[c], row)));
         match self.places.get(&buffer[..]) {
@@ -327,14 +335,14 @@ impl<T: Real> Prepared<T> {
         self.lent.is_some()
     }
 
-    /// Puts the engine back for which `engine` was lent.
-    pub fn give_back(&mut self, engine: &mut Engine<T>) {
-        if let Some(own) = self
-            .lent
-            .take()
-            .and_then(|e| self.entries[e].engine.as_mut())
-        {
+    /// Puts the engine back for which `engine` was lent, with what it has chosen.
+    pub fn give_back(&mut self, engine: &mut Engine<T>, chosen: &mut Vec<(TableId, Vec<u32>)>) {
+        let Some(entry) = self.lent.take().map(|e| &mut self.entries[e]) else {
+            return;
+        };
+        if let Some(own) = &mut entry.engine {
             std::mem::swap(engine, own);
+            entry.chosen = std::mem::take(chosen);
         }
     }
 
@@ -372,6 +380,7 @@ impl<T: Real> Prepared<T> {
         }
         (entry.news, entry.calls) = (0, 0);
         entry.engine = None;
+        entry.chosen.clear();
         let came: Vec<usize> = (entry.tables.iter()).map(|t| t.others.list.len()).collect();
         entry.add_between(setting);
         let mut made = entry.make(&self.data, &self.make, setting);
@@ -422,6 +431,7 @@ impl<T: Real> Prepared<T> {
             sizes,
             tables: setting.rows.iter().map(known).collect(),
             engine: None,
+            chosen: Vec::new(),
             own: Vec::new(),
             news: 0,
             calls: 0,
@@ -453,7 +463,8 @@ impl<T: Real> Entry<T> {
             let (_, columns) = setting.rows.iter().find(|(t, _)| *t == known.table)?;
             known.say_who(columns, size, &mut who)?;
         }
-        Some(Lent { rows, who })
+        let chosen = std::mem::take(&mut self.chosen);
+        Some(Lent { rows, who, chosen })
     }
 
     fn add_between(&mut self, setting: &Setting) {
