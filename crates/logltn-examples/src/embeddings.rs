@@ -134,12 +134,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
         ..ScatterPanel::default()
     };
     let path = learnt.picture("map.png")?;
-    panels_png(
-        &[panel],
-        1,
-        "A map, from borders alone",
-        &path,
-    )?;
+    panels_png(&[panel], 1, "A map, from borders alone", &path)?;
     shown.pictures.push(path);
     Ok(())
 }

@@ -107,7 +107,11 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     let (manifest, run) = (learnt.manifest(), learnt.run().to_path_buf());
     let mut table = Table::new(
         "the things that are not examples, by how their labels are decided",
-        ["", "all labels right", "of these, with a child but not its parent"],
+        [
+            "",
+            "all labels right",
+            "of these, with a child but not its parent",
+        ],
     );
     let world = |given: Option<&[String]>| -> Result<(usize, usize), Diagnostics> {
         let symbols = ["is".to_string()];

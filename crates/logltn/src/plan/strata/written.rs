@@ -60,7 +60,11 @@ pub(in crate::plan) fn write_out(problem: Problem, found: &mut Diagnostics) -> O
             );
             found.push(
                 Diagnostic::error(Code::LearntInGuard, what)
-                    .at(&theory.source, span, "a learnt function's value, or a learnable constant")
+                    .at(
+                        &theory.source,
+                        span,
+                        "a learnt function's value, or a learnable constant",
+                    )
                     .help("use a variable, or a predicate that relates the two"),
             );
         }
