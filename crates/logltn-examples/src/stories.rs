@@ -172,17 +172,16 @@ fn surest(
     rule: &dyn Fn(usize, usize, usize) -> f64,
 ) -> BTreeMap<(usize, usize, usize), Step> {
     let mut found: BTreeMap<(usize, usize, usize), Step> = BTreeMap::new();
-    for length in 1..=told.len() {
+    for (i, word) in told.iter().enumerate() {
+        let step = Step {
+            confidence: 1.0,
+            parts: None,
+        };
+        found.insert((i, i + 1, *word), step);
+    }
+    for length in 2..=told.len() {
         for i in 0..=told.len() - length {
             let j = i + length;
-            if length == 1 {
-                let step = Step {
-                    confidence: 1.0,
-                    parts: None,
-                };
-                found.insert((i, j, told[i]), step);
-                continue;
-            }
             for k in i + 1..j {
                 for p in 0..words {
                     for q in 0..words {
@@ -273,7 +272,7 @@ fn show(learnt: &mut Learnt, shown: &mut Shown) -> Result<(), Diagnostics> {
     }
     shown.tables.push(table);
 
-    let Some((story, &answer)) = asked.iter().zip(&said).last() else {
+    let Some((story, &answer)) = asked.iter().zip(&said).next_back() else {
         return Ok(());
     };
     let told: Vec<usize> = story.told.iter().map(|word| place(word)).collect();
