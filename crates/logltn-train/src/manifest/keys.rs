@@ -165,7 +165,7 @@ static PREDICATE: Group = Group { title: "predicate", exclusive: &[&["network", 
     key("log_truth", File, "", "A file of logs of truth degrees."),
     key("learnable", Flag, "", "`true`: a trained logit for each tuple of finite sorts."),
     key("initial", Number(None), "`0`", "The first value of these logits."),
-    key("crisp", Number(Some(0.0)), "`0`", "How much it counts that each row of a trained softmax is decided: this times the mean entropy of a step's rows is added to the loss. Rules become crisp with it."),
+    key("crisp", Number(Some(0.0)), "`0`", "How much it counts that each row of a trained softmax is decided: this times the mean entropy of a step's rows is added to the loss."),
     key("closed_form", Table(&CLOSED_FORM), "", "Arithmetic over the arguments."),
     key("learn", Named(&Either(&[Number(None), List(&Number(None))])), "", "Trained numbers and vectors of the closed form, with their first values."),
 ] };
