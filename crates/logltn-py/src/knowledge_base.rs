@@ -711,7 +711,8 @@ impl KnowledgeBase {
         // What guards find in a table depends on all its rows, whichever take part.
         let looked_into = streams.iter().any(|t| theory.guards_look_into(*t));
         let known = known.filter(|known| {
-            !streams.is_empty() && !looked_into && !(options.sharded && hides(known))
+            let hidden = options.sharded && hides(known);
+            !(streams.is_empty() || looked_into || hidden)
         });
         let recipe = Arc::new(Recipe {
             double,
