@@ -596,9 +596,6 @@ codes! {
     NotShardable = "not-shardable":
         "An axiom would have to see rows that other processes have, or other parts of a large table.",
         Error, deed("In Python: `KnowledgeBase(…, process_group=…, streamed=[\"rows\"])` for `forall c: Class. exists (x) in rows. P(x, c)`.");
-    NotExported = "not-exported":
-        "A plan with definitions cannot be written as arrays for another device.",
-        Error, deed("In a program: `Engine::export` of a theory with `define`.");
     RanksDisagree = "ranks-disagree":
         "Processes that compute a loss together were given different things, or one of them failed.",
         Error, deed("In Python: rank 0 calls `kb.loss(…, alpha=2.0)` and rank 1 `kb.loss(…, alpha=4.0)`, with a `process_group`.");

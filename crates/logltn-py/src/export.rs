@@ -5,10 +5,9 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use logltn::{Diagnostics, Engine, Exported, ExportedArray, Plan, PlanOptions, Precision as Real};
+use logltn::{Diagnostics, Engine, Exported, ExportedArray, Plan, Precision as Real};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use rayon::ThreadPool;
 
 use crate::array::View;
 use crate::call::{Choice, Places, State, Value};
@@ -69,36 +68,20 @@ pub fn plan<'py>(
     by_rows: bool,
 ) -> Result<ExportedPlan<'py>, Failure> {
     let setting = setting(py, knowledge, coming)?;
-    let pool = Arc::clone(&knowledge.process(py)?.pool);
     let (exported, places): (Exported, Vec<Places>) =
         knowledge.with(py, move |state| match state {
-            Precision::Single(s) => whole(knowledge, &pool, s, &setting, by_rows),
-            Precision::Double(s) => whole(knowledge, &pool, s, &setting, by_rows),
+            Precision::Single(s) => whole(s, &setting, by_rows),
+            Precision::Double(s) => whole(s, &setting, by_rows),
         })?;
     let (header, arrays) = written(py, &exported);
     Ok((header, arrays, standing(py, places)))
 }
 
-/// The plan of a call. Shared parts are the CPU engine's: elsewhere every formula is computed as a whole.
 fn whole<T: Real>(
-    knowledge: &KnowledgeBase,
-    pool: &Arc<ThreadPool>,
     state: &mut State<T>,
     setting: &Arc<Setting>,
     by_rows: bool,
 ) -> Result<(Exported, Vec<Places>), Diagnostics> {
-    state.set(setting, by_rows)?;
-    let plan = state.engine().plan();
-    if !plan.shares_parts() {
-        return Ok((state.engine().export()?, state.places()));
-    }
-    let recipe = &knowledge.recipe;
-    let options = PlanOptions {
-        share: false,
-        ..recipe.options
-    };
-    let plan = Plan::new_with(plan.data(), &recipe.outputs, plan.semantics(), &options)?;
-    let mut state = State::new(recipe.engine::<T>(Arc::new(plan), pool)?, None, None);
     state.set(setting, by_rows)?;
     Ok((state.engine().export()?, state.places()))
 }

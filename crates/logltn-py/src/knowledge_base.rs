@@ -9,7 +9,7 @@ use logltn::Precision as Real;
 use logltn::theory::{PredicateId, SortId, TableId};
 use logltn::{
     ArgumentShape, Code, Data, Diagnostic, Diagnostics, Engine, Evaluation, Exchange, Output,
-    Parameters, Plan, PlanOptions, Semantics, Space, StandIns,
+    OutputKind, Parameters, Plan, PlanOptions, Semantics, Space, StandIns,
 };
 use logltn_learn::{AxiomSettings, set_axioms};
 use pyo3::buffer::PyBuffer;
@@ -262,10 +262,12 @@ impl KnowledgeBase {
         })
     }
 
-    /// Whether a device can run it: definitions and exact probabilities are computed by the CPU engine only.
+    /// Whether a device can run it. Exact probabilities of what may be impossible, degrees of 0, are computed by the CPU
+    /// engine.
     #[getter]
     fn exports(&self) -> bool {
-        !self.plan.semantics().exact && self.plan.definitions().is_empty()
+        let logits = |o: &Output| matches!(o.kind, OutputKind::Softmax | OutputKind::Sigmoid);
+        !self.plan.semantics().exact || self.recipe.outputs.iter().all(logits)
     }
 
     /// By predicate: what its numbers mean.

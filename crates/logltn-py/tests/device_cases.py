@@ -76,12 +76,17 @@ predicate num(P, N)
 SHAPES = {"type": "PQ", "part": "PP", "happy": "P", "ok": "", "even": "Q", "num": "PN"}
 
 
+def pick_sign(random):
+    return random.choice(["", "", "not "])
+
+
 class Theories:
     """Random theories over the same symbols."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.fresh = 0
+        self.shapes = dict(SHAPES)
 
     def variable(self):
         self.fresh += 1
@@ -90,9 +95,9 @@ class Theories:
     def atom(self, scope):
         pick = self.random.choice
         for _ in range(20):
-            name = pick(list(SHAPES))
+            name = pick(list(self.shapes))
             arguments = []
-            for sort in SHAPES[name]:
+            for sort in self.shapes[name]:
                 known = [v for v, s in scope if s == sort] + ({"Q": ["a", "b"], "N": ["0", "3"]}.get(sort, []))
                 if not known:
                     break
@@ -144,8 +149,28 @@ class Theories:
         binders = ", ".join(f"{v}: {s}" for v, s in new)
         return f"{word} {binders}{where}. " + self.formula(both, depth - 1)
 
+    def definitions(self):
+        """Some definitions, which what is written after them may use: plain ones, along an order, and to a depth."""
+        written = []
+        for i in range(self.random.choice([0, 0, 1, 2])):
+            kind, name = self.random.random(), f"d{i}"
+            if kind < 0.2:
+                shape, own = "PN", f"define {name}(x: P, n: N): num(x, n) or (exists m: N where m = n - 1. {name}(x, m) and happy(x))"
+            elif kind < 0.45:
+                depth = self.random.choice([0, 1, 3])
+                shape, step = "PP", f"exists z: P. part(x, z) and {pick_sign(self.random)}{name}(z, y)"
+                own = f"define {name}(x: P, y: P) to depth {depth}: part(x, y) or ({step})"
+            else:
+                shape = self.random.choice(["", "P", "Q", "PP", "PQ"])
+                scope = [(self.variable(), sort) for sort in shape]
+                parameters = ", ".join(f"{v}: {s}" for v, s in scope)
+                own = f"define {name}({parameters}): " + self.formula(scope, self.random.choice([1, 2]))
+            written.append(own)
+            self.shapes[name] = shape
+        return written
+
     def theory(self):
-        axioms = []
+        axioms = self.definitions()
         for i in range(self.random.choice([1, 2, 3])):
             weight = self.random.choice(["", "", " (weight 2.5)", " (weight 0)" if i else ""])
             word = "forall" if self.random.random() < 0.8 else "exists"

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,8 @@ torch = pytest.importorskip("torch")
 import logltn  # noqa: E402
 import logltn.torch  # noqa: E402
 import device_rows  # noqa: E402
-from device_cases import NAMES, check_conformance, check_random, on_device  # noqa: E402
+from conformance_cases import same_gradients  # noqa: E402
+from device_cases import NAMES, check_conformance, check_random, loss_and_gradients, on_device  # noqa: E402
 
 CPU = torch.device("cpu")
 OPERATIONS = {"kernels": False}
@@ -182,7 +185,7 @@ def test_export():
         sorts={"P": 1000}, outputs={"C": "softmax"},
     )  # fmt: skip
     plan = kb.export_plan()
-    assert plan.header["format"] == "logltn-plan" and plan.header["version"] == 1
+    assert plan.header["format"] == "logltn-plan" and plan.header["version"] == 2
     json.dumps(plan.header)
     # Five million bindings: not one of them is listed.
     assert sum(a.size for a in plan.arrays) == 0
@@ -353,3 +356,177 @@ def test_where_calls_ran():
     assert kb.ran_on is None
     kb.loss(digit=torch.tensor(LOGITS))
     assert kb.ran_on == CPU
+
+
+OPERATORS_THEORY = """
+    sort P  table links(x: P, y: P)  predicate r(P, P)  predicate q(P)  predicate s(P)
+    axiom one: forall x: P. q(x) -> (exists y: P where y != x. r(x, y) and s(y) and not q(y))
+    axiom two (weight 2.5): exists x: P. forall (y, z) in links. (r(x, y) or s(z) or q(x)) <-> not q(z)
+    axiom three (weight 0): forall (x, y) in links. r(x, y)
+    axiom four: q(P0) and not s(P1)
+"""
+KEYS = ("and", "or", "implies", "not", "forall", "exists", "over_axioms")
+
+
+def every_operator():
+    """Each operator of the list at each place where it fits, by what messages say of the list."""
+    for base in ("logltn", "prod", "stable"):
+        for key in KEYS:
+            make = lambda name: logltn.KnowledgeBase(  # noqa: E731, B023
+                "predicate p()  axiom a: p()", outputs={"p": "sigmoid"}, semantics={"base": base, key: name}  # noqa: B023
+            )
+            with pytest.raises(logltn.InputError) as refused:
+                make("nonsense")
+            for name in re.findall("`([a-z_]+)`", str(refused.value).partition("can be")[2]):
+                try:
+                    make(name)
+                except logltn.InputError:
+                    continue
+                yield base, key, name
+
+
+def test_every_operator():
+    """Whatever operator is added: a plan says what it computes, and that must be what the engine computes."""
+    rng, compared = np.random.default_rng(5), {}
+    for base, key, name in every_operator():
+        semantics = {"base": base, key: name}
+        outer, inner = "exists x: P", "forall (y, z) in links"
+        theory = OPERATORS_THEORY.replace(f"{outer}. {inner}", f"{inner}. {outer}") if base == "prod" else OPERATORS_THEORY
+        arguments = dict(
+            theory=theory, sorts={"P": ["P0", "P1", "P2"]}, outputs={n: "truth" for n in "rqs"}, semantics=semantics,
+            tables={"links": {"x": [0, 0, 2], "y": [1, 2, 2]}},
+        )  # fmt: skip
+        call = dict(alpha=1.7, p=2.5, p_forall=3.0)
+        for draw in range(3):
+            values = {n: rng.random([3] * (2 if n == "r" else 1)) for n in "rqs"}
+            if draw == 2 and base != "prod":  # what is certain, too: slopes at 0 and 1
+                values["q"][1], values["s"][2] = 0.0, 1.0
+            reference = logltn.KnowledgeBase(**arguments, dtype="float64")
+            expected = reference.evaluate(values, gradients=True, **call)
+            for options in (OPERATIONS, SMALL):
+                loss, gradients = loss_and_gradients(on_device(arguments, CPU, options, dtype="float64"), values, torch.float64, call)
+                assert loss == pytest.approx(expected.loss, rel=1e-10, abs=1e-10), (semantics, draw)
+                same_gradients(gradients, expected.gradients, lambda v: reference.evaluate(v, **call).loss, values)
+        compared.setdefault(key, set()).add(name)
+    assert sum(map(len, compared.values())) >= 40, compared
+
+
+SHARING = [
+    "forall x: X, z: Z. exists y: Y. r(x, y) and q(y, z)",
+    "forall x: X, z: Z. s(z) -> (exists y: Y. r(x, y) and not q(y, z) and t(y))",
+    "forall x: X. exists y: Y, z: Z. r(x, y) and q(y, z) and s(z)",
+    "exists x: X, z: Z. u(x) or (exists y: Y. (r(x, y) or t(y)) and (q(y, z) or s(z)))",
+    "forall x: X. exists y: Y. r(x, y) and (forall z: Z. q(y, z) -> s(z))",
+    "forall x, w: X. exists y: Y. r(x, y) and r(w, y) and u(x)",
+]
+SHARING_SHAPES = {"r": "XY", "q": "YZ", "s": "Z", "t": "Y", "u": "X"}
+
+
+@pytest.mark.parametrize("semantics", ["logltn", "logltn-lse", "logltn-prob", "logltn-max", "stable", "godel"])
+def test_shared_parts(semantics):
+    """Parts that are computed once and read like literals, and products of matrices among them, against every formula as it is written."""
+    rng, shared, products = np.random.default_rng(11), 0, 0
+    for draw in range(6):
+        chosen = rng.choice(len(SHARING), 2, replace=False)
+        axioms = "".join(f"axiom a{i}: {SHARING[i]}\n" for i in chosen)
+        predicates = "".join(f"predicate {n}({', '.join(sorts)})\n" for n, sorts in SHARING_SHAPES.items())
+        sizes = {"X": int(rng.integers(10, 30)), "Y": int(rng.integers(15, 40)), "Z": int(rng.integers(10, 30))}
+        if draw == 5:
+            sizes[str(rng.choice(list("XYZ")))] = 1
+        arguments = dict(
+            theory="sort X  sort Y  sort Z\n" + predicates + axioms, sorts=sizes, outputs={n: "sigmoid" for n in SHARING_SHAPES},
+            semantics=semantics, parameters={f"a{chosen[0]}": {"alpha": 3.0}} if draw % 2 else {},
+        )  # fmt: skip
+        # Far apart, the greatest numbers of two rows are in different places, and their product vanishes.
+        scale = [1.0, 5.0, 1e4][draw % 3]
+        values = {n: scale * rng.standard_normal([sizes[s] for s in sorts]) for n, sorts in SHARING_SHAPES.items()}
+        call = dict(alpha=2.0, p=2.0, p_forall=3.0)
+        reference = logltn.KnowledgeBase(**arguments, dtype="float64", _share=False)
+        expected = reference.evaluate(values, gradients=True, **call)
+        for options in (OPERATIONS, {"kernels": False, "bindings": 300, "kept": 0}):
+            kb = on_device(arguments, CPU, options, dtype="float64")
+            loss, gradients = loss_and_gradients(kb, values, torch.float64, call)
+            assert loss == pytest.approx(expected.loss, rel=1e-9), (axioms, sizes)
+            same_gradients(gradients, expected.gradients, lambda v: reference.evaluate(v, **call).loss, values)
+        loss, gradients = loss_and_gradients(on_device(arguments, CPU, OPERATIONS, dtype="float32"), values, torch.float32, call)
+        assert loss == pytest.approx(expected.loss, rel=3e-5), (axioms, sizes)
+        assert all(np.isfinite(g).all() for g in gradients.values())
+        strata = kb._knowledge.export_plan().header["strata"]
+        shared, products = shared + (len(strata) > 0), products + any("product" in s for s in strata)
+    sums = semantics in ("logltn", "logltn-lse")
+    assert shared >= (3 if sums else 1) and products >= (2 if sums else 0), (shared, products)
+
+
+def test_definitions_and_batches():
+    theory = """
+        sort P  table rows(x: P, y: P)  predicate r(P, P)  predicate q(P)
+        define near(x: P, y: P): r(x, y) or (exists z: P. r(x, z) and r(z, y) and q(z))
+        define reach(x: P, y: P) to depth 4: near(x, y) or (exists z: P. near(x, z) and reach(z, y))
+        axiom a: forall (x, y) in rows. reach(x, y) -> q(y)
+        axiom b: forall (x, y) in rows. not near(y, x)
+    """
+    arguments = dict(
+        theory=theory, sorts={"P": 5}, outputs={"r": "sigmoid", "q": "sigmoid"}, batched=["rows"], dtype="float64",
+        tables={"rows": {"x": [0, 1, 2, 2], "y": [1, 1, 3, 4]}}, parameters={"b": {"alpha": 4.0}},
+    )  # fmt: skip
+    rng = np.random.default_rng(2)
+    values = {"r": rng.standard_normal((5, 5)), "q": rng.standard_normal(5)}
+    for options in (OPERATIONS, SMALL):
+        kb = on_device(arguments, CPU, options)
+        assert len(kb._knowledge.export_plan().header["strata"]) >= 2
+        for batch in ([0], [1, 3], [0, 1, 2, 3], []):
+            more = dict(alpha=2.0, batch={"rows": batch})
+            expected = kb.evaluate(values, gradients=True, **more)
+            loss, gradients = loss_and_gradients(kb, values, torch.float64, more)
+            assert kb.ran_on == CPU
+            assert loss == pytest.approx(expected.loss, rel=1e-10), batch
+            for name, own in expected.gradients.items():
+                np.testing.assert_allclose(gradients[name], own, rtol=1e-9, atol=1e-12)
+
+
+PROBABILITY = """
+    sort X  sort C = {a, b, c}  predicate kind(X, C)  predicate likes(X, X)  predicate good(X)
+"""
+EVENTS = [
+    "forall x: X. (exists y: X. likes(x, y) and kind(y, a)) or good(x)",
+    "forall x, y: X. likes(x, y) -> (kind(x, b) <-> not good(y))",
+    "exists x: X. forall y: X. likes(x, y) or not kind(x, c)",
+    "forall x: X. good(x) or not good(x)",
+    "exists x: X. good(x) and not good(x)",
+    "forall x: X. kind(x, a) -> (exists y: X. likes(y, x) and likes(x, y) and good(y))",
+]
+LAWS = ["forall x: X. kind(x, a) -> good(x)", "forall x, y: X. likes(x, y) -> likes(y, x)"]
+
+
+def test_circuits():
+    """Exact probabilities by torch operations: values, gradients, and what is impossible, against the CPU engine."""
+    rng = np.random.default_rng(8)
+    for draw in range(24):
+        chosen, laws = rng.choice(len(EVENTS), 2, replace=False), rng.choice(len(LAWS), draw % 3, replace=False)
+        text = "".join(f"axiom e{i} (weight {1 + int(i)}): {EVENTS[i]}\n" for i in chosen)
+        text += "".join(f"axiom l{i}: {LAWS[i]}\n" for i in laws)
+        size = int(rng.integers(1, 4))
+        arguments = dict(
+            theory=PROBABILITY + text, sorts={"X": size}, outputs={"kind": "softmax", "likes": "sigmoid", "good": "sigmoid"},
+            semantics="probability", laws=[f"l{i}" for i in laws],
+        )  # fmt: skip
+        scale = [1.0, 20.0, 1e4][draw % 3]
+        shapes = {"kind": (size, 3), "likes": (size, size), "good": (size,)}
+        values = {n: (scale * rng.standard_normal(s)).astype(np.float32).astype(np.float64) for n, s in shapes.items()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            reference = logltn.KnowledgeBase(**arguments, dtype="float64")
+            expected = reference.evaluate(values, gradients=True)
+            found = {}
+            for precision in ("float64", "float32"):
+                kb = on_device(arguments, CPU, OPERATIONS, dtype=precision)
+                found[precision] = loss_and_gradients(kb, values, getattr(torch, precision), {})
+                assert "CircuitEngine" in {type(e).__name__ for e in kb._backend._plans.values()}
+        loss, gradients = found["float64"]
+        assert loss == pytest.approx(expected.loss, rel=1e-9, abs=1e-9), (draw, text)
+        for name, own in expected.gradients.items():
+            np.testing.assert_allclose(gradients[name], own, rtol=1e-7, atol=1e-9, err_msg=f"{draw} {text}")
+        loss, gradients = found["float32"]
+        assert loss == pytest.approx(expected.loss, rel=1e-4, abs=1e-5), (draw, text)
+        for name, own in expected.gradients.items():
+            np.testing.assert_allclose(gradients[name], own, rtol=2e-3, atol=1e-4, err_msg=f"{draw} {text}")

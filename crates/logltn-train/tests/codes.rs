@@ -334,15 +334,6 @@ fn done(code: Code) -> Diagnostics {
             found.unwrap_or_else(|errors| panic!("{errors}")).0.warnings
         }
         Code::NotShardable => errors(in_parts("forall c: C. exists (x) in rows. p(x, c)")),
-        Code::NotExported => {
-            let text =
-                "sort P  predicate p(P)  define both(x: P): p(x)  axiom it: forall x: P. both(x)";
-            let mut data = Data::new(&Theory::parse(Source::new("t", text)).expect("a theory"));
-            data.set_size("P", 3).expect("a size");
-            let plan = Plan::new(&data, &[Output::sigmoid()], &Semantics::default());
-            let engine = Engine::<f64>::new(plan.expect("a plan"));
-            engine.export().err().unwrap_or_default()
-        }
         Code::RanksDisagree => {
             let plan = in_parts("forall (x) in rows. p(x, a)").expect("a plan");
             let mut engine = Engine::<f64>::new(plan);

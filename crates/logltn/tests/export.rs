@@ -24,22 +24,13 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().expect("a list")
 }
 
-fn aggregator(name: &Value) -> Aggregator {
-    let all = [
-        Aggregator::Mean,
-        Aggregator::Sum,
-        Aggregator::Min,
-        Aggregator::Max,
-        Aggregator::Product,
-        Aggregator::LogProduct,
-        Aggregator::LogMeanExp,
-        Aggregator::LogSumExp,
-        Aggregator::LogProbabilisticSum,
-        Aggregator::PMean,
-        Aggregator::PMeanError,
-    ];
-    let found = all.into_iter().find(|a| *name == a.name());
-    found.expect("an aggregator")
+/// What the plan has of a quantifier: logs are taken before.
+fn aggregator(semantics: &Semantics, forall: bool) -> Aggregator {
+    match (forall, semantics.forall) {
+        (true, Aggregator::LogProduct) => Aggregator::Sum,
+        (true, forall) => forall,
+        (false, _) => semantics.exists,
+    }
 }
 
 /// What is known about a binding of a level.
@@ -242,7 +233,7 @@ impl<'a> Reader<'a> {
                     return self.tape.constant(truth);
                 }
                 let complements = self.complements(&members);
-                let operator = aggregator(&self.header["semantics"][kind]);
+                let operator = aggregator(semantics, forall);
                 let values: Vec<_> = members.iter().map(|m| (1.0, m.2)).collect();
                 let (tape, parameters) = (&mut self.tape, &self.parameters);
                 return operators::aggregate(
@@ -300,7 +291,7 @@ impl<'a> Reader<'a> {
             true => Self::place(&node["key"], &at.arrays),
             false => 0,
         };
-        let exists = aggregator(&self.header["semantics"]["exists"]);
+        let exists = aggregator(self.semantics, false);
         let or = if exists == Aggregator::Max {
             Or::Max
         } else {
@@ -381,7 +372,7 @@ fn compare(
     semantics: &Semantics,
     parameters: &Parameters,
 ) -> Result<(u32, u32), String> {
-    // Devices compute every formula as a whole.
+    // Strata are tested with what runs them, `crates/logltn-py/tests/test_device.py`.
     let options = PlanOptions {
         share: false,
         ..PlanOptions::default()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)

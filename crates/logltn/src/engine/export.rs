@@ -4,10 +4,15 @@
 use std::fmt::Write;
 
 use super::Engine;
+use super::events::ExportedEvents;
 use crate::data::FunctionData;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::operators::{Loss, Space};
+use crate::operators::{
+    AggregatorLaws, ConnectiveLaws, Expressed, How, Loss, Reduction, Semiring, Space,
+};
 use crate::output::OutputKind;
+use crate::parameters::AxiomParameters;
+use crate::plan::Plan;
 use crate::plan::applied::{Applied, Tree, Values};
 use crate::plan::physical::{Add, Level, Lookup, Node, Physical, Place};
 use crate::plan::program::{
@@ -16,7 +21,7 @@ use crate::plan::program::{
 use crate::vector::Real;
 
 /// The version of the format: other numbers are read by other programs.
-pub const EXPORT_VERSION: u32 = 1;
+pub const EXPORT_VERSION: u32 = 2;
 
 /// A plan with the rows of the current batch, as a header and arrays: [`Engine::export`].
 #[derive(Clone, Debug, Default)]
@@ -53,6 +58,10 @@ struct Writer {
     out: String,
     arrays: Vec<ExportedArray>,
     too_large: bool,
+    /// How many strata there are: the first requests are theirs.
+    strata: usize,
+    /// By stratum, if they are written: the arrays of its tuples' codes and places.
+    tuples: Vec<Option<[usize; 2]>>,
 }
 
 type Written = Result<(), std::fmt::Error>;
@@ -176,7 +185,7 @@ impl Writer {
         })
     }
 
-    fn level(&mut self, exec: &Physical, level: &Level, bases: &[u32]) -> Written {
+    fn level(&mut self, plan: &Plan, exec: &Physical, level: &Level, bases: &[u32]) -> Written {
         self.out.push('{');
         self.number("parent", level.parent)?;
         self.key("components")?;
@@ -192,17 +201,42 @@ impl Writer {
         self.adds("adds", &level.adds, |slot| u64::from(bases[slot]))?;
         self.adds("wide_adds", &level.wide_adds, |slot| exec.wide_slots[slot])?;
         self.key("lookups")?;
-        self.list(&level.resolves, |w, lookup| w.lookup(exec, lookup))?;
+        self.list(&level.resolves, |w, lookup| w.lookup(plan, exec, lookup))?;
         self.out.push('}');
         Ok(())
     }
 
-    fn lookup(&mut self, exec: &Physical, lookup: &Lookup) -> Written {
+    /// What a code is looked up in: a request's rows, or a stratum's tuples.
+    fn looked_up_in(&mut self, plan: &Plan, request: usize) -> Written {
+        let Some(stratum) = plan.strata.strata.get(request) else {
+            return self.number("request", request - self.strata);
+        };
+        // Codes that are places are left as they are.
+        let mut codes = stratum.codes.iter().enumerate();
+        if codes.all(|(place, code)| place as u64 == *code) {
+            return Ok(());
+        }
+        if self.tuples[request].is_none() {
+            let mut entries: Vec<(u64, u32)> = stratum.codes.iter().copied().zip(0..).collect();
+            entries.sort_unstable();
+            let at = self.arrays.len();
+            let codes = entries.iter().map(|e| e.0 as i64).collect();
+            let places = entries.iter().map(|e| i64::from(e.1)).collect();
+            self.arrays.push(ExportedArray::Int64(codes));
+            self.arrays.push(ExportedArray::Int64(places));
+            self.tuples[request] = Some([at, at + 1]);
+        }
+        let [codes, places] = self.tuples[request].unwrap_or_default();
+        self.number("codes", codes)?;
+        self.number("keys", places)
+    }
+
+    fn lookup(&mut self, plan: &Plan, exec: &Physical, lookup: &Lookup) -> Written {
         self.out.push('{');
         self.number("wide", lookup.wide)?;
         self.number("array", lookup.array)?;
         match lookup.table {
-            ResolveTable::Request(request) => self.number("request", request)?,
+            ResolveTable::Request(request) => self.looked_up_in(plan, request)?,
             ResolveTable::Key(table) => {
                 let mut entries: Vec<(u64, u32)> = exec.key_tables[table]
                     .iter()
@@ -216,7 +250,7 @@ impl Writer {
             }
             ResolveTable::Applied { functions, request } => {
                 if let Some(request) = request {
-                    self.number("request", request)?;
+                    self.looked_up_in(plan, request)?;
                 }
                 self.applied(&exec.applied[functions])?;
             }
@@ -278,12 +312,18 @@ impl Writer {
                 request, negated, ..
             } => {
                 self.name("kind", "literal")?;
-                self.number("request", request)?;
+                self.number("request", request - self.strata)?;
                 self.number("negated", negated)?;
                 self.place("place", node.place, bases)?;
             }
-            // Refused before.
-            NodeKind::Use { .. } => return Err(std::fmt::Error),
+            NodeKind::Use {
+                stratum, negated, ..
+            } => {
+                self.name("kind", "use")?;
+                self.number("stratum", stratum)?;
+                self.number("negated", negated)?;
+                self.place("place", node.place, bases)?;
+            }
             NodeKind::Not(a) => {
                 self.name("kind", "not")?;
                 self.numbers("members", &[*a])?;
@@ -325,6 +365,165 @@ impl Writer {
         }
         self.out.push('}');
         Ok(())
+    }
+
+    /// Formulas, levels and eliminations: what an axiom and a stratum have alike.
+    fn program(&mut self, plan: &Plan, exec: &Physical, bases: &[u32]) -> Written {
+        self.key("nodes")?;
+        self.list(&exec.nodes, |w, node| w.node(node, bases))?;
+        self.key("levels")?;
+        let levels = &exec.levels[..exec.quantifier_levels];
+        self.list(levels, |w, level| w.level(plan, exec, level, bases))?;
+        self.key("eliminations")?;
+        self.list(&exec.eliminations, |w, of| w.elimination(of))
+    }
+
+    fn stratum(&mut self, plan: &Plan, number: usize, bases: &[Vec<u32>]) -> Written {
+        let stratum = &plan.strata.strata[number];
+        self.out.push('{');
+        self.name("name", &stratum.name)?;
+        self.number("tuples", stratum.codes.len())?;
+        self.number("layers", stratum.layers)?;
+        self.number("circle", stratum.circle)?;
+        self.number("counts", stratum.counts)?;
+        if let Some(of) = stratum.contraction {
+            self.key("product")?;
+            self.out.push('{');
+            for (key, value) in [
+                ("left", of.left),
+                ("right", of.right),
+                ("rows", of.rows),
+                ("columns", of.columns),
+                ("inner", of.inner),
+            ] {
+                self.number(key, value)?;
+            }
+            self.out.push('}');
+        }
+        self.key("programs")?;
+        self.list(stratum.programs.iter().enumerate(), |w, (sign, exec)| {
+            let Some(exec) = exec else {
+                return write!(w.out, "null");
+            };
+            w.out.push('{');
+            w.number("root", exec.root)?;
+            let bases = &bases[plan.programs.len() + 2 * number + sign];
+            w.program(plan, exec, bases)?;
+            w.out.push('}');
+            Ok(())
+        })?;
+        self.out.push('}');
+        Ok(())
+    }
+
+    /// Numbers one after the other, so many for each thing.
+    fn flat<const N: usize>(&mut self, key: &str, values: &[[i64; N]]) -> Written {
+        self.key(key)?;
+        self.array(ExportedArray::Int64(values.concat()))
+    }
+
+    fn events(&mut self, events: &ExportedEvents) -> Written {
+        self.out.push('{');
+        self.flat("states", &events.states)?;
+        self.key("circuits")?;
+        self.list(&events.circuits, |w, circuit| {
+            w.out.push('{');
+            w.key("slots")?;
+            w.places(&circuit.slots)?;
+            w.flat("nodes", &circuit.nodes)?;
+            w.key("entries")?;
+            w.places(&circuit.entries)?;
+            w.number("root", circuit.root)?;
+            w.key("instances")?;
+            w.array(ExportedArray::Int64(circuit.instances.clone()))?;
+            w.key("firsts")?;
+            w.places(&circuit.firsts)?;
+            w.flat("evidence", &circuit.evidence)?;
+            w.key("allowed")?;
+            w.places(&circuit.allowed)?;
+            w.out.push('}');
+            Ok(())
+        })?;
+        self.flat("observations", &events.observations)?;
+        self.key("weights")?;
+        self.array(ExportedArray::Float64(events.weights.clone()))?;
+        self.flat("terms", &events.terms)?;
+        self.out.push('}');
+        Ok(())
+    }
+
+    fn own_parameters(&mut self, own: &AxiomParameters) -> Written {
+        for (key, value) in [
+            ("alpha", own.alpha),
+            ("p", own.p),
+            ("p_forall", own.p_forall),
+        ] {
+            if let Some(value) = value {
+                self.number(key, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What an operator computes, and what is true of it.
+    fn operator(
+        &mut self,
+        key: &str,
+        expressed: Expressed,
+        laws: impl FnOnce(&mut Writer) -> Written,
+    ) -> Written {
+        self.key(key)?;
+        self.out.push('{');
+        match expressed {
+            Expressed::Of(text) => self.name("of", text)?,
+            Expressed::All(reduction) => self.reduction(&reduction)?,
+            Expressed::Rewritten => {}
+        }
+        laws(self)?;
+        self.out.push('}');
+        Ok(())
+    }
+
+    fn reduction(&mut self, of: &Reduction) -> Written {
+        self.key("keeps")?;
+        self.list(of.keeps, |w, kept| {
+            w.out.push('{');
+            w.name("name", kept.name)?;
+            let how = match kept.how {
+                How::Sum => "sum",
+                How::Greatest => "greatest",
+            };
+            w.name(how, kept.of)?;
+            if let Some((to, factor)) = kept.moves {
+                w.name("relative_to", to)?;
+                w.name("factor", factor)?;
+            }
+            w.out.push('}');
+            Ok(())
+        })?;
+        self.name("value", of.value)
+    }
+
+    fn connective(&mut self, laws: &ConnectiveLaws) -> Written {
+        self.number("adds", laws.adds)?;
+        self.number("complements", laws.wants_complements)?;
+        self.semiring(laws.semiring)
+    }
+
+    fn aggregator(&mut self, laws: &AggregatorLaws) -> Written {
+        self.number("linear", laws.is_linear())?;
+        self.number("picks_one", laws.picks_one)?;
+        self.number("complements", laws.wants_complements)?;
+        self.semiring(laws.semiring)
+    }
+
+    fn semiring(&mut self, semiring: Option<Semiring>) -> Written {
+        match semiring {
+            None => Ok(()),
+            Some(Semiring::Greatest) => self.name("semiring", "greatest"),
+            Some(Semiring::Exponentials { mean: true }) => self.name("semiring", "mean"),
+            Some(Semiring::Exponentials { mean: false }) => self.name("semiring", "sum"),
+        }
     }
 
     fn elimination(&mut self, of: &Elimination) -> Written {
@@ -397,24 +596,14 @@ impl<T: Real> Engine<T> {
     /// ranges for the individuals of a sort, and formulas as nodes. Never a grid.
     ///
     /// # Errors
-    /// If a predicate has more than 2⁶³ tuples of which some are looked up, the theory has definitions, parts of axioms are
-    /// shared ([`PlanOptions::share`](crate::PlanOptions::share)), or formulas have exact probabilities.
+    /// If a predicate has more than 2⁶³ tuples of which some are looked up.
     pub fn export(&self) -> Result<Exported, Diagnostics> {
-        if self.strata() > 0 {
-            let message = match self.ground.plan.shares_parts() {
-                true => "plans that share parts of axioms are run by the CPU engine only",
-                false => "plans of theories with definitions are run by the CPU engine only",
-            };
-            return Err(Diagnostic::error(Code::NotExported, message).into());
-        }
-        if self.events.is_some() {
-            let message = "exact probabilities are computed by the CPU engine only";
-            return Err(Diagnostic::error(Code::NotExported, message).into());
-        }
         let mut writer = Writer {
             out: String::new(),
             arrays: Vec::new(),
             too_large: false,
+            strata: self.strata(),
+            tuples: vec![None; self.strata()],
         };
         let written = self.write(&mut writer);
         if writer.too_large {
@@ -442,6 +631,7 @@ impl<T: Real> Engine<T> {
                 .map(|(i, (_, own))| (i, own.offsets.clone(), own.chosen.clone()))
                 .collect(),
             codes: requests
+                .skip(self.strata())
                 .map(|(r, own)| (r.dynamic && !r.complete).then(|| own.codes.clone()))
                 .collect(),
         }
@@ -465,16 +655,18 @@ impl<T: Real> Engine<T> {
                 Space::Mixed => "mixed",
             },
         )?;
-        for (key, name) in [
-            ("and", s.and.name()),
-            ("or", s.or.name()),
-            ("implies", s.implies.name()),
-            ("not", s.not.name()),
-            ("forall", s.aggregator(true).name()),
-            ("exists", s.aggregator(false).name()),
-            ("over_axioms", s.over_axioms.name()),
+        let (and, or) = (s.and, s.or);
+        w.operator("and", and.expressed(), |w| w.connective(and.laws()))?;
+        w.operator("or", or.expressed(), |w| w.connective(or.laws()))?;
+        w.operator("implies", s.implies.expressed(), |_| Ok(()))?;
+        w.operator("not", s.not.expressed(), |_| Ok(()))?;
+        for (key, aggregator) in [
+            ("forall", s.aggregator(true)),
+            ("exists", s.aggregator(false)),
+            ("over_axioms", s.over_axioms),
         ] {
-            w.name(key, name)?;
+            let expressed = Expressed::All(aggregator.expressed());
+            w.operator(key, expressed, |w| w.aggregator(aggregator.laws()))?;
         }
         w.number("stable_eps", s.stable_eps)?;
         if let Some(p) = self.over_axioms.p_forall {
@@ -489,7 +681,7 @@ impl<T: Real> Engine<T> {
         )?;
         w.out.push('}');
         w.key("requests")?;
-        w.list(0..plan.requests.len(), |w, i| {
+        w.list(self.strata()..plan.requests.len(), |w, i| {
             let (request, own) = (&self.requests[i], &plan.requests[i]);
             w.out.push('{');
             w.name("predicate", &theory[request.predicate].name)?;
@@ -506,14 +698,16 @@ impl<T: Real> Engine<T> {
             w.number("width", request.width)?;
             w.number("arity", request.arity)?;
             w.number("negated", self.wanted[i][1])?;
-            if own.complete {
+            let events = self.events.as_ref();
+            if own.complete && events.is_none() {
                 w.key("extents")?;
                 w.list(&own.extents, |w, n| write!(w.out, "{n}"))?;
             } else {
                 w.key("individuals")?;
                 w.places(request.individuals())?;
                 w.key("codes")?;
-                w.wide(&active.numbering[i].codes)?;
+                let codes = events.map_or(&active.numbering[i].codes[..], |e| e.rows(i));
+                w.wide(codes)?;
             }
             w.out.push('}');
             Ok(())
@@ -548,15 +742,13 @@ impl<T: Real> Engine<T> {
             w.out.push('{');
             w.name("name", &plan.axioms[i].name)?;
             w.number("weight", self.over_axioms.weights[i])?;
-            let own = &self.own[i];
-            for (key, value) in [
-                ("alpha", own.alpha),
-                ("p", own.p),
-                ("p_forall", own.p_forall),
-            ] {
-                if let Some(value) = value {
-                    w.number(key, value)?;
-                }
+            w.own_parameters(&self.own[i])?;
+            w.number("group", self.ground.groups[i])?;
+            if self.events.is_some() {
+                // What it says is in its events.
+                w.out
+                    .push_str(",\"roots\":[],\"nodes\":[],\"levels\":[{}],\"eliminations\":[]}");
+                return Ok(());
             }
             w.key("roots")?;
             w.list(&exec.roots, |w, root| write!(w.out, "{}", root.node))?;
@@ -564,16 +756,38 @@ impl<T: Real> Engine<T> {
                 w.key("sharded")?;
                 w.list(&exec.roots, |w, root| write!(w.out, "{}", root.sharded))?;
             }
-            w.key("nodes")?;
-            w.list(&exec.nodes, |w, node| w.node(node, bases))?;
-            w.key("levels")?;
-            let levels = &exec.levels[..exec.quantifier_levels];
-            w.list(levels, |w, level| w.level(exec, level, bases))?;
-            w.key("eliminations")?;
-            w.list(&exec.eliminations, |w, of| w.elimination(of))?;
+            w.program(plan, exec, bases)?;
             w.out.push('}');
             Ok(())
         })?;
+        w.key("strata")?;
+        w.list(0..self.strata(), |w, i| w.stratum(plan, i, &active.bases))?;
+        w.key("groups")?;
+        w.list(&self.leaders, |w, leader| {
+            w.out.push('{');
+            w.own_parameters(&self.own[*leader])?;
+            w.out.push('}');
+            Ok(())
+        })?;
+        w.key("steps")?;
+        let steps = plan.strata.steps.iter();
+        let steps: Vec<i64> = steps
+            .flat_map(|s| {
+                let constant = i64::from(s.constant);
+                [
+                    s.stratum as i64,
+                    s.layer as i64,
+                    i64::from(s.start),
+                    i64::from(s.end),
+                    constant,
+                ]
+            })
+            .collect();
+        w.array(ExportedArray::Int64(steps))?;
+        if let Some(events) = &self.events {
+            w.key("events")?;
+            w.events(&events.export(plan, self.strata()))?;
+        }
         w.out.push('}');
         Ok(())
     }

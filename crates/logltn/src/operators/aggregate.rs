@@ -1,6 +1,7 @@
 //! Aggregators as running states: a few numbers per outer binding, so that a quantifier can be gone through block by
 //! block and its lanes put together afterwards. The combination of axioms is the same with weights.
 
+use super::expressed::Reduction;
 use super::laws::AggregatorLaws;
 use super::settings::Settings;
 use crate::vector::Real;
@@ -54,6 +55,9 @@ pub(crate) struct Block<'a, T> {
 /// An aggregator's computation.
 pub(crate) trait Aggregate {
     const LAWS: AggregatorLaws;
+
+    /// The same for other programs.
+    const EXPRESSED: Reduction;
 
     /// What is kept of the members, and how.
     type Running: Running;

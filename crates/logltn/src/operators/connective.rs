@@ -1,5 +1,6 @@
 //! `and` and `or` over blocks: values forward, derivatives backward.
 
+use super::expressed::Expressed;
 use super::laws::ConnectiveLaws;
 use super::settings::Settings;
 use crate::vector::Real;
@@ -44,6 +45,9 @@ pub(crate) struct Backward<'a, T> {
 pub(crate) trait Connective<Role> {
     const LAWS: ConnectiveLaws;
 
+    /// The same for other programs.
+    const EXPRESSED: Expressed;
+
     fn forward<T: Real>(s: Settings<T>, members: Members<T>, to: Forward<T>);
 
     fn backward<T: Real>(s: Settings<T>, members: Members<T>, to: Backward<T>);
@@ -70,6 +74,9 @@ pub(crate) struct Connection<T> {
 pub(crate) trait Fold<Role> {
     const LAWS: ConnectiveLaws;
 
+    /// The same for other programs, of `x` and `y`.
+    const EXPRESSED: &'static str;
+
     fn of<T: Real>(s: Settings<T>, x: T, y: T) -> T;
 
     /// The derivatives by both operands.
@@ -78,6 +85,7 @@ pub(crate) trait Fold<Role> {
 
 impl<Role, O: Fold<Role>> Connective<Role> for O {
     const LAWS: ConnectiveLaws = <O as Fold<Role>>::LAWS;
+    const EXPRESSED: Expressed = Expressed::Of(<O as Fold<Role>>::EXPRESSED);
 
     /// Keeps the intermediate results.
     fn forward<T: Real>(s: Settings<T>, members: Members<T>, to: Forward<T>) {

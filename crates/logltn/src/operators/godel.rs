@@ -2,7 +2,7 @@
 
 use super::implication::{ImplicationLaws, Implies};
 use super::negation::{Negate, NegationLaws};
-use super::{Domain, Formula, Operator, Settings};
+use super::{Domain, Expressed, Formula, Operator, Settings};
 use crate::vector::Real;
 
 pub(crate) struct Godel;
@@ -22,6 +22,7 @@ impl Operator for Godel {
 
 impl Implies for Godel {
     const LAWS: ImplicationLaws = ImplicationLaws { polynomial: None };
+    const EXPRESSED: Expressed = Expressed::Of("where(x <= y, 1, y)");
 
     #[inline(always)]
     fn of<T: Real>(_: Settings<T>, x: T, y: T) -> T {
@@ -36,6 +37,7 @@ impl Implies for Godel {
 
 impl Negate for Godel {
     const LAWS: NegationLaws = NegationLaws { affine: None };
+    const EXPRESSED: Expressed = Expressed::Of("where(x == 0, 1, 0)");
 
     #[inline(always)]
     fn of<T: Real>(x: T) -> T {

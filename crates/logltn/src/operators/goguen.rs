@@ -1,7 +1,7 @@
 //! Goguen's implication, the residuum of the product.
 
 use super::implication::{ImplicationLaws, Implies};
-use super::{Domain, Formula, Operator, Settings};
+use super::{Domain, Expressed, Formula, Operator, Settings};
 use crate::vector::Real;
 
 pub(crate) struct Goguen;
@@ -18,6 +18,9 @@ impl Operator for Goguen {
 
 impl Implies for Goguen {
     const LAWS: ImplicationLaws = ImplicationLaws { polynomial: None };
+    const EXPRESSED: Expressed = Expressed::Of(
+        "where(away_from_zero(x) <= y, 1, y / where(away_from_zero(x) <= y, 1, away_from_zero(x)))",
+    );
 
     #[inline(always)]
     fn of<T: Real>(s: Settings<T>, x: T, y: T) -> T {

@@ -1,5 +1,6 @@
 //! `->` between truth degrees, over blocks.
 
+use super::expressed::Expressed;
 use super::polynomial::Polynomial;
 use super::settings::Settings;
 use crate::vector::Real;
@@ -14,6 +15,9 @@ pub(crate) struct ImplicationLaws {
 /// An implication's computation.
 pub(crate) trait Implies {
     const LAWS: ImplicationLaws;
+
+    /// The same for other programs, of `x` and `y`.
+    const EXPRESSED: Expressed;
 
     /// All of this as a value, over blocks.
     fn as_value<T: Real>() -> Implication<T> {

@@ -1,7 +1,7 @@
 //! Kleene and Dienes' implication: the greater of not x and y.
 
 use super::implication::{ImplicationLaws, Implies};
-use super::{Domain, Formula, Operator, Settings};
+use super::{Domain, Expressed, Formula, Operator, Settings};
 use crate::vector::Real;
 
 pub(crate) struct KleeneDienes;
@@ -18,6 +18,7 @@ impl Operator for KleeneDienes {
 
 impl Implies for KleeneDienes {
     const LAWS: ImplicationLaws = ImplicationLaws { polynomial: None };
+    const EXPRESSED: Expressed = Expressed::Of("where(1 - x >= y, 1 - x, y)");
 
     #[inline(always)]
     fn of<T: Real>(_: Settings<T>, x: T, y: T) -> T {

@@ -1,10 +1,10 @@
 //! What planner and engine may want to know of an operator. Each law is exact: whoever claims one is rewritten and
 //! computed accordingly.
 
-use super::Aggregator;
 use super::aggregate::State;
 use super::polynomial::{Affine, Polynomial};
 use super::settings::Settings;
+use super::{Aggregator, Or};
 
 /// What is true of an `and` or `or`.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,8 @@ pub(crate) struct AggregatorLaws {
     pub additive: Option<Additive>,
     /// It is this aggregator of the members' logs, which the plan takes.
     pub of_logs: Option<Aggregator>,
+    /// This `or` of the members is the same.
+    pub or: Option<Or>,
     /// It is a function of its members' complements as well.
     pub wants_complements: bool,
 }
@@ -57,6 +59,7 @@ impl AggregatorLaws {
         semiring: None,
         additive: None,
         of_logs: None,
+        or: None,
         wants_complements: false,
     };
 

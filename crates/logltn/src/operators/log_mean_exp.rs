@@ -4,7 +4,7 @@ use super::aggregate::{Aggregate, State};
 use super::connective::{Backward, Connective, Forward, Members};
 use super::laws::{AggregatorLaws, ConnectiveLaws, Semiring};
 use super::log_exp::{self, Exponentials};
-use super::{Domain, Formula, Operator, Or, Settings};
+use super::{Domain, Expressed, Formula, Kept, Operator, Or, Reduction, Settings};
 use crate::vector::Real;
 
 pub(crate) struct LogMeanExp;
@@ -26,6 +26,7 @@ impl Connective<Or> for LogMeanExp {
         semiring: Some(SEMIRING),
         ..ConnectiveLaws::NONE
     };
+    const EXPRESSED: Expressed = Expressed::All(<LogMeanExp as Aggregate>::EXPRESSED);
 
     fn forward<T: Real>(s: Settings<T>, members: Members<T>, to: Forward<T>) {
         log_exp::forward(true, s.alpha, members, to);
@@ -41,7 +42,17 @@ impl Aggregate for LogMeanExp {
         idempotent: true,
         regroups: true,
         semiring: Some(SEMIRING),
+        or: Some(Or::LogMeanExp),
         ..AggregatorLaws::NONE
+    };
+
+    const EXPRESSED: Reduction = Reduction {
+        keeps: &[
+            Kept::greatest("top", "x"),
+            Kept::sum("total", "w * exp(alpha * (x - top))")
+                .relative("top", "exp(alpha * (old - new))"),
+        ],
+        value: "top + log(total / count) / alpha",
     };
 
     type Running = Exponentials;

@@ -10,7 +10,7 @@ use super::complement::{FLOOR, NOTHING, log_not};
 use super::connective::{Backward, Connective, Forward, Members};
 use super::laws::{AggregatorLaws, ConnectiveLaws};
 use super::log_exp::{self, Exponentials};
-use super::{Domain, Formula, Operator, Or, Settings};
+use super::{Domain, Expressed, Formula, Kept, Operator, Or, Reduction, Settings};
 use crate::vector::{Function, LogNot, Real, Task, run_task};
 
 pub(crate) struct LogProbabilisticSum;
@@ -90,6 +90,7 @@ impl Connective<Or> for LogProbabilisticSum {
         wants_complements: true,
         ..ConnectiveLaws::NONE
     };
+    const EXPRESSED: Expressed = Expressed::All(<LogProbabilisticSum as Aggregate>::EXPRESSED);
 
     /// Keeps the derivatives by the members themselves: not 0 only where S vanishes.
     fn forward<T: Real>(_: Settings<T>, members: Members<T>, to: Forward<T>) {
@@ -170,7 +171,17 @@ impl Aggregate for LogProbabilisticSum {
     const LAWS: AggregatorLaws = AggregatorLaws {
         regroups: true,
         wants_complements: true,
+        or: Some(Or::LogProbabilisticSum),
         ..AggregatorLaws::NONE
+    };
+
+    const EXPRESSED: Reduction = Reduction {
+        keeps: &[
+            Kept::sum("none", "w * where(c > 0, 0, c)"),
+            Kept::greatest("top", "x"),
+            Kept::sum("total", "w * exp(x - top)").relative("top", "exp(old - new)"),
+        ],
+        value: "where(none > -1e-30, where(top + log(total) > -1e5, top + log(total), -1e5), log_not(none))",
     };
 
     type Running = LogProbabilisticSum;

@@ -3,7 +3,7 @@
 use super::aggregate::{Aggregate, State};
 use super::laws::{Additive, AggregatorLaws, Summand};
 use super::sums::{self, Sums};
-use super::{Affine, Aggregator, Domain, Formula, Operator, Settings};
+use super::{Affine, Aggregator, Domain, Formula, Kept, Operator, Reduction, Settings};
 
 pub(crate) struct LogProduct;
 
@@ -27,6 +27,11 @@ impl Aggregate for LogProduct {
         }),
         of_logs: Some(Aggregator::Sum),
         ..AggregatorLaws::NONE
+    };
+
+    const EXPRESSED: Reduction = Reduction {
+        keeps: &[Kept::sum("total", "w * log(away_from_zero(x))")],
+        value: "total",
     };
 
     type Running = Sums<LogProduct>;

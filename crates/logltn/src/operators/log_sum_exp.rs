@@ -4,7 +4,7 @@ use super::aggregate::{Aggregate, State};
 use super::connective::{Backward, Connective, Forward, Members};
 use super::laws::{AggregatorLaws, ConnectiveLaws, Semiring};
 use super::log_exp::{self, Exponentials};
-use super::{Domain, Formula, Operator, Or, Settings};
+use super::{Domain, Expressed, Formula, Kept, Operator, Or, Reduction, Settings};
 use crate::vector::Real;
 
 pub(crate) struct LogSumExp;
@@ -26,6 +26,7 @@ impl Connective<Or> for LogSumExp {
         semiring: Some(SEMIRING),
         ..ConnectiveLaws::NONE
     };
+    const EXPRESSED: Expressed = Expressed::All(<LogSumExp as Aggregate>::EXPRESSED);
 
     fn forward<T: Real>(s: Settings<T>, members: Members<T>, to: Forward<T>) {
         log_exp::forward(false, s.alpha, members, to);
@@ -40,7 +41,17 @@ impl Aggregate for LogSumExp {
     const LAWS: AggregatorLaws = AggregatorLaws {
         regroups: true,
         semiring: Some(SEMIRING),
+        or: Some(Or::LogSumExp),
         ..AggregatorLaws::NONE
+    };
+
+    const EXPRESSED: Reduction = Reduction {
+        keeps: &[
+            Kept::greatest("top", "x"),
+            Kept::sum("total", "w * exp(alpha * (x - top))")
+                .relative("top", "exp(alpha * (old - new))"),
+        ],
+        value: "top + log(total) / alpha",
     };
 
     type Running = Exponentials;

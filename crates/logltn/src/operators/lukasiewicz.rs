@@ -3,7 +3,7 @@
 use super::connective::Fold;
 use super::implication::{ImplicationLaws, Implies};
 use super::laws::ConnectiveLaws;
-use super::{And, Domain, Formula, Operator, Or, Settings};
+use super::{And, Domain, Expressed, Formula, Operator, Or, Settings};
 use crate::vector::Real;
 
 pub(crate) struct Lukasiewicz;
@@ -29,6 +29,7 @@ impl Operator for Lukasiewicz {
 
 impl Fold<And> for Lukasiewicz {
     const LAWS: ConnectiveLaws = ConnectiveLaws::NONE;
+    const EXPRESSED: &'static str = "where(x + y > 1, x + y - 1, 0)";
 
     #[inline(always)]
     fn of<T: Real>(_: Settings<T>, x: T, y: T) -> T {
@@ -44,6 +45,7 @@ impl Fold<And> for Lukasiewicz {
 
 impl Fold<Or> for Lukasiewicz {
     const LAWS: ConnectiveLaws = ConnectiveLaws::NONE;
+    const EXPRESSED: &'static str = "where(x + y < 1, x + y, 1)";
 
     #[inline(always)]
     fn of<T: Real>(_: Settings<T>, x: T, y: T) -> T {
@@ -59,6 +61,7 @@ impl Fold<Or> for Lukasiewicz {
 
 impl Implies for Lukasiewicz {
     const LAWS: ImplicationLaws = ImplicationLaws { polynomial: None };
+    const EXPRESSED: Expressed = Expressed::Of("where(x > y, 1 - x + y, 1)");
 
     #[inline(always)]
     fn of<T: Real>(_: Settings<T>, x: T, y: T) -> T {

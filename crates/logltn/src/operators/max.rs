@@ -4,7 +4,7 @@ use super::aggregate::{Aggregate, State};
 use super::connective::Fold;
 use super::extreme::Extreme;
 use super::laws::{AggregatorLaws, ConnectiveLaws, Semiring};
-use super::{Domain, Formula, Operator, Or, Settings};
+use super::{Domain, Formula, Kept, Operator, Or, Reduction, Settings};
 use crate::vector::Real;
 
 pub(crate) struct Max;
@@ -24,6 +24,7 @@ impl Fold<Or> for Max {
         semiring: Some(Semiring::Greatest),
         ..ConnectiveLaws::NONE
     };
+    const EXPRESSED: &'static str = "where(x >= y, x, y)";
 
     #[inline(always)]
     fn of<T: Real>(_: Settings<T>, x: T, y: T) -> T {
@@ -46,7 +47,17 @@ impl Aggregate for Max {
         regroups: true,
         picks_one: true,
         semiring: Some(Semiring::Greatest),
+        or: Some(Or::Max),
         ..AggregatorLaws::NONE
+    };
+
+    const EXPRESSED: Reduction = Reduction {
+        keeps: &[
+            Kept::greatest("top", "x"),
+            Kept::sum("ties", "where(x == top, 1, 0)").relative("top", "where(old == new, 1, 0)"),
+            Kept::sum("tied", "where(x == top, x - top, 0)"),
+        ],
+        value: "top + tied / ties",
     };
 
     type Running = Extreme<true>;

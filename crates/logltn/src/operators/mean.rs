@@ -3,7 +3,7 @@
 use super::aggregate::{Aggregate, State};
 use super::laws::{Additive, AggregatorLaws, Summand};
 use super::sums::{self, Sums};
-use super::{Affine, Domain, Formula, Operator, Settings};
+use super::{Affine, Domain, Formula, Kept, Operator, Reduction, Settings};
 
 pub(crate) struct Mean;
 
@@ -31,6 +31,11 @@ impl Aggregate for Mean {
             slope: |by, _, state| by / state.count,
         }),
         ..AggregatorLaws::NONE
+    };
+
+    const EXPRESSED: Reduction = Reduction {
+        keeps: &[Kept::sum("total", "w * x")],
+        value: "total / count",
     };
 
     type Running = Sums<Mean>;

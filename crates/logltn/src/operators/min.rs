@@ -4,7 +4,7 @@ use super::aggregate::{Aggregate, State};
 use super::connective::Fold;
 use super::extreme::Extreme;
 use super::laws::{AggregatorLaws, ConnectiveLaws};
-use super::{And, Domain, Formula, Operator, Settings};
+use super::{And, Domain, Formula, Kept, Operator, Reduction, Settings};
 use crate::vector::Real;
 
 pub(crate) struct Min;
@@ -21,6 +21,7 @@ impl Operator for Min {
 
 impl Fold<And> for Min {
     const LAWS: ConnectiveLaws = ConnectiveLaws::NONE;
+    const EXPRESSED: &'static str = "where(x <= y, x, y)";
 
     #[inline(always)]
     fn of<T: Real>(_: Settings<T>, x: T, y: T) -> T {
@@ -43,6 +44,15 @@ impl Aggregate for Min {
         regroups: true,
         picks_one: true,
         ..AggregatorLaws::NONE
+    };
+
+    const EXPRESSED: Reduction = Reduction {
+        keeps: &[
+            Kept::greatest("top", "-x"),
+            Kept::sum("ties", "where(-x == top, 1, 0)").relative("top", "where(old == new, 1, 0)"),
+            Kept::sum("tied", "where(-x == top, x + top, 0)"),
+        ],
+        value: "tied / ties - top",
     };
 
     type Running = Extreme<false>;

@@ -7,6 +7,7 @@
 mod aggregate;
 mod complement;
 mod connective;
+mod expressed;
 mod extreme;
 mod implication;
 mod key;
@@ -49,6 +50,7 @@ use crate::vector::Real;
 pub(crate) use aggregate::{Accumulated, Aggregation, Block, Segment, Slopes, State};
 pub(crate) use complement::{FLOOR, add_slopes, complements};
 pub(crate) use connective::{Backward, Connection, Forward, Members};
+pub(crate) use expressed::{Expressed, How, Kept, Reduction};
 pub(crate) use implication::Implication;
 pub(crate) use key::Key;
 pub(crate) use laws::{Additive, AggregatorLaws, ConnectiveLaws, Semiring, Summand};
@@ -167,24 +169,28 @@ macro_rules! define_roles {
             /// `and`, and the n-ary `all`.
             And $and
             laws: ConnectiveLaws = [connective::Connective<And>],
+            expressed: Expressed,
             computation: Connection,
         }
         define_role! {
             /// `or`, and the n-ary `any`.
             Or $or
             laws: ConnectiveLaws = [connective::Connective<Or>],
+            expressed: Expressed,
             computation: Connection,
         }
         define_role! {
             /// `->`.
             Implies $implies
             laws: implication::ImplicationLaws = [implication::Implies],
+            expressed: Expressed,
             computation: Implication,
         }
         define_role! {
             /// `not`.
             Not $not
             laws: negation::NegationLaws = [negation::Negate],
+            expressed: Expressed,
             computation: Negation,
         }
         define_role! {
@@ -194,6 +200,7 @@ macro_rules! define_roles {
             /// exponent of what is multiplied. [`Min`](Aggregator::Min) and [`Max`](Aggregator::Max) ignore weights.
             Aggregator $aggregator
             laws: AggregatorLaws = [aggregate::Aggregate],
+            expressed: Reduction,
             computation: Aggregation,
         }
     };
@@ -205,6 +212,7 @@ macro_rules! define_role {
         $(#[$doc:meta])*
         $role:ident [$([$module:ident $operator:ident])+]
         laws: $laws:ty = [$trait:path],
+        expressed: $expressed:ty,
         computation: $computation:ident,
     ) => {
         $(#[$doc])*
@@ -231,6 +239,11 @@ macro_rules! define_role {
             /// What is true of it.
             pub(crate) const fn laws(self) -> &'static $laws {
                 match self { $($role::$operator => &<$module::$operator as $trait>::LAWS),+ }
+            }
+
+            /// The same for other programs.
+            pub(crate) const fn expressed(self) -> $expressed {
+                match self { $($role::$operator => <$module::$operator as $trait>::EXPRESSED),+ }
             }
 
             /// How it is computed.

@@ -1,5 +1,6 @@
 //! `not` of truth degrees, over blocks.
 
+use super::expressed::Expressed;
 use super::polynomial::Affine;
 use crate::vector::Real;
 
@@ -13,6 +14,9 @@ pub(crate) struct NegationLaws {
 /// A negation's computation.
 pub(crate) trait Negate {
     const LAWS: NegationLaws;
+
+    /// The same for other programs, of `x`.
+    const EXPRESSED: Expressed;
 
     /// All of this as a value, over blocks.
     fn as_value<T: Real>() -> Negation<T> {

@@ -3,7 +3,7 @@
 
 use super::implication::{ImplicationLaws, Implies};
 use super::negation::{Negate, NegationLaws};
-use super::{Domain, Formula, Operator, Settings};
+use super::{Domain, Expressed, Formula, Operator, Settings};
 use crate::vector::Real;
 
 pub(crate) struct Nnf;
@@ -28,6 +28,7 @@ impl Operator for Nnf {
 
 impl Implies for Nnf {
     const LAWS: ImplicationLaws = ImplicationLaws { polynomial: None };
+    const EXPRESSED: Expressed = Expressed::Rewritten;
 
     fn of<T: Real>(_: Settings<T>, _: T, _: T) -> T {
         unreachable!("negation normal form has no implications")
@@ -40,6 +41,7 @@ impl Implies for Nnf {
 
 impl Negate for Nnf {
     const LAWS: NegationLaws = NegationLaws { affine: None };
+    const EXPRESSED: Expressed = Expressed::Rewritten;
 
     fn of<T: Real>(_: T) -> T {
         unreachable!("negation normal form negates atoms only")

@@ -3,7 +3,7 @@
 use super::aggregate::{Aggregate, State};
 use super::laws::{Additive, AggregatorLaws, Exponent, Summand};
 use super::powers::{self, Powers};
-use super::{Affine, Domain, Formula, Operator, Settings};
+use super::{Affine, Domain, Formula, Kept, Operator, Reduction, Settings};
 
 pub(crate) struct PMean;
 
@@ -26,6 +26,21 @@ impl Aggregate for PMean {
             slope: |by, s, state| by * Powers::<PMean>::outer(s, state),
         }),
         ..AggregatorLaws::NONE
+    };
+
+    const EXPRESSED: Reduction = Reduction {
+        keeps: &[
+            Kept::greatest("top", "away_from_zero(x)"),
+            Kept::sum(
+                "total",
+                "w * power((away_from_zero(x)) / where(top > 0, top, 1), p)",
+            )
+            .relative(
+                "top",
+                "power(where(old > 0, old, 1) / where(new > 0, new, 1), p)",
+            ),
+        ],
+        value: "where(top > 0, top, 1) * power(total / count, 1 / p)",
     };
 
     type Running = Powers<PMean>;

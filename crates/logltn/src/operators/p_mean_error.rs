@@ -3,7 +3,7 @@
 use super::aggregate::{Aggregate, State};
 use super::laws::{Additive, AggregatorLaws, Exponent, Summand};
 use super::powers::{self, Powers};
-use super::{Affine, Domain, Formula, Operator, Settings};
+use super::{Affine, Domain, Formula, Kept, Operator, Reduction, Settings};
 
 pub(crate) struct PMeanError;
 
@@ -29,6 +29,21 @@ impl Aggregate for PMeanError {
             slope: |by, s, state| -by * Powers::<PMeanError>::outer(s, state),
         }),
         ..AggregatorLaws::NONE
+    };
+
+    const EXPRESSED: Reduction = Reduction {
+        keeps: &[
+            Kept::greatest("top", "1 - away_from_one(x)"),
+            Kept::sum(
+                "total",
+                "w * power((1 - away_from_one(x)) / where(top > 0, top, 1), p_forall)",
+            )
+            .relative(
+                "top",
+                "power(where(old > 0, old, 1) / where(new > 0, new, 1), p_forall)",
+            ),
+        ],
+        value: "1 - where(top > 0, top, 1) * power(total / count, 1 / p_forall)",
     };
 
     type Running = Powers<PMeanError>;

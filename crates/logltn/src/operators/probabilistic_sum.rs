@@ -30,6 +30,8 @@ impl Fold<Or> for ProbabilisticSum {
         }),
         ..ConnectiveLaws::NONE
     };
+    const EXPRESSED: &'static str =
+        "away_from_one(x) + away_from_one(y) - away_from_one(x) * away_from_one(y)";
 
     #[inline(always)]
     fn of<T: Real>(s: Settings<T>, x: T, y: T) -> T {

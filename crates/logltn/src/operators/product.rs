@@ -3,7 +3,9 @@
 use super::aggregate::{Accumulated, Aggregate, Block, Running, Slopes, State};
 use super::connective::Fold;
 use super::laws::{AggregatorLaws, ConnectiveLaws};
-use super::{Affine, And, Bilinear, Domain, Formula, Operator, Polynomial, Settings};
+use super::{
+    Affine, And, Bilinear, Domain, Formula, Kept, Operator, Polynomial, Reduction, Settings,
+};
 use crate::vector::Real;
 
 pub(crate) struct Product;
@@ -34,6 +36,7 @@ impl Fold<And> for Product {
         }),
         ..ConnectiveLaws::NONE
     };
+    const EXPRESSED: &'static str = "away_from_zero(x) * away_from_zero(y)";
 
     #[inline(always)]
     fn of<T: Real>(s: Settings<T>, x: T, y: T) -> T {
@@ -51,6 +54,21 @@ impl Fold<And> for Product {
 
 impl Aggregate for Product {
     const LAWS: AggregatorLaws = AggregatorLaws::NONE;
+
+    const EXPRESSED: Reduction = Reduction {
+        keeps: &[
+            Kept::sum(
+                "logs",
+                "w * log(where(away_from_zero(x) == 0, 1, away_from_zero(x)))",
+            ),
+            Kept::sum("zeros", "where(away_from_zero(x) == 0, 1, 0)"),
+            Kept::sum(
+                "zero",
+                "where(away_from_zero(x) == 0, power(away_from_zero(x), w), 0)",
+            ),
+        ],
+        value: "exp(logs) * where(zeros == 0, 1, where(zeros == 1, zero, 0))",
+    };
 
     type Running = Product;
 

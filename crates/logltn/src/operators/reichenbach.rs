@@ -1,7 +1,7 @@
 //! Reichenbach's implication: not x or both, by the product.
 
 use super::implication::{ImplicationLaws, Implies};
-use super::{Affine, Bilinear, Domain, Formula, Operator, Polynomial, Settings};
+use super::{Affine, Bilinear, Domain, Expressed, Formula, Operator, Polynomial, Settings};
 use crate::vector::Real;
 
 pub(crate) struct Reichenbach;
@@ -28,6 +28,8 @@ impl Implies for Reichenbach {
             },
         }),
     };
+    const EXPRESSED: Expressed =
+        Expressed::Of("1 - away_from_zero(x) + away_from_zero(x) * away_from_one(y)");
 
     #[inline(always)]
     fn of<T: Real>(s: Settings<T>, x: T, y: T) -> T {

@@ -1,7 +1,7 @@
 //! The usual negation of truth degrees.
 
 use super::negation::{Negate, NegationLaws};
-use super::{Affine, Domain, Formula, Operator};
+use super::{Affine, Domain, Expressed, Formula, Operator};
 use crate::vector::Real;
 
 pub(crate) struct Standard;
@@ -18,6 +18,7 @@ impl Negate for Standard {
             start: 1.0,
         }),
     };
+    const EXPRESSED: Expressed = Expressed::Of("1 - x");
 
     #[inline(always)]
     fn of<T: Real>(x: T) -> T {

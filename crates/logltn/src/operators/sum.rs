@@ -4,7 +4,7 @@ use super::aggregate::{Aggregate, State};
 use super::connective::Fold;
 use super::laws::{Additive, AggregatorLaws, ConnectiveLaws, Summand};
 use super::sums::{self, Sums};
-use super::{Affine, And, Domain, Formula, Operator, Settings};
+use super::{Affine, And, Domain, Formula, Kept, Operator, Reduction, Settings};
 use crate::vector::Real;
 
 pub(crate) struct Sum;
@@ -24,6 +24,7 @@ impl Fold<And> for Sum {
         adds: true,
         ..ConnectiveLaws::NONE
     };
+    const EXPRESSED: &'static str = "x + y";
 
     #[inline(always)]
     fn of<T: Real>(_: Settings<T>, x: T, y: T) -> T {
@@ -46,6 +47,11 @@ impl Aggregate for Sum {
             slope: |by, _, _| by,
         }),
         ..AggregatorLaws::NONE
+    };
+
+    const EXPRESSED: Reduction = Reduction {
+        keeps: &[Kept::sum("total", "w * x")],
+        value: "total",
     };
 
     type Running = Sums<Sum>;

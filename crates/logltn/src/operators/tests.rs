@@ -198,6 +198,10 @@ fn aggregators_keep_their_laws() {
             let made = (aggregator.computation::<f64>().value)(&s, &state);
             assert_near(name, made, value, 1e-12);
         }
+        if let Some(or) = laws.or {
+            let (joined, _) = connect(&or.computation(), &values);
+            assert_near(name, joined, value, 1e-12);
+        }
         if let Some(other) = laws.of_logs {
             let logs: Vec<f64> = values.iter().map(|x| s.away_from_zero(*x).ln()).collect();
             assert_near(name, aggregate(other, &logs, None, 1).0, value, 1e-12);

@@ -33,7 +33,8 @@ impl Semantics {
 
     /// `exists V. φ or ψ` is `(exists V. φ) or (exists V. ψ)`.
     pub(super) fn exists_splits_over_or(&self) -> bool {
-        self.exists.laws().regroups && self.or.name() == self.exists.name()
+        let laws = self.exists.laws();
+        laws.regroups && laws.or == Some(self.or)
     }
 
     /// A summand without the variables of an `exists` can be moved out of it. Only logs add up, so that this is log

@@ -148,13 +148,11 @@ class KnowledgeBase(Worlds, torch.nn.Module):
         sizes = {name: self._sort(name, given) for name, given in _given.names(sorts, "sorts", problems).items()}
         if problems:
             _native.raise_problems(problems)
-        # Devices compute every formula as a whole.
-        share = _share and (backend == "cpu" or (backend == "auto" and not torch.cuda.is_available()))
         knowledge = _KnowledgeBase(
             theory, sorts=sizes, functions=data or None, constants=vectors, outputs=outputs, tables=tables, params=params,
             semantics=semantics, weights=weights, parameters=parameters, batched=batched, streamed=streamed, laws=laws, p_axioms=p_axioms,
             leave_out_empty=leave_out_empty, dtype=dtype, threads=threads, memory=memory, _sharded=_sharded,
-            _learnt=self.functions.names(), _share=share,
+            _learnt=self.functions.names(), _share=_share,
         )  # fmt: skip
         self._take(knowledge, backend)
 
@@ -353,8 +351,10 @@ class KnowledgeBase(Worlds, torch.nn.Module):
         backend = self._backend
         there = backend.device(tensors)
         values = tensors[: len(call.which)]
-        # What is left out depends on the rows, which the CPU engine knows; definitions and circuits are its own.
+        # What is left out depends on the rows, which the CPU engine knows; so do the circuits of several processes, and of rows
+        # that networks were asked about.
         leaves_out = call.knowledge._arguments.get("leave_out_empty", False) or not call.native.exports
+        leaves_out = leaves_out or (call.native.exact and (backend.shared or type(call.coming) is Answered))
         engine: Any = None if there is None or leaves_out else backend.find(call, there, values)
         if engine is None:
             try:

@@ -6,6 +6,7 @@
 //! ([`run`]); [`worlds`] has the questions about worlds that keep the laws.
 
 mod explain;
+mod export;
 mod ground;
 mod laws;
 mod listed;
@@ -27,6 +28,7 @@ use crate::output::OutputKind;
 use crate::plan::Plan;
 use crate::plan::program::MOST_CODES;
 
+pub(crate) use export::ExportedEvents;
 use ground::{Grounding, NotGround};
 use laws::Laws;
 pub(crate) use listed::{EventLister, ListedEvent};

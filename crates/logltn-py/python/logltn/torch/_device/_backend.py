@@ -98,12 +98,13 @@ class Backend:
                 "a CUDA graph can capture a call of logltn after the same call has been on the device once: "
                 'make it before, of a knowledge base with `backend="cuda"`'
             )
-        chosen = plans.chosen(native, native_about(about), by_rows)
+        # Which circuits there are depends on the rows.
+        chosen = None if native.exact else plans.chosen(native, native_about(about), by_rows)
         if chosen is None:
             alone = self._alone.get(str(device)) if about is not None else None
             if alone is not None and not stays and self._leaves(alone, alone.bindings, numbers, device, True):
                 return None
-            engine = self._engine()(plans.exported(native, native_about(about), by_rows), device, dtype, **self.options)
+            engine = self._engine(native.exact)(plans.exported(native, native_about(about), by_rows), device, dtype, **self.options)
             if about is not None:
                 self._alone[str(device)] = engine.follow(alone)
         else:
@@ -134,7 +135,11 @@ class Backend:
             return False
         return cpu_is_quicker(history, bindings, numbers, new)
 
-    def _engine(self) -> type[Engine]:
+    def _engine(self, exact: bool = False) -> type[Engine]:
+        if exact:
+            from ._circuits import CircuitEngine
+
+            return CircuitEngine
         if not self.shared:
             return Engine
         from ._together import SharedEngine

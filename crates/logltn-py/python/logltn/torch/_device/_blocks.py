@@ -39,6 +39,10 @@ class Blocks:
 
     def __init__(self, plan: ExportedPlan, device: torch.device, bindings: int = BINDINGS, kept: int = KEPT) -> None:
         self.header, self.device = plan.header, device
+        # Axioms, then what strata have of either sign.
+        self.programs: list[Any] = list(self.header["axioms"])
+        for stratum in self.header["strata"]:
+            self.programs += [program or {"nodes": [], "levels": [{}], "eliminations": []} for program in stratum["programs"]]
         self._arrays = plan.arrays
         self._uploaded: dict[int, Tensor] = {}
         self._totals: dict[tuple[int, ...], int] = {}
@@ -51,8 +55,8 @@ class Blocks:
             offsets = component.get("offsets")
             size = component["size"] if offsets is None else int(plan.arrays[offsets][-1])
             self.components.append((size, None if offsets is None else self.array(offsets)))
-        self.roots = [Block((i,), 1, [], [], None, True) for i in range(len(self.header["axioms"]))]
-        self._costs = [self._costs_of(axiom) for axiom in self.header["axioms"]]
+        self.roots = [Block((i,), 1, [], [], None, True) for i in range(len(self.programs))]
+        self._costs = [self._costs_of(program) for program in self.programs]
 
     def choosing(self, components: list[tuple[int, np.ndarray, np.ndarray]]) -> Blocks:
         """Blocks of the same plan with some tuples of these components alone."""
@@ -76,7 +80,7 @@ class Blocks:
         """About how many bindings there are, if some tuples of these components are looked at."""
         share = {number: len(tuples) / max(1, self.components[number][0]) for number, _, tuples in chosen}
         total = 0.0
-        for axiom, costs in zip(self.header["axioms"], self._costs):
+        for axiom, costs in zip(self.programs, self._costs):
             own = {c["component"] for level in axiom["levels"] for c in level.get("components", ())}
             total += costs[0] * math.prod(share.get(c, 1.0) for c in own)
         return total
@@ -111,7 +115,7 @@ class Blocks:
         """How many bindings a level has under a block of its parent."""
         if parent.n == 0:
             return 0
-        given = self.header["axioms"][axiom]["levels"][level]
+        given = self.programs[axiom]["levels"][level]
         if not any("key" in c for c in given["components"]):
             return parent.n * math.prod(self.components[c["component"]][0] for c in given["components"])
         path = (*parent.path, level)
@@ -156,7 +160,7 @@ class Blocks:
         known = parent.memo.get((level, start, end))
         if known is not None:
             return known
-        given = self.header["axioms"][axiom]["levels"][level]
+        given = self.programs[axiom]["levels"][level]
         keyed = any("key" in c for c in given["components"])
         sizes = [self.components[c["component"]][0] for c in given["components"]]
         whole = start == 0 and end == self.total(axiom, level, parent)
@@ -226,15 +230,15 @@ class Blocks:
         return self.array(given["values"])[tuples]
 
     def _looked_up(self, lookup: dict[str, Any], codes: Tensor) -> Tensor:
+        if "applied" in lookup:
+            applied: Any = sum(self._applied(tree, codes) * stride for tree, stride in lookup["applied"])
+            codes = applied
         if "codes" in lookup:
             known, keys = self.array(lookup["codes"]), self.array(lookup["keys"])
             if not len(known):
                 return torch.zeros_like(codes)
             at = torch.searchsorted(known, codes).clamp(max=len(known) - 1)
             return torch.where(known[at] == codes, keys[at], 0)
-        if "applied" in lookup:
-            applied: Any = sum(self._applied(tree, codes) * stride for tree, stride in lookup["applied"])
-            codes = applied
         if "request" not in lookup:
             return codes
         request = self.header["requests"][lookup["request"]]

@@ -16,8 +16,9 @@ from ._blocks import BINDINGS, KEPT, Blocks
 from ._general import Run, Tables
 from ._graph import Graphs
 from ._kernels import Kernels
-from ._operators import AGGREGATORS, LINEAR, Segments, Settings, complement, complement_slope
+from ._operators import Operators, Segments, Settings, complement
 from ._rule import History
+from ._strata import Strata
 from ._upload import upload
 
 # How many things are kept that depend on how many rows are chosen.
@@ -54,6 +55,7 @@ class Engine:
         self.plan, self.device, self.dtype = plan, device, dtype
         header = plan.header
         self.semantics, self.axioms, self.requests = header["semantics"], header["axioms"], header["requests"]
+        self.operators = Operators(self.semantics)
         self.log = self.semantics["space"] == "log"
         self.names = [axiom["name"] for axiom in self.axioms]
         self.weights = [axiom["weight"] for axiom in self.axioms]
@@ -64,8 +66,9 @@ class Engine:
             both = self.log and request["negated"]
             self.offsets.append((size, size + own if both else size))
             size += 2 * own if both else own
-        self.size = size
         self.blocks = Blocks(plan, device, bindings, kept)
+        self.strata = Strata(self, size)
+        self.size = self.strata.end
         self._weigh()
         self._uses_kernels, self._uses_graphs = kernels is not False, graphs and device.type == "cuda"
         self.bindings = sum(float(costs[0]) for costs in self.blocks._costs)
@@ -75,7 +78,7 @@ class Engine:
             self._stand([(*places, None) for places in plan.places], [None] * len(self.requests))
             self._lay_out()
         # Formulas may be nested a thousand deep, each with two calls of Python's.
-        longest = max((len(axiom["nodes"]) for axiom in self.axioms), default=0)
+        longest = max((len(program["nodes"]) for program in self.blocks.programs), default=0)
         if longest > 250:
             sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + 4 * min(longest, 5000)))
 
@@ -130,15 +133,23 @@ class Engine:
         taken = self.kernels.taken if self.kernels is not None else {}
         self._general = [i for i, axiom in enumerate(self.axioms) if set(axiom["roots"]) - taken.get(i, set())]
         self._general_at = upload(self._general, self.device, torch.int64)
-        self.graphs = Graphs() if self._uses_graphs and self.kernels is not None and not self._general else None
-        self.history.nodes = sum(len(self.axioms[i]["nodes"]) for i in self._general)
+        self.graphs = Graphs() if self._uses_graphs and self.kernels is not None and not self._general and not self.strata else None
+        strata = self.blocks.programs[len(self.axioms) :]
+        self.history.nodes = sum(len(program["nodes"]) for program in [*(self.axioms[i] for i in self._general), *strata])
 
     def _weigh(self) -> None:
         self._weights = upload(self.weights, self.device, self.dtype)
         # Of the loss by each axiom, where that is linear.
-        self._linear = -self._weights / sum(self.weights) if self.semantics["over_axioms"] == "mean" else -self._weights
+        over, none = self.operators.over_axioms, Settings(1.0, 1.0, 1.0, 0.0)
+        self._linear = -self._weights * over.slope(none, sum(self.weights) or 1.0) if over.linear else None
 
     # --- numbers of requests ------------------------------------------------------------------
+
+    def offset(self, axiom: int, node: dict[str, Any]) -> int:
+        """Where the numbers begin among which a literal of an axiom has its own."""
+        if node["kind"] == "use":
+            return self.strata.offset(self.strata.outside(axiom), node)
+        return self.offsets[node["request"]][node["negated"]]
 
     def _targets(self, place: int, kind: int) -> list[tuple[int, Tensor | None]]:
         """The requests whose numbers a tensor has, and where their rows are in it."""
@@ -205,15 +216,16 @@ class Engine:
     ) -> tuple[Tensor, Tensor, list[Tensor]]:
         """The truths of all axioms, the loss, and, if they are wanted, the derivatives by the numbers: of the loss, or of
         something with these derivatives by the axioms."""
-        settings = [self._settings(axiom, parameters) for axiom in self.axioms] if self._general else []
+        settings = [self._settings(axiom, parameters) for axiom in self.axioms]
         values, numbers = self._begin(numbers, parameters)
         tables = Tables(values, torch.zeros_like(values) if gradients else None)
         derivatives = None
         if gradients and by_axiom is not None:
             derivatives = torch.where(by_axiom.isfinite(), by_axiom.to(self.dtype), 0)
-        elif gradients and self.semantics["over_axioms"] in LINEAR:
+        elif gradients:
             derivatives = self._linear
-        run = Run(self.blocks, self.offsets, tables, settings)
+        run = Run(self, tables, settings)
+        self.strata.forward(run, parameters)
         truths = self._truths(run, derivatives, gradients)
         loss, slopes = self._loss(parameters, truths.detach())
         if not gradients:
@@ -224,6 +236,7 @@ class Engine:
                 torch.autograd.backward([truths], [slopes])
             if self.kernels is not None:
                 self.kernels.run(run, slopes, forward=False, backward=True)
+        self.strata.backward(run, parameters)
         return truths.detach(), loss, self._numbers_backward(numbers, tables)
 
     def _begin(self, numbers: list[Tensor], parameters: Parameters) -> tuple[Tensor, list[Tensor]]:
@@ -236,7 +249,7 @@ class Engine:
 
     def _loss(self, parameters: Parameters, truths: Tensor) -> tuple[Tensor, Tensor]:
         """The loss, and its derivative by each axiom."""
-        if self.semantics["over_axioms"] in LINEAR and all(w > 0 for w in self.weights):
+        if self._linear is not None and all(w > 0 for w in self.weights):
             loss = torch.dot(truths, self._linear)
             return (loss if self.semantics["loss"] == "minus_sat" else 1 + loss), self._linear
         sat, slopes = self._over_axioms(self.over_axioms(parameters), truths)
@@ -259,7 +272,8 @@ class Engine:
             parts.append(positive.reshape(-1))
             if negative is not None and self.log:
                 parts.append(negative.reshape(-1))
-        return torch.cat(parts) if parts else torch.zeros(0, device=self.device, dtype=self.dtype)
+        parts.append(torch.zeros(self.size - self.strata.begin, device=self.device, dtype=self.dtype))
+        return torch.cat(parts)
 
     def _numbers_backward(self, numbers: list[Tensor], tables: Tables) -> list[Tensor]:
         by = tables.by
@@ -301,23 +315,18 @@ class Engine:
 
     def _over_axioms(self, s: Settings, truths: Tensor) -> tuple[Tensor, Tensor]:
         """The satisfaction of all axioms, and the derivative of the loss by each."""
-        name = self.semantics["over_axioms"]
-        aggregator = AGGREGATORS[name]
+        over = self.operators.over_axioms
         # What has no weight is not looked at: it may be infinite. Extremes ignore weights.
-        chosen = [i for i, w in enumerate(self.weights) if w > 0 or name in ("min", "max")]
+        chosen = [i for i, w in enumerate(self.weights) if w > 0 or over.picks_one]
         every = len(chosen) == len(self.weights)
         at = None if every else self._chosen(chosen)
-        x = truths if at is None else truths.index_select(0, at)
         w = self._weights if at is None else self._weights.index_select(0, at)
         g = Segments(1, len(chosen), len(chosen))
-        c = complement(x) if aggregator.complements else None
-        state = aggregator.state(s, g, x, c, None if name in ("min", "max") else w)
-        sat = aggregator.value(s, state).reshape(())
-        by = torch.full((1,), -1.0, device=self.device, dtype=self.dtype)
-        slopes, by_complements = aggregator.slopes(s, g, x, c, None if name in ("min", "max") else w, state, by)
-        if by_complements is not None:
-            slopes = slopes + complement_slope(x, by_complements)
-        return sat, slopes if at is None else torch.zeros_like(truths).index_copy_(0, at, slopes)
+        with torch.enable_grad():
+            x = (truths if at is None else truths.index_select(0, at)).detach().requires_grad_()
+            sat = over.value(s, over.state(s, g, x, complement(x) if over.complements else None, w)).reshape(())
+            (slopes,) = torch.autograd.grad(-sat, [x])
+        return sat.detach(), slopes if at is None else torch.zeros_like(truths).index_copy_(0, at, slopes)
 
     def _chosen(self, chosen: list[int]) -> Tensor:
         if not hasattr(self, "_chosen_axioms"):

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ._blocks import Block, Blocks
-from ._operators import AGGREGATORS, FLOOR, LINEAR, Settings, complement, connective, implication, negation
+from ._operators import FLOOR, Reduction, Settings, complement
 
 
 class Tables:
@@ -44,24 +44,6 @@ class _Gather(torch.autograd.Function):
         return None, None, None, None
 
 
-class _Aggregate(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, aggregator: Any, s: Settings, g: Any, empty: float, x: Tensor, c: Tensor | None) -> Tensor:
-        state = aggregator.state(s, g, x, c, None)
-        ctx.of = aggregator, s, g
-        ctx.has_complements = c is not None
-        ctx.save_for_backward(x, *state, *([c] if c is not None else []))
-        value = aggregator.value(s, state)
-        return value if g.each else torch.where(state[-1] > 0, value, empty)
-
-    @staticmethod
-    def backward(ctx: Any, by: Tensor) -> Any:
-        aggregator, s, g = ctx.of
-        x, *state = ctx.saved_tensors
-        c = state.pop() if ctx.has_complements else None
-        return None, None, None, None, *aggregator.slopes(s, g, x, c, None, tuple(state), by)
-
-
 class _Chunked(torch.autograd.Function):
     """A quantifier with more bindings than are looked at together: its states are merged, and its derivatives are another pass."""
 
@@ -70,9 +52,7 @@ class _Chunked(torch.autograd.Function):
         with torch.no_grad():
             state = run.state(axiom, node, block)
         ctx.of = run, axiom, node, block, state
-        aggregator = run.aggregator(node)
-        value = aggregator.value(run.settings[axiom], state)
-        return torch.where(state[-1] > 0, value, run.empty(node))
+        return run.operators.aggregator(node["kind"]).value_or(run.empty(node), run.settings[axiom], state)
 
     @staticmethod
     def backward(ctx: Any, by: Tensor) -> Any:
@@ -84,37 +64,44 @@ class _Chunked(torch.autograd.Function):
 class Run:
     """One evaluation of formulas, given the numbers of literals."""
 
-    connective = staticmethod(connective)
-    complement = staticmethod(complement)
+    # Whether autograd sees all of it.
+    whole = False
 
-    def __init__(self, blocks: Blocks, offsets: list[tuple[int, int]], tables: Tables, settings: list[Settings]) -> None:
-        self.blocks, self.offsets, self.tables, self.settings = blocks, offsets, tables, settings
-        self.header = blocks.header
-        self.semantics = self.header["semantics"]
-        self.space = self.semantics["space"]
-
-    def aggregator(self, node: dict[str, Any]) -> Any:
-        return AGGREGATORS[self.semantics[node["kind"]]]
+    def __init__(self, engine: Any, tables: Tables, settings: list[Settings]) -> None:
+        self.blocks, self.offsets, self.operators, self.strata = engine.blocks, engine.offsets, engine.operators, engine.strata
+        # By axiom, and later by what strata have.
+        self.tables = tables
+        self.settings: list[Any] = [*settings, *[None] * (len(self.blocks.programs) - len(settings))]
+        self.header = self.blocks.header
+        self.axioms = len(settings)
+        # Where the part of a stratum stands that is computed.
+        self.at = (0, -1, 0)
+        self.space = self.header["semantics"]["space"]
+        self.semiring = self.header["semantics"]["exists"].get("semiring")
 
     def empty(self, node: dict[str, Any]) -> float:
         if node["kind"] == "forall":
             return 1.0 if self.space == "truth" else 0.0
         return FLOOR if self.space == "log" else 0.0
 
+    def put(self, first: int, values: Tensor) -> None:
+        """Writes down what a stratum says."""
+        self.tables.values[first : first + len(values)] = values
+
     def root(self, axiom: int, root: int, derivative: Tensor | None) -> Tensor:
         """The value of a part of an axiom. If the derivative by it is given, its derivatives go along where they can; the value
         then has none any more."""
-        node = self.header["axioms"][axiom]["nodes"][root]
+        node = self.blocks.programs[axiom]["nodes"][root]
         block = self.blocks.roots[axiom]
-        if derivative is not None and node["kind"] in ("forall", "exists") and self.semantics[node["kind"]] in LINEAR:
+        if derivative is not None and node["kind"] in ("forall", "exists") and self.operators.aggregator(node["kind"]).linear:
             total = self.blocks.total(axiom, node["inner"], block)
             if total > self.blocks.chunk(axiom, node["inner"]):
                 return self._along(axiom, node, block, total, derivative)
         return self.forward(axiom, root, block).reshape(())
 
     def _along(self, axiom: int, node: dict[str, Any], block: Block, total: int, derivative: Tensor) -> Tensor:
-        aggregator, s = self.aggregator(node), self.settings[axiom]
-        slope = derivative / total if aggregator.mean else derivative
+        aggregator, s = self.operators.aggregator(node["kind"]), self.settings[axiom]
+        slope = derivative * aggregator.slope(s, total)
         state = None
         for inner in self._chunks(axiom, node, block):
             with torch.enable_grad():
@@ -132,7 +119,7 @@ class Run:
             yield self.blocks.fill(axiom, level, block, start, min(start + chunk, total))
 
     def state(self, axiom: int, node: dict[str, Any], block: Block) -> Any:
-        aggregator, s, state = self.aggregator(node), self.settings[axiom], None
+        aggregator, s, state = self.operators.aggregator(node["kind"]), self.settings[axiom], None
         for inner in self._chunks(axiom, node, block):
             x = self.forward(axiom, node["body"], inner)
             c = self.complements(axiom, [node["body"]], [x], inner)[0] if aggregator.complements else None
@@ -141,37 +128,43 @@ class Run:
         return state
 
     def chunks_backward(self, axiom: int, node: dict[str, Any], block: Block, state: Any, by: Tensor) -> None:
-        aggregator, s = self.aggregator(node), self.settings[axiom]
+        aggregator, s = self.operators.aggregator(node["kind"]), self.settings[axiom]
         for inner in self._chunks(axiom, node, block):
             with torch.enable_grad():
                 x = self.forward(axiom, node["body"], inner)
                 c = self.complements(axiom, [node["body"]], [x], inner)[0] if aggregator.complements else None
             plain = None if c is None else c.detach()
-            slopes = aggregator.slopes(s, inner.segments, x.detach(), plain, None, state, by)
+            slopes = aggregator.slopes(s, inner.segments, x.detach(), plain, state, by)
             pairs = [(t, d) for t, d in zip((x, c), slopes) if t is not None and t.requires_grad]
             if pairs:
                 torch.autograd.backward([t for t, _ in pairs], [d for _, d in pairs])
 
+    def offset(self, axiom: int, node: dict[str, Any], opposite: bool = False) -> int:
+        """Where the numbers begin among which a literal has its own, or what a stratum says."""
+        if node["kind"] == "use":
+            return self.strata.offset(self.at if axiom >= self.axioms else self.strata.outside(axiom), node)
+        return self.offsets[node["request"]][node["negated"] != opposite]
+
     def literal(self, axiom: int, number: int, block: Block, opposite: bool = False) -> Tensor:
-        node = self.header["axioms"][axiom]["nodes"][number]
-        at = block.memo.get((number, opposite))
+        node = self.blocks.programs[axiom]["nodes"][number]
+        offset = self.offset(axiom, node, opposite)
+        at = block.memo.get((number, offset))
         if at is None:
-            offset = self.offsets[node["request"]][node["negated"] != opposite]
-            at = block.memo[number, opposite] = self.blocks.place(node["place"], block) + offset
+            at = block.memo[number, offset] = self.blocks.place(node["place"], block) + offset
         return _Gather.apply(self.tables.anchor, self.tables, at, block.n)
 
     def complements(self, axiom: int, members: list[int], values: list[Tensor], block: Block) -> list[Tensor]:
-        nodes = self.header["axioms"][axiom]["nodes"]
+        nodes = self.blocks.programs[axiom]["nodes"]
         return [
-            self.literal(axiom, member, block, opposite=True) if nodes[member]["kind"] == "literal" else self.complement(value)
+            self.literal(axiom, member, block, opposite=True) if nodes[member]["kind"] == "literal" else complement(value)
             for member, value in zip(members, values)
         ]
 
     def forward(self, axiom: int, number: int, block: Block) -> Tensor:
         """The value of a formula for each binding of a block."""
-        node = self.header["axioms"][axiom]["nodes"][number]
+        node = self.blocks.programs[axiom]["nodes"][number]
         kind, s = node["kind"], self.settings[axiom]
-        if kind == "literal":
+        if kind in ("literal", "use"):
             return self.literal(axiom, number, block)
         if kind in ("forall", "exists"):
             return self._quantifier(axiom, node, block)
@@ -183,21 +176,18 @@ class Run:
             table = self.tables.values
             return torch.full((block.n,), true if node["truth"] else false, device=table.device, dtype=table.dtype)
         members = [self.forward(axiom, member, block) for member in node["members"]]
+        operators = self.operators
         if kind in ("and", "or"):
-            name = self.semantics[kind]
-            wanted = name == "log_probabilistic_sum"
-            complements = self.complements(axiom, node["members"], members, block) if wanted else None
-            return self.connective(kind, name, s, members, complements)
+            own = operators.and_ if kind == "and" else operators.or_
+            return own(s, members, self.complements(axiom, node["members"], members, block) if own.complements else None)
         if kind == "not":
-            return negation(self.semantics["not"], members[0])
+            return operators.not_(s, members)
         if kind == "implies":
-            return implication(self.semantics["implies"], s, *members)
+            return operators.implies(s, members)
         if kind == "log":
             return ((1 - s.eps) * members[0] + s.eps).log()
-        x, y = members  # an equivalence
-        implies = self.semantics["implies"]
-        halves = [implication(implies, s, x, y), implication(implies, s, y, x)]
-        return self.connective("and", self.semantics["and"], s, halves, None)
+        # An equivalence.
+        return operators.and_(s, [operators.implies(s, members), operators.implies(s, members[::-1])])
 
     def _quantifier(self, axiom: int, node: dict[str, Any], block: Block) -> Tensor:
         level, blocks = node["inner"], self.blocks
@@ -210,16 +200,20 @@ class Run:
             return _Chunked.apply(self.tables.anchor, self, axiom, node, block)
         inner = blocks.fill(axiom, level, block, 0, total)
         x = self.forward(axiom, node["body"], inner)
-        aggregator = self.aggregator(node)
+        aggregator = self.operators.aggregator(node["kind"])
         c = self.complements(axiom, [node["body"]], [x], inner)[0] if aggregator.complements else None
-        return _Aggregate.apply(aggregator, self.settings[axiom], inner.segments, self.empty(node), x, c)
+        return self._aggregate(aggregator, self.settings[axiom], inner, self.empty(node), x, c)
+
+    @staticmethod
+    def _aggregate(aggregator: Reduction, s: Settings, inner: Block, empty: float, x: Tensor, c: Tensor | None) -> Tensor:
+        state = aggregator.state(s, inner.segments, x, c, None)
+        return aggregator.value(s, state) if inner.segments.each else aggregator.value_or(empty, s, state)
 
     # --- elimination --------------------------------------------------------------------------
 
     def _elimination(self, axiom: int, number: int, node: dict[str, Any], block: Block) -> Tensor:
-        of = self.header["axioms"][axiom]["eliminations"][node["elimination"]]
+        of = self.blocks.programs[axiom]["eliminations"][node["elimination"]]
         blocks, alpha, n = self.blocks, self.settings[axiom].alpha, block.n
-        exists = self.semantics["exists"]
         steps = block.memo.get(("elimination", number))
         if steps is None:
             steps = _steps(blocks, of, node, number, block)
@@ -238,7 +232,7 @@ class Run:
                 values = messages[source["message"]] if "message" in source else factors[source["factor"]]
                 x = values.index_select(0, at) if x is None else x + values.index_select(0, at)
             start = torch.full((places,), -math.inf, device=x.device, dtype=x.dtype)
-            if exists == "max":
+            if self.semiring == "greatest":
                 message = start.scatter_reduce(0, segment, x, "amax")
             else:
                 top = start.scatter_reduce(0, segment, x.detach(), "amax")
@@ -250,9 +244,9 @@ class Run:
         for member in of["common"]:
             out = out + self.forward(axiom, member, block)
         log_counts, empty = keys
-        if exists == "log_mean_exp":
+        if self.semiring == "mean":
             out = out - log_counts.to(self.tables.values.dtype) / alpha
-        elif exists == "log_sum_exp":
+        elif self.semiring == "sum":
             out = out + of["log_unread"] / alpha
         if not isinstance(out, Tensor):
             out = torch.full((n,), out, device=self.tables.values.device, dtype=self.tables.values.dtype)

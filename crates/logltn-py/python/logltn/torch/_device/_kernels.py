@@ -16,7 +16,7 @@ from torch import Tensor
 
 from . import _literals
 from ._blocks import Block
-from ._operators import LINEAR
+from ._operators import Settings
 from ._upload import upload
 
 # The most places that are listed for clauses one by one; two literals with more bindings than `LONG` go row by row.
@@ -25,7 +25,10 @@ LONG = 1 << 18
 # An `exists` over more is cut into chunks.
 MOST_MEMBERS = 64
 _BLOCK = 256
-_EXPONENTIALS = ("log_mean_exp", "log_sum_exp")
+# What has its number in the table of all, be it a predicate's or a stratum's.
+_LITERALS = ("literal", "use")
+# Kernels know an operator by the semiring that it is the sum of.
+_FORMS = {"sum": 0, "mean": 1, "greatest": 2}
 
 
 def available(device: torch.device) -> bool:
@@ -75,7 +78,7 @@ class Kernels:
         nodes = axiom["nodes"]
         node = nodes[root]
         kind = node["kind"]
-        if kind not in ("forall", "exists") or semantics[kind] not in LINEAR:
+        if kind not in ("forall", "exists") or not engine.operators.aggregator(kind).linear:
             return False
         levels = [node["inner"]]
         total = engine.blocks.total(i, levels[0], engine.blocks.roots[i])
@@ -86,14 +89,13 @@ class Kernels:
             total *= self._size(axiom, node["inner"])
         if total == 0 or total >= 1 << 31:
             return False
-        scale = 1.0 / total if semantics[kind] == "mean" else 1.0
+        scale = engine.operators.aggregator(kind).slope(Settings(1.0, 1.0, 1.0, 0.0), total)
         body = nodes[node["body"]]
-        forms = {"log_mean_exp": 1, "log_sum_exp": 0, "max": 2}
         groups = self._groups(nodes, node["body"])
         if groups is not None:
             members = [m for group, _ in groups for m in group]
             several = len(groups) > 1 or (len(members) > 1 and groups[0][1] == 0)
-            form = forms.get(semantics["or"]) if several else 1
+            form = _FORMS.get(semantics["or"].get("semiring")) if several else 1
             if form is None:
                 return False
             plain = len(groups) == 1 and len(members) == 2 and groups[0][1] == 0
@@ -105,8 +107,8 @@ class Kernels:
             places = torch.stack([self._places(i, m, block) for m in members])
             self._clauses.append(_Clause(i, places, [(len(group), kind) for group, kind in groups], form, scale))
             return True
-        if body["kind"] == "exists" and nodes[body["body"]]["kind"] == "literal":
-            form = forms.get(semantics["exists"])
+        if body["kind"] == "exists" and nodes[body["body"]]["kind"] in _LITERALS:
+            form = _FORMS.get(semantics["exists"].get("semiring"))
             if form is None or self._is_keyed(axiom, body["inner"]):
                 return False
             size = self._size(axiom, body["inner"])
@@ -117,19 +119,19 @@ class Kernels:
             if size > MOST_MEMBERS and form != 2:
                 return self._exists(i, axiom, levels, body, form, scale, total, size)
             return False
-        if body["kind"] == "elimination" and semantics["exists"] in _EXPONENTIALS:
+        if body["kind"] == "elimination" and semantics["exists"].get("semiring") in ("sum", "mean"):
             return self._eliminate(i, axiom, levels, body, scale, total)
         return False
 
     def _groups(self, nodes: list[dict[str, Any]], number: int) -> list[tuple[list[int], int]] | None:
         """A formula as a disjunction of disjunctions (0) and conjunctions (1) of literals, if it is one."""
         node = nodes[number]
-        literals = lambda members: all(nodes[m]["kind"] == "literal" for m in members)  # noqa: E731
-        adds = self.engine.semantics["and"] == "sum"
+        literals = lambda members: all(nodes[m]["kind"] in _LITERALS for m in members)  # noqa: E731
+        adds = self.engine.semantics["and"]["adds"]
 
         def group(m: int) -> tuple[list[int], int] | None:
             kind = nodes[m]["kind"]
-            if kind == "literal":
+            if kind in _LITERALS:
                 return [m], 0
             if kind == "or" and literals(nodes[m]["members"]):
                 return nodes[m]["members"], 0
@@ -170,12 +172,12 @@ class Kernels:
     def _places(self, axiom: int, number: int, block: Block) -> Tensor:
         """Where a literal's numbers stand in the table of all, for each binding."""
         node = self.engine.axioms[axiom]["nodes"][number]
-        at: Any = self.engine.blocks.place(node["place"], block) + self.engine.offsets[node["request"]][node["negated"]]
+        at: Any = self.engine.blocks.place(node["place"], block) + self.engine.offset(axiom, node)
         if not isinstance(at, Tensor):
             return torch.full((block.n,), at, device=self.device, dtype=torch.int32)
         return at.to(torch.int32)
 
-    def _parts(self, axiom: dict[str, Any], levels: list[int], literal: dict[str, Any]) -> tuple[int, list[list[int]]] | None:
+    def _parts(self, i: int, axiom: dict[str, Any], levels: list[int], literal: dict[str, Any]) -> tuple[int, list[list[int]]] | None:
         """A literal's place as a number and, for each component of some levels, the maps that add to it."""
         if "array" not in literal["place"] or literal["level"] != levels[-1]:
             return None
@@ -193,7 +195,7 @@ class Kernels:
             add = level["adds"][place["array"]]
             maps.append(add["maps"])
             place = add["from"]
-        base = place["base"] + self.engine.offsets[literal["request"]][literal["negated"]]
+        base = place["base"] + self.engine.offset(i, literal)
         return base, [own for level in reversed(maps) for own in level]
 
     def _pairs(self, i: int, axiom: dict[str, Any], levels: list[int], members: list[int], form: int, scale: float) -> bool:
@@ -201,7 +203,7 @@ class Kernels:
         engine = self.engine
         components = [c["component"] for level in levels for c in axiom["levels"][level]["components"]]
         sizes = [engine.blocks.components[c][0] for c in components]
-        found = [self._parts(axiom, levels, axiom["nodes"][m]) for m in members]
+        found = [self._parts(i, axiom, levels, axiom["nodes"][m]) for m in members]
         if len(components) > 2 or any(part is None for part in found):
             return False
         parts = [part for part in found if part is not None]
@@ -248,15 +250,15 @@ class Kernels:
         outer = engine.blocks.place(add["from"], self._chain(i, levels))
         if not isinstance(outer, Tensor):
             outer = torch.full((total,), outer, device=self.device, dtype=torch.int64)
-        outer = outer + engine.offsets[literal["request"]][literal["negated"]]
+        outer = outer + engine.offset(i, literal)
         self._others.append(_Exists(self, i, outer.to(torch.int32).contiguous(), inner.to(torch.int32), form == 1, scale))
         return True
 
     def _eliminate(self, i: int, axiom: dict[str, Any], levels: list[int], body: dict[str, Any], scale: float, total: int) -> bool:
         engine, nodes = self.engine, axiom["nodes"]
         of = axiom["eliminations"][body["elimination"]]
-        literals = all(nodes[f["body"]]["kind"] == "literal" and nodes[f["body"]]["level"] == f["level"] for f in of["factors"])
-        if not literals or any(nodes[m]["kind"] != "literal" for m in of["common"]):
+        literals = all(nodes[f["body"]]["kind"] in _LITERALS and nodes[f["body"]]["level"] == f["level"] for f in of["factors"])
+        if not literals or any(nodes[m]["kind"] not in _LITERALS for m in of["common"]):
             return False
         if total * (sum(f["size"] for f in of["factors"]) + len(of["common"])) > MOST_PLACES:
             return False
@@ -267,7 +269,7 @@ class Kernels:
         key: Any = engine.blocks.place(body["key"], block) if of["keyed"] else 0
         if not isinstance(key, Tensor):
             key = torch.full((total,), key, device=self.device, dtype=torch.int64)
-        mean = engine.semantics["exists"] == "log_mean_exp"
+        mean = engine.semantics["exists"]["semiring"] == "mean"
         self._others.append(_Elimination(self, i, body["elimination"], of, key, places, total, mean, scale))
         return True
 

@@ -1,14 +1,13 @@
-"""The operators of `crates/logltn/src/operators/` on tensors: connectives with autograd, aggregators as states that can be merged.
-
-An aggregator's derivatives are written out: a quantifier whose bindings do not fit into memory is gone through twice, and a
-gradient must not depend on how it was cut.
-"""
+"""What a plan says of its operators, as torch operations. Which operators there are is not known here: a plan has expressions, and
+PyTorch differentiates them (crates/logltn/PLAN-FORMAT.md)."""
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -18,6 +17,7 @@ FLOOR = -1e5
 NOTHING = 1e-30
 
 Number = Any  # a number, or a tensor without axes
+Names = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -29,128 +29,111 @@ class Settings:
     p_forall: Number
     eps: float
 
-
-# --- complements --------------------------------------------------------------------------------
-
-
-def _log_not(x: Tensor) -> Tensor:
-    value = torch.where(x > -math.log(2), (-x.expm1()).log(), (-x.exp()).log1p())
-    return value.clamp(min=FLOOR)
+    def names(self, dtype: torch.dtype, **more: Any) -> Names:
+        """What expressions call them, with whatever else they are about."""
+        return {"alpha": self.alpha, "p": self.p, "p_forall": self.p_forall, "eps": self.eps, "w": 1, "dtype": dtype, **more}
 
 
-class _Complement(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        ctx.save_for_backward(x)
-        return _log_not(x.clamp(max=0))
+# --- expressions --------------------------------------------------------------------------------
 
-    @staticmethod
-    def backward(ctx: Any, by: Tensor) -> Tensor:
-        return complement_slope(ctx.saved_tensors[0], by)
+
+def log_not(x: Tensor) -> Tensor:
+    """log(1 − eˣ) for x < 0, without a slope where it is floored."""
+    matters = x < -NOTHING
+    own = torch.where(matters, x, -1.0)
+    near = own > -math.log(2)
+    value = torch.where(near, (-torch.where(near, own, -0.5).expm1()).log(), (-own.exp()).log1p())
+    return torch.where(matters | x.isnan(), value.clamp(min=FLOOR) + torch.where(x.isnan(), x, 0.0), FLOOR)
 
 
 def complement(x: Tensor) -> Tensor:
     """log(1 − eˣ), with x capped at 0."""
-    return _Complement.apply(x)
+    return log_not(x.clamp(max=0))
 
 
-def complement_slope(x: Tensor, by: Tensor) -> Tensor:
-    """The derivative by x, from that by its complement."""
-    matters = x < -NOTHING
-    return torch.where(matters, -by / torch.where(matters, (-x).expm1(), 1), 0)
+def _power(names: Names, x: Any, y: Any) -> Any:
+    """xʸ of x ≥ 0. At 0 its slope is 1 if y is 1, and 0 otherwise: never infinite."""
+    if not isinstance(y, Tensor) and y == 1:
+        return x
+    if not isinstance(x, Tensor):
+        return x**y
+    none = x <= 0
+    one = (y == 1).to(x.dtype) if isinstance(y, Tensor) else 0.0
+    return torch.where(none, x * one, torch.where(none, 1.0, x) ** y)
 
 
-class _LogProbabilisticSum(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, complements: Tensor) -> Tensor:
-        total = complements.clamp(max=0).sum(0)
-        vanishes = total > -NOTHING
-        joined = values.logsumexp(0)
-        ctx.save_for_backward(values, complements, total, joined)
-        return torch.where(vanishes, joined.clamp(min=FLOOR), _log_not(total))
-
-    @staticmethod
-    def backward(ctx: Any, by: Tensor) -> tuple[Tensor, Tensor]:
-        values, complements, total, joined = ctx.saved_tensors
-        vanishes = total > -NOTHING
-        shares = torch.where(vanishes & (joined > FLOOR), by * (values - joined).exp(), 0)
-        slope = torch.where(vanishes, 0, -by / torch.where(vanishes, 1, (-total).expm1()))
-        return shares, torch.where(complements > 0, 0, slope.expand_as(complements))
+def _where(names: Names, test: Any, one: Any, other: Any) -> Any:
+    if not isinstance(test, Tensor):
+        return one if test else other
+    if not isinstance(one, Tensor) and not isinstance(other, Tensor):
+        one = torch.full((), one, dtype=names["dtype"], device=test.device)
+    return torch.where(test, one, other)
 
 
-# --- connectives --------------------------------------------------------------------------------
+def _times(x: Any, y: Any) -> Any:
+    return y if isinstance(x, int) and x == 1 else x * y
 
 
-def _zero(s: Settings, x: Tensor) -> Tensor:
-    return (1 - s.eps) * x + s.eps
-
-
-def _one(s: Settings, x: Tensor) -> Tensor:
-    return (1 - s.eps) * x
-
-
-def _luk_and(s: Settings, x: Tensor, y: Tensor) -> Tensor:
-    return torch.where(x + y > 1, x + y - 1, 0)
-
-
-def _luk_or(s: Settings, x: Tensor, y: Tensor) -> Tensor:
-    return torch.where(x + y < 1, x + y, 1)
-
-
-def _probabilistic_sum(s: Settings, x: Tensor, y: Tensor) -> Tensor:
-    x, y = _one(s, x), _one(s, y)
-    return x + y - x * y
-
-
-FOLDS: dict[tuple[str, str], Callable[[Settings, Tensor, Tensor], Tensor]] = {
-    ("and", "sum"): lambda s, x, y: x + y,
-    ("and", "min"): lambda s, x, y: torch.where(x <= y, x, y),
-    ("or", "max"): lambda s, x, y: torch.where(x >= y, x, y),
-    ("and", "product"): lambda s, x, y: _zero(s, x) * _zero(s, y),
-    ("or", "probabilistic_sum"): _probabilistic_sum,
-    ("and", "lukasiewicz"): _luk_and,
-    ("or", "lukasiewicz"): _luk_or,
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "exp": lambda names, x: x.exp(),
+    "log": lambda names, x: x.log() if isinstance(x, Tensor) else math.log(x),
+    "log_not": lambda names, x: log_not(x),
+    "power": _power,
+    "where": _where,
+    "away_from_zero": lambda names, x: (1 - names["eps"]) * x + names["eps"],
+    "away_from_one": lambda names, x: (1 - names["eps"]) * x,
+}
+_OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: lambda x, y: x + y,
+    ast.Sub: lambda x, y: x - y,
+    ast.Mult: _times,
+    ast.Div: lambda x, y: x / y,
+    ast.Eq: lambda x, y: x == y,
+    ast.Lt: lambda x, y: x < y,
+    ast.LtE: lambda x, y: x <= y,
+    ast.Gt: lambda x, y: x > y,
+    ast.GtE: lambda x, y: x >= y,
 }
 
-
-def connective(role: str, name: str, s: Settings, values: list[Tensor], complements: list[Tensor] | None) -> Tensor:
-    """`and` or `or` of at least two members."""
-    fold = FOLDS.get((role, name))
-    if fold is not None:
-        total = values[0]
-        for value in values[1:]:
-            total = fold(s, total, value)
-        return total
-    together = torch.stack(values)
-    if name == "log_probabilistic_sum":
-        assert complements is not None
-        return _LogProbabilisticSum.apply(together, torch.stack(complements))
-    mean = {"log_mean_exp": math.log(len(values)), "log_sum_exp": 0.0}[name]
-    return ((together * s.alpha).logsumexp(0) - mean) / s.alpha
+_Made = Callable[[Names, dict[str, Any]], Any]
 
 
-def _godel_not(x: Tensor) -> Tensor:
-    return (x == 0).to(x.dtype) + 0 * x.detach()
+def _make(node: ast.expr) -> _Made:
+    if isinstance(node, ast.Constant):
+        number = node.value
+        return lambda names, known: number
+    if isinstance(node, ast.Name):
+        name = node.id
+        return lambda names, known: names[name]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        of = _make(node.operand)
+        return lambda names, known: -of(names, known)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        function, parts = _FUNCTIONS[node.func.id], [_make(argument) for argument in node.args]
+    elif isinstance(node, ast.BinOp):
+        operation, parts = _OPERATIONS[type(node.op)], [_make(node.left), _make(node.right)]
+        function = lambda names, x, y: operation(x, y)  # noqa: E731
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        comparison, parts = _OPERATIONS[type(node.ops[0])], [_make(node.left), _make(node.comparators[0])]
+        function = lambda names, x, y: comparison(x, y)  # noqa: E731
+    else:
+        raise RuntimeError(f"a plan with the expression {ast.unparse(node)}: the package is not whole")
+    key = ast.dump(node)
+
+    def value(names: Names, known: dict[str, Any]) -> Any:
+        # What an expression says twice is computed once.
+        if key not in known:
+            known[key] = function(names, *(part(names, known) for part in parts))
+        return known[key]
+
+    return value
 
 
-def negation(name: str, x: Tensor) -> Tensor:
-    return 1 - x if name == "standard" else _godel_not(x)
-
-
-def implication(name: str, s: Settings, x: Tensor, y: Tensor) -> Tensor:
-    if name == "reichenbach":
-        x, y = _zero(s, x), _one(s, y)
-        return 1 - x + x * y
-    if name == "kleene_dienes":
-        return torch.where(1 - x >= y, 1 - x, y)
-    if name == "lukasiewicz":
-        return torch.where(x > y, 1 - x + y, 1)
-    if name == "godel":
-        return torch.where(x <= y, 1, y)
-    if name == "goguen":
-        x = _zero(s, x)
-        return torch.where(x <= y, 1, y / torch.where(x <= y, 1, x))
-    raise NotImplementedError(name)
+@lru_cache(maxsize=1024)
+def expression(text: str) -> Callable[[Names], Any]:
+    """An expression as a function of what its names stand for."""
+    made = _make(ast.parse(text, mode="eval").body)
+    return lambda names: made(names, {})
 
 
 # --- segments -----------------------------------------------------------------------------------
@@ -167,14 +150,13 @@ class Segments:
     def sum(self, x: Tensor) -> Tensor:
         if self.each is not None:
             return x.reshape(self.parents, self.each).sum(1)
-        return torch.zeros(self.parents, dtype=x.dtype, device=x.device).index_add_(0, self.index, x)
+        return torch.zeros(self.parents, dtype=x.dtype, device=x.device).index_add(0, self.index, x)
 
-    def extreme(self, x: Tensor, greatest: bool) -> Tensor:
+    def greatest(self, x: Tensor) -> Tensor:
         if self.each is not None:
-            by_parent = x.reshape(self.parents, self.each)
-            return by_parent.amax(1) if greatest else by_parent.amin(1)
-        start = torch.full((self.parents,), -math.inf if greatest else math.inf, dtype=x.dtype, device=x.device)
-        return start.scatter_reduce_(0, self.index, x, "amax" if greatest else "amin")
+            return x.reshape(self.parents, self.each).amax(1)
+        start = torch.full((self.parents,), -math.inf, dtype=x.dtype, device=x.device)
+        return start.scatter_reduce(0, self.index, x, "amax")
 
     def spread(self, x: Tensor) -> Tensor:
         """The number of each member's outer binding."""
@@ -188,236 +170,142 @@ class Segments:
         return self.sum(torch.ones_like(like))
 
 
-# --- aggregators --------------------------------------------------------------------------------
+class _Stack:
+    """The members of a connective, each with a number for every binding."""
 
-State = tuple[Tensor, ...]  # what the aggregator keeps, and last how many members there were
-Weights = Tensor | None
+    def sum(self, x: Tensor) -> Tensor:
+        return x.sum(0)
+
+    def greatest(self, x: Tensor) -> Tensor:
+        return x.amax(0)
+
+    def spread(self, x: Tensor) -> Tensor:
+        return x
+
+    def count(self, like: Tensor) -> int:
+        return len(like)
 
 
-def _weighed(x: Tensor, w: Weights) -> Tensor:
-    return x if w is None else x * w
+# --- operators ----------------------------------------------------------------------------------
+
+State = tuple[Any, ...]  # what is kept of the members, and last how many there were
 
 
-class Aggregator:
-    """`state` of members, `merge` of states, `value` of a state that has members, `slopes` by members (and complements)."""
+class _Kept:
+    def __init__(self, given: dict[str, str]) -> None:
+        self.name, self.is_sum = given["name"], "sum" in given
+        self.of = expression(given["sum" if self.is_sum else "greatest"])
+        self.relative_to = given.get("relative_to")
+        self.factor = expression(given["factor"]) if "factor" in given else None
+        self.start = 0.0 if self.is_sum else -math.inf
 
-    complements = False
-    # The state of no members.
-    start: tuple[float, ...] = (0.0, 0.0, 0.0)
+
+class Reduction:
+    """An operator of many members: `state` of members, `merge` of states, `value` of a state that has members. `slopes` are for members
+    that are looked at again, some at a time."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self.keeps = [_Kept(kept) for kept in given["keeps"]]
+        self._value = expression(given["value"])
+        self.complements: bool = given["complements"]
+        # Whether the derivative by a member is known before the members are, and whether weights are ignored.
+        self.linear: bool = given.get("linear", False)
+        self.picks_one: bool = given.get("picks_one", False)
 
     def nothing(self, like: Tensor) -> State:
-        return tuple(torch.full((1,), x, dtype=like.dtype, device=like.device) for x in self.start)
+        """The state of no members."""
+        return tuple(torch.full((1,), x, dtype=like.dtype, device=like.device) for x in (*(k.start for k in self.keeps), 0.0))
 
-    def state(self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights) -> State:
-        raise NotImplementedError
+    def _names(self, s: Settings, x: Tensor, c: Tensor | None, w: Tensor | None) -> Names:
+        return s.names(x.dtype, x=x, c=c, **({} if w is None else {"w": w}))
 
-    def merge(self, s: Settings, one: State, other: State) -> State:
-        raise NotImplementedError
-
-    def value(self, s: Settings, state: State) -> Tensor:
-        raise NotImplementedError
-
-    def slopes(
-        self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights, state: State, by: Tensor
-    ) -> tuple[Tensor, Tensor | None]:
-        raise NotImplementedError
-
-
-def _count(g: Segments, x: Tensor, w: Weights) -> Tensor:
-    return g.count(x) if w is None else g.sum(w)
-
-
-class Sums(Aggregator):
-    start = (0.0, 0.0)
-
-    def __init__(self, mean: bool, logs: bool = False) -> None:
-        self.mean, self.logs = mean, logs
-
-    def state(self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights) -> State:
-        x = _zero(s, x).log() if self.logs else x
-        return g.sum(_weighed(x, w)), _count(g, x, w)
+    def state(self, s: Settings, g: Any, x: Tensor, c: Tensor | None, w: Tensor | None) -> State:
+        names, state = self._names(s, x, c, w), []
+        for kept in self.keeps:
+            of = kept.of(names)
+            state.append(g.sum(of) if kept.is_sum else g.greatest(of.detach()))
+            names[kept.name] = g.spread(state[-1])
+        return *state, g.count(x) if w is None else g.sum(w)
 
     def merge(self, s: Settings, one: State, other: State) -> State:
-        return one[0] + other[0], one[1] + other[1]
+        counts = one[-1], other[-1]
+        merged: list[Tensor] = []
+        places = {kept.name: i for i, kept in enumerate(self.keeps)}
+        for i, kept in enumerate(self.keeps):
+            if not kept.is_sum:
+                merged.append(torch.maximum(one[i], other[i]))
+                continue
+            total: Any = 0
+            for state, count in zip((one, other), counts):
+                own = state[i]
+                if kept.factor is not None and kept.relative_to is not None:
+                    at = places[kept.relative_to]
+                    factor = kept.factor(s.names(own.dtype, old=state[at], new=merged[at]))
+                    # What has seen nothing is relative to nothing.
+                    own = torch.where(count > 0, own * factor, 0)
+                total = total + own
+            merged.append(total)
+        return *merged, counts[0] + counts[1]
 
     def value(self, s: Settings, state: State) -> Tensor:
-        return state[0] / state[1] if self.mean else state[0]
+        named = {kept.name: own for kept, own in zip(self.keeps, state)}
+        return self._value(s.names(state[0].dtype, **named, count=state[-1]))
+
+    def value_or(self, empty: float, s: Settings, state: State) -> Tensor:
+        """The value of states that may have no members."""
+        some = state[-1] > 0
+        # Nothing infinite where there is nothing: derivatives of it would be no numbers.
+        return torch.where(some, self.value(s, tuple(torch.where(some, own, 1.0) for own in state)), empty)
+
+    def slope(self, s: Settings, count: Number) -> Number:
+        """The derivative by a member, if it is known: the value is so much of each."""
+        named = dict.fromkeys((kept.name for kept in self.keeps), 1.0)
+        return self._value(s.names(torch.float64, **named, count=count))
 
     def slopes(
-        self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights, state: State, by: Tensor
+        self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, state: State, by: Tensor
     ) -> tuple[Tensor, Tensor | None]:
-        out = _weighed(g.spread(by / state[1] if self.mean else by), w)
-        return (out * (1 - s.eps) / _zero(s, x) if self.logs else out), None
+        """The derivatives by members and complements, given the state of all."""
+        with torch.enable_grad():
+            own = tuple(part.detach().requires_grad_() for part in state)
+            by_state = torch.autograd.grad(self.value(s, own), own[:-1], by, allow_unused=True)
+            leaves = [t.detach().requires_grad_() for t in (x, c) if t is not None]
+            names = self._names(s, leaves[0], leaves[1] if c is not None else None, None)
+            names |= {kept.name: g.spread(part) for kept, part in zip(self.keeps, state)}
+            sums = [(kept.of(names), d) for kept, d in zip(self.keeps, by_state) if kept.is_sum and d is not None]
+            sums = [(of, g.spread(d)) for of, d in sums if of.requires_grad]
+            found = torch.autograd.grad([of for of, _ in sums], leaves, [d for _, d in sums], allow_unused=True)
+        slopes = [torch.zeros_like(leaf) if d is None else d for leaf, d in zip(leaves, found)]
+        return slopes[0], slopes[1] if c is not None else None
 
 
-class Exponentials(Aggregator):
-    """The greatest member, and the sum of exponentials relative to it."""
+class Connective:
+    """`and`, `or`, `->` or `not` of tensors."""
 
-    start = (-math.inf, 0.0, 0.0)
+    def __init__(self, given: dict[str, Any]) -> None:
+        self._of = expression(given["of"]) if "of" in given else None
+        self._all = Reduction(given) if "keeps" in given else None
+        self.complements: bool = given.get("complements", False)
 
-    def __init__(self, mean: bool) -> None:
-        self.mean = mean
-
-    def alpha(self, s: Settings) -> Number:
-        return s.alpha
-
-    def state(self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights) -> State:
-        top = g.extreme(x, True)
-        e = ((x - g.spread(top)) * self.alpha(s)).exp()
-        return top, g.sum(_weighed(e, w)), _count(g, x, w)
-
-    def merge(self, s: Settings, one: State, other: State) -> State:
-        top = torch.maximum(one[0], other[0])
-        relative = lambda state: torch.where(state[2] > 0, state[1] * ((state[0] - top) * self.alpha(s)).exp(), 0)  # noqa: E731
-        return top, relative(one) + relative(other), one[2] + other[2]
-
-    def value(self, s: Settings, state: State) -> Tensor:
-        return state[0] + (state[1] / state[2] if self.mean else state[1]).log() / self.alpha(s)
-
-    def slopes(
-        self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights, state: State, by: Tensor
-    ) -> tuple[Tensor, Tensor | None]:
-        e = ((x - g.spread(state[0])) * self.alpha(s)).exp()
-        return _weighed(e * g.spread(by / state[1]), w), None
+    def __call__(self, s: Settings, values: list[Tensor], complements: list[Tensor] | None = None) -> Tensor:
+        if self._all is not None:
+            c = None if complements is None else torch.stack(complements)
+            return self._all.value(s, self._all.state(s, _Stack(), torch.stack(values), c, None))
+        of, total = self._of, values[0]
+        assert of is not None
+        if len(values) == 1:
+            return of(s.names(total.dtype, x=total))
+        for value in values[1:]:
+            total = of(s.names(total.dtype, x=total, y=value))
+        return total
 
 
-class LogProbabilisticSum(Aggregator):
-    """As of LogSumExp without α; and the sum of complements."""
+class Operators:
+    """Those of a plan."""
 
-    complements = True
-    start = (0.0, -math.inf, 0.0, 0.0)
-    _sums = Exponentials(False)
+    def __init__(self, semantics: dict[str, Any]) -> None:
+        self.and_, self.or_, self.implies, self.not_ = (Connective(semantics[key]) for key in ("and", "or", "implies", "not"))
+        self.forall, self.exists, self.over_axioms = (Reduction(semantics[key]) for key in ("forall", "exists", "over_axioms"))
 
-    def _plain(self, s: Settings) -> Settings:
-        return Settings(1.0, s.p, s.p_forall, s.eps)
-
-    def state(self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights) -> State:
-        assert c is not None
-        top, total, count = self._sums.state(self._plain(s), g, x, None, w)
-        return g.sum(_weighed(c.clamp(max=0), w)), top, total, count
-
-    def merge(self, s: Settings, one: State, other: State) -> State:
-        return one[0] + other[0], *self._sums.merge(self._plain(s), one[1:], other[1:])
-
-    def value(self, s: Settings, state: State) -> Tensor:
-        joined = (state[1] + state[2].log()).clamp(min=FLOOR)
-        return torch.where(state[0] > -NOTHING, joined, _log_not(state[0]))
-
-    def slopes(
-        self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights, state: State, by: Tensor
-    ) -> tuple[Tensor, Tensor | None]:
-        assert c is not None
-        vanishes = state[0] > -NOTHING
-        shares, _ = self._sums.slopes(self._plain(s), g, x, None, w, state[1:], by)
-        joined = vanishes & (state[1] + state[2].log() > FLOOR)
-        shares = torch.where(g.spread(joined), shares, 0)
-        slope = torch.where(vanishes, 0, -by / torch.where(vanishes, 1, (-state[0]).expm1()))
-        return shares, torch.where(c > 0, 0, _weighed(g.spread(slope), w))
-
-
-class Powers(Aggregator):
-    """The greatest of what is projected, and the sum of powers relative to it."""
-
-    def __init__(self, error: bool) -> None:
-        self.error = error
-
-    def _p(self, s: Settings) -> Number:
-        return s.p_forall if self.error else s.p
-
-    def _projected(self, s: Settings, x: Tensor) -> Tensor:
-        return 1 - (1 - s.eps) * x if self.error else _zero(s, x)
-
-    def _relative(self, x: Tensor, top: Tensor) -> Tensor:
-        return x / torch.where(top > 0, top, 1)
-
-    def state(self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights) -> State:
-        projected = self._projected(s, x)
-        top = g.extreme(projected, True).clamp(min=0)
-        powers = self._relative(projected, g.spread(top)) ** self._p(s)
-        return top, g.sum(_weighed(powers, w)), _count(g, x, w)
-
-    def merge(self, s: Settings, one: State, other: State) -> State:
-        top = torch.maximum(one[0], other[0])
-        power = lambda state: state[1] * self._relative(state[0], top) ** self._p(s)  # noqa: E731
-        return top, power(one) + power(other), one[2] + other[2]
-
-    def value(self, s: Settings, state: State) -> Tensor:
-        mean = state[0] * (state[1] / state[2]) ** (1 / self._p(s))
-        return 1 - mean if self.error else mean
-
-    def slopes(
-        self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights, state: State, by: Tensor
-    ) -> tuple[Tensor, Tensor | None]:
-        p = self._p(s)
-        outer = by * (state[1] / state[2]) ** (1 / p - 1) / state[2] * (1 - s.eps)
-        outer = torch.where(outer.isfinite() | by.isnan(), outer, 0)
-        out = _weighed(self._relative(self._projected(s, x), g.spread(state[0])) ** (p - 1) * g.spread(outer), w)
-        return torch.where(out.isfinite() | x.isnan(), out, 0), None
-
-
-class Product(Aggregator):
-    """The log of the product of those that are not 0, and the number of zeros."""
-
-    def state(self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights) -> State:
-        x = _zero(s, x)
-        logs = _weighed(torch.where(x == 0, 0, x.log()), w)
-        zero = ((x == 0) if w is None else (x**w == 0)).to(x.dtype)
-        return g.sum(logs), g.sum(zero), _count(g, x, w)
-
-    def merge(self, s: Settings, one: State, other: State) -> State:
-        return one[0] + other[0], one[1] + other[1], one[2] + other[2]
-
-    def value(self, s: Settings, state: State) -> Tensor:
-        return torch.where(state[1] > 0, 0, state[0].exp())
-
-    def slopes(
-        self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights, state: State, by: Tensor
-    ) -> tuple[Tensor, Tensor | None]:
-        x = _zero(s, x)
-        weight: Any = 1.0 if w is None else w
-        zero = x**weight == 0
-        product, zeros = g.spread(state[0].exp() * by * (1 - s.eps)), g.spread(state[1])
-        alone = torch.where(zero, x ** (weight - 1), 1 / torch.where(zero, 1, x))
-        return torch.where(zeros == zero.to(x.dtype), product * weight * alone, 0), None
-
-
-class Extreme(Aggregator):
-    """The extreme, and how many members attain it: they share its derivative."""
-
-    def __init__(self, greatest: bool) -> None:
-        self.greatest = greatest
-        self.start = (-math.inf if greatest else math.inf, 0.0, 0.0)
-
-    def state(self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights) -> State:
-        top = g.extreme(x, self.greatest)
-        return top, g.sum((x == g.spread(top)).to(x.dtype)), g.count(x)
-
-    def merge(self, s: Settings, one: State, other: State) -> State:
-        top = torch.maximum(one[0], other[0]) if self.greatest else torch.minimum(one[0], other[0])
-        attain = lambda state: torch.where(state[0] == top, state[1], 0)  # noqa: E731
-        return top, attain(one) + attain(other), one[2] + other[2]
-
-    def value(self, s: Settings, state: State) -> Tensor:
-        return state[0]
-
-    def slopes(
-        self, s: Settings, g: Segments, x: Tensor, c: Tensor | None, w: Weights, state: State, by: Tensor
-    ) -> tuple[Tensor, Tensor | None]:
-        return torch.where(x == g.spread(state[0]), g.spread(by / state[1]), 0), None
-
-
-AGGREGATORS: dict[str, Aggregator] = {
-    "mean": Sums(True),
-    "sum": Sums(False),
-    "log_product": Sums(False, logs=True),
-    "min": Extreme(False),
-    "max": Extreme(True),
-    "product": Product(),
-    "log_mean_exp": Exponentials(True),
-    "log_sum_exp": Exponentials(False),
-    "log_probabilistic_sum": LogProbabilisticSum(),
-    "p_mean": Powers(False),
-    "p_mean_error": Powers(True),
-}
-# Whose derivative by a member is known before the members are.
-LINEAR = {"mean", "sum"}
+    def aggregator(self, kind: str) -> Reduction:
+        return self.forall if kind == "forall" else self.exists

@@ -11,7 +11,7 @@ from ..._plan import ExportedPlan
 from .._together import NUMBERS_PER_PART, Step
 from ._engine import Engine, Parameters
 from ._general import Run, Tables
-from ._operators import AGGREGATORS, Settings, State
+from ._operators import Settings, State
 from ._upload import upload
 
 
@@ -41,12 +41,12 @@ class SharedEngine(Engine):
         sharded, device = self._sharded, self.device
         taken = self.kernels.taken if self.kernels is not None else {}
         self._roots = [part["nodes"][part["roots"][0]] for part in self.axioms]
-        # By aggregator: the parts of which states are merged, and where that is.
-        self._merged: dict[tuple[str, str], tuple[list[int], Tensor]] = {}
+        # By quantifier: the parts of which states are merged, and where that is.
+        self._merged: dict[str, tuple[list[int], Tensor]] = {}
         for kind in ("forall", "exists"):
             own = [i for i, s in enumerate(sharded) if s and self._roots[i]["kind"] == kind]
             if own:
-                self._merged[kind, self.semantics[kind]] = own, upload(own, device)
+                self._merged[kind] = own, upload(own, device)
         # What kernels have computed is a value of so many bindings, not a state.
         self._valued = {i for i in taken if sharded[i]}
         counts = [self.blocks.total(i, self._roots[i]["inner"], self.blocks.roots[i]) if i in self._valued else 0 for i in range(len(sharded))]
@@ -67,7 +67,8 @@ class SharedEngine(Engine):
         settings = [self._settings(part, parameters) for part in self.axioms]
         values, numbers = self._begin(numbers, parameters)
         tables = Tables(values, torch.zeros_like(values) if gradients else None)
-        run = Run(self.blocks, self.offsets, tables, settings)
+        run = Run(self, tables, settings)
+        self.strata.forward(run, parameters)
         found = torch.zeros(len(self.axioms), device=self.device, dtype=self.dtype)
         if self.kernels is not None:
             found = self.kernels.run(run, None, forward=True, backward=False)
@@ -91,6 +92,7 @@ class SharedEngine(Engine):
             run.chunks_backward(i, self._roots[i], self.blocks.roots[i], states[i], slopes[i : i + 1])
         if self.kernels is not None:
             self.kernels.run(run, slopes * shares, forward=False, backward=True)
+        self.strata.backward(run, parameters)
         return truths, loss, self._numbers_backward(numbers, tables)
 
     def _exchange(
@@ -101,13 +103,14 @@ class SharedEngine(Engine):
         own = torch.zeros(len(self.axioms), NUMBERS_PER_PART, device=self.device, dtype=torch.float64)
         own[:, 0] = found
         lengths: dict[int, int] = {}
-        for (kind, name), (parts, at) in self._merged.items():
-            aggregator = AGGREGATORS[name]
+        for kind, (parts, at) in self._merged.items():
+            aggregator = self.operators.aggregator(kind)
             rows = []
             for i in parts:
                 if i in self._valued:
                     value, count = found[i], self._counts[i]
-                    rows.append([value * count if name == "mean" else value, count])
+                    some = torch.where(count > 0, count, 1.0)
+                    rows.append([value / aggregator.slope(run.settings[i], some), count])
                     continue
                 with torch.no_grad():
                     state = run.state(i, self._roots[i], self.blocks.roots[i])
@@ -121,8 +124,8 @@ class SharedEngine(Engine):
         values = torch.where(same, every[0, :, 0], every[:, :, 0].mean(0))
         shares = torch.ones_like(values)
         states: dict[int, State] = {}
-        for (kind, name), (parts, at) in self._merged.items():
-            aggregator, s = AGGREGATORS[name], self._settings_of(parts, parameters)
+        for kind, (parts, at) in self._merged.items():
+            aggregator, s = self.operators.aggregator(kind), self._settings_of(parts, parameters)
             length = lengths[parts[0]]
             ranks = [every[rank].index_select(0, at)[:, :length].unbind(1) for rank in range(step.group.size)]
             merged = ranks[0]
@@ -133,14 +136,16 @@ class SharedEngine(Engine):
                     torch.where(other[-1] == 0, a, torch.where(merged[-1] == 0, b, x)) for a, b, x in zip(merged, other, both)
                 )
             count = merged[-1]
-            value = torch.where(count > 0, aggregator.value(s, merged), run.empty({"kind": kind}))
+            value = aggregator.value_or(run.empty({"kind": kind}), s, merged)
             values = values.index_copy(0, at, value)
             for place, i in enumerate(parts):
                 if i not in self._valued:
                     states[i] = tuple(x[place : place + 1].to(self.dtype) for x in merged)
-            if name == "mean" and self._valued:
-                part = self._counts.index_select(0, at) / count
-                shares = shares.index_copy(0, at, torch.where(count > 0, part, 1))
+            if aggregator.linear and self._valued:
+                # Kernels take the derivative of what this process has alone.
+                own_count = self._counts.index_select(0, at)
+                part = aggregator.slope(s, count) / aggregator.slope(s, torch.where(own_count > 0, own_count, 1.0))
+                shares = shares.index_copy(0, at, torch.where((count > 0) & (own_count > 0), part, torch.ones_like(count)))
         truths = torch.zeros(len(self.names), device=self.device, dtype=torch.float64).index_add_(0, self._axiom_of, values)
         return truths.to(self.dtype), states, shares.to(self.dtype)
 

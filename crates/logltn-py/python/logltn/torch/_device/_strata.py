@@ -1,0 +1,162 @@
+"""Strata on a device: definitions, and parts that several places of a theory share, are computed before the axioms, and what they say stands
+behind the numbers of literals. Their derivatives are another pass, from the last step to the first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from ._general import Run
+
+# The least sum of a scaled product that is as exact as its numbers are; and how many numbers are looked at together where it is not.
+LEAST = {torch.float32: 1e-28, torch.float64: 1e-280}
+TOGETHER = 1 << 22
+
+
+# Where a formula stands: its group of parameters, its circle of strata, and the layer of that which it asks.
+At = tuple[int, int, int]
+
+
+class Strata:
+    """Those of a plan."""
+
+    def __init__(self, engine: Any, begin: int) -> None:
+        header = engine.plan.header
+        self._engine, self._all, self._groups = engine, header["strata"], header["groups"]
+        self._steps = engine.plan.arrays[header["steps"]].reshape(-1, 5).tolist()
+        self._axioms = [axiom["group"] for axiom in header["axioms"]]
+        self.begin = begin
+        # By stratum and sign.
+        self._starts: list[tuple[int, int]] = []
+        for stratum in self._all:
+            size = len(self._groups) * stratum["layers"] * stratum["tuples"]
+            self._starts.append((begin, begin + size))
+            begin += 2 * size
+        self.end = begin
+
+    def __bool__(self) -> bool:
+        return bool(self._all)
+
+    def outside(self, axiom: int) -> At:
+        """Where an axiom stands: in no circle."""
+        return self._axioms[axiom], -1, 0
+
+    def offset(self, at: At, node: dict[str, Any]) -> int:
+        """Where the tuples begin that a formula asks a stratum about."""
+        number = node["stratum"]
+        stratum = self._all[number]
+        group, circle, layer = at
+        # Beyond the last layer nobody asks in earnest.
+        layer = min(layer, stratum["layers"] - 1) if circle == stratum["circle"] else 0
+        return self._starts[number][node["negated"]] + (group * stratum["layers"] + layer) * stratum["tuples"]
+
+    def _pieces(self, run: Run, parameters: Any, back: bool) -> Iterator[tuple[int, bool, int, int, bool, int]]:
+        """Every piece of work in its order: stratum, sign, its first and last tuple, whether it is false for a start, and where it stands."""
+        for number, layer, start, end, constant in reversed(self._steps) if back else self._steps:
+            stratum = self._all[number]
+            for sign, program in enumerate(stratum["programs"]):
+                if program is None and not constant and (sign == 1 or "product" not in stratum):
+                    continue
+                for group, own in enumerate(self._groups):
+                    run.at = group, stratum["circle"], layer + stratum["counts"]
+                    run.settings[len(self._axioms) + 2 * number + sign] = self._engine._settings(own, parameters)
+                    first = self._starts[number][sign] + (group * stratum["layers"] + layer) * stratum["tuples"] + start
+                    yield number, sign == 1, start, end, constant == 1, first
+
+    def forward(self, run: Run, parameters: Any) -> None:
+        """What all strata say of their tuples, into the run's table."""
+        tables = run.tables
+        for number, negated, start, end, constant, first in self._pieces(run, parameters, back=False):
+            if constant:
+                # The end of a depth: false, and its negation true.
+                false = -1e5 if run.space == "log" else 0.0
+                value = tables.values.new_full((end - start,), (0.0 if run.space == "log" else 1.0) if negated else false)
+                run.put(first, value)
+            elif "product" in self._all[number]:
+                with torch.set_grad_enabled(run.whole), _exactly():
+                    run.put(first, self._product(run, number).reshape(-1))
+            else:
+                for place, x in self._values(run, number, negated, start, end, run.whole):
+                    run.put(first + place, x)
+
+    def backward(self, run: Run, parameters: Any) -> None:
+        """Hands the derivatives by what strata say on to the literals under them."""
+        by = run.tables.by
+        assert by is not None
+        for number, negated, start, end, constant, first in self._pieces(run, parameters, back=True):
+            if constant:
+                continue
+            if "product" in self._all[number]:
+                self._product_backward(run, number, by[first : first + end - start])
+                continue
+            for place, x in self._values(run, number, negated, start, end, True):
+                if x.requires_grad:
+                    x.backward(by[first + place : first + place + len(x)].clone())
+
+    def _values(self, run: Run, number: int, negated: bool, start: int, end: int, grad: bool) -> Iterator[tuple[int, Tensor]]:
+        """Some tuples at a time: where they begin, and what a stratum says of them."""
+        program, blocks = len(self._axioms) + 2 * number + negated, run.blocks
+        root = blocks.programs[program]["nodes"][blocks.programs[program]["root"]]
+        level, chunk = root["inner"], blocks.chunk(program, root["inner"])
+        for at in range(start, end, chunk):
+            with torch.set_grad_enabled(grad):
+                inner = blocks.fill(program, level, blocks.roots[program], at, min(at + chunk, end))
+                values = run.forward(program, root["body"], inner)
+            yield at - start, values
+
+    # --- products -----------------------------------------------------------------------------
+
+    def _sides(self, run: Run, number: int) -> list[tuple[int, int, int]]:
+        """Of both matrices: where they begin, their rows and columns."""
+        of = self._all[number]["product"]
+        sides = []
+        for side, rows in (("left", of["rows"]), ("right", of["columns"])):
+            begin = self._starts[of[side]][0] + run.at[0] * rows * of["inner"]
+            sides.append((begin, rows, of["inner"]))
+        return sides
+
+    def _product(self, run: Run, number: int, sides: list[Tensor] | None = None) -> Tensor:
+        """log Σₖ exp α(aᵢₖ + bⱼₖ) over α, as a product of matrices of exponentials that are at most 1."""
+        values = run.tables.values
+        a, b = sides or [values[begin : begin + rows * inner].reshape(rows, inner) for begin, rows, inner in self._sides(run, number)]
+        settings: Any = run.settings[len(self._axioms) + 2 * number]
+        alpha = settings.alpha
+        top_a, top_b = a.detach().amax(1, keepdim=True), b.detach().amax(1, keepdim=True)
+        total = ((a - top_a) * alpha).exp() @ ((b - top_b) * alpha).exp().t()
+        small = total.detach() < LEAST[values.dtype]
+        found = torch.where(small, 1.0, total).log() / alpha + top_a + top_b.t()
+        # The two rows have their greatest numbers in different places: these are computed by themselves.
+        i, j = small.nonzero(as_tuple=True)
+        each = max(1, TOGETHER // a.shape[1])
+        for at in range(0, len(i), each):
+            own = i[at : at + each], j[at : at + each]
+            x = ((a.index_select(0, own[0]) + b.index_select(0, own[1])) * alpha).logsumexp(1) / alpha
+            found = found.index_put(own, x)
+        return found - math.log(a.shape[1]) / alpha if run.semiring == "mean" else found
+
+    def _product_backward(self, run: Run, number: int, by: Tensor) -> None:
+        sides = self._sides(run, number)
+        values, into = run.tables.values, run.tables.by
+        assert into is not None
+        with torch.enable_grad(), _exactly():
+            leaves = [values[begin : begin + rows * inner].reshape(rows, inner).detach().requires_grad_() for begin, rows, inner in sides]
+            found = torch.autograd.grad(self._product(run, number, leaves), leaves, by.reshape(sides[0][1], sides[1][1]))
+        for (begin, rows, inner), own in zip(sides, found):
+            into[begin : begin + rows * inner] += own.reshape(-1)
+
+
+@contextmanager
+def _exactly() -> Iterator[None]:
+    """Products of matrices in all of their precision, whatever PyTorch was told about them."""
+    told = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(told)
