@@ -594,7 +594,8 @@ fn a_vector_of_odd_length_has_no_halves() {
     let found = errors(
         Session::builder("sort E  predicate p(E)  axiom a: forall x: E. p(x)")
             .sort("E", Individuals::from(3).learnable(5))
-            .closed_form("p", ClosedForm::logit("sum(re(x))").args(["x"])),
+            .closed_form("p", ClosedForm::logit("sum(re(x))").args(["x"]))
+            .steps(1),
     );
     assert!(found.to_string().contains("`x` is 5 numbers"), "{found}");
 }
