@@ -367,7 +367,6 @@ fn theories() -> Vec<String> {
     }
     found.sort();
     found.extend(card());
-    found.push(MIXED.to_string());
     found
 }
 
@@ -402,7 +401,7 @@ fn the_grammars_accept_every_theory() {
     let grammars = Grammars::new();
     let theories = theories();
     assert!(theories.len() >= 40);
-    for theory in theories {
+    for theory in theories.into_iter().chain([MIXED.to_string()]) {
         assert_eq!(grammars.accept(&theory), [true, true], "{theory}");
     }
 }
