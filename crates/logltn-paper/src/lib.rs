@@ -8,7 +8,7 @@
 //! use logltn_paper::{CONFIGURATIONS, Task, published};
 //!
 //! let tasks = Task::ALL.map(Task::name);
-//! assert_eq!(tasks, ["clustering", "mnist-add", "multi-add", "pascal-part", "knowledge-graph", "shortcuts"]);
+//! assert_eq!(tasks, ["clustering", "mnist-add", "multi-add", "pascal-part", "knowledge-graph", "shortcuts", "hierarchy"]);
 //! for configuration in CONFIGURATIONS {
 //!     let paper = published(Task::Clustering, configuration.name, None, "ari").unwrap();
 //!     println!("{:20} {} ± {}", configuration.title, paper.mean, paper.sd);
@@ -33,6 +33,7 @@ mod configuration;
 mod curves;
 mod experiment;
 pub mod graph_model;
+mod hierarchy;
 mod jobs;
 mod knowledge_graph;
 mod mnist_add;
@@ -60,6 +61,7 @@ use experiment::Experiment;
 
 pub use configuration::{CONFIGURATIONS, Configuration, LOGLTN_PROB};
 pub use experiment::{DataKind, Metric};
+pub use hierarchy::LabelledSet;
 pub use knowledge_graph::GraphName;
 pub use multi_add::{addition_batch, addition_manifest, addition_theory};
 pub use published::{Other, Published, published};
@@ -81,17 +83,20 @@ pub enum Task {
     KnowledgeGraph,
     /// rsbench's tasks on MNIST in which wrong concepts satisfy the rules, which the paper does not have.
     Shortcuts,
+    /// Labels in a hierarchy that no prediction breaks, which the paper does not have.
+    Hierarchy,
 }
 
 impl Task {
     /// All of them.
-    pub const ALL: [Task; 6] = [
+    pub const ALL: [Task; 7] = [
         Task::Clustering,
         Task::MnistAdd,
         Task::MultiAdd,
         Task::PascalPart,
         Task::KnowledgeGraph,
         Task::Shortcuts,
+        Task::Hierarchy,
     ];
 
     /// As on the command line.
@@ -103,6 +108,7 @@ impl Task {
             Task::PascalPart => "pascal-part",
             Task::KnowledgeGraph => "knowledge-graph",
             Task::Shortcuts => "shortcuts",
+            Task::Hierarchy => "hierarchy",
         }
     }
 
@@ -115,6 +121,7 @@ impl Task {
             Task::PascalPart => "Semantic PASCAL-Part",
             Task::KnowledgeGraph => "Knowledge graphs",
             Task::Shortcuts => "Reasoning shortcuts",
+            Task::Hierarchy => "Labels in a hierarchy",
         }
     }
 
@@ -123,7 +130,7 @@ impl Task {
         match self {
             Task::Clustering => 10,
             Task::MnistAdd | Task::MultiAdd | Task::PascalPart | Task::KnowledgeGraph => 5,
-            Task::Shortcuts => 3,
+            Task::Shortcuts | Task::Hierarchy => 3,
         }
     }
 }
@@ -147,7 +154,7 @@ pub struct Options {
     pub seed: u64,
     /// Where records, tables and pictures go: `runs/reproduce-TASK` unless told otherwise.
     pub out: Option<PathBuf>,
-    /// The folder with `tcga/`, `mnist/`, `pascal-part/` and `kg/`.
+    /// The folder with `tcga/`, `mnist/`, `pascal-part/`, `kg/` and `hmc/`.
     pub data: Option<PathBuf>,
     /// Where α ends: 4 in the paper. The addition of N digits, which the paper does not have, keeps it at 1.
     pub alpha_end: f64,
@@ -157,7 +164,7 @@ pub struct Options {
     pub steps: Option<u64>,
     /// MNISTAdd: numbers of training sums; 1,500 and 15,000 in the paper.
     pub samples: Vec<usize>,
-    /// MNISTAdd, the addition of N digits and knowledge graphs: epochs of a run; 20 in the paper.
+    /// MNISTAdd, the addition of N digits, knowledge graphs and hierarchies: epochs of a run; 20 in the paper.
     pub epochs: Option<u64>,
     /// MNISTAdd: the output layer starts at 0, as it does by default; `false` is the paper's start, with random weights.
     pub undecided: bool,
@@ -169,6 +176,8 @@ pub struct Options {
     pub rules: Option<PathBuf>,
     /// Knowledge graphs: the weight of all rules together, where they are axioms, instead of 0.1; facts have 1.
     pub rule_weight: Option<f64>,
+    /// Labels in a hierarchy: which set.
+    pub set: LabelledSet,
     /// PASCAL-Part: as in the authors' released code, where partOf's arguments are reversed in `whole_to_parts` and the
     /// type network is moved twice in a step. Where α ends is [`Options::alpha_end`], here as elsewhere.
     pub released: bool,
@@ -201,6 +210,7 @@ impl Default for Options {
             graph: GraphName::Umls,
             rules: None,
             rule_weight: None,
+            set: LabelledSet::USUAL,
             released: false,
             examples_only: false,
             noise: None,
@@ -217,6 +227,7 @@ impl Options {
         let quick = if self.quick { "-quick" } else { "" };
         let graph = match task {
             Task::KnowledgeGraph => format!("-{}", self.graph.name()),
+            Task::Hierarchy => format!("-{}", self.set.name),
             _ => String::new(),
         };
         let folder = || PathBuf::from(format!("runs/reproduce-{task}{graph}{quick}"));
@@ -276,6 +287,7 @@ pub fn reproduce(
         Task::PascalPart => Box::new(pascal_part::PascalPart::new(options)?),
         Task::KnowledgeGraph => Box::new(knowledge_graph::KnowledgeGraph::new(options)?),
         Task::Shortcuts => Box::new(shortcuts::Shortcuts::new(options)?),
+        Task::Hierarchy => Box::new(hierarchy::Hierarchy::new(options)?),
     };
     let jobs = jobs_of(task, options, experiment.as_ref())?;
     let folder = options.folder(task);

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use logltn::Diagnostics;
 use logltn_paper::{
-    Configuration, GraphName, Job, Options, Reproduced, RunRecord, Table, Task, Watch, reproduce,
+    Configuration, GraphName, Job, LabelledSet, Options, Reproduced, RunRecord, Table, Task, Watch,
+    reproduce,
 };
 
 use crate::console;
@@ -41,6 +42,9 @@ enum TaskArguments {
     /// Beyond the paper: rsbench's tasks in which wrong digits satisfy the rules, plain, with labels where `identify` asks for
     /// them, and as ensembles (3 runs each)
     Shortcuts(ShortcutsArguments),
+    /// Beyond the paper: labels in a hierarchy, without it, with it as a soft axiom, and as a law that no prediction breaks (3
+    /// runs each)
+    Hierarchy(HierarchyArguments),
 }
 
 #[derive(clap::Args)]
@@ -60,7 +64,7 @@ struct Common {
     /// The folder for the table [default: runs/reproduce-TASK, with --quick runs/reproduce-TASK-quick]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The folder that holds `tcga/`, `mnist/`, `pascal-part/` and `kg/` [default: what LOGLTN_DATA names, or what the
+    /// The folder that holds `tcga/`, `mnist/`, `pascal-part/`, `kg/` and `hmc/` [default: what LOGLTN_DATA names, or what the
     /// repository ships]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -122,6 +126,18 @@ struct ShortcutsArguments {
     /// Steps of a run [default: 1300]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     steps: Option<u64>,
+}
+
+#[derive(clap::Args)]
+struct HierarchyArguments {
+    #[command(flatten)]
+    common: Common,
+    /// Which set: `hmc` of the data holds its `NAME.train.arff.gz` and so on. Without them a hierarchy is made up
+    #[arg(long, value_name = "NAME", default_value = LabelledSet::USUAL.name, value_parser = LabelledSet::named)]
+    set: LabelledSet,
+    /// Epochs of a run [default: 60, with --quick 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    epochs: Option<u64>,
 }
 
 #[derive(clap::Args)]
@@ -197,6 +213,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         TaskArguments::PascalPart(own) => (Task::PascalPart, &own.common),
         TaskArguments::KnowledgeGraph(own) => (Task::KnowledgeGraph, &own.common),
         TaskArguments::Shortcuts(own) => (Task::Shortcuts, &own.common),
+        TaskArguments::Hierarchy(own) => (Task::Hierarchy, &own.common),
     };
     let mut options = match common_options(common) {
         Ok(options) => options,
@@ -215,6 +232,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
             options.undecided = !own.paper_start;
         }
         TaskArguments::Shortcuts(own) => options.steps = own.steps,
+        TaskArguments::Hierarchy(own) => {
+            options.set = own.set;
+            options.epochs = own.epochs;
+        }
         TaskArguments::MultiAdd(own) => {
             options.digits.clone_from(&own.digits);
             options.epochs = own.epochs;
