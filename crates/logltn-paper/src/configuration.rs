@@ -5,6 +5,7 @@ use logltn_learn::{By, Curve, Schedule, Schedules};
 use logltn_train::manifest::Scheduled;
 use logltn_train::project::Project;
 
+use super::hierarchy;
 use super::knowledge_graph;
 use super::multi_add::CEILING;
 use super::{shortcuts, stories};
@@ -76,6 +77,7 @@ impl Configuration {
         let mut all = with_prob(&CONFIGURATIONS);
         all.push(CEILING);
         all.extend(knowledge_graph::ALL);
+        all.extend(hierarchy::ALL);
         let known: Vec<&str> = all.iter().map(|c| c.name).collect();
         let news = (shortcuts::ALL.into_iter())
             .chain(stories::ALL)

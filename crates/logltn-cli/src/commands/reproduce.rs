@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use logltn::Diagnostics;
 use logltn_paper::{
-    Configuration, GraphName, Job, Options, Reproduced, RunRecord, Table, Task, Watch, reproduce,
+    Configuration, GraphName, Job, LabelledSet, Options, Reproduced, RunRecord, Table, Task, Watch,
+    reproduce,
 };
 
 use crate::console;
@@ -44,6 +45,9 @@ enum TaskArguments {
     Shortcuts(ShortcutsArguments),
     /// Beyond the paper: learn the rules of kinship from short stories, answer long ones (CLUTRR, two sets, 5 runs each)
     Stories(StoriesArguments),
+    /// Beyond the paper: labels in a hierarchy, without it, with it as a soft axiom, and as a law that no prediction breaks (3
+    /// runs each)
+    Hierarchy(HierarchyArguments),
 }
 
 #[derive(clap::Args)]
@@ -63,8 +67,8 @@ struct Common {
     /// The folder for the table [default: runs/reproduce-TASK, with --quick runs/reproduce-TASK-quick]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The folder that holds `tcga/`, `mnist/`, `pascal-part/`, `kg/` and `clutrr/` [default: what LOGLTN_DATA names, or
-    /// what the repository ships]
+    /// The folder that holds `tcga/`, `mnist/`, `pascal-part/`, `kg/`, `clutrr/` and `hmc/` [default: what LOGLTN_DATA
+    /// names, or what the repository ships]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Print one JSON document
@@ -143,6 +147,18 @@ struct StoriesArguments {
 }
 
 #[derive(clap::Args)]
+struct HierarchyArguments {
+    #[command(flatten)]
+    common: Common,
+    /// Which set: `hmc` of the data holds its `NAME.train.arff.gz` and so on. Without them a hierarchy is made up
+    #[arg(long, value_name = "NAME", default_value = LabelledSet::USUAL.name, value_parser = LabelledSet::named)]
+    set: LabelledSet,
+    /// Epochs of a run [default: 60, with --quick 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    epochs: Option<u64>,
+}
+
+#[derive(clap::Args)]
 struct MultiAddArguments {
     #[command(flatten)]
     common: Common,
@@ -216,6 +232,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         TaskArguments::KnowledgeGraph(own) => (Task::KnowledgeGraph, &own.common),
         TaskArguments::Shortcuts(own) => (Task::Shortcuts, &own.common),
         TaskArguments::Stories(own) => (Task::Stories, &own.common),
+        TaskArguments::Hierarchy(own) => (Task::Hierarchy, &own.common),
     };
     let mut options = match common_options(common) {
         Ok(options) => options,
@@ -239,6 +256,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
             options.semantics.clone_from(&own.semantics);
         }
         TaskArguments::Stories(own) => options.steps = own.steps,
+        TaskArguments::Hierarchy(own) => {
+            options.set = own.set;
+            options.epochs = own.epochs;
+        }
         TaskArguments::MultiAdd(own) => {
             options.digits.clone_from(&own.digits);
             options.epochs = own.epochs;
