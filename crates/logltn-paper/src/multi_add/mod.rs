@@ -426,6 +426,7 @@ mod tests {
             configuration,
             samples: Some(samples),
             digits: Some(digits),
+            part: None,
             run: 0,
             seed: 1,
         };
