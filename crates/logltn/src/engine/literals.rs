@@ -10,6 +10,10 @@ use crate::vector::{Function, LogSigmoid, Real, Sigmoid, Task, run_task};
 
 /// Truth degrees enter log space as log(t + this), so that 0 and 1 stay finite.
 const TRUTH_EPS: f64 = 1e-7;
+/// How many numbers of a softmax go through all its passes together: what one pass leaves is still at hand in the next.
+const AT_ONCE: usize = 4096;
+/// From so many classes on a row is worth vector instructions of its own.
+const WIDE: usize = 32;
 
 /// The values of all literals of one request.
 ///
@@ -177,7 +181,13 @@ impl<T: Real> Rows<'_, T> {
             // Logits at the end of the range have logs beyond it, and ∞ − ∞ is no number. Far below any
             // log that matters, and far enough from the end for sums of many.
             let floor = T::from_f64(lowest_log::<T>());
-            for table in [&mut self.positive, &mut self.negative] {
+            // A softmax's own logs are above it already.
+            let positive = wanted[0] && kind != OutputKind::Softmax;
+            let tables = [
+                (&mut self.positive, positive),
+                (&mut self.negative, wanted[1]),
+            ];
+            for (table, _) in tables.into_iter().filter(|(_, floored)| *floored) {
                 table.iter_mut().for_each(|x| *x = x.max(floor));
             }
         }
@@ -223,52 +233,19 @@ impl<T: Real> Rows<'_, T> {
         }
     }
 
-    /// log σ(z)ₖ = zₖ − LSE(z), and the probabilities themselves.
+    /// log σ(z)ₖ = zₖ − LSE(z), no less than the floor of logs, and the probabilities themselves.
     fn softmax(&mut self) {
-        let (width, numbers) = (self.width, self.numbers);
-        for (row, z) in numbers.chunks_exact(width).enumerate() {
-            // Selections instead of jumps, which no processor could foresee.
-            let (mut best, mut top) = (0, z[0]);
-            for (k, &x) in z.iter().enumerate() {
-                let larger = x > top;
-                best = if larger { k as u32 } else { best };
-                top = if larger { x } else { top };
-            }
-            self.largest[row] = best;
-            let shifted = &mut self.probabilities[row * width..(row + 1) * width];
-            for (out, &x) in shifted.iter_mut().zip(z) {
-                *out = x - top;
-            }
-        }
-        self.positive.copy_from_slice(self.probabilities);
-        T::kernels().exp(self.probabilities);
-        let sums = &mut self.scratch[..self.others.len()];
-        for (row, exps) in self.probabilities.chunks_exact_mut(width).enumerate() {
-            let best = self.largest[row] as usize;
-            // The largest is exactly 1; adding it last keeps what the others add up to.
-            let mut others = T::ZERO;
-            for (k, &e) in exps.iter().enumerate() {
-                others += if k == best { T::ZERO } else { e };
-            }
-            let sum = T::ONE + others;
-            let inverse = T::ONE / sum;
-            sums[row] = sum;
-            self.others[row] = others;
-            exps.iter_mut().for_each(|e| *e *= inverse);
-        }
-        T::kernels().ln(sums);
-        let rows = (self.positive.chunks_exact_mut(width)).zip(&mut *self.others);
-        for ((out, others), &ln) in rows.zip(&*sums) {
-            // ln(1 + others) from ln of the rounded sum, corrected for the rounding: next to certainty it is all there is.
-            let sum = T::ONE + *others;
-            let kept = sum - T::ONE;
-            let lse = if kept > T::ZERO {
-                ln * (*others / kept)
-            } else {
-                *others
-            };
-            *others = *others / sum;
-            out.iter_mut().for_each(|x| *x -= lse);
+        let width = self.width;
+        let rows = (AT_ONCE / width).max(1);
+        let numbers = self.numbers.chunks(rows * width);
+        let positive = self.positive.chunks_mut(rows * width);
+        let probabilities = self.probabilities.chunks_mut(rows * width);
+        let of_rows = (self.largest.chunks_mut(rows)).zip(self.others.chunks_mut(rows));
+        let of_rows = of_rows.zip(self.scratch.chunks_mut(rows));
+        let tables = numbers.zip(positive).zip(probabilities);
+        for (((z, positive), probabilities), ((largest, others), scratch)) in tables.zip(of_rows) {
+            let sums = &mut scratch[..others.len()];
+            softmax(width, z, positive, probabilities, (largest, others, sums));
         }
     }
 
@@ -335,10 +312,7 @@ impl<T: Real> Rows<'_, T> {
                 let rows = rows.zip(probabilities.chunks_exact(width)).enumerate();
                 for (row, ((out, g), p)) in rows {
                     let best = self.largest[row] as usize;
-                    let mut rest = T::ZERO;
-                    for (k, &g) in g.iter().enumerate() {
-                        rest += if k == best { T::ZERO } else { g };
-                    }
+                    let rest = sum_without(g, best);
                     let total = rest + g[best];
                     for ((out, &g), &p) in out.iter_mut().zip(g).zip(p) {
                         *out = g - p * total;
@@ -396,6 +370,81 @@ impl<T: Real> Rows<'_, T> {
             }
         }
     }
+}
+
+/// Some rows of a softmax: logs, probabilities, and by row the arg-max, what the others have, and the log of the sum.
+fn softmax<T: Real>(
+    width: usize,
+    z: &[T],
+    logs: &mut [T],
+    probabilities: &mut [T],
+    (largest, others, sums): (&mut [u32], &mut [T], &mut [T]),
+) {
+    let kernels = T::kernels();
+    let rows = z.chunks_exact(width).zip(&mut *largest);
+    for ((z, largest), shifted) in rows.zip(probabilities.chunks_exact_mut(width)) {
+        let (best, top) = greatest(z);
+        *largest = best as u32;
+        shifted
+            .iter_mut()
+            .zip(z)
+            .for_each(|(out, &x)| *out = x - top);
+    }
+    logs.copy_from_slice(probabilities);
+    kernels.exp(probabilities);
+    let rows = probabilities.chunks_exact_mut(width).zip(&*largest);
+    for ((exps, &best), (others, sum)) in rows.zip(others.iter_mut().zip(&mut *sums)) {
+        // The largest is exactly 1; adding it last keeps what the others add up to.
+        *others = sum_without(exps, best as usize);
+        *sum = T::ONE + *others;
+        let inverse = T::ONE / *sum;
+        exps.iter_mut().for_each(|e| *e *= inverse);
+    }
+    kernels.ln(sums);
+    let floor = T::from_f64(lowest_log::<T>());
+    let rows = logs.chunks_exact_mut(width).zip(others);
+    for ((logs, others), &ln) in rows.zip(&*sums) {
+        // ln(1 + others) from ln of the rounded sum, corrected for the rounding: next to certainty it is all there is.
+        let sum = T::ONE + *others;
+        let kept = sum - T::ONE;
+        let lse = if kept > T::ZERO {
+            ln * (*others / kept)
+        } else {
+            *others
+        };
+        *others = *others / sum;
+        logs.iter_mut().for_each(|x| *x = (*x - lse).max(floor));
+    }
+}
+
+/// The first of the greatest numbers of a row, and where it is.
+fn greatest<T: Real>(row: &[T]) -> (usize, T) {
+    if row.len() >= WIDE {
+        let top = T::kernels().max(row);
+        let best = row.iter().position(|x| *x == top).unwrap_or(0);
+        return (best, top);
+    }
+    // Selections instead of jumps, which no processor could foresee.
+    let (mut best, mut top) = (0, row[0]);
+    for (k, &x) in row.iter().enumerate() {
+        let larger = x > top;
+        best = if larger { k } else { best };
+        top = if larger { x } else { top };
+    }
+    (best, top)
+}
+
+/// What a row adds up to without one of its numbers.
+fn sum_without<T: Real>(row: &[T], left_out: usize) -> T {
+    if row.len() >= WIDE {
+        let sum = |part: &[T]| T::kernels().sum(part);
+        return sum(&row[..left_out]) + sum(&row[left_out + 1..]);
+    }
+    let mut sum = T::ZERO;
+    for (k, &x) in row.iter().enumerate() {
+        sum += if k == left_out { T::ZERO } else { x };
+    }
+    sum
 }
 
 /// The literals of sigmoid atoms, in one pass, and only those that are wanted.
