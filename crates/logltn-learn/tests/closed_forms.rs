@@ -540,8 +540,8 @@ fn a_softmax_over_entities_has_the_loss_and_the_gradients_that_follow_by_hand() 
         };
         let mut by = [vec![0.0; entities * width], vec![0.0; relations * width]];
         let mut loss = 0.0;
-        for fact in 0..facts {
-            let [h, r, t] = [0, 1, 2].map(|c| columns[c][fact]);
+        let rows = columns[0].iter().zip(&columns[1]).zip(&columns[2]);
+        for ((&h, &r), &t) in rows {
             let (a, b) = (vector(0, h), vector(1, r));
             let scores: Vec<f64> = (0..entities as u32)
                 .map(|e| complex(&a, &b, &vector(0, e)))
