@@ -254,7 +254,11 @@ mod tests {
                         parts.insert((i, i + length), found);
                     }
                 }
-                assert_eq!(parts[&(0, steps)], [story.answer.clone()], "{story:?}");
+                assert_eq!(
+                    parts[&(0, steps)],
+                    std::slice::from_ref(&story.answer),
+                    "{story:?}"
+                );
             }
         }
     }
