@@ -509,17 +509,17 @@ fn what_is_learnt_stays_out_of_guards_and_of_given_functions() {
         (
             "forall x: A. q(given(learnt(x)))",
             Code::LearntArgument,
-            "nothing of what `learnt` learns",
+            "no value for what `learnt` learns",
         ),
         (
             "q(given(new))",
             Code::LearntArgument,
-            "nothing of constant `new`",
+            "no value for constant `new`",
         ),
         (
             "forall x: A where given(new) = x. q(x)",
             Code::LearntArgument,
-            "nothing of constant `new`",
+            "no value for constant `new`",
         ),
     ] {
         let (found, message) = refusal(&format!("{text}axiom a: {axiom}"), |data| {

@@ -153,6 +153,10 @@ pub fn run(arguments: &Arguments) -> Outcome {
     bar.finish_and_clear();
     match written {
         Ok(()) => Outcome::Done,
+        // Laws are compiled before the first row is written.
+        Err(errors) if errors.iter().any(|error| error.code() == Code::TooHard) => {
+            console::wrong_input(&errors, arguments.json)
+        }
         Err(errors) => {
             console::report(&errors);
             Outcome::Failed
