@@ -115,7 +115,14 @@ def test_where_there_are_none_they_say_why():
     kb = logltn.torch.KnowledgeBase("sort X  predicate P(X)  axiom a: forall x: X. P(x)", sorts={"X": 2}, semantics="probability")
     with pytest.raises(RuntimeError, match="probability"):
         torch.autograd.grad(kb.loss(P=x), x, create_graph=True)
-    text = "sort X  predicate P(X)  define Q(x: X): not P(x)  axiom a: forall x: X. Q(x)"
-    kb = logltn.torch.KnowledgeBase(text, sorts={"X": 2})
-    with pytest.raises(logltn.InputError, match="definitions"):
-        torch.autograd.grad(kb.loss(P=x), x, create_graph=True)
+
+
+def test_second_derivatives_through_definitions():
+    x = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    text = "sort X  predicate P(X)  define Q(x: X): not P(x)  axiom a: exists x: X. Q(x)"
+    kb = logltn.torch.KnowledgeBase(text, sorts={"X": 3})
+    assert torch.autograd.gradgradcheck(lambda values: kb.loss(P=values, alpha=2.0), x)
+    text = "sort N = 0..4  predicate P(N)  define Q(i: N): P(i) and (forall j: N where j = i - 1. Q(j))  axiom a: Q(4)"
+    kb = logltn.torch.KnowledgeBase(text)
+    x = torch.randn(5, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradgradcheck(lambda values: kb.loss(P=values), x)

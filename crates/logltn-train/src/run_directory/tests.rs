@@ -197,7 +197,7 @@ fn a_write_that_fails_leaves_the_old_file() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 
     let error = write_atomically(folder.path(), b"").unwrap_err();
-    assert!(error.message().contains("in the way"), "{error}");
+    assert!(error.message().contains("a folder of that name"), "{error}");
 }
 
 #[test]
