@@ -233,7 +233,8 @@ class Run:
             out = self._checked(name, self.owner.predicates.part(name)(*joined), sum(counts))
             self._known(name, out, joined)
             for (place, _, _), part in zip(group, out.split(counts)):
-                for own, among in shared.get(place) or [(place, None)]:
+                owners: list[tuple[int, Any]] = [*shared.get(place, [])] or [(place, None)]
+                for own, among in owners:
                     which.append((own, 2))
                     tensors.append(part if among is None else gather(part, torch.from_numpy(among)))
         return which, tensors

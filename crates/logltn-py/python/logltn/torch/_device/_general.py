@@ -75,7 +75,7 @@ class Run:
         self.header = self.blocks.header
         self.axioms = len(settings)
         # Where the part of a stratum stands that is computed.
-        self.at = (0, -1, 0)
+        self.at: tuple[int, int, int] = (0, -1, 0)
         self.space = self.header["semantics"]["space"]
         self.semiring = self.header["semantics"]["exists"].get("semiring")
 
