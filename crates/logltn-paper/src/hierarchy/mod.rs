@@ -251,7 +251,10 @@ learning_rate = {{ linear = [0.001, 0] }}
         data.set_rows("has", nothing())?;
         data.set_rows("has_not", nothing())?;
         data.set_laws(["hierarchy"]);
-        Ok(Engine::new(Plan::for_worlds(&data, &[Output::sigmoid()])?))
+        Ok(Engine::new(Plan::for_worlds(
+            &data,
+            &[Output::sigmoid().per_class()],
+        )?))
     }
 
     /// What a network says of the test things.
