@@ -64,7 +64,7 @@ const LAW: Configuration = row("law", "hierarchy as a law", "probability");
 /// The rows of the table.
 pub(super) const ALL: [Configuration; 3] = [PLAIN, SOFT, LAW];
 
-const THEORY: &str = include_str!("../../theories/hierarchy.ltn");
+const THEORY: &str = include_str!("declarations.ltn");
 const HIERARCHY: &str =
     "axiom hierarchy: forall (x) in examples. forall (c, p) in isa. is(x, c) -> is(x, p)\n";
 const BATCH: usize = 32;
