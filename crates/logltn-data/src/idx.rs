@@ -24,14 +24,7 @@ pub fn read_idx(path: &Path) -> Result<Array, Diagnostics> {
 }
 
 /// Reads the bytes of an IDX file, gzipped or not; `name` stands for the file in messages.
-///
-/// ```
-/// use logltn_data::{Values, parse_idx};
-/// let array = parse_idx(b"\0\0\x08\x01\0\0\0\x02\x07\x09", "labels-idx1-ubyte")?;
-/// assert_eq!(array.values, Values::U8(vec![7, 9].into()));
-/// # Ok::<(), logltn_diagnostics::Diagnostics>(())
-/// ```
-pub fn parse_idx(bytes: &[u8], name: &str) -> Result<Array, Diagnostics> {
+pub(super) fn parse_idx(bytes: &[u8], name: &str) -> Result<Array, Diagnostics> {
     if bytes.starts_with(GZIP_MAGIC) {
         parse(MultiGzDecoder::new(bytes), Some(bytes.len()), name)
     } else {

@@ -52,13 +52,11 @@ pub use array::{Array, Field, Values};
 pub use csv::CsvFile;
 pub use cut::say_what_was_cut;
 pub use file::{not_regular, open_file, read_bytes, read_text};
-pub use idx::{parse_idx, read_idx, read_unpacked};
+pub use idx::{read_idx, read_unpacked};
 pub use index_column::index_column;
 pub use individuals::{header_among_individuals, parse_individuals, read_individuals};
-pub use npy::{parse_npy, read_npy};
-pub use npz::{parse_npz, read_npz};
 pub use prepare::{ColumnKind, Preparation, is_missing, mixed_column, odd_among_numbers};
-pub use safetensors::{parse_safetensors, read_safetensors};
+pub use safetensors::parse_safetensors;
 pub use stored::{Plain, Stored};
 
 use file::{Contents, read_or_map};
@@ -121,8 +119,8 @@ fn parse(
     let fields = match format {
         Format::Csv => unnamed(CsvFile::parse_matrix(bytes, name)?.1),
         Format::Npy => unnamed(npy::parse(bytes, map, name)?),
-        Format::Idx => unnamed(parse_idx(bytes, name)?),
-        Format::Npz => parse_npz(bytes, name)?,
+        Format::Idx => unnamed(idx::parse_idx(bytes, name)?),
+        Format::Npz => npz::parse(bytes, name)?,
         Format::Safetensors => safetensors::parse(bytes, map, name)?,
     };
     let named = fields

@@ -3,14 +3,12 @@
 //! Read by hand, since the header is small and every way in which a file can be wrong deserves its own
 //! message.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 
 use super::array::Array;
 use super::elements::{ByteOrder, Element, Layout};
-use super::file::read_or_map;
 use super::problems::{fatal, shown};
 use super::sniff;
 use super::stored::Mapped;
@@ -20,28 +18,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// NumPy's own headers take about a hundred bytes; this leaves room for any shape.
 pub(super) const LONGEST_HEADER: usize = 1 << 20;
 
-/// Reads an `.npy` file.
-pub fn read_npy(path: &Path) -> Result<Array, Diagnostics> {
-    let file = read_or_map(path)?;
-    parse(file.bytes(), file.map(), &path.display().to_string())
-}
-
-/// Reads the bytes of an `.npy` file; `name` stands for the file in messages.
-///
-/// ```
-/// use logltn_data::{Values, parse_npy};
-/// let mut bytes = b"\x93NUMPY\x01\x00\x36\x00".to_vec();
-/// bytes.extend(b"{'descr': '|u1', 'fortran_order': False, 'shape': (3,)}");
-/// bytes[8] = (bytes.len() - 10) as u8;
-/// bytes.extend([5, 6, 7]);
-/// assert_eq!(parse_npy(&bytes, "a.npy")?.values, Values::U8(vec![5, 6, 7].into()));
-/// # Ok::<(), logltn_diagnostics::Diagnostics>(())
-/// ```
-pub fn parse_npy(bytes: &[u8], name: &str) -> Result<Array, Diagnostics> {
-    parse(bytes, None, name)
-}
-
-/// The same of a file that is read where it is.
+/// Reads the bytes of an `.npy` file, or of one that is read where it is; `name` stands for the file in messages.
 pub(super) fn parse(
     bytes: &[u8],
     map: Option<&Arc<Mapped>>,

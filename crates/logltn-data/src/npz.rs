@@ -1,26 +1,19 @@
 //! NumPy's `.npz`: a zip archive of npy files, one per named array.
 
 use std::io::{Cursor, Read};
-use std::path::Path;
 
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
 use rustc_hash::FxHashSet;
 use zip::ZipArchive;
 
 use super::array::{Array, Field};
-use super::file::read_bytes;
 use super::npy;
 use super::problems::{Problems, fatal, shown};
 use super::sniff;
 
-/// Reads an `.npz` file.
-pub fn read_npz(path: &Path) -> Result<Vec<Field>, Diagnostics> {
-    parse_npz(&read_bytes(path)?, &path.display().to_string())
-}
-
 /// Reads the bytes of an `.npz` file, the arrays in the order of the archive; `name` stands for the
 /// file in messages.
-pub fn parse_npz(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics> {
+pub(super) fn parse(bytes: &[u8], name: &str) -> Result<Vec<Field>, Diagnostics> {
     if !bytes.starts_with(b"PK") {
         let (found, help) = sniff::found(bytes, 4);
         return fatal(

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
-use std::path::Path;
 use std::sync::Arc;
 
 use logltn_diagnostics::{Code, Diagnostic, Diagnostics};
@@ -18,7 +17,7 @@ use serde_json::Value;
 
 use super::array::Field;
 use super::elements::{ByteOrder, Element, Layout};
-use super::file::{ask, read_or_map};
+use super::file::ask;
 use super::problems::{Problems, counted, fatal, shown};
 use super::sniff;
 use super::stored::Mapped;
@@ -28,12 +27,6 @@ const LONGEST_HEADER: u64 = 100_000_000;
 
 /// Where the length of the header ends.
 const LENGTH_BYTES: usize = 8;
-
-/// Reads a `.safetensors` file.
-pub fn read_safetensors(path: &Path) -> Result<Vec<Field>, Diagnostics> {
-    let file = read_or_map(path)?;
-    parse(file.bytes(), file.map(), &path.display().to_string())
-}
 
 /// Reads the bytes of a `.safetensors` file; `name` stands for the file in messages.
 ///

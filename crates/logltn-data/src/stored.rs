@@ -161,7 +161,7 @@ impl<T: Plain> FromIterator<T> for Stored<T> {
 mod tests {
     use super::*;
     use crate::array::{Array, Values};
-    use crate::{npy, parse_npy, parse_safetensors, safetensors};
+    use crate::{npy, parse_safetensors, safetensors};
 
     fn npy(kind: &str, shape: &str, numbers: &[u8]) -> Vec<u8> {
         let mut header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}}}");
@@ -215,7 +215,7 @@ mod tests {
             std::fs::write(&path, &bytes).unwrap();
             let map = Mapped::open(&path).unwrap();
             let here = npy::parse(map.bytes(), Some(&map), "a.npy");
-            let read = parse_npy(&bytes, "a.npy");
+            let read = npy::parse(&bytes, None, "a.npy");
             match (here, read) {
                 (Ok(here), Ok(read)) => {
                     assert_eq!(here, read);

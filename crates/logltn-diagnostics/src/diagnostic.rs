@@ -318,10 +318,18 @@ impl Diagnostics {
         self.list.push(diagnostic);
     }
 
-    /// Adds all of `other`.
-    pub fn extend(&mut self, other: Diagnostics) {
-        self.errors += other.errors;
-        self.list.extend(other.list);
+    /// Adds all of `others`.
+    pub fn extend(&mut self, others: impl IntoIterator<Item = Diagnostic>) {
+        others.into_iter().for_each(|one| self.push(one));
+    }
+
+    /// The same, those without a place at this one.
+    pub fn placed(self, source: &Source, span: Span, label: &str) -> Diagnostics {
+        let placed = |one: Diagnostic| match one.place() {
+            Some(_) => one,
+            None => one.at(source, span, label),
+        };
+        self.into_iter().map(placed).collect()
     }
 
     /// Whether there is an error among them.
@@ -386,16 +394,14 @@ impl Diagnostics {
 
 impl From<Diagnostic> for Diagnostics {
     fn from(diagnostic: Diagnostic) -> Diagnostics {
-        let mut all = Diagnostics::new();
-        all.push(diagnostic);
-        all
+        Diagnostics::from_iter([diagnostic])
     }
 }
 
 impl FromIterator<Diagnostic> for Diagnostics {
     fn from_iter<I: IntoIterator<Item = Diagnostic>>(list: I) -> Diagnostics {
         let mut all = Diagnostics::new();
-        list.into_iter().for_each(|one| all.push(one));
+        all.extend(list);
         all
     }
 }

@@ -27,20 +27,13 @@ pub fn distances(theory: &Theory) -> Vec<Distance> {
         // A stack of its own: formulas may be nested a thousand deep.
         let mut formulas = vec![&axiom.formula];
         while let Some(formula) = formulas.pop() {
-            match &formula.kind {
-                FormulaKind::Atom { .. } | FormulaKind::Use { .. } => {}
-                FormulaKind::Not(inner) => formulas.push(inner),
-                FormulaKind::And(members) | FormulaKind::Or(members) => formulas.extend(members),
-                FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
-                    formulas.extend([a.as_ref(), b.as_ref()]);
-                }
-                FormulaKind::Quantified { guard, body, .. } => {
-                    formulas.push(body);
-                    if let Some(guard) = guard {
-                        walk.guard(guard);
-                    }
-                }
+            if let FormulaKind::Quantified {
+                guard: Some(guard), ..
+            } = &formula.kind
+            {
+                walk.guard(guard);
             }
+            formulas.extend(formula.children());
         }
     }
     found

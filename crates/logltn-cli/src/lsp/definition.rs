@@ -196,12 +196,7 @@ fn in_header(path: &Path, name: &str) -> Option<Value> {
 pub fn file_of_columns(manifest: &Manifest, path: &[String]) -> Option<std::path::PathBuf> {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     let file = match path[..] {
-        ["sorts", sort, "features", "columns" | "names"] => {
-            match manifest.sorts.get(sort)?.individuals.as_ref()? {
-                Individuals::Features(from) => &from.file,
-                _ => return None,
-            }
-        }
+        ["sorts", sort, "features", "columns" | "names"] => &manifest.features(sort)?.file,
         ["sorts", sort, "labels", "column"] => {
             &manifest.sorts.get(sort)?.labels.as_ref()?.value.file
         }

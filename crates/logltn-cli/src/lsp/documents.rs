@@ -191,12 +191,7 @@ impl Documents {
                 }
             }
             Err(errors) => {
-                for error in errors {
-                    out.push(match error.file() {
-                        Some(_) => error,
-                        None => error.at(&manifest.source, manifest.theory.span, "the theory"),
-                    });
-                }
+                out.extend(errors.placed(&manifest.source, manifest.theory.span, "the theory"));
             }
         }
     }

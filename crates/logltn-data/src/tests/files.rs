@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::writers::{f32s, gzip, idx, npy};
-use crate::{CsvFile, Values, read_bytes, read_fields, read_idx, read_individuals, read_npy};
+use crate::{CsvFile, Values, read_bytes, read_fields, read_idx, read_individuals};
 
 fn message<T: std::fmt::Debug>(
     result: Result<T, logltn_diagnostics::Diagnostics>,
@@ -29,7 +29,7 @@ fn reads_every_format_from_disk() {
         let fields = read_fields(&path(name)).unwrap();
         assert_eq!(fields[0].array.to_f64(), [1.0, 2.0], "{name}");
     }
-    assert_eq!(read_npy(&path("a.npy")).unwrap().shape, [1, 2]);
+    assert_eq!(read_fields(&path("a.npy")).unwrap()[0].array.shape, [1, 2]);
     assert_eq!(CsvFile::read(&path("a.csv")).unwrap().rows(), 1);
     assert_eq!(
         read_individuals(&path("a.csv"), "T")

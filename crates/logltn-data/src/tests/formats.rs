@@ -5,8 +5,8 @@ use safetensors::tensor::Dtype;
 
 use super::writers::{f32s, f64s, gzip, idx, npy, npy_with_header, npz, safetensors};
 use crate::{
-    Array, CsvFile, Field, Values, parse_fields, parse_idx, parse_individuals, parse_npy,
-    parse_npz, parse_safetensors,
+    Array, CsvFile, Field, Values, idx, npy, npz, parse_fields, parse_individuals,
+    parse_safetensors,
 };
 
 fn array(shape: &[usize], values: Values) -> Array {
@@ -69,7 +69,7 @@ fn npy_reads_every_type() {
         ),
     ];
     for (descr, bytes, values) in cases {
-        let read = parse_npy(&npy(descr, false, &[2], bytes), "a.npy");
+        let read = npy::parse(&npy(descr, false, &[2], bytes), None, "a.npy");
         assert_eq!(read.unwrap(), array(&[2], values.clone()), "{descr}");
     }
 }
@@ -77,7 +77,7 @@ fn npy_reads_every_type() {
 #[test]
 fn npy_reads_fortran_order() {
     let bytes = npy("<f8", true, &[2, 3], &f64s(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]));
-    let read = parse_npy(&bytes, "a.npy").unwrap();
+    let read = npy::parse(&bytes, None, "a.npy").unwrap();
     assert_eq!(
         read.values,
         Values::F64(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0].into())
@@ -87,7 +87,7 @@ fn npy_reads_fortran_order() {
 #[test]
 fn npy_reads_other_headers() {
     let python2 = "{\"shape\": (2L, 1L), \"fortran_order\": False, \"descr\": \"|u1\"}";
-    let read = parse_npy(&npy_with_header(python2, &[3, 4]), "a.npy").unwrap();
+    let read = npy::parse(&npy_with_header(python2, &[3, 4]), None, "a.npy").unwrap();
     assert_eq!(read, array(&[2, 1], Values::U8(vec![3, 4].into())));
     // Versions 2 and 3 have a header length of four bytes.
     let first = npy("|u1", false, &[2], &[3, 4]);
@@ -95,7 +95,7 @@ fn npy_reads_other_headers() {
         let mut bytes = first.clone();
         bytes[6] = version;
         bytes.splice(10..10, [0, 0]);
-        let read = parse_npy(&bytes, "a.npy").unwrap();
+        let read = npy::parse(&bytes, None, "a.npy").unwrap();
         assert_eq!(read.values, Values::U8(vec![3, 4].into()));
     }
 }
@@ -116,7 +116,7 @@ fn npz_names_its_fields_in_the_order_of_the_archive() {
 fn npz_reads_a_header_shorter_than_the_preamble() {
     // 10 bytes and a header of 1: too short to be right, but nothing to stumble over.
     let bytes = npz(&[("a.npy", b"\x93NUMPY\x01\x00\x01\x00{abc".to_vec())]);
-    assert!(parse_npz(&bytes, "a.npz").is_err());
+    assert!(npz::parse(&bytes, "a.npz").is_err());
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn idx_reads_every_type_plain_and_gzipped() {
     for (element, bytes, values) in cases {
         let file = idx(*element, &[2, 1], bytes);
         let expected = array(&[2, 1], values.clone());
-        assert_eq!(parse_idx(&file, "a.idx").unwrap(), expected);
-        assert_eq!(parse_idx(&gzip(&file), "a.idx").unwrap(), expected);
+        assert_eq!(idx::parse_idx(&file, "a.idx").unwrap(), expected);
+        assert_eq!(idx::parse_idx(&gzip(&file), "a.idx").unwrap(), expected);
     }
 }
 
@@ -153,7 +153,7 @@ fn idx_reads_every_type_plain_and_gzipped() {
 fn idx_reads_a_gzip_of_several_members() {
     let file = idx(0x08, &[4], &[1, 2, 3, 4]);
     let bytes = [gzip(&file[..7]), gzip(&file[7..])].concat();
-    let read = parse_idx(&bytes, "a.gz").unwrap();
+    let read = idx::parse_idx(&bytes, "a.gz").unwrap();
     assert_eq!(read.values, Values::U8(vec![1, 2, 3, 4].into()));
 }
 
@@ -325,7 +325,7 @@ proptest! {
             written.clone_from(&row_major);
         }
         let bytes = npy("<f8", fortran, &[rows, columns], &f64s(&written));
-        let read = parse_npy(&bytes, "a.npy").unwrap();
+        let read = npy::parse(&bytes, None, "a.npy").unwrap();
         prop_assert_eq!(read, array(&[rows, columns], Values::F64(row_major.into())));
     }
 
@@ -335,7 +335,7 @@ proptest! {
         if packed {
             bytes = gzip(&bytes);
         }
-        let read = parse_idx(&bytes, "a.idx").unwrap();
+        let read = idx::parse_idx(&bytes, "a.idx").unwrap();
         prop_assert_eq!(read, array(&[values.len(), 1, 1], Values::U8(values.into())));
     }
 
@@ -350,7 +350,7 @@ proptest! {
     fn npz_gives_back_what_was_written(values in prop::collection::vec(any::<i32>(), 1..50)) {
         let numbers: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         let bytes = npz(&[("a.npy", npy("<i4", false, &[values.len()], &numbers))]);
-        let read = parse_npz(&bytes, "a.npz").unwrap();
+        let read = npz::parse(&bytes, "a.npz").unwrap();
         let values = values.into_iter().map(i64::from).collect();
         prop_assert_eq!(&read[0].array.values, &Values::I64(values));
     }

@@ -303,29 +303,13 @@ pub(super) fn tables_of(formula: &Formula, found: &mut impl FnMut(TableId)) {
             GuardKind::Compare(..) | GuardKind::Same { .. } => {}
         }
     }
-    match &formula.kind {
-        FormulaKind::Atom { .. } | FormulaKind::Use { .. } => {}
-        FormulaKind::Not(inner) => tables_of(inner, found),
-        FormulaKind::And(members) | FormulaKind::Or(members) => {
-            members.iter().for_each(|m| tables_of(m, found));
+    if let FormulaKind::Quantified { binding, guard, .. } = &formula.kind {
+        if let Binding::Rows(table, _) = binding {
+            found(*table);
         }
-        FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
-            tables_of(a, found);
-            tables_of(b, found);
-        }
-        FormulaKind::Quantified {
-            binding,
-            guard,
-            body,
-            ..
-        } => {
-            if let Binding::Rows(table, _) = binding {
-                found(*table);
-            }
-            guard.iter().for_each(|g| guard_tables(g, found));
-            tables_of(body, found);
-        }
+        guard.iter().for_each(|g| guard_tables(g, found));
     }
+    (formula.children().into_iter()).for_each(|child| tables_of(child, found));
 }
 
 fn nothing(theory: &Theory, tables: &[TableId]) -> Diagnostic {

@@ -903,14 +903,13 @@ fn phase(plan: Arc<Plan>, axioms: &[AxiomNow], end: u64) -> Phase {
 }
 
 fn at_step(errors: Diagnostics, step: u64) -> Diagnostics {
-    let mut out = Diagnostics::new();
-    for error in errors {
+    let noted = |error: Diagnostic| {
         let error = match error.code() {
             // They were finite when training began.
             Code::NotFinite => error.with_code(Code::TrainingDiverged),
             _ => error,
         };
-        out.push(error.note(format!("at step {step}")));
-    }
-    out
+        error.note(format!("at step {step}"))
+    };
+    errors.into_iter().map(noted).collect()
 }

@@ -183,16 +183,13 @@ impl<'m> Check<'m> {
                         continue;
                     }
                     Some(SortKind::Range | SortKind::Labels) => no_features(""),
-                    Some(SortKind::Data) => {
-                        let given = self.manifest.sorts.get(sort);
-                        match given.and_then(|sort| sort.individuals.as_ref()) {
-                            Some(Individuals::Features(_)) | None => continue,
-                            Some(Individuals::LabelFile(_) | Individuals::Names(_)) => {
-                                let help = format!("give `features` in `[sorts.{sort}]`");
-                                no_features("fixed ").help(help)
-                            }
+                    Some(SortKind::Data) => match self.manifest.individuals(sort) {
+                        Some(Individuals::Features(_)) | None => continue,
+                        Some(Individuals::LabelFile(_) | Individuals::Names(_)) => {
+                            let help = format!("give `features` in `[sorts.{sort}]`");
+                            no_features("fixed ").help(help)
                         }
-                    }
+                    },
                 };
                 self.problems.push(*span, "no features", error);
             }

@@ -172,6 +172,19 @@ impl Manifest {
         self.dir.join(path)
     }
 
+    /// Who the individuals of a sort are, if it says so.
+    pub fn individuals(&self, sort: &str) -> Option<&Individuals> {
+        self.sorts.get(sort)?.individuals.as_ref()
+    }
+
+    /// The features of a sort, if it has some.
+    pub fn features(&self, sort: &str) -> Option<&FeatureSource> {
+        match self.individuals(sort)? {
+            Individuals::Features(from) => Some(from),
+            Individuals::LabelFile(_) | Individuals::Names(_) => None,
+        }
+    }
+
     /// The network behind a symbol, looked up in `[networks]` if it is shared.
     pub fn network<'m>(&'m self, network: &'m NetworkRef) -> Option<&'m Network> {
         match network {

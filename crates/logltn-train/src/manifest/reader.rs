@@ -52,9 +52,7 @@ impl<'s> Problems<'s> {
     pub(super) fn finish(self) -> Diagnostics {
         let mut found = self.found.into_inner();
         found.sort_by_key(|(start, _)| *start);
-        let mut all = Diagnostics::new();
-        found.into_iter().for_each(|(_, d)| all.push(d));
-        all
+        found.into_iter().map(|(_, d)| d).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use logltn_data::{CsvFile, is_missing, read_fields};
 
 use super::Project;
 use super::report::Report;
-use crate::manifest::{Individuals, Manifest};
+use crate::manifest::Manifest;
 
 /// Reads the columns that the guards of axioms speak of.
 pub(super) fn read(report: &mut Report<'_>, theory: &Theory, data: &mut Data) {
@@ -22,23 +22,14 @@ pub(super) fn read(report: &mut Report<'_>, theory: &Theory, data: &mut Data) {
         let set =
             found.and_then(|values| data.set_function(&function.name, FunctionData::Reals(values)));
         if let Err(errors) = set {
-            for error in errors {
-                report.out.push(match error.place() {
-                    Some(_) => error,
-                    None => error.at(&theory.source, function.span, "read here"),
-                });
-            }
+            (report.out).extend(errors.placed(&theory.source, function.span, "read here"));
         }
     }
 }
 
 /// The numbers of a column of the file that has the features of a sort.
 fn column(manifest: &Manifest, sort: &str, field: &str) -> Result<Vec<f64>, Diagnostics> {
-    let given = manifest
-        .sorts
-        .get(sort)
-        .and_then(|s| s.individuals.as_ref());
-    let Some(Individuals::Features(from)) = given else {
+    let Some(from) = manifest.features(sort) else {
         let what = format!("sort `{sort}` has no features, so no column `{field}`");
         return Err(Diagnostic::error(Code::NoFeatures, what).into());
     };

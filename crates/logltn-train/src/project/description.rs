@@ -82,8 +82,7 @@ impl Project {
             }
         }
         same_model(&learnt, &used).map_err(|errors| {
-            let mut out = Diagnostics::new();
-            for error in errors {
+            let with_help = |error: Diagnostic| {
                 let choose = learnt.iter().find_map(|(key, was)| {
                     let sort = key.strip_prefix("sorts.")?.strip_suffix(".columns")?;
                     let file = self.features.get(sort)?;
@@ -92,9 +91,9 @@ impl Project {
                         .then(|| choose_columns(sort, &file.path, &file.chosen, was))
                         .flatten()
                 });
-                out.push(error.maybe_help(choose));
-            }
-            out
+                error.maybe_help(choose)
+            };
+            errors.into_iter().map(with_help).collect()
         })
     }
 }

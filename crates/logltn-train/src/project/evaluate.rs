@@ -275,14 +275,8 @@ impl Project {
                         return true;
                     }
                 }
-                // One that uses itself is asked about no learnable constant.
-                FormulaKind::Use { .. } => {}
-                FormulaKind::Not(inner) => formulas.push(inner),
-                FormulaKind::And(members) | FormulaKind::Or(members) => formulas.extend(members),
-                FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
-                    formulas.extend([a.as_ref(), b.as_ref()]);
-                }
-                FormulaKind::Quantified { body, .. } => formulas.push(body),
+                // A definition that uses itself is asked about no learnable constant.
+                _ => formulas.extend(formula.children()),
             }
         }
         false

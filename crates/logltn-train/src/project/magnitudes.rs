@@ -16,7 +16,7 @@ use logltn_data::{Array, CsvFile, Values};
 use super::description::columns;
 use super::features::FeatureFile;
 use super::report::Report;
-use crate::manifest::{Grounding, Individuals, Manifest};
+use crate::manifest::{Grounding, Manifest};
 
 /// The largest feature that is learnt from: gradients of a million rows, squared, are still far from the largest number
 /// in single precision.
@@ -144,14 +144,7 @@ fn column_name(file: &FeatureFile, column: usize) -> String {
 
 /// Where the manifest names the file of a sort's features.
 fn read_from(manifest: &Manifest, sort: &str) -> logltn::Span {
-    let given = manifest
-        .sorts
-        .get(sort)
-        .and_then(|s| s.individuals.as_ref());
-    match given {
-        Some(Individuals::Features(from)) => from.file.span,
-        _ => logltn::Span::default(),
-    }
+    (manifest.features(sort)).map_or(logltn::Span::default(), |from| from.file.span)
 }
 
 /// Reports features that are too large, of sorts whose individuals networks or closed forms read.
@@ -249,17 +242,16 @@ impl<'t> Given<'t> {
                     FormulaKind::Use { arguments, .. } => {
                         terms.extend(arguments.iter().map(|term| (term, false)));
                     }
-                    FormulaKind::Not(inner) => open.push(inner),
-                    FormulaKind::And(members) | FormulaKind::Or(members) => open.extend(members),
-                    FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => open.extend([&**a, b]),
-                    FormulaKind::Quantified { binding, body, .. } => {
-                        if let Binding::Rows(table, variables) = binding {
-                            let places = variables.iter().enumerate();
-                            columns.extend(places.map(|(at, v)| (*v, (*table, at))));
-                        }
-                        open.push(body);
+                    FormulaKind::Quantified {
+                        binding: Binding::Rows(table, variables),
+                        ..
+                    } => {
+                        let places = variables.iter().enumerate();
+                        columns.extend(places.map(|(at, v)| (*v, (*table, at))));
                     }
+                    _ => {}
                 }
+                open.extend(formula.children());
             }
             given.take(manifest, theory, &columns, terms);
         }

@@ -505,14 +505,5 @@ fn placed<T>(
     span: logltn::Span,
     label: &str,
 ) -> Result<T, Diagnostics> {
-    result.map_err(|errors| {
-        let mut out = Diagnostics::new();
-        for error in errors {
-            out.push(match error.place() {
-                Some(_) => error,
-                None => error.at(&project.manifest.source, span, label),
-            });
-        }
-        out
-    })
+    result.map_err(|errors| errors.placed(&project.manifest.source, span, label))
 }

@@ -147,13 +147,8 @@ impl Project {
         };
         let own: BTreeMap<String, PathBuf> = (features.iter())
             .filter_map(|(sort, _)| {
-                let individuals = manifest.sorts.get(sort)?.individuals.as_ref();
-                match individuals? {
-                    Individuals::Features(from) => {
-                        Some((sort.clone(), manifest.resolve(&from.file)))
-                    }
-                    Individuals::LabelFile(_) | Individuals::Names(_) => None,
-                }
+                let file = &manifest.features(sort)?.file;
+                Some((sort.clone(), manifest.resolve(file)))
             })
             .collect();
         let mut prepared = run.map(description::prepared_by).unwrap_or_default();
@@ -401,11 +396,7 @@ fn prepare_own(
 ) -> Prepared {
     let mut prepared = Prepared::new();
     for (sort, path) in own.iter().filter(|(sort, _)| !known.contains_key(*sort)) {
-        let given = manifest
-            .sorts
-            .get(sort)
-            .and_then(|s| s.individuals.as_ref());
-        let Some(Individuals::Features(from)) = given else {
+        let Some(from) = manifest.features(sort) else {
             continue;
         };
         let mut chosen = Chosen::of(from);
@@ -419,11 +410,7 @@ fn prepare_own(
 
 /// Whether the labels of a data sort were read, or given in the manifest.
 fn is_read(manifest: &Manifest, theory: &Theory, name: &str) -> bool {
-    let given = manifest
-        .sorts
-        .get(name)
-        .and_then(|s| s.individuals.as_ref());
-    match given {
+    match manifest.individuals(name) {
         Some(Individuals::Names(_)) => true,
         Some(Individuals::LabelFile(_)) => theory
             .sort(name)
@@ -452,12 +439,11 @@ fn read_theory(
     let of_use = |d: &Diagnostic| {
         d.code() == Code::UnusedDeclaration && filters.iter().any(|f| d.message() == unused(f))
     };
-    (said.into_iter().filter(|d| !of_use(d))).for_each(|d| report.out.push(d));
+    (report.out).extend(said.into_iter().filter(|d| !of_use(d)));
     let mut names = TheoryNames::from(&theory);
     let whole = report.out.error_count() == before;
     if !whole {
-        let declared = theory_file::declared_names(theory.source.text());
-        names.broken = declared.map(str::to_owned).collect();
+        names.broken = theory_file::declared_names(&theory.source);
     }
     report.out.extend(check_against(report.manifest, &names));
     (theory, whole)
@@ -527,10 +513,7 @@ fn check_distances(
             .into_iter()
             .take(if a.name == b.name { 1 } else { 2 })
         {
-            let given = manifest
-                .sorts
-                .get(&sort.name)
-                .and_then(|s| s.individuals.as_ref());
+            let given = manifest.individuals(&sort.name);
             if matches!(
                 given,
                 Some(Individuals::LabelFile(_) | Individuals::Names(_))

@@ -4,7 +4,7 @@ use logltn::theory::{ArgumentSort, Predicate, SortKind};
 use logltn::{Code, Data, Diagnostic, Output, OutputKind, Span, Theory};
 
 use super::report::Report;
-use crate::manifest::{self, Grounding, Individuals, InputExpr, Output as ManifestOutput};
+use crate::manifest::{self, Grounding, InputExpr, Output as ManifestOutput};
 
 /// The output of a predicate that has no file of numbers.
 ///
@@ -69,8 +69,7 @@ fn picks_class(
     };
     let sort = &theory[*last];
     let given = report.manifest.sorts.get(&sort.name);
-    let has_features =
-        given.is_some_and(|s| matches!(s.individuals, Some(Individuals::Features(_))));
+    let has_features = report.manifest.features(&sort.name).is_some();
     if sort.kind == SortKind::Data && (has_features || sort.labels.is_empty()) {
         return false;
     }

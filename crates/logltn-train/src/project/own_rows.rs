@@ -102,8 +102,7 @@ impl OwnRows<'_> {
         let (named, found) = match sort {
             ColumnSort::Sort(sort) => {
                 let name = &self.theory[sort].name;
-                let given = self.manifest.sorts.get(name);
-                match given.and_then(|given| given.individuals.as_ref()) {
+                match self.manifest.individuals(name) {
                     Some(Individuals::Features(from))
                         if self.manifest.resolve(&from.file) == file =>
                     {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use logltn::{Code, Diagnostics, Labels};
+use logltn::{Code, Diagnostic, Diagnostics, Labels};
 use logltn_data::{
     CsvFile, Field, Preparation, header_among_individuals, index_column, read_individuals,
 };
@@ -150,16 +150,15 @@ const TEXT_AMONG_FEATURES: &str = "features are numbers: choose the columns that
 
 /// With this help for a column whose first cell is no number, where nothing better is known. Further down it is a slip.
 fn with_help(found: Diagnostics, help: Option<&str>) -> Diagnostics {
-    let mut out = Diagnostics::new();
     let mut help = help.map(str::to_string);
-    for diagnostic in found {
+    let with_help = |diagnostic: Diagnostic| {
         let text = diagnostic.code() == Code::MalformedNumber
             && diagnostic.help_text().is_none()
             && diagnostic.message().contains(", row 1 (");
-        out.push(match text {
+        match text {
             true => diagnostic.maybe_help(help.take()),
             false => diagnostic,
-        });
-    }
-    out
+        }
+    };
+    found.into_iter().map(with_help).collect()
 }

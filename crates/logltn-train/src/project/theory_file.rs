@@ -17,12 +17,7 @@ pub(super) fn read(manifest: &Manifest, out: &mut Diagnostics) -> Option<Source>
     match read_theory_file(&manifest.resolve(&manifest.theory)) {
         Ok(source) => Some(source),
         Err(errors) => {
-            for error in errors {
-                out.push(match error.file() {
-                    Some(_) => error,
-                    None => error.at(&manifest.source, manifest.theory.span, "the theory"),
-                });
-            }
+            out.extend(errors.placed(&manifest.source, manifest.theory.span, "the theory"));
             None
         }
     }
@@ -103,12 +98,7 @@ fn used(theory: &Theory) -> BTreeSet<String> {
                 terms.extend(arguments);
             }
             FormulaKind::Use { arguments, .. } => terms.extend(arguments),
-            FormulaKind::Not(inner) => formulas.push(inner),
-            FormulaKind::And(members) | FormulaKind::Or(members) => formulas.extend(members),
-            FormulaKind::Implies(a, b) | FormulaKind::Iff(a, b) => {
-                formulas.extend([a.as_ref(), b.as_ref()]);
-            }
-            FormulaKind::Quantified { body, .. } => formulas.push(body),
+            _ => formulas.extend(formula.children()),
         }
     }
     while let Some(term) = terms.pop() {
@@ -120,29 +110,12 @@ fn used(theory: &Theory) -> BTreeSet<String> {
     found
 }
 
-/// The names that a text of a theory means to declare, as far as its words tell: for a theory with
-/// mistakes, in which some declarations could not be understood.
-pub(super) fn declared_names(text: &str) -> impl Iterator<Item = &str> {
-    const KEYWORDS: [&str; 7] = [
-        "sort",
-        "table",
-        "predicate",
-        "function",
-        "constant",
-        "param",
-        "axiom",
-    ];
-    let words = text
-        .lines()
-        .map(|line| line.split('#').next().unwrap_or_default())
-        .flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_')))
-        .filter(|word| !word.is_empty());
-    let mut after_keyword = false;
-    words.filter(move |word| {
-        let declared = after_keyword;
-        after_keyword = KEYWORDS.contains(word);
-        declared && !after_keyword
-    })
+/// The names that a theory means to declare, as far as its words tell: some of its declarations could not be understood.
+pub(super) fn declared_names(source: &Source) -> BTreeSet<String> {
+    let mut words = logltn::words(source);
+    words.retain(|word| word.declares);
+    words.dedup_by_key(|word| word.declaration);
+    words.into_iter().map(|word| word.text).collect()
 }
 
 #[cfg(test)]
@@ -151,8 +124,8 @@ mod tests {
 
     #[test]
     fn names_of_broken_declarations() {
-        let text = "sort A # sort B\nsort C = 3..\npredicate P(A, D)\naxiom a (weight x: P";
-        let names: Vec<&str> = declared_names(text).collect();
-        assert_eq!(names, ["A", "C", "P", "a"]);
+        let text = "sort A # sort B\nsort C = 3..\nsort E = {f, g}\npredicate P(A, D)\naxiom a (weight x: P";
+        let names = declared_names(&Source::new("t.ltn", text));
+        assert_eq!(names, ["A", "C", "E", "P", "a"].map(str::to_string).into());
     }
 }

@@ -162,16 +162,13 @@ impl DerefMut for Trainer {
 fn frozen_here(project: &Project, errors: Diagnostics) -> Diagnostics {
     let manifest = &project.manifest;
     let freeze = (manifest.train.as_ref()).and_then(|train| train.freeze.first());
-    let mut out = Diagnostics::new();
-    for error in errors {
-        out.push(match (error.code(), freeze) {
-            (Code::NothingToTrain, Some(first)) => {
-                error.at(&manifest.source, first.span, "this, and all else")
-            }
-            _ => error,
-        });
-    }
-    out
+    let placed = |error: Diagnostic| match (error.code(), freeze) {
+        (Code::NothingToTrain, Some(first)) => {
+            error.at(&manifest.source, first.span, "this, and all else")
+        }
+        _ => error,
+    };
+    errors.into_iter().map(placed).collect()
 }
 
 /// How to train, as the manifest and the options say.

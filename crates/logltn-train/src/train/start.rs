@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use logltn::Diagnostics;
+use logltn::{Diagnostic, Diagnostics};
 use logltn_learn::{Begun, Model, Session};
 
 use super::run_weights::weights_of;
+use crate::manifest::{Manifest, Start};
 use crate::project::Project;
 use crate::run_directory::RunDirectory;
 
@@ -34,20 +35,12 @@ pub(super) fn begin(
         (start.only.as_ref()).map(|only| only.iter().map(|name| name.value.clone()).collect());
     let begun = weights_of(&folder)
         .and_then(|weights| session.begin_with(&weights, only.as_deref()))
-        .map_err(|errors| {
-            let mut out = Diagnostics::new();
-            for error in errors {
-                out.push(error.at(&manifest.source, start.run.span, "to begin with"));
-            }
-            out
-        })?;
+        .map_err(|errors| to_begin_with(manifest, start, errors))?;
     let mut warnings = Diagnostics::new();
     if let Ok(info) = RunDirectory::open(&folder).and_then(|run| run.info())
         && let Err(others) = project.same_model(&info.model)
     {
-        for other in others {
-            warnings.push(other.into_warning());
-        }
+        warnings.extend(others.into_iter().map(Diagnostic::into_warning));
     }
     Ok(Some(Beginning {
         run: folder,
@@ -82,9 +75,12 @@ pub(super) fn check_parts(project: &Project) -> Diagnostics {
     if let Some(start) = manifest.start()
         && let Err(errors) = weights_of(&manifest.resolve(&start.run.value))
     {
-        for error in errors {
-            out.push(error.at(&manifest.source, start.run.span, "to begin with"));
-        }
+        out.extend(to_begin_with(manifest, start, errors));
     }
     out
+}
+
+fn to_begin_with(manifest: &Manifest, start: &Start, errors: Diagnostics) -> Diagnostics {
+    let at = |error: Diagnostic| error.at(&manifest.source, start.run.span, "to begin with");
+    errors.into_iter().map(at).collect()
 }
