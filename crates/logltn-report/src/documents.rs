@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
 use logltn::theory::Axiom;
 use logltn::{Source, Theory};
 use logltn_train::run_directory::{RunInfo, StepRecord};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::base64::base64;
 use super::summary::Picture;
 
 /// A run's line in the list.
@@ -176,6 +176,11 @@ fn facts(info: &RunInfo) -> Vec<(String, String)> {
         fact(name, what.clone());
     }
     facts
+}
+
+/// The bytes in base64, padded.
+pub fn base64(bytes: &[u8]) -> String {
+    base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
 /// A picture that needs no other file.

@@ -30,7 +30,6 @@
 //! ```
 
 mod axis;
-mod base64;
 mod bitmap;
 mod chart;
 mod comparison;
@@ -45,7 +44,6 @@ mod pca;
 mod plots;
 mod scatter;
 mod schedule;
-mod sha256;
 mod shades;
 mod summary;
 mod thinning;
@@ -56,9 +54,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use base64::base64;
 pub use comparison::comparison_png;
-pub use documents::{ListedRun, details};
+pub use documents::{ListedRun, base64, details};
 pub use lines::{LinesOptions, Series, line_panels_png, lines_png};
 pub use pca::pca_2d;
 pub use scatter::{ScatterPanel, panels_png, scatter_png};

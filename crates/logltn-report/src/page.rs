@@ -5,8 +5,7 @@
 
 use serde_json::Value;
 
-use super::base64::base64;
-use super::sha256::sha256;
+use super::documents::base64;
 
 /// What draws charts; see `uplot/LICENSE`.
 const UPLOT: &str = include_str!("../uplot/uPlot.iife.min.js");
@@ -66,7 +65,7 @@ pub fn with_data(title: &str, data: &Value) -> String {
     let data = data.to_string().replace('<', "\\u003c");
     let (style, script) = (format!("\n{}", style()), format!("\n{}", script()));
     // This script and this style sheet may be used, and no other.
-    let only = |text: &str| format!("'sha256-{}'", base64(&sha256(text.as_bytes())));
+    let only = |text: &str| format!("'sha256-{}'", base64(&hmac_sha256::Hash::hash(text.as_bytes())));
     let policy = format!(
         "default-src 'none'; img-src data:; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
         only(&style),
