@@ -12,7 +12,8 @@
 from ._errors import Diagnostic, InputError, InputWarning
 from ._given import AtRows, Percentile, percentile
 from ._jupyter import load_ipython_extension
-from ._knowledge_base import Evaluation, Explanation, KnowledgeBase
+from ._asking import Explanation
+from ._knowledge_base import Evaluation, KnowledgeBase
 from ._native import __version__
 from ._plan import ExportedPlan
 from ._theory import Theory

@@ -6,13 +6,14 @@ import csv
 import json
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from . import _given, _native
+from ._asking import Asking, Explanation, call_parameters
 from ._errors import InputError
 from ._given import AtRows, Percentile, Problems
 from ._plan import ExportedPlan, exported
@@ -20,7 +21,7 @@ from ._theory import Theory
 from ._worlds import Worlds
 
 
-class KnowledgeBase(Worlds):
+class KnowledgeBase(Asking, Worlds):
     """A theory, its data, and what the numbers behind its predicates mean.
 
     >>> import numpy as np
@@ -369,7 +370,7 @@ class KnowledgeBase(Worlds):
             if self._takes_logits(name) and entry[2].size:
                 self._squashed(name, entry[2].min(), entry[2].max())
         coming = _given.coming(self, batch, sorts, tables)
-        numbers = _parameters(alpha, p, p_forall, self._defaults)
+        numbers = call_parameters(alpha, p, p_forall, self._defaults)
         exchange = None if _step is None else _step.exchange(numbers)
         weighed = None if weights is None else [(i, float(w)) for i, w in self._weights(weights).items()]
         evaluated = self._native.evaluate(entries, *numbers, coming, gradients, None, exchange, weighed)
@@ -378,75 +379,10 @@ class KnowledgeBase(Worlds):
         dtype = np.result_type(*(entry[2].dtype for entry in entries)) if entries else np.dtype(np.float64)
         return Evaluation(evaluated, dtype, self.logs, arrays if gradients else None)
 
-    def query(
-        self,
-        formula: str,
-        values: Mapping[str, Any] | None = None,
-        *,
-        top: int = 10,
-        alpha: float | None = None,
-        p: float | None = None,
-        p_forall: float | None = None,
-        sorts: Mapping[str, Any] | None = None,
-        tables: Mapping[str, Any] | None = None,
-        params: Mapping[str, float | Percentile] | None = None,
-        functions: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """How true a formula is, or of whom: the document of ``logltn query --json``.
-
-        A formula that begins with ``find`` has answers, the ``top`` truest first (0: all of them). Truths are logs in the log
-        semantics. Computed in double precision, over all rows of batched tables.
-
-        >>> import numpy as np
-        >>> kb = KnowledgeBase('''
-        ...     sort Person = {ann, bob}  predicate happy(Person)
-        ...     axiom all: forall x: Person. happy(x)
-        ... ''', outputs={"happy": "truth"}, semantics="stable")
-        >>> values = {"happy": np.array([0.9, 0.25])}
-        >>> round(kb.query("happy(ann) and happy(bob)", values)["truth"], 3)
-        0.225
-        >>> kb.query("find x: Person. not happy(x)", values, top=1)["answers"]
-        [{'binding': {'x': 'bob'}, 'truth': 0.75}]
-        """
+    def _ask(self, asked: dict[str, Any], values: Any, sorts: Any, tables: Any, params: Any, functions: Any) -> str:
         other, sorts = self._with(params, functions, sorts)
-        question = _question(formula, None, top, _parameters(alpha, p, p_forall, self._defaults))
         _, entries = self._entries(values)
-        return json.loads(_native.ask(other._native, question, entries, other._coming(question, sorts, tables)))
-
-    def explain(
-        self,
-        values: Mapping[str, Any] | None = None,
-        axiom: str | None = None,
-        *,
-        open: str | Sequence[str] = (),
-        top: int = 10,
-        alpha: float | None = None,
-        p: float | None = None,
-        p_forall: float | None = None,
-        sorts: Mapping[str, Any] | None = None,
-        tables: Mapping[str, Any] | None = None,
-        params: Mapping[str, float | Percentile] | None = None,
-        functions: Mapping[str, Any] | None = None,
-    ) -> Explanation:
-        """What breaks an axiom, a family or a member of one, or each of them: the document of ``logltn explain --json``.
-
-        The ``top`` least true bindings of each (0: all of them), with the literals to blame and the witnesses. What a
-        definition says is one literal, unless ``open`` names it. Computed in double precision, over all rows of batched tables.
-
-        >>> import numpy as np
-        >>> kb = KnowledgeBase('''
-        ...     sort Person = {ann, bob}  predicate happy(Person)
-        ...     axiom all: forall x: Person. happy(x)
-        ... ''', outputs={"happy": "truth"}, semantics="stable")
-        >>> worst = kb.explain({"happy": np.array([0.9, 0.25])}, top=1)["axioms"][0]["worst"][0]
-        >>> worst["binding"], worst["literals"]
-        ({'x': 'bob'}, [{'literal': 'happy(bob)', 'truth': 0.25, 'blame': 1.0}])
-        """
-        other, sorts = self._with(params, functions, sorts)
-        question = _question(None, axiom, top, _parameters(alpha, p, p_forall, self._defaults), open)
-        _, entries = self._entries(values)
-        document = _native.ask(other._native, question, entries, other._coming(question, sorts, tables))
-        return other._explanation(json.loads(document), {})
+        return _native.ask(other._native, asked, entries, other._coming(asked, sorts, tables))
 
     def _coming(self, question: dict[str, Any], sorts: Any, tables: Any) -> Any:
         """What comes with a question, without the rows of streamed tables that it does not speak of."""
@@ -456,53 +392,21 @@ class KnowledgeBase(Worlds):
             text = next((formula for own, _, formula in self.theory._native.axioms if own == name), None)
         return _given.coming(self, None, sorts, tables, text)
 
-    def truths_of(
-        self,
-        definition: str,
-        values: Mapping[str, Any] | None = None,
-        *,
-        alpha: float | None = None,
-        p: float | None = None,
-        p_forall: float | None = None,
-        sorts: Mapping[str, Any] | None = None,
-        tables: Mapping[str, Any] | None = None,
-        params: Mapping[str, float | Percentile] | None = None,
-        functions: Mapping[str, Any] | None = None,
-    ) -> np.ndarray:
-        """What a definition says of all its tuples: an array with one axis for each argument.
-
-        Truths are logs in the log semantics and in ``prod``. Computed in double precision, over all rows of batched tables.
-
-        >>> import numpy as np
-        >>> kb = KnowledgeBase('''
-        ...     sort Person = {ann, bob}  predicate likes(Person, Person)
-        ...     define friends(x, y: Person): likes(x, y) and likes(y, x)
-        ...     axiom all: forall x: Person. friends(x, x)
-        ... ''', outputs={"likes": "truth"}, semantics="godel")
-        >>> kb.truths_of("friends", {"likes": np.array([[1.0, 0.25], [0.5, 0.75]])})
-        array([[1.  , 0.25],
-               [0.25, 0.75]])
-        """
-        other, sorts = self._with(params, functions, sorts)
-        question = _question(None, None, 0, _parameters(alpha, p, p_forall, self._defaults), definition=definition)
-        _, entries = self._entries(values)
-        return _truths(_native.ask(other._native, question, entries, other._coming(question, sorts, tables)))
-
     def _explanation(
-        self, document: dict[str, Any], coming: Mapping[str, Any], seen: Mapping[str, Mapping[str, np.ndarray]] = {}
+        self, document: dict[str, Any], sorts: Any, seen: Mapping[str, Mapping[str, np.ndarray]] = {}
     ) -> Explanation:
-        """With pictures of individuals that have one, of those that came with the call too; `seen` has some by sort."""
+        """`seen` has some pictures by sort."""
         pictures: dict[str, dict[tuple[str, str], np.ndarray]] = {}
         variables = dict(self.theory._native.variables)
         known: dict[str, Mapping[str, np.ndarray]] = dict(seen)
         for axiom in document["axioms"]:
-            sorts = dict(variables.get(axiom["name"].split("[")[0], ()))
+            own_sorts = dict(variables.get(axiom["name"].split("[")[0], ()))
             for worst in axiom["worst"]:
                 for binding in (worst["binding"], *(w["binding"] or {} for w in worst["witnesses"])):
                     for variable, to in binding.items():
-                        sort = sorts.get(variable, "")
+                        sort = own_sorts.get(variable, "")
                         if sort not in known:
-                            known[sort] = self._picture_values(sort, coming)
+                            known[sort] = self._picture_values(sort, sorts or {})
                         if str(to) in known[sort]:
                             own = pictures.setdefault(axiom["name"], {})
                             own[variable, str(to)] = np.array(known[sort][str(to)])
@@ -511,8 +415,8 @@ class KnowledgeBase(Worlds):
     def _picture_values(self, sort: str, coming: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
         from ._html import is_picture
 
-        fields: Any = {None: _given.array(coming[sort])} if sort in coming else self._features(sort)
-        found = next((v for v in (fields or {}).values() if is_picture(v.shape[1:])), ())
+        fields = self._features(sort, coming) or {}
+        found = next((v for v in fields.values() if is_picture(v.shape[1:])), ())
         return {str(i): value for i, value in enumerate(found)}
 
     def _entries(
@@ -637,9 +541,9 @@ class KnowledgeBase(Worlds):
                 constant["learnable"] = len(self._arguments["constants"][constant["name"]])
         return document
 
-    def _features(self, sort: str) -> dict[str | None, np.ndarray] | None:
-        """What was given of a sort's individuals, by field."""
-        given = (self._arguments.get("sorts") or {}).get(sort)
+    def _features(self, sort: str, coming: Mapping[str, Any] = {}) -> dict[str | None, np.ndarray] | None:
+        """What was given of a sort's individuals, with the call or before, by field."""
+        given = {**(self._arguments.get("sorts") or {}), **coming}.get(sort)
         if isinstance(given, Mapping):
             return {name: _given.array(values) for name, values in given.items() if _given.strings(values) is None}
         if given is None or isinstance(given, int) or _given.strings(given) is not None:
@@ -742,48 +646,6 @@ class Evaluation:
         return evaluation(self)
 
 
-class Explanation(dict[str, Any]):
-    """What :meth:`KnowledgeBase.explain` says: the document of ``logltn explain --json``, which a notebook shows as tables."""
-
-    def __init__(
-        self, document: Mapping[str, Any] = {}, logs: tuple[bool, bool] = (False, False), pictures: dict[str, Any] | None = None
-    ) -> None:
-        super().__init__(document)
-        self._logs = logs  # whether the truths of axioms, and of literals, are logs
-        self._pictures = pictures or {}  # by axiom, of individuals by variable and number
-
-    def __str__(self) -> str:
-        logs, literal_logs = self._logs
-        lines = []
-        for axiom in self["axioms"]:
-            if axiom.get("hard"):
-                lines.append(f"{axiom['name']}: a law, {axiom['groundings']:,} groundings")
-                continue
-            lines.append(f"{axiom['name']}: truth {_shown(axiom['truth'], logs)}, {axiom['groundings']:,} groundings")
-            for worst in axiom["worst"]:
-                lines.append(f"  {_bound(worst['binding'])}: {_shown(worst['truth'], logs)}")
-                for literal in worst["literals"]:
-                    lines.append(f"    {literal['literal']}: {_shown(literal['truth'], literal_logs)}, blame {literal['blame']:.3g}")
-                for witness in worst["witnesses"]:
-                    found = "nothing to choose from" if witness["binding"] is None else _bound(witness["binding"])
-                    lines.append(f"    {witness['formula']}: {found}")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        from ._html import explanation
-
-        return explanation(self, *self._logs, self._pictures)
-
-
-def _shown(truth: float, log: bool) -> str:
-    """A degree of truth for people, and the log beside it where that is what is computed."""
-    return f"{np.exp(truth):.3g} (log {truth:.4g})" if log else f"{truth:.4g}"
-
-
-def _bound(binding: Mapping[str, Any]) -> str:
-    return ", ".join(f"{variable} = {to}" for variable, to in binding.items()) or "as a whole"
-
-
 def _texts(column: Any) -> list[str]:
     """Classes as they are written: integers without a point, labels by name."""
     cells = np.asarray(column).ravel().tolist() if not isinstance(column, (list, tuple)) else column
@@ -810,47 +672,6 @@ def _support(axiom: str, given: Any, problems: Problems) -> tuple[list[str], lis
 
 def _listed(given: Any) -> Any:
     return given if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
-
-
-def _parameters(alpha: Any, p: Any, p_forall: Any, defaults: tuple[float, float, float]) -> tuple[float, float, float]:
-    problems: Problems = []
-    numbers = tuple(
-        default if x is None else _given.number(x, f"`{name}`", problems)
-        for name, x, default in zip(("alpha", "p", "p_forall"), (alpha, p, p_forall), defaults)
-    )
-    if problems:
-        _native.raise_problems(problems)
-    return numbers  # type: ignore[return-value]
-
-
-def _truths(document: str) -> np.ndarray:
-    """What a definition says, as the native part writes it."""
-    shape, truths = json.loads(document)
-    return np.array(truths, dtype=np.float64).reshape(shape)
-
-
-def _question(
-    formula: Any, axiom: Any, top: Any, parameters: tuple[float, float, float], open: Any = (), definition: Any = None
-) -> dict[str, Any]:
-    problems: Problems = []
-    opened = [open] if isinstance(open, str) else list(open)
-    for name, text in (("formula", formula), ("axiom", axiom), ("definition", definition), *(("open", o) for o in opened)):
-        if text is not None and not isinstance(text, str):
-            problems.append(("wrong-type", f"`{name}` is a text, not {_given.kind(text)}", None))
-    if isinstance(top, bool) or not isinstance(top, int):
-        problems.append(("wrong-type", f"`top` must be a number, not {top!r}", None))
-    elif top < 0:
-        problems.append(("value-out-of-range", f"`top` must be at least 0, which means all, not {top}", None))
-    if problems:
-        _native.raise_problems(problems)
-    return {
-        "formula": formula,
-        "axiom": axiom,
-        "parameters": parameters,
-        "top": top,
-        "open": opened,
-        "definition": definition,
-    }
 
 
 def _double(dtype: Any, problems: Problems) -> bool | None:

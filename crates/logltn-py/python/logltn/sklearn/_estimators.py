@@ -28,17 +28,50 @@ class _Estimator(BaseEstimator):
     # Set by `fit`.
     network_: list[training.Layer]
 
+    def __init__(
+        self,
+        theory: Any = None,
+        target: str = "label",
+        *,
+        sort: str | None = None,
+        unlabelled: Any = None,
+        weight: float = 1.0,
+        semantics: Any = "logltn",
+        params: Mapping[str, float] | None = None,
+        hidden: tuple[int, ...] = (64,),
+        activation: str = "relu",
+        steps: int | None = None,
+        learning_rate: float = 0.005,
+        weight_decay: float = 0.0,
+        scale: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.theory = theory
+        self.target = target
+        self.sort = sort
+        self.unlabelled = unlabelled
+        self.weight = weight
+        self.semantics = semantics
+        self.params = params
+        self.hidden = hidden
+        self.activation = activation
+        self.steps = steps
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.scale = scale
+        self.random_state = random_state
+
     def _rows(self, theory: Theory, arguments: list[str]) -> str:
         """The sort of the rows of X."""
-        sort = self.sort or (arguments[0] if arguments else None)  # type: ignore[attr-defined]
+        sort = self.sort or (arguments[0] if arguments else None)
         if sort is None or sort not in theory.sorts:
             raise ValueError(f"sort={sort!r} is not a sort of the theory, which has {', '.join(theory.sorts)}")
         if arguments[:1] != [sort]:
-            raise ValueError(f"the first argument of `{self.target}` must be of sort `{sort}`")  # type: ignore[attr-defined]
+            raise ValueError(f"the first argument of `{self.target}` must be of sort `{sort}`")
         return sort
 
     def _theory(self, default: str) -> tuple[str, Theory]:
-        given = self.theory  # type: ignore[attr-defined]
+        given = self.theory
         text = default if given is None else str(given)
         with warnings.catch_warnings():
             # The target is used by the labels.
@@ -46,7 +79,7 @@ class _Estimator(BaseEstimator):
             return text, Theory(text)
 
     def _scaling(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if not self.scale:  # type: ignore[attr-defined]
+        if not self.scale:
             return np.zeros(X.shape[1]), np.ones(X.shape[1])
         mean = X.mean(0)
         deviation = X.std(0)
@@ -60,7 +93,7 @@ class _Estimator(BaseEstimator):
         """What the network says of rows."""
         check_is_fitted(self)
         X = validate_data(self, _numbers(X), reset=False, dtype=np.float64)
-        return training.run(self.network_, self.activation, self._scaled(X))  # type: ignore[attr-defined]
+        return training.run(self.network_, self.activation, self._scaled(X))
 
     def _train(
         self,
@@ -79,12 +112,12 @@ class _Estimator(BaseEstimator):
         files = {"t.ltn": text.encode()}
         columns = {f"{name}": column for name, column in zip(names, X.T.tolist())}
         in_guards = any("." in name for name, *_ in theory._native.functions)
-        manifest = ["theory = 't.ltn'", f"semantics = {training.toml(self.semantics)}"]  # type: ignore[attr-defined]
+        manifest = ["theory = 't.ltn'", f"semantics = {training.toml(self.semantics)}"]
         if in_guards:
             # Guards compare the numbers as they are, networks read them scaled.
             files["rows.csv"] = training.csv(columns)
             features: Any = {"file": "rows.csv", "columns": names, "prepare": {name: "number" for name in names}}
-            if not self.scale:  # type: ignore[attr-defined]
+            if not self.scale:
                 del features["prepare"]
         else:
             files["rows.npy"] = _npy(self._scaled(X).astype(np.float32))
@@ -103,15 +136,15 @@ class _Estimator(BaseEstimator):
             declared = [column for column, _ in dict(theory._native.tables).get(name, [])]
             files[f"table{i}.csv"] = training.csv(_table(name, given, declared))
             manifest += [f"{training.toml(name)} = {{ rows = 'table{i}.csv' }}"]
-        for name, value in (self.params or {}).items():  # type: ignore[attr-defined]
+        for name, value in (self.params or {}).items():
             manifest += ["[params]" if "[params]" not in manifest else "", f"{training.toml(name)} = {training.toml(value)}"]
         manifest += self._grounding(theory, sort, target)
         count = len(labelled["x"]) or len(X)
-        steps = self.steps or int(np.clip(60 * -(-count // _BATCH), 400, 20_000))  # type: ignore[attr-defined]
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))  # type: ignore[attr-defined]
+        steps = self.steps or int(np.clip(60 * -(-count // _BATCH), 400, 20_000))
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         manifest += [
-            "[train]", f"steps = {steps}", f"learning_rate = {float(self.learning_rate)!r}", f"seed = {seed}",  # type: ignore[attr-defined]
-            "optimizer = 'adamw'", f"weight_decay = {float(self.weight_decay)!r}",  # type: ignore[attr-defined]
+            "[train]", f"steps = {steps}", f"learning_rate = {float(self.learning_rate)!r}", f"seed = {seed}",
+            "optimizer = 'adamw'", f"weight_decay = {float(self.weight_decay)!r}",
         ]
         files["m.toml"] = "\n".join(manifest).encode()
         weights = training.train(files)
@@ -119,8 +152,8 @@ class _Estimator(BaseEstimator):
         self.weights_ = weights
 
     def _network(self) -> str:
-        hidden = [int(width) for width in self.hidden]  # type: ignore[attr-defined]
-        return f"network = {{ mlp = {hidden}, activation = {training.toml(self.activation)} }}"  # type: ignore[attr-defined]
+        hidden = [int(width) for width in self.hidden]
+        return f"network = {{ mlp = {hidden}, activation = {training.toml(self.activation)} }}"
 
     def _grounding(self, theory: Theory, sort: str, target: tuple[str, str]) -> list[str]:
         """The groundings of the symbols of the theory: networks, and learnable numbers where nothing has features."""
@@ -178,39 +211,6 @@ class Classifier(ClassifierMixin, _Estimator):
     random_state
         What the first weights depend on.
     """
-
-    def __init__(
-        self,
-        theory: Any = None,
-        target: str = "label",
-        *,
-        sort: str | None = None,
-        unlabelled: Any = None,
-        weight: float = 1.0,
-        semantics: Any = "logltn",
-        params: Mapping[str, float] | None = None,
-        hidden: tuple[int, ...] = (64,),
-        activation: str = "relu",
-        steps: int | None = None,
-        learning_rate: float = 0.005,
-        weight_decay: float = 0.0,
-        scale: bool = True,
-        random_state: Any = 0,
-    ) -> None:
-        self.theory = theory
-        self.target = target
-        self.sort = sort
-        self.unlabelled = unlabelled
-        self.weight = weight
-        self.semantics = semantics
-        self.params = params
-        self.hidden = hidden
-        self.activation = activation
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.scale = scale
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, *, tables: Mapping[str, Any] | None = None, sorts: Mapping[str, Any] | None = None) -> Classifier:
         """Learns from rows and their classes. ``tables`` are the theory's tables by name (columns, a 2-D array or a data frame; rows
@@ -312,20 +312,11 @@ class Regressor(RegressorMixin, _Estimator):
         scale: bool = True,
         random_state: Any = 0,
     ) -> None:
-        self.theory = theory
-        self.target = target
-        self.sort = sort
-        self.unlabelled = unlabelled
-        self.weight = weight
-        self.semantics = semantics
-        self.params = params
-        self.hidden = hidden
-        self.activation = activation
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.scale = scale
-        self.random_state = random_state
+        super().__init__(
+            theory, target, sort=sort, unlabelled=unlabelled, weight=weight, semantics=semantics, params=params, hidden=hidden,
+            activation=activation, steps=steps, learning_rate=learning_rate, weight_decay=weight_decay, scale=scale,
+            random_state=random_state,
+        )  # fmt: skip
 
     def fit(self, X: Any, y: Any, *, tables: Mapping[str, Any] | None = None, sorts: Mapping[str, Any] | None = None) -> Regressor:
         """Learns from rows and their values; see :meth:`Classifier.fit`."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import torch
 
 from .. import _given, _native
+from .._asking import Asking, Explanation, call_parameters
 from .._given import AtRows, Percentile, Problems
 from .._knowledge_base import KnowledgeBase as _KnowledgeBase
-from .._knowledge_base import Evaluation, Explanation, Truths, _double, _parameters, _question, _truths
+from .._knowledge_base import Evaluation, Truths, _double
 from .._theory import Theory
 from .._errors import InputError
 from ._autograd import _CPU, Answered, Axioms, Call, Loss
@@ -29,7 +29,7 @@ _STRIDED = torch.strided
 _transforming: Any = torch._C._functorch.peek_interpreter_stack  # pyright: ignore[reportAttributeAccessIssue]
 
 
-class KnowledgeBase(Worlds, torch.nn.Module):
+class KnowledgeBase(Asking, Worlds, torch.nn.Module):
     """A theory, its data, and your networks.
 
     Run the networks as you do now and hand over their outputs:
@@ -169,7 +169,7 @@ class KnowledgeBase(Worlds, torch.nn.Module):
 
     def _take(self, knowledge: _KnowledgeBase, backend: str = "auto") -> None:
         theory = knowledge.theory
-        self._knowledge = knowledge
+        self._knowledge, self._defaults = knowledge, knowledge._defaults
         double, shared = _double(knowledge._arguments["dtype"], []), knowledge._arguments.get("_sharded", False)
         self._backend = Backend(backend, double, None, shared)
         self._formulas = Backend("torch", double, {"kernels": False, "graphs": False})
@@ -197,26 +197,6 @@ class KnowledgeBase(Worlds, torch.nn.Module):
         if hasattr(given, "shape") and len(given.shape) > 0 and np.asarray(given).dtype.kind in "fiub":
             self.individuals.put(name, tensor(given))
         return given
-
-    @eagerly
-    def forward(
-        self,
-        values: Mapping[str, Any] | None = None,
-        *,
-        alpha: Any = None,
-        p: Any = None,
-        p_forall: Any = None,
-        batch: Mapping[str, Any] | None = None,
-        sorts: Mapping[str, Any] | None = None,
-        tables: Mapping[str, Any] | None = None,
-        weights: Mapping[str, Any] | None = None,
-        params: Mapping[str, float | Percentile] | None = None,
-        functions: Mapping[str, Any] | None = None,
-        check: bool = False,
-        **named: Any,
-    ) -> torch.Tensor:
-        """:meth:`loss`."""
-        return self._loss(*self._call(values, named, (alpha, p, p_forall), (batch, sorts, tables), (weights, params, functions)), check)
 
     def _ask_networks(
         self, tensors: list[torch.Tensor], call: Call, dtype: torch.dtype, device: torch.device | None, functions: Any
@@ -289,6 +269,8 @@ class KnowledgeBase(Worlds, torch.nn.Module):
         them. ``params`` and ``functions`` come with the call, or replace what the knowledge base has.
         """
         return self._loss(*self._call(values, named, (alpha, p, p_forall), (batch, sorts, tables), (weights, params, functions)), check)
+
+    forward = loss
 
     def _loss(
         self, tensors: list[torch.Tensor], call: Call, dtype: torch.dtype, device: torch.device | None, check: bool
@@ -551,77 +533,23 @@ class KnowledgeBase(Worlds, torch.nn.Module):
         """:meth:`logltn.KnowledgeBase.evaluate`."""
         return self._knowledge.evaluate(values, **arguments)
 
-    def query(
-        self,
-        formula: str,
-        values: Mapping[str, Any] | None = None,
-        *,
-        top: int = 10,
-        alpha: float | None = None,
-        p: float | None = None,
-        p_forall: float | None = None,
-        sorts: Mapping[str, Any] | None = None,
-        tables: Mapping[str, Any] | None = None,
-        params: Mapping[str, float | Percentile] | None = None,
-        functions: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """:meth:`logltn.KnowledgeBase.query`; the knowledge base runs the networks of predicates that are not in ``values``."""
-        question = _question(formula, None, top, _parameters(alpha, p, p_forall, self._knowledge._defaults))
-        return json.loads(self._ask(question, values, sorts, tables, params, functions))
-
-    def explain(
-        self,
-        values: Mapping[str, Any] | None = None,
-        axiom: str | None = None,
-        *,
-        open: str | Sequence[str] = (),
-        top: int = 10,
-        alpha: float | None = None,
-        p: float | None = None,
-        p_forall: float | None = None,
-        sorts: Mapping[str, Any] | None = None,
-        tables: Mapping[str, Any] | None = None,
-        params: Mapping[str, float | Percentile] | None = None,
-        functions: Mapping[str, Any] | None = None,
-    ) -> Explanation:
-        """:meth:`logltn.KnowledgeBase.explain`; the knowledge base runs the networks of predicates that are not in ``values``."""
-        question = _question(None, axiom, top, _parameters(alpha, p, p_forall, self._knowledge._defaults), open)
-        document = json.loads(self._ask(question, values, sorts, tables, params, functions))
+    def _explanation(self, document: dict[str, Any], sorts: Any) -> Explanation:
         coming = {name: tensor(v).detach().cpu() for name, v in (sorts or {}).items() if len(getattr(v, "shape", ())) > 0}
         parts = {name: self.individuals.part(name) for name in self.individuals.names()}
         seen = {name: part.pictures() for name, part in parts.items() if hasattr(part, "pictures")}  # of a run
         return self._knowledge._explanation(document, coming, seen)
 
-    def truths_of(
-        self,
-        definition: str,
-        values: Mapping[str, Any] | None = None,
-        *,
-        alpha: float | None = None,
-        p: float | None = None,
-        p_forall: float | None = None,
-        sorts: Mapping[str, Any] | None = None,
-        tables: Mapping[str, Any] | None = None,
-        params: Mapping[str, float | Percentile] | None = None,
-        functions: Mapping[str, Any] | None = None,
-    ) -> np.ndarray:
-        """:meth:`logltn.KnowledgeBase.truths_of`, an array without gradients; the knowledge base runs the networks of predicates
-        that are not in ``values``."""
-        parameters = _parameters(alpha, p, p_forall, self._knowledge._defaults)
-        question = _question(None, None, 0, parameters, definition=definition)
-        return _truths(self._ask(question, values, sorts, tables, params, functions))
-
     @torch.no_grad()
-    def _ask(self, question: dict[str, Any], values: Any, sorts: Any, tables: Any, params: Any, functions: Any) -> str:
+    def _ask(self, asked: dict[str, Any], values: Any, sorts: Any, tables: Any, params: Any, functions: Any) -> str:
         features = sorts
         functions, data = self._functions(functions)
         knowledge, sorts = self._knowledge._with(params, data, sorts)
-        coming = knowledge._coming(question, sorts, tables)
+        coming = knowledge._coming(asked, sorts, tables)
         native = knowledge._native
         tensors, which, *_ = self._read(knowledge, self._together(values, {}) if values is not None else {})
         if self.predicates.names():
             given = {place for place, _ in which}
-            requests, numbers = _native.asked(native, question, coming)
+            requests, numbers = _native.asked(native, asked, coming)
             places, outs = self._run(knowledge, requests, numbers, features, functions, given)
             which, tensors = [*which, *places], [*tensors, *outs]
         entries: list[tuple[int, int, np.ndarray, np.ndarray | None]] = []
@@ -630,7 +558,7 @@ class KnowledgeBase(Worlds, torch.nn.Module):
             if array.ndim == 0:  # no buffer without axes
                 kind, array = kind + 4, array.reshape(1)
             entries.append((place, kind, array, None))
-        return _native.ask(native, question, entries, coming)
+        return _native.ask(native, asked, entries, coming)
 
     def rows(self, predicate: str, **arguments: Any) -> Any:
         """:meth:`logltn.KnowledgeBase.rows`."""
@@ -669,5 +597,5 @@ def _plain(call: Call) -> Call:
             _native.raise_problems([("wrong-type", f"`{name}` must be a number, not {_given.kind(given)}", help)])
         # In a transformation it has no number to ask for.
         numbers.append(1.0 if name in call.extras and _transforming() is not None else given)
-    alpha, p, p_forall = _parameters(numbers[0], numbers[1], numbers[2], knowledge._defaults)
+    alpha, p, p_forall = call_parameters(numbers[0], numbers[1], numbers[2], knowledge._defaults)
     return call._replace(alpha=alpha, p=p, p_forall=p_forall)

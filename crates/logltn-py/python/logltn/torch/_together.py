@@ -172,12 +172,10 @@ class SharedKnowledgeBase(KnowledgeBase):
             self.__dict__["_step"] = None
 
     @eagerly
-    def forward(self, *arguments: Any, **named: Any) -> Tensor:
-        return self._with_others(lambda: super(SharedKnowledgeBase, self).forward(*arguments, **named))
-
-    @eagerly
     def loss(self, *arguments: Any, **named: Any) -> Tensor:
         return self._with_others(lambda: super(SharedKnowledgeBase, self).loss(*arguments, **named))
+
+    forward = loss
 
     @eagerly
     def axioms(self, *arguments: Any, **named: Any) -> dict[str, Tensor]:
@@ -186,5 +184,5 @@ class SharedKnowledgeBase(KnowledgeBase):
     def evaluate(self, *arguments: Any, **named: Any) -> Evaluation:
         return self._with_others(lambda: self._knowledge.evaluate(*arguments, **named, _step=self._step))
 
-    for _method in (forward, loss, axioms, evaluate):
+    for _method in (loss, axioms, evaluate):
         _method.__doc__ = getattr(KnowledgeBase, _method.__name__).__doc__
