@@ -62,7 +62,7 @@ pub fn ask(
                 _ => None,
             })
             .collect();
-        let ear = Arc::clone(&knowledge.process(py)?.ear);
+        let ctrl_c = Arc::clone(&knowledge.process(py)?.ctrl_c);
         let (document, warnings) = asking(
             py,
             knowledge,
@@ -70,8 +70,8 @@ pub fn ask(
             at_rows,
             coming,
             move |about, engine| {
-                engine.run_in(Arc::clone(&ear.pool));
-                engine.set_stop(Arc::clone(&ear.stop));
+                engine.run_in(Arc::clone(&ctrl_c.pool));
+                engine.set_stop(Arc::clone(&ctrl_c.stop));
                 let plan = engine.shared_plan();
                 let mut state = State::new(replace(engine, Engine::new(plan)), None, None);
                 let known = (about.rows.iter()).try_for_each(|(p, rows)| state.know_rows(*p, rows));
@@ -122,7 +122,7 @@ fn asking(
     fill_in: impl FnOnce(&About, &mut Engine<f64>) -> Result<(), Diagnostics> + Send,
 ) -> Result<(String, Diagnostics), Failure> {
     let setting = setting(py, knowledge, coming.as_ref())?;
-    let ear = Arc::clone(&knowledge.process(py)?.ear);
+    let ctrl_c = Arc::clone(&knowledge.process(py)?.ctrl_c);
     let (plan, recipe) = (&knowledge.plan, &knowledge.recipe);
     let (alpha, p, p_forall) = question.parameters;
     knowledge.with(py, move |state| {
@@ -145,7 +145,7 @@ fn asking(
         };
         let fill_in = |engine: &mut Engine<f64>| fill_in(&about, engine);
         // Planning takes threads too.
-        ear.hearing(|| {
+        ctrl_c.interruptible(|| {
             let mut warnings = knowledge.warnings.clone();
             if let Some(definition) = &question.definition {
                 let truths = ask.truths_of(definition, None, fill_in)?;

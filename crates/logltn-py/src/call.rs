@@ -15,7 +15,7 @@ use logltn::{
 
 use crate::array::{Rows, View};
 use crate::coming::Setting;
-use crate::ctrl_c::{Ear, compute};
+use crate::ctrl_c::{CtrlC, compute};
 use crate::prepared::Prepared;
 
 /// Which numbers an array has.
@@ -72,7 +72,7 @@ pub struct State<T: Real> {
     /// Changes with what the requests are, and is never the same again in this process.
     version: u64,
     /// Who listens while something long is computed.
-    ear: Option<Arc<Ear>>,
+    ctrl_c: Option<Arc<CtrlC>>,
     /// How many plans were made for calls.
     plans: u64,
     /// Whether axioms about nothing are left out of the mean over axioms.
@@ -188,7 +188,7 @@ impl<T: Real> State<T> {
     pub fn new(
         engine: Engine<T>,
         prepared: Option<Prepared<T>>,
-        ear: Option<Arc<Ear>>,
+        ctrl_c: Option<Arc<CtrlC>>,
     ) -> State<T> {
         let predicates = 0..engine.plan().data().theory().predicates.len() as u32;
         let kind = |p| engine.plan().output(PredicateId(p)).kind;
@@ -203,7 +203,7 @@ impl<T: Real> State<T> {
             calls: 0,
             last: None,
             version: 0,
-            ear,
+            ctrl_c,
             plans: 0,
             leave_out_empty: false,
             masked: Vec::new(),
@@ -286,8 +286,8 @@ impl<T: Real> State<T> {
             None => {
                 let done = self.stream(setting);
                 if done.is_ok() && !by_rows {
-                    let ear = self.ear_for_planning(setting);
-                    let learnt = compute(ear.as_deref(), || prepared.learn(setting));
+                    let ctrl_c = self.ear_for_planning(setting);
+                    let learnt = compute(ctrl_c.as_deref(), || prepared.learn(setting));
                     self.plans += u64::from(learnt);
                 }
                 done
@@ -298,11 +298,11 @@ impl<T: Real> State<T> {
     }
 
     /// Who listens while something that comes with a call is planned, if that may be long.
-    fn ear_for_planning(&self, setting: &Setting) -> Option<Arc<Ear>> {
+    fn ear_for_planning(&self, setting: &Setting) -> Option<Arc<CtrlC>> {
         let rows = setting.rows.iter().flat_map(|(_, columns)| columns.first());
         let sizes = setting.sizes.iter().map(|(_, size)| *size);
         let all = rows.map(ColumnData::len).chain(sizes).sum::<usize>();
-        self.ear.clone().filter(|_| all >= MANY)
+        self.ctrl_c.clone().filter(|_| all >= MANY)
     }
 
     /// How many plans were made for calls.
@@ -313,9 +313,9 @@ impl<T: Real> State<T> {
     /// Plans what comes with the call.
     fn stream(&mut self, setting: &Setting) -> Result<(), Diagnostics> {
         self.plans += 1;
-        let ear = self.ear_for_planning(setting);
+        let ctrl_c = self.ear_for_planning(setting);
         let plan = || (self.engine).stream(&setting.sizes, setting.rows.clone());
-        let done = compute(ear.as_deref(), plan);
+        let done = compute(ctrl_c.as_deref(), plan);
         // All rows take part again.
         self.batch.clear();
         self.lay_out();
@@ -679,9 +679,9 @@ impl<T: Real> State<T> {
         let evaluation = loop {
             let begun = Instant::now();
             let engine = &mut self.engine;
-            let ear = self.ear.as_deref().filter(|_| engine.work() >= LONG);
+            let ctrl_c = self.ctrl_c.as_deref().filter(|_| engine.work() >= LONG);
             let done = match &mut exchange {
-                None => compute(ear, || {
+                None => compute(ctrl_c, || {
                     (engine.evaluate_in_place(parameters, wanted, &mut lent)).cloned()
                 }),
                 Some(exchange) => {

@@ -15,7 +15,7 @@ use rayon::ThreadPool;
 const EVERY: Duration = Duration::from_millis(50);
 
 /// Listens for Ctrl-C, and any other signal that Python has a handler for.
-pub struct Ear {
+pub struct CtrlC {
     pub pool: Arc<ThreadPool>,
     /// Ends planning and evaluating.
     pub stop: Arc<AtomicBool>,
@@ -24,18 +24,18 @@ pub struct Ear {
 }
 
 /// Computes something, while somebody listens if it may be long.
-pub fn compute<R: Send>(ear: Option<&Ear>, run: impl FnOnce() -> R + Send) -> R {
-    match ear {
-        Some(ear) => ear.hearing(run),
+pub fn compute<R: Send>(ctrl_c: Option<&CtrlC>, run: impl FnOnce() -> R + Send) -> R {
+    match ctrl_c {
+        Some(ctrl_c) => ctrl_c.interruptible(run),
         None => run(),
     }
 }
 
-impl Ear {
-    pub fn new(pool: Arc<ThreadPool>, stop: Arc<AtomicBool>) -> Ear {
+impl CtrlC {
+    pub fn new(pool: Arc<ThreadPool>, stop: Arc<AtomicBool>) -> CtrlC {
         // A fork may have copied it at any time.
         stop.store(false, Ordering::Relaxed);
-        Ear {
+        CtrlC {
             pool,
             stop,
             raised: Mutex::new(None),
@@ -43,8 +43,8 @@ impl Ear {
     }
 
     /// Computes in the pool, without the interpreter's lock. If a handler raises something meanwhile, it is asked to stop;
-    /// [`Ear::raised`] then says what was raised.
-    pub fn hearing<R: Send>(&self, run: impl FnOnce() -> R + Send) -> R {
+    /// [`CtrlC::raised`] then says what was raised.
+    pub fn interruptible<R: Send>(&self, run: impl FnOnce() -> R + Send) -> R {
         let (found, there) = (Mutex::new(None), Condvar::new());
         self.pool.in_place_scope(|scope| {
             scope.spawn(|_| {

@@ -140,7 +140,7 @@ pub fn check_shapes(
 }
 
 /// What is done with the state of a call.
-trait Deed: Sync {
+trait RowWork: Sync {
     type Found: Send;
     fn run<T: Real>(
         &self,
@@ -151,7 +151,7 @@ trait Deed: Sync {
 
 struct Choosing;
 
-impl Deed for Choosing {
+impl RowWork for Choosing {
     type Found = Option<Choice>;
     fn run<T: Real>(
         &self,
@@ -164,7 +164,7 @@ impl Deed for Choosing {
 
 struct Checking(Vec<(usize, u8, Vec<usize>)>);
 
-impl Deed for Checking {
+impl RowWork for Checking {
     type Found = ();
     fn run<T: Real>(&self, state: &State<T>, _: Option<Choice>) -> Result<(), Diagnostics> {
         let value = |(which, kind, shape): &(usize, u8, Vec<usize>)| Value {
@@ -177,14 +177,14 @@ impl Deed for Checking {
     }
 }
 
-fn on<D: Deed>(
+fn on<D: RowWork>(
     knowledge: &KnowledgeBase,
     py: Python<'_>,
     about: Option<&About<'_>>,
     by_rows: bool,
     deed: &D,
 ) -> Result<D::Found, Failure> {
-    fn run<T: Real, D: Deed>(
+    fn run<T: Real, D: RowWork>(
         state: &mut State<T>,
         about: &Result<Arc<crate::coming::Setting>, &crate::call::Question>,
         engine: impl FnOnce(&Arc<Plan>) -> Result<Engine<T>, Diagnostics>,

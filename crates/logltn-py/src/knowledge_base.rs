@@ -21,7 +21,7 @@ use crate::array::Array;
 use crate::call::{AskedRows, Gradient, Question, State, Target, Value, Work};
 use crate::check;
 use crate::coming::{Coming, Named, Setting, in_a_hurry, setting};
-use crate::ctrl_c::Ear;
+use crate::ctrl_c::CtrlC;
 use crate::error::{Failure, Problem, guarded, panicked, take_problems, warn};
 use crate::export::{self, Chosen, ExportedBytes, ExportedPlan, KeptPlan};
 use crate::given::{Column, Given};
@@ -86,7 +86,7 @@ pub struct Recipe {
 pub struct Process {
     id: u32,
     pub pool: Arc<ThreadPool>,
-    pub ear: Arc<Ear>,
+    pub ctrl_c: Arc<CtrlC>,
     /// Whose turn it is to compute, without the interpreter's lock. In a child it may be that of a thread that is not
     /// there, and what it guards be half done; so a child makes its own.
     turn: Turn,
@@ -101,15 +101,15 @@ impl Process {
         plan: &Arc<Plan>,
         pool: Arc<ThreadPool>,
     ) -> Result<Process, Diagnostics> {
-        let ear = Arc::new(Ear::new(Arc::clone(&pool), Arc::clone(&recipe.stop)));
+        let ctrl_c = Arc::new(CtrlC::new(Arc::clone(&pool), Arc::clone(&recipe.stop)));
         let mut state = States::default();
         state.take(recipe.double.unwrap_or(false), || {
-            precision(recipe, plan, &ear, recipe.double.unwrap_or(false))
+            precision(recipe, plan, &ctrl_c, recipe.double.unwrap_or(false))
         })?;
         Ok(Process {
             id: std::process::id(),
             pool,
-            ear,
+            ctrl_c,
             turn: Turn::default(),
             state: Mutex::new(state),
             laws: Mutex::default(),
@@ -275,7 +275,7 @@ impl KnowledgeBase {
     fn outputs(&self) -> Vec<&'static str> {
         let outputs = self.recipe.outputs.iter();
         outputs
-            .map(|output| check::output_name(output.kind))
+            .map(|output| logltn_cli::output_name(*output))
             .collect()
     }
 
@@ -320,7 +320,10 @@ impl KnowledgeBase {
                 let parameters = Parameters { alpha, p, p_forall };
                 py.detach(|| check::step(&self.plan, &pool, parameters))
             });
-            Ok(check::document(&self.plan, &weights, step, &self.warnings).to_string())
+            let mut found = self.warnings.clone();
+            found.extend(self.plan.warnings().clone());
+            let document = logltn_cli::check_document(&self.plan, &weights, step, &found);
+            Ok(serde_json::to_string(&document).unwrap_or_default())
         })
     }
 
@@ -623,10 +626,10 @@ impl Recipe {
     fn state<T: Real>(
         self: &Arc<Recipe>,
         plan: &Arc<Plan>,
-        ear: &Arc<Ear>,
+        ctrl_c: &Arc<CtrlC>,
     ) -> Result<State<T>, Diagnostics> {
         let prepared = self.known.clone().map(|(known, stand_ins)| {
-            let (recipe, pool, semantics) = (self.clone(), ear.pool.clone(), *plan.semantics());
+            let (recipe, pool, semantics) = (self.clone(), ctrl_c.pool.clone(), *plan.semantics());
             let make = move |data: &Data| {
                 let Recipe {
                     outputs, options, ..
@@ -636,8 +639,8 @@ impl Recipe {
             };
             Prepared::new(known, stand_ins, Arc::new(make))
         });
-        let engine = self.engine(Arc::clone(plan), &ear.pool)?;
-        let mut state = State::new(engine, prepared, Some(Arc::clone(ear)));
+        let engine = self.engine(Arc::clone(plan), &ctrl_c.pool)?;
+        let mut state = State::new(engine, prepared, Some(Arc::clone(ctrl_c)));
         state.leave_out_empty = self.leave_out_empty;
         Ok(state)
     }
@@ -646,12 +649,12 @@ impl Recipe {
 fn precision(
     recipe: &Arc<Recipe>,
     plan: &Arc<Plan>,
-    ear: &Arc<Ear>,
+    ctrl_c: &Arc<CtrlC>,
     double: bool,
 ) -> Result<Precision, Diagnostics> {
     match double {
-        true => recipe.state(plan, ear).map(Precision::Double),
-        false => recipe.state(plan, ear).map(Precision::Single),
+        true => recipe.state(plan, ctrl_c).map(Precision::Double),
+        false => recipe.state(plan, ctrl_c).map(Precision::Single),
     }
 }
 
@@ -678,10 +681,11 @@ impl KnowledgeBase {
                 *data = data.without_empty(&semantics);
             }
         }
-        let ear = Ear::new(Arc::clone(&pool), Arc::clone(&stop));
-        let plan =
-            py.detach(|| ear.hearing(|| Plan::new_with(&data, &outputs, &semantics, &options)));
-        if let Some(error) = ear.raised() {
+        let ctrl_c = CtrlC::new(Arc::clone(&pool), Arc::clone(&stop));
+        let plan = py.detach(|| {
+            ctrl_c.interruptible(|| Plan::new_with(&data, &outputs, &semantics, &options))
+        });
+        if let Some(error) = ctrl_c.raised() {
             return Err(Failure::Python(error));
         }
         let plan = plan?;
@@ -775,10 +779,10 @@ impl KnowledgeBase {
             let mut states = process.state.lock().unwrap_or_else(PoisonError::into_inner);
             let asked = double.unwrap_or(states.now == 1);
             let double = self.recipe.double.unwrap_or(asked);
-            let fresh = || precision(&self.recipe, &self.plan, &process.ear, double);
+            let fresh = || precision(&self.recipe, &self.plan, &process.ctrl_c, double);
             let state = states.take(double, fresh)?;
             let done = catch_unwind(AssertUnwindSafe(|| run(state)));
-            let failed = match process.ear.raised() {
+            let failed = match process.ctrl_c.raised() {
                 Some(error) => error,
                 None => match done {
                     Ok(done) => return done.map_err(Failure::Input),

@@ -14,7 +14,7 @@ use pyo3::types::PyBytes;
 use crate::ask::{About, about};
 use crate::call::{Gradient, State, Target, Value, Work};
 use crate::coming::{Coming, Setting, setting};
-use crate::ctrl_c::Ear;
+use crate::ctrl_c::CtrlC;
 use crate::error::guarded;
 use crate::knowledge_base::{GivenValue, KnowledgeBase, Precision, given_values};
 
@@ -70,7 +70,7 @@ pub fn worlds<'py>(
         let given = given_values(&values);
         let setting = setting(py, knowledge, coming.as_ref())?;
         let process = knowledge.process(py)?;
-        let ear = Arc::clone(&process.ear);
+        let ctrl_c = Arc::clone(&process.ctrl_c);
         let laws = match &question.laws {
             Some(laws) => laws.clone(),
             None => knowledge.data.laws().to_vec(),
@@ -92,10 +92,10 @@ pub fn worlds<'py>(
                     let state = match laws.is_empty() {
                         true => None,
                         false => {
-                            let plan = ear.hearing(|| {
+                            let plan = ctrl_c.interruptible(|| {
                                 plan_of_laws(&about.data, &knowledge.recipe.outputs, &laws)
                             })?;
-                            Some(state_of(plan, &about, &ear)?)
+                            Some(state_of(plan, &about, &ctrl_c)?)
                         }
                     };
                     Kept {
@@ -112,7 +112,7 @@ pub fn worlds<'py>(
             match kept.last_mut().and_then(|k| k.state.as_mut()) {
                 Some(state) => {
                     state.take(&given)?;
-                    ear.hearing(|| answer(state, &at_rows, &question))
+                    ctrl_c.interruptible(|| answer(state, &at_rows, &question))
                 }
                 None => Ok((0.0, Vec::new())),
             }
@@ -143,7 +143,7 @@ pub fn log_probability(
     guarded(py, || {
         let given = given_values(&values);
         let setting = setting(py, knowledge, coming.as_ref())?;
-        let ear = Arc::clone(&knowledge.process(py)?.ear);
+        let ctrl_c = Arc::clone(&knowledge.process(py)?.ctrl_c);
         let truth = knowledge.with(py, move |precision| {
             let about = asked_about(knowledge, precision, &setting, &at_rows(&given))?;
             let mut data = about.data.clone();
@@ -166,13 +166,13 @@ pub fn log_probability(
             };
             let semantics = Semantics::named("probability").unwrap_or_default();
             let outputs = &knowledge.recipe.outputs;
-            let plan =
-                ear.hearing(|| Plan::for_query(&data, outputs, &semantics, &query, &options))?;
+            let plan = ctrl_c
+                .interruptible(|| Plan::for_query(&data, outputs, &semantics, &query, &options))?;
             let mut by_axiom: Vec<f64> = (plan.axioms().iter())
                 .map(|axiom| if axiom.hard { 0.0 } else { 1.0 })
                 .collect();
             let at = by_axiom.iter().position(|d| *d == 1.0).unwrap_or(0);
-            let mut state = state_of(plan, &about, &ear)?;
+            let mut state = state_of(plan, &about, &ctrl_c)?;
             let wants = given.iter().any(|value| value.gradient.is_some());
             let gradient = match wants {
                 true => Gradient::Of(std::mem::take(&mut by_axiom)),
@@ -217,10 +217,10 @@ fn asked_about(
     Ok(about)
 }
 
-fn state_of(plan: Plan, about: &About, ear: &Arc<Ear>) -> Result<State<f64>, Diagnostics> {
+fn state_of(plan: Plan, about: &About, ctrl_c: &Arc<CtrlC>) -> Result<State<f64>, Diagnostics> {
     let mut engine = Engine::<f64>::new(plan);
-    engine.run_in(Arc::clone(&ear.pool));
-    engine.set_stop(Arc::clone(&ear.stop));
+    engine.run_in(Arc::clone(&ctrl_c.pool));
+    engine.set_stop(Arc::clone(&ctrl_c.stop));
     let mut state = State::new(engine, None, None);
     (about.rows.iter()).try_for_each(|(p, rows)| state.know_rows(*p, rows))?;
     Ok(state)

@@ -65,7 +65,12 @@ pub fn with_data(title: &str, data: &Value) -> String {
     let data = data.to_string().replace('<', "\\u003c");
     let (style, script) = (format!("\n{}", style()), format!("\n{}", script()));
     // This script and this style sheet may be used, and no other.
-    let only = |text: &str| format!("'sha256-{}'", base64(&hmac_sha256::Hash::hash(text.as_bytes())));
+    let only = |text: &str| {
+        format!(
+            "'sha256-{}'",
+            base64(&hmac_sha256::Hash::hash(text.as_bytes()))
+        )
+    };
     let policy = format!(
         "default-src 'none'; img-src data:; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
         only(&style),

@@ -1,7 +1,7 @@
 //! The commands, each in a file of its own.
 
 mod advise;
-mod check;
+pub mod check;
 mod compare;
 mod completions;
 mod dashboard;

@@ -105,7 +105,7 @@ pub fn run(
                 nothing_moved: None,
             });
         }
-        // Killed between its weights and its last words, a run is finished all the same, but they are still to be said.
+        // Killed after its weights and before its end was noted, a run is finished all the same, but that is still to be noted.
         // The last checkpoint was written before the weights.
         if let Some(checkpoint) = &checkpoint {
             trainer.restore(checkpoint)?;
@@ -115,7 +115,7 @@ pub fn run(
             trainer.restore_weights(&weights)?;
         }
         if let Some(whole) = &mut info.whole {
-            match unless_interrupted(stop, || last_words(trainer, whole, watch))? {
+            match unless_interrupted(stop, || note_the_end(trainer, whole, watch))? {
                 Some(()) => {}
                 None => {
                     let done = trainer.done();
@@ -180,9 +180,9 @@ pub fn run(
     if matches!(result, Ok(Outcome::Finished { .. }))
         && let Some(whole) = &mut info.whole
     {
-        match unless_interrupted(stop, || last_words(trainer, whole, watch))? {
+        match unless_interrupted(stop, || note_the_end(trainer, whole, watch))? {
             Some(()) => {}
-            // Its weights are there, but not its last words: resuming says them.
+            // Its weights are there, but its end is not noted: resuming does that.
             None => {
                 let done = trainer.done();
                 result = Ok(Outcome::Interrupted { done });
@@ -285,7 +285,7 @@ fn whole_truth(
 ///
 /// # Errors
 /// If it was interrupted.
-fn last_words(
+fn note_the_end(
     trainer: &mut Trainer,
     whole: &mut WholeInfo,
     watch: &mut dyn Watch,

@@ -1,11 +1,13 @@
-//! What `check --json` prints.
+//! What `check --json` prints, of a manifest or of a knowledge base in memory.
 
 use std::collections::BTreeMap;
 
-use logltn::theory::{ColumnSort, SortId, SortKind, TableId};
-use logltn::{Diagnostics, EventSize, Number, Output, OutputKind, Pass, Plan};
+use logltn::theory::{
+    ColumnSort, ConstantId, FunctionId, ParamId, PredicateId, SortId, SortKind, TableId,
+};
+use logltn::{ConstantData, Data, Diagnostics, EventSize, Number, Output, OutputKind, Pass, Plan};
 use logltn_learn::{ClosedForm, StepWork};
-use logltn_train::manifest::{Constant, Grounding};
+use logltn_train::manifest::{Constant, Grounding, Manifest};
 use logltn_train::project::Project;
 use serde::Serialize;
 
@@ -16,7 +18,7 @@ use crate::console::{Message, messages};
 #[derive(Serialize)]
 pub struct Document<'a> {
     theory: String,
-    manifest: &'a str,
+    manifest: Option<&'a str>,
     semantics: String,
     sorts: Vec<Sort<'a>>,
     params: Vec<Param<'a>>,
@@ -28,7 +30,8 @@ pub struct Document<'a> {
     definitions: Vec<Definition<'a>>,
     axioms: Vec<Axiom<'a>>,
     memory_bytes: usize,
-    step: Step,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<Step>,
     /// With `--plan`.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<String>,
@@ -43,11 +46,35 @@ pub struct Document<'a> {
 
 /// What a step of training takes, about.
 #[derive(Serialize)]
-struct Step {
+pub struct Step {
     groundings: u128,
     seconds: f64,
     network_bytes: u128,
-    memory_bytes: u128,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_bytes: Option<u128>,
+}
+
+impl Step {
+    /// Of axioms alone, whoever's their networks are.
+    pub fn of_axioms(groundings: u128, seconds: f64) -> Step {
+        Step {
+            groundings,
+            seconds,
+            network_bytes: 0,
+            memory_bytes: None,
+        }
+    }
+}
+
+impl From<&StepWork> for Step {
+    fn from(work: &StepWork) -> Step {
+        Step {
+            groundings: work.groundings,
+            seconds: work.seconds,
+            network_bytes: work.network_bytes,
+            memory_bytes: Some(work.memory_bytes),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -92,7 +119,7 @@ struct ConstantInfo<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     row: Option<serde_json::Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    learnable: Option<usize>,
+    learnable: Option<serde_json::Value>,
 }
 
 #[derive(Serialize)]
@@ -183,7 +210,14 @@ impl From<EventSize> for Circuits {
     }
 }
 
-/// Makes it.
+/// What it is about.
+struct About<'a> {
+    data: &'a Data,
+    plan: &'a Plan,
+    project: Option<&'a Project>,
+}
+
+/// That of a project.
 pub fn document<'a>(
     project: &'a Project,
     plan: &'a Plan,
@@ -192,30 +226,268 @@ pub fn document<'a>(
     not_fixed: &'a [NotFixed],
     found: &'a Diagnostics,
 ) -> Document<'a> {
-    let theory = project.theory();
+    let about = About {
+        data: &project.data,
+        plan,
+        project: Some(project),
+    };
     Document {
-        theory: theory.source.name().to_string(),
-        manifest: project.manifest.source.name(),
-        semantics: project.manifest.semantics.to_string(),
-        sorts: sorts(project),
-        params: params(project),
-        constants: constants(project),
-        tables: tables(project),
-        functions: functions(project),
-        predicates: predicates(project),
-        definitions: definitions(project, plan),
-        axioms: axioms(project, plan),
-        memory_bytes: plan.memory_bytes(),
-        step: Step {
-            groundings: work.groundings,
-            seconds: work.seconds,
-            network_bytes: work.network_bytes,
-            memory_bytes: work.memory_bytes,
-        },
         plan: passes.map(|_| plan.to_string()),
         passes: passes.map(|all| all.iter().map(|pass| pass_info(plan, *pass)).collect()),
         not_fixed,
-        warnings: messages(found),
+        ..about.document(Some(work.into()), found)
+    }
+}
+
+/// That of a plan whose numbers come from its host, and of axioms with these weights.
+pub fn document_of_plan<'a>(
+    plan: &'a Plan,
+    weights: &[f64],
+    step: Option<Step>,
+    found: &'a Diagnostics,
+) -> Document<'a> {
+    let about = About {
+        data: plan.data(),
+        plan,
+        project: None,
+    };
+    let mut document = about.document(step, found);
+    let axioms = document.axioms.iter_mut().zip(weights);
+    axioms.for_each(|(axiom, weight)| axiom.weight = *weight);
+    document
+}
+
+impl<'a> About<'a> {
+    fn manifest(&self) -> Option<&'a Manifest> {
+        self.project.map(|project| &project.manifest)
+    }
+
+    fn document(&self, step: Option<Step>, found: &'a Diagnostics) -> Document<'a> {
+        Document {
+            theory: self.data.theory().source.name().to_string(),
+            manifest: self.manifest().map(|manifest| manifest.source.name()),
+            semantics: self.plan.semantics().to_string(),
+            sorts: self.sorts(),
+            params: self.params(),
+            constants: self.constants(),
+            tables: self.tables(),
+            functions: self.functions(),
+            predicates: self.predicates(),
+            definitions: self.definitions(),
+            axioms: self.axioms(),
+            memory_bytes: self.plan.memory_bytes(),
+            step,
+            plan: None,
+            passes: None,
+            not_fixed: &[],
+            warnings: messages(found),
+        }
+    }
+
+    fn sorts(&self) -> Vec<Sort<'a>> {
+        let sorts = self.data.theory().sorts.iter().enumerate();
+        sorts
+            .map(|(i, sort)| {
+                let id = SortId(i as u32);
+                let file = self.project.and_then(|project| project.feature_file(id));
+                Sort {
+                    name: &sort.name,
+                    kind: match sort.kind {
+                        SortKind::Data => "data",
+                        SortKind::Range(..) => "range",
+                        SortKind::Labels => "labels",
+                    },
+                    size: self.data.size(id),
+                    features: file.map(|file| {
+                        let fields = file.fields.iter().map(|field| Field {
+                            name: field.name.as_deref(),
+                            shape: &field.shape,
+                        });
+                        fields.collect()
+                    }),
+                }
+            })
+            .collect()
+    }
+
+    fn params(&self) -> Vec<Param<'a>> {
+        let params = self.data.theory().params.iter().enumerate();
+        params
+            .map(|(i, param)| Param {
+                name: &param.name,
+                value: match self.data.param(ParamId(i as u32)) {
+                    Some(Number::Int(n)) => Some(n.into()),
+                    Some(Number::Real(x)) => serde_json::Number::from_f64(x),
+                    None => None,
+                },
+            })
+            .collect()
+    }
+
+    fn constants(&self) -> Vec<ConstantInfo<'a>> {
+        let theory = self.data.theory();
+        let constants = theory.constants.iter().enumerate();
+        constants
+            .map(|(i, constant)| {
+                let given = self.manifest().map(|m| m.constants.get(&constant.name));
+                let (row, learnable) = match given {
+                    Some(given) => match given.map(|g| &g.value) {
+                        Some(Constant::Row(row)) => (Some(row.value.into()), None),
+                        // By name only, as everywhere.
+                        Some(Constant::Name(name)) => (Some(name.value.as_str().into()), None),
+                        Some(Constant::Learnable(length)) => (None, Some(length.value.into())),
+                        None => (None, None),
+                    },
+                    None => match self.data.constant(ConstantId(i as u32)) {
+                        Some(ConstantData::Row(row)) => (Some(row.into()), None),
+                        Some(ConstantData::Learnable) => (None, Some(true.into())),
+                        None => (None, None),
+                    },
+                };
+                ConstantInfo {
+                    name: &constant.name,
+                    sort: &theory[constant.sort].name,
+                    row,
+                    learnable,
+                }
+            })
+            .collect()
+    }
+
+    fn tables(&self) -> Vec<Table<'a>> {
+        let theory = self.data.theory();
+        let tables = theory.tables.iter().enumerate();
+        tables
+            .map(|(i, table)| {
+                let given = self.manifest().and_then(|m| m.tables.get(&table.name));
+                let rows = self.data.table(TableId(i as u32));
+                let column = |sort: ColumnSort| theory.column_sort_name(sort);
+                Table {
+                    name: &table.name,
+                    columns: (table.columns.iter())
+                        .map(|c| Column {
+                            name: &c.name,
+                            sort: column(c.sort),
+                        })
+                        .collect(),
+                    rows: rows.map_or(0, |data| data.rows),
+                    batch: given.and_then(|g| g.batch.as_ref()).map(|b| b.value),
+                }
+            })
+            .collect()
+    }
+
+    fn functions(&self) -> Vec<Function<'a>> {
+        let theory = self.data.theory();
+        let functions = theory.functions.iter().enumerate();
+        functions
+            .filter(|(_, function)| function.field().is_none())
+            .map(|(i, function)| {
+                let given = self
+                    .manifest()
+                    .and_then(|m| m.functions.get(&function.name));
+                let grounding = match given.is_some_and(|given| given.network.is_some()) {
+                    true => "network",
+                    false if self.data.function(FunctionId(i as u32)).is_some() => "data",
+                    false => "host",
+                };
+                Function {
+                    name: &function.name,
+                    arguments: (function.arguments.iter())
+                        .map(|sort| theory.argument_sort_name(sort))
+                        .collect(),
+                    result: theory.argument_sort_name(&function.result),
+                    grounding,
+                }
+            })
+            .collect()
+    }
+
+    fn predicates(&self) -> Vec<Predicate<'a>> {
+        let theory = self.data.theory();
+        let predicates = theory.predicates.iter().enumerate();
+        predicates
+            .map(|(i, predicate)| (predicate, self.plan.output(PredicateId(i as u32))))
+            .map(|(predicate, output)| Predicate {
+                name: &predicate.name,
+                arguments: (predicate.arguments.iter())
+                    .map(|sort| theory.argument_sort_name(sort))
+                    .collect(),
+                grounding: grounding_name(self.manifest(), &predicate.name),
+                output: output_name(output),
+                per_class: output.per_class,
+                closed_form: self.closed_form(&predicate.name).map(ClosedForm::text),
+                learn: self.closed_form(&predicate.name).map(|form| {
+                    let learnt = form.learnt().iter();
+                    learnt
+                        .map(|(name, first)| (name.as_str(), &first[..]))
+                        .collect()
+                }),
+            })
+            .collect()
+    }
+
+    fn closed_form(&self, predicate: &str) -> Option<&'a ClosedForm> {
+        match &self.manifest()?.predicates.get(predicate)?.grounding {
+            Grounding::ClosedForm(form) => Some(form),
+            _ => None,
+        }
+    }
+
+    fn definitions(&self) -> Vec<Definition<'a>> {
+        let theory = self.data.theory();
+        let planned = self.plan.definitions();
+        (theory.definitions.iter())
+            .map(|definition| {
+                let planned = planned.iter().find(|p| p.name == definition.name());
+                Definition {
+                    name: definition.name(),
+                    arguments: (definition.parameters().iter())
+                        .map(|parameter| theory.column_sort_name(parameter.sort))
+                        .collect(),
+                    formula: theory.show(&definition.body, &definition.body.formula),
+                    to_depth: definition.depth,
+                    tuples: planned.map(|p| p.tuples),
+                    depth: planned.map(|p| p.depth),
+                }
+            })
+            .collect()
+    }
+
+    fn axioms(&self) -> Vec<Axiom<'a>> {
+        let theory = self.data.theory();
+        // The members of a family follow each other and have the same formula.
+        let mut last: Option<(usize, String, Option<String>)> = None;
+        let planned = self.plan.axioms().iter().enumerate();
+        planned
+            .map(|(place, planned)| {
+                let axiom = &theory.axioms[planned.axiom];
+                let (formula, nnf) = match &last {
+                    Some((index, formula, nnf)) if *index == planned.axiom => {
+                        (formula.clone(), nnf.clone())
+                    }
+                    _ => {
+                        let formula = theory.show(axiom, &axiom.formula);
+                        let nnf = axiom.formula.nnf().map(|nnf| theory.show(axiom, &nnf));
+                        last = Some((planned.axiom, formula.clone(), nnf.clone()));
+                        (formula, nnf)
+                    }
+                };
+                Axiom {
+                    name: &planned.name,
+                    family: axiom.family.as_ref().map(|_| axiom.name.as_str()),
+                    weight: planned.weight,
+                    formula,
+                    nnf,
+                    groundings_before: planned.groundings_before,
+                    groundings: planned.groundings,
+                    empty_exists: planned.empty_exists,
+                    line: theory.source.line(planned.span.start),
+                    hard: planned.hard,
+                    circuits: self.plan.event_size(place).map(Circuits::from),
+                }
+            })
+            .collect()
     }
 }
 
@@ -231,171 +503,9 @@ fn pass_info(plan: &Plan, pass: Pass) -> PassInfo<'_> {
     }
 }
 
-fn sorts(project: &Project) -> Vec<Sort<'_>> {
-    let sorts = project.theory().sorts.iter().enumerate();
-    sorts
-        .map(|(i, sort)| {
-            let id = SortId(i as u32);
-            let file = project.feature_file(id);
-            Sort {
-                name: &sort.name,
-                kind: match sort.kind {
-                    SortKind::Data => "data",
-                    SortKind::Range(..) => "range",
-                    SortKind::Labels => "labels",
-                },
-                size: project.data.size(id),
-                features: file.map(|file| {
-                    let fields = file.fields.iter().map(|field| Field {
-                        name: field.name.as_deref(),
-                        shape: &field.shape,
-                    });
-                    fields.collect()
-                }),
-            }
-        })
-        .collect()
-}
-
-fn params(project: &Project) -> Vec<Param<'_>> {
-    let params = project.theory().params.iter().enumerate();
-    params
-        .map(|(i, param)| Param {
-            name: &param.name,
-            value: match project.data.param(logltn::theory::ParamId(i as u32)) {
-                Some(Number::Int(n)) => Some(n.into()),
-                Some(Number::Real(x)) => serde_json::Number::from_f64(x),
-                None => None,
-            },
-        })
-        .collect()
-}
-
-fn constants(project: &Project) -> Vec<ConstantInfo<'_>> {
-    let theory = project.theory();
-    let constants = theory.constants.iter();
-    constants
-        .map(|constant| {
-            let given = project.manifest.constants.get(&constant.name);
-            let (row, learnable) = match given.map(|g| &g.value) {
-                Some(Constant::Row(row)) => (Some(row.value.into()), None),
-                // By name only, as everywhere.
-                Some(Constant::Name(name)) => (Some(name.value.as_str().into()), None),
-                Some(Constant::Learnable(length)) => (None, Some(length.value)),
-                None => (None, None),
-            };
-            ConstantInfo {
-                name: &constant.name,
-                sort: &theory[constant.sort].name,
-                row,
-                learnable,
-            }
-        })
-        .collect()
-}
-
-fn tables(project: &Project) -> Vec<Table<'_>> {
-    let theory = project.theory();
-    let tables = theory.tables.iter().enumerate();
-    tables
-        .map(|(i, table)| {
-            let given = project.manifest.tables.get(&table.name);
-            let rows = project.data.table(TableId(i as u32));
-            let column = |sort: ColumnSort| theory.column_sort_name(sort);
-            Table {
-                name: &table.name,
-                columns: (table.columns.iter())
-                    .map(|c| Column {
-                        name: &c.name,
-                        sort: column(c.sort),
-                    })
-                    .collect(),
-                rows: rows.map_or(0, |data| data.rows),
-                batch: given.and_then(|g| g.batch.as_ref()).map(|b| b.value),
-            }
-        })
-        .collect()
-}
-
-fn functions(project: &Project) -> Vec<Function<'_>> {
-    let theory = project.theory();
-    let functions = theory
-        .functions
-        .iter()
-        .filter(|function| function.field().is_none());
-    functions
-        .map(|function| {
-            let given = project.manifest.functions.get(&function.name);
-            let grounding = match given {
-                Some(given) if given.values.is_some() => "data",
-                Some(given) if given.network.is_some() => "network",
-                _ => "host",
-            };
-            Function {
-                name: &function.name,
-                arguments: (function.arguments.iter())
-                    .map(|sort| theory.argument_sort_name(sort))
-                    .collect(),
-                result: theory.argument_sort_name(&function.result),
-                grounding,
-            }
-        })
-        .collect()
-}
-
-fn predicates(project: &Project) -> Vec<Predicate<'_>> {
-    let theory = project.theory();
-    let predicates = theory.predicates.iter().zip(&project.outputs);
-    predicates
-        .map(|(predicate, output)| Predicate {
-            name: &predicate.name,
-            arguments: (predicate.arguments.iter())
-                .map(|sort| theory.argument_sort_name(sort))
-                .collect(),
-            grounding: grounding_name(project, &predicate.name),
-            output: output_name(*output),
-            per_class: output.per_class,
-            closed_form: closed_form(project, &predicate.name).map(ClosedForm::text),
-            learn: closed_form(project, &predicate.name).map(|form| {
-                let learnt = form.learnt().iter();
-                learnt
-                    .map(|(name, first)| (name.as_str(), &first[..]))
-                    .collect()
-            }),
-        })
-        .collect()
-}
-
-fn definitions<'a>(project: &'a Project, plan: &Plan) -> Vec<Definition<'a>> {
-    let theory = project.theory();
-    let planned = plan.definitions();
-    (theory.definitions.iter())
-        .map(|definition| {
-            let planned = planned.iter().find(|p| p.name == definition.name());
-            Definition {
-                name: definition.name(),
-                arguments: (definition.parameters().iter())
-                    .map(|parameter| theory.column_sort_name(parameter.sort))
-                    .collect(),
-                formula: theory.show(&definition.body, &definition.body.formula),
-                to_depth: definition.depth,
-                tuples: planned.map(|p| p.tuples),
-                depth: planned.map(|p| p.depth),
-            }
-        })
-        .collect()
-}
-
-fn closed_form<'p>(project: &'p Project, predicate: &str) -> Option<&'p ClosedForm> {
-    match &project.manifest.predicates.get(predicate)?.grounding {
-        Grounding::ClosedForm(form) => Some(form),
-        _ => None,
-    }
-}
-
-/// The grounding of a predicate, as the manifest calls it.
-pub fn grounding_name(project: &Project, predicate: &str) -> &'static str {
-    let given = project.manifest.predicates.get(predicate);
+/// The grounding of a predicate, as a manifest calls it.
+fn grounding_name(manifest: Option<&Manifest>, predicate: &str) -> &'static str {
+    let given = manifest.and_then(|manifest| manifest.predicates.get(predicate));
     match given.map(|g| &g.grounding) {
         Some(Grounding::Network { .. }) => "network",
         Some(Grounding::Learnable { .. }) => "learnable",
@@ -415,40 +525,4 @@ pub fn output_name(output: Output) -> &'static str {
         OutputKind::Truth => "truth",
         OutputKind::LogTruth => "log_truth",
     }
-}
-
-fn axioms<'a>(project: &'a Project, plan: &'a Plan) -> Vec<Axiom<'a>> {
-    let theory = project.theory();
-    // The members of a family follow each other and have the same formula.
-    let mut last: Option<(usize, String, Option<String>)> = None;
-    let planned = plan.axioms().iter().enumerate();
-    planned
-        .map(|(place, planned)| {
-            let axiom = &theory.axioms[planned.axiom];
-            let (formula, nnf) = match &last {
-                Some((index, formula, nnf)) if *index == planned.axiom => {
-                    (formula.clone(), nnf.clone())
-                }
-                _ => {
-                    let formula = theory.show(axiom, &axiom.formula);
-                    let nnf = axiom.formula.nnf().map(|nnf| theory.show(axiom, &nnf));
-                    last = Some((planned.axiom, formula.clone(), nnf.clone()));
-                    (formula, nnf)
-                }
-            };
-            Axiom {
-                name: &planned.name,
-                family: axiom.family.as_ref().map(|_| axiom.name.as_str()),
-                weight: planned.weight,
-                formula,
-                nnf,
-                groundings_before: planned.groundings_before,
-                groundings: planned.groundings,
-                empty_exists: planned.empty_exists,
-                line: theory.source.line(planned.span.start),
-                hard: planned.hard,
-                circuits: plan.event_size(place).map(Circuits::from),
-            }
-        })
-        .collect()
 }

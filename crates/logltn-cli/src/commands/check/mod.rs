@@ -1,6 +1,6 @@
 //! `logltn check`: is everything right, and how much work is it?
 
-mod document;
+pub mod document;
 mod human;
 mod warnings;
 
