@@ -83,7 +83,7 @@ fn theory(text: &'static str) -> Mistake {
 }
 
 fn deed(words: &'static str) -> Mistake {
-    Mistake::Deed(Text(words.as_bytes()))
+    Mistake::Action(Text(words.as_bytes()))
 }
 
 fn unmakeable(why: &'static str) -> Mistake {

@@ -34,7 +34,7 @@ impl Code {
                 let lines = commands.lines().map(|line| format!("logltn {line}\n"));
                 block(&mut out, "console", &lines.collect::<String>());
             }
-            Mistake::Deed(words) => out += &format!("{}\n", words.shown()),
+            Mistake::Action(words) => out += &format!("{}\n", words.shown()),
             Mistake::Unmakeable(why) => out += &format!("No example: {}.\n", why.shown()),
         }
         out

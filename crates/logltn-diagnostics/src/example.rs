@@ -25,7 +25,7 @@ pub enum Mistake {
         files: &'static [(&'static str, Text)],
     },
     /// What is done, in words: in a program, or to a run.
-    Deed(Text),
+    Action(Text),
     /// Nobody can make it at will, for the reason given, so no test does.
     Unmakeable(Text),
 }

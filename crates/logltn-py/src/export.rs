@@ -140,7 +140,7 @@ pub fn check_shapes(
 }
 
 /// What is done with the state of a call.
-trait RowWork: Sync {
+trait StateWork: Sync {
     type Found: Send;
     fn run<T: Real>(
         &self,
@@ -151,7 +151,7 @@ trait RowWork: Sync {
 
 struct Choosing;
 
-impl RowWork for Choosing {
+impl StateWork for Choosing {
     type Found = Option<Choice>;
     fn run<T: Real>(
         &self,
@@ -164,7 +164,7 @@ impl RowWork for Choosing {
 
 struct Checking(Vec<(usize, u8, Vec<usize>)>);
 
-impl RowWork for Checking {
+impl StateWork for Checking {
     type Found = ();
     fn run<T: Real>(&self, state: &State<T>, _: Option<Choice>) -> Result<(), Diagnostics> {
         let value = |(which, kind, shape): &(usize, u8, Vec<usize>)| Value {
@@ -177,14 +177,14 @@ impl RowWork for Checking {
     }
 }
 
-fn on<D: RowWork>(
+fn on<D: StateWork>(
     knowledge: &KnowledgeBase,
     py: Python<'_>,
     about: Option<&About<'_>>,
     by_rows: bool,
     deed: &D,
 ) -> Result<D::Found, Failure> {
-    fn run<T: Real, D: RowWork>(
+    fn run<T: Real, D: StateWork>(
         state: &mut State<T>,
         about: &Result<Arc<crate::coming::Setting>, &crate::call::Question>,
         engine: impl FnOnce(&Arc<Plan>) -> Result<Engine<T>, Diagnostics>,

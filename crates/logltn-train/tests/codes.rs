@@ -370,7 +370,7 @@ fn deeds_have_the_mistakes_that_they_are_examples_of() {
     for code in Code::ALL {
         let example = code.example();
         match example.mistake {
-            Mistake::Deed(_) => {}
+            Mistake::Action(_) => {}
             // Each of these is made by the test of the crate that knows how.
             Mistake::Theory(_) | Mistake::Files { .. } | Mistake::Unmakeable(_) => continue,
         }
