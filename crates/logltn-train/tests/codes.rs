@@ -210,7 +210,8 @@ fn done(code: Code) -> Diagnostics {
             let folder = folder(&[]);
             let project = folder.project();
             folder.write("points.csv", b"a,b,c\n0,1,2\n1,0,2\n2,2,2\n");
-            errors(Trainer::new(project, &TrainOptions::default()))
+            let sort = project.theory().sort("Point").expect("a sort");
+            errors(project.features_of(sort))
         }
         Code::MetricDoesNotFit => measured(
             "\"accuracy\", predicate = \"good\", rows = \"plain.csv\"",

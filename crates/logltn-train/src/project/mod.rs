@@ -81,21 +81,38 @@ pub struct Project {
     fields_read: FieldsRead,
 }
 
+/// A project, and the features that were read for it.
+struct Grounded {
+    project: Project,
+    read: BTreeMap<String, Vec<Field>>,
+}
+
+impl Grounded {
+    /// The project with these features; none if they do not fit it, which is told in `out`.
+    fn keep(self, out: &mut Diagnostics) -> Option<Project> {
+        match self.project.keep(self.read) {
+            Ok(()) => Some(self.project),
+            Err(errors) => {
+                out.extend(errors);
+                None
+            }
+        }
+    }
+}
+
 impl Project {
     /// Reads a manifest and all that it names. Mistakes and warnings go to `out`, those of manifest, theory
     /// and data in one go; with a mistake there is no project.
     pub fn load(path: &Path, out: &mut Diagnostics) -> Option<Project> {
         let mistakes_before = out.error_count();
         let manifest = Manifest::read_as_far_as_possible(path, out)?;
-        let (project, _) = Project::ground(manifest, None, &Prepared::new(), mistakes_before, out)?;
-        Some(project)
+        Project::ground(manifest, None, &Prepared::new(), mistakes_before, out)?.keep(out)
     }
 
     /// The same of a manifest that has been read, or made.
     pub fn of(manifest: Manifest, out: &mut Diagnostics) -> Option<Project> {
         let mistakes_before = out.error_count();
-        let (project, _) = Project::ground(manifest, None, &Prepared::new(), mistakes_before, out)?;
-        Some(project)
+        Project::ground(manifest, None, &Prepared::new(), mistakes_before, out)?.keep(out)
     }
 
     /// The same, with columns [prepared](logltn_data::Preparation) as a run has them that was trained with the manifest: what
@@ -109,8 +126,7 @@ impl Project {
     pub fn of_run(manifest: Manifest, run: &Path, out: &mut Diagnostics) -> Option<Project> {
         let mistakes_before = out.error_count();
         let prepared = description::prepared_by(run);
-        let (project, _) = Project::ground(manifest, None, &prepared, mistakes_before, out)?;
-        Some(project)
+        Project::ground(manifest, None, &prepared, mistakes_before, out)?.keep(out)
     }
 
     /// What predicates or functions need, and nothing else: tables, params and axioms are not read, so they may speak
@@ -159,27 +175,21 @@ impl Project {
         }
         let compile_seconds = manifest.train.as_ref().and_then(|t| t.compile_seconds);
         needed.cut(&mut manifest);
-        let (mut project, read) =
+        let mut grounded =
             Project::ground(manifest, Some(&needed), &prepared, mistakes_before, out)?;
-        set_compile_time(&mut project.data, compile_seconds);
-        project.own_features = own;
-        match project.keep(read) {
-            Ok(()) => Some(project),
-            Err(errors) => {
-                out.extend(errors);
-                None
-            }
-        }
+        set_compile_time(&mut grounded.project.data, compile_seconds);
+        grounded.project.own_features = own;
+        grounded.keep(out)
     }
 
-    /// With `needed`, the features come too: what is asked about a million individuals should be read once.
+    /// Where something is trained or asked, the features come too: those of a million individuals should be read once.
     fn ground(
         manifest: Manifest,
         needed: Option<&Needed>,
         prepared: &Prepared,
         mistakes_before: usize,
         out: &mut Diagnostics,
-    ) -> Option<(Project, BTreeMap<String, Vec<Field>>)> {
+    ) -> Option<Grounded> {
         let mut report = Report {
             manifest: &manifest,
             out,
@@ -202,7 +212,8 @@ impl Project {
                 measured.extend(sorts.iter().map(|sort| sort.value.clone()));
             }
         }
-        let features = sorts::read_features(&mut report, &measured, needed.is_some(), prepared);
+        let wanted = needed.is_some() || manifest.train.is_some();
+        let features = sorts::read_features(&mut report, &measured, wanted, prepared);
         let mut data = Data::new(&theory);
         match needed {
             Some(needed) => data.set_laws(needed.laws()),
@@ -257,7 +268,8 @@ impl Project {
             .check_closed_forms(|predicate| !mistaken || project.is_read_so_far(predicate));
         let fits = !mistaken && !wrong.has_errors();
         out.extend(wrong);
-        fits.then_some((project, features.fields))
+        let read = features.fields;
+        fits.then_some(Grounded { project, read })
     }
 
     /// Whether all that a closed form reads was read: its arguments' names, and the shapes of their features.
