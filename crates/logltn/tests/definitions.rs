@@ -155,8 +155,10 @@ struct Maker {
 const HEAD: &str = "
     sort A = 0..2
     sort B = {b0, b1, b2}
+    sort H
     table E(x: B, y: B)
     table T(a: A, b: B)
+    predicate N(H, A)
     predicate P(B)
     predicate Q(B, A)
     predicate R(B, B)
@@ -166,7 +168,7 @@ const HEAD: &str = "
 impl Maker {
     fn term(&mut self, sort: char, scope: &[(String, char)]) -> String {
         let own: Vec<&(String, char)> = scope.iter().filter(|(_, s)| *s == sort).collect();
-        if !own.is_empty() && self.rng.chance(0.85) {
+        if !own.is_empty() && (sort == 'H' || self.rng.chance(0.85)) {
             return self.rng.pick(&own).0.clone();
         }
         match sort {
@@ -178,11 +180,18 @@ impl Maker {
     /// `uses`: how many of the definitions it may use.
     fn formula(&mut self, depth: usize, scope: &[(String, char)], uses: usize) -> F {
         if depth == 0 || self.rng.chance(0.15) {
+            // Individuals of H have no names, and there may be none.
+            let has_c = scope.iter().any(|(_, sort)| *sort == 'H');
             if uses > 0 && self.rng.chance(0.55) {
                 let d = self.rng.below(uses);
                 let sorts: Vec<char> = self.definitions[d].parameters.iter().map(|p| p.1).collect();
-                let arguments = sorts.iter().map(|s| self.term(*s, scope)).collect();
-                return F::Use(d, arguments);
+                if has_c || !sorts.contains(&'H') {
+                    let arguments = sorts.iter().map(|s| self.term(*s, scope)).collect();
+                    return F::Use(d, arguments);
+                }
+            }
+            if has_c && self.rng.chance(0.4) {
+                return F::Atom("N", vec![self.term('H', scope), self.term('A', scope)]);
             }
             return match self.rng.below(4) {
                 0 => F::Atom("P", vec![self.term('B', scope)]),
@@ -222,9 +231,10 @@ impl Maker {
             (format!("w{}", self.names), sort)
         };
         let big = word == "all" || word == "any";
-        let (binds, table) = match self.rng.below(4) {
+        let (binds, table) = match self.rng.below(5) {
             0 if !big => (vec![name('B'), name('B')], Some("E")),
             1 if !big => (vec![name('A'), name('B')], Some("T")),
+            4 if !big => (vec![name('H')], None),
             2 => (vec![name('A')], None),
             _ => (vec![name('B')], None),
         };
@@ -275,6 +285,8 @@ struct Case {
     named: String,
     written: String,
     opaque: String,
+    /// Of the sort H.
+    individuals: usize,
     edges: Vec<ColumnData>,
     rows: Vec<ColumnData>,
 }
@@ -288,7 +300,7 @@ fn case(seed: u64) -> Case {
     for d in 0..1 + maker.rng.below(3) {
         let arity = maker.rng.below(3);
         let parameters: Vec<(String, char)> = (0..arity)
-            .map(|i| (format!("p{d}_{i}"), *maker.rng.pick(&['A', 'B', 'B'])))
+            .map(|i| (format!("p{d}_{i}"), *maker.rng.pick(&['A', 'B', 'B', 'H'])))
             .collect();
         let depth = 1 + maker.rng.below(3);
         let body = maker.formula(depth, &parameters, d);
@@ -347,6 +359,7 @@ fn case(seed: u64) -> Case {
         named,
         written,
         opaque,
+        individuals: [0, 2, 1][seed as usize % 3],
         edges: vec![
             ColumnData::Individuals(column(edges, 3)),
             ColumnData::Individuals(column(edges, 3)),
@@ -381,6 +394,7 @@ fn number(seed: u64, key: &(String, Vec<u32>, usize)) -> f64 {
 fn data(case: &Case, text: &str) -> Data {
     let theory = Theory::parse(Source::new("t", text)).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let mut data = Data::new(&theory);
+    data.set_size("H", case.individuals).unwrap();
     data.set_rows("E", case.edges.clone()).unwrap();
     data.set_rows("T", case.rows.clone()).unwrap();
     data
@@ -389,7 +403,7 @@ fn data(case: &Case, text: &str) -> Data {
 fn outputs(data: &Data) -> Vec<Output> {
     (data.theory().predicates.iter())
         .map(|p| match p.name.as_str() {
-            "Q" => Output::softmax(),
+            "N" | "Q" => Output::softmax(),
             "R" => Output::truth(),
             _ => Output::sigmoid(),
         })

@@ -302,7 +302,7 @@ fn add_request(problem: Problem, shared: &mut Shared) {
             ColumnSort::Int | ColumnSort::Real => None,
         })
         .collect();
-    let extents = sorts.iter().map(|s| problem.data.extent(*s).max(1) as u64);
+    let extents = sorts.iter().map(|s| problem.data.extent(*s) as u64);
     shared.requests.push(RequestPlan {
         predicate: NO_PREDICATE,
         extents: extents.collect(),
@@ -321,7 +321,7 @@ pub(super) fn take_sizes(problem: Problem, shared: &mut Shared) -> Result<(), Di
     for (request, form) in shared.requests.iter_mut().zip(&shared.strata.forms) {
         for (extent, parameter) in request.extents.iter_mut().zip(&form.parameters) {
             if let ColumnSort::Sort(sort) = form.variables[parameter.index()].sort {
-                *extent = problem.data.extent(sort).max(1) as u64;
+                *extent = problem.data.extent(sort) as u64;
             }
         }
         if strides(&request.extents).is_none() {
