@@ -20,6 +20,41 @@ pub(super) struct Numbering {
     by_code: Vec<u32>,
     /// Of a stratum, whose tuples have an order of their own: the number by the place among the codes.
     by_place: Vec<u32>,
+    /// Finds the place among the codes of a stratum without a search.
+    bits: Bits,
+}
+
+/// A set of codes as bits, with the number of codes before each word.
+#[derive(Clone, Debug, Default)]
+struct Bits {
+    words: Vec<u64>,
+    before: Vec<u32>,
+}
+
+impl Bits {
+    fn new(codes: &[u64], grid: u64) -> Bits {
+        let mut words = vec![0_u64; grid.div_ceil(64) as usize];
+        for code in codes {
+            words[(code / 64) as usize] |= 1 << (code % 64);
+        }
+        let mut count = 0;
+        let before = |word: &u64| {
+            let before = count;
+            count += word.count_ones();
+            before
+        };
+        Bits {
+            before: words.iter().map(before).collect(),
+            words,
+        }
+    }
+
+    /// How many codes are smaller; none if the code lies beyond all, or if there are no bits.
+    fn place(&self, code: u64) -> Option<usize> {
+        let word = (code / 64) as usize;
+        let smaller = self.words.get(word)? & ((1 << (code % 64)) - 1);
+        Some((self.before[word] + smaller.count_ones()) as usize)
+    }
 }
 
 /// Above this many possible rows a number is found by search instead of by table.
@@ -33,7 +68,8 @@ impl Numbering {
         match self.by_code.get(code as usize) {
             Some(number) => *number,
             None => {
-                let place = self.codes.partition_point(|c| *c < code);
+                let place = self.bits.place(code);
+                let place = place.unwrap_or_else(|| self.codes.partition_point(|c| *c < code));
                 match self.by_place.is_empty() {
                     true => place as u32,
                     false => self.by_place.get(place).copied().unwrap_or(0),
@@ -56,7 +92,9 @@ impl Numbering {
         }
         let mut by_place: Vec<u32> = (0..codes.len() as u32).collect();
         by_place.sort_unstable_by_key(|number| codes[*number as usize]);
+        let worth = grid / 64 <= MAX_TABLE.max(codes.len() as u64);
         Numbering {
+            bits: worth.then(|| Bits::new(codes, grid)).unwrap_or_default(),
             codes: by_place.iter().map(|n| codes[*n as usize]).collect(),
             by_place,
             ..Numbering::default()
@@ -176,13 +214,12 @@ impl Active {
         self.numbering.truncate(requests);
         for request in &plan.requests[self.numbering.len()..] {
             self.numbering.push(Numbering {
-                codes: Vec::new(),
                 complete: request.complete,
                 by_code: match request.grid() {
                     grid if !request.complete && grid <= MAX_TABLE => vec![0; grid as usize],
                     _ => Vec::new(),
                 },
-                by_place: Vec::new(),
+                ..Numbering::default()
             });
         }
         let strata = plan.strata.strata.iter().zip(&plan.requests);
@@ -272,7 +309,7 @@ impl Active {
             }
             let mut reached = false;
             let mut blocks = Blocks::for_collecting(exec);
-            blocks.visit(self, plan, program, exec, level, &mut |block| {
+            blocks.visit(self, plan, program, exec, level, None, &mut |block| {
                 reached |= block.len > 0;
             });
             reached
@@ -360,7 +397,7 @@ impl Active {
                     }
                     let mut blocks = Blocks::for_collecting(exec);
                     let mut found = std::mem::take(&mut self.numbering[request].codes);
-                    blocks.visit(self, plan, program, exec, level, &mut |block| {
+                    blocks.visit(self, plan, program, exec, level, None, &mut |block| {
                         let codes = block.wide_array(resolve.wide);
                         match applied {
                             Some(functions) => {

@@ -239,7 +239,8 @@ impl Blocks {
         true
     }
 
-    /// Visits every filling of a level's block, going through the levels around it.
+    /// Visits every filling of a level's block, going through the levels around it; of the outermost one, the bindings of a range only.
+    #[allow(clippy::too_many_arguments)] // a program and where it stands
     pub fn visit(
         &mut self,
         active: &Active,
@@ -247,6 +248,7 @@ impl Blocks {
         program: usize,
         exec: &Physical,
         level: usize,
+        range: Option<(u64, u64)>,
         visit: &mut dyn FnMut(&Block),
     ) {
         let mut path = vec![level];
@@ -254,9 +256,10 @@ impl Blocks {
             path.push(exec.levels[path[path.len() - 1]].parent);
         }
         path.reverse();
-        self.visit_path(active, plan, program, exec, &path, visit);
+        self.visit_path(active, plan, program, exec, &path, range, visit);
     }
 
+    #[allow(clippy::too_many_arguments)] // as above
     fn visit_path(
         &mut self,
         active: &Active,
@@ -264,18 +267,22 @@ impl Blocks {
         program: usize,
         exec: &Physical,
         path: &[usize],
+        range: Option<(u64, u64)>,
         visit: &mut dyn FnMut(&Block),
     ) {
         let Some((&level, inner)) = path.split_first() else {
             return;
         };
         let mut cursor = self.take_cursor(level);
-        cursor.reset(self.blocks[exec.levels[level].parent].len);
+        match range {
+            Some((start, end)) => cursor.reset_to_range(&exec.levels[level], active, start, end),
+            None => cursor.reset(self.blocks[exec.levels[level].parent].len),
+        }
         while self.fill(active, plan, program, exec, level, &mut cursor) {
             if inner.is_empty() {
                 visit(&self.blocks[level]);
             } else {
-                self.visit_path(active, plan, program, exec, inner, visit);
+                self.visit_path(active, plan, program, exec, inner, None, visit);
             }
         }
         self.put_cursor(level, cursor);

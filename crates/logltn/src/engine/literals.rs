@@ -94,6 +94,13 @@ impl<T: Real> Pieces for Rows<'_, T> {
 }
 
 impl<T: Real> Literals<T> {
+    pub fn of_sign(&mut self, negated: bool) -> &mut Vec<T> {
+        match negated {
+            true => &mut self.negative,
+            false => &mut self.positive,
+        }
+    }
+
     /// Computes the literals, plain and negated ones if they are wanted; whether all numbers were finite.
     pub fn forward(
         &mut self,

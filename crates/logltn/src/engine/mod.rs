@@ -6,6 +6,7 @@
 
 mod active;
 mod answers;
+mod asked;
 mod clause;
 mod contract;
 mod eliminate;
@@ -49,6 +50,7 @@ use crate::vector::Real;
 
 use active::Active;
 pub use answers::{Answer, Answers};
+use asked::Asked;
 pub use clause::Fusing;
 use clause::{Exponentials, Sums, Tables};
 pub use events::EventSize;
@@ -94,6 +96,7 @@ pub struct Engine<T: Real> {
     opened: Vec<String>,
     /// Of each group of axioms with the same parameters that ask strata, one.
     leaders: Vec<usize>,
+    asked: Asked,
     /// Of strata that are products, by stratum and group.
     products: Vec<contract::Products<T>>,
     /// By request: whether the literal and its negation are wanted.
@@ -255,6 +258,7 @@ impl<T: Precision> Engine<T> {
             settings: vec![Settings::new(&Parameters::default(), eps); axioms],
             opened: Vec::new(),
             leaders: Vec::new(),
+            asked: Asked::default(),
             products: Vec::new(),
             wanted: Vec::new(),
             exponentials: Vec::new(),
@@ -319,6 +323,7 @@ impl<T: Precision> Engine<T> {
         self.gradients.resize(count, Vec::new());
         self.wanted = wanted_literals(plan);
         self.group_axioms();
+        self.asked.everything(&self.ground.plan);
         T::list_rows(self, fixed);
         T::assign_lanes(self);
     }
@@ -397,6 +402,7 @@ impl<T: Precision> Engine<T> {
         let plan = &self.ground.plan;
         let (maps, requests) = (plan.maps.len(), plan.requests.len());
         self.ground.active.number(plan, maps, requests);
+        self.asked.of_batch(plan, &self.ground.active);
         if let Some(events) = &mut self.events {
             Arc::make_mut(events).choose(plan, &self.ground.active)?;
         }

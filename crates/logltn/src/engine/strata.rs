@@ -2,6 +2,8 @@
 //! of its tuples stands in the table of its literals, once for each layer and for each group of axioms that have the same
 //! parameters.
 
+use std::ops::Range;
+
 use super::run::{Lane, Run, Shared};
 use super::share::{LaneWork, each_lane};
 use super::{Engine, Precision};
@@ -61,6 +63,8 @@ impl Layer {
 #[derive(Clone, Copy)]
 pub(super) struct Piece {
     pub step: Step,
+    /// The place of the step in the plan.
+    at: usize,
     negated: bool,
     pub group: usize,
 }
@@ -129,7 +133,11 @@ impl<T: Precision> Engine<T> {
         let plan = self.ground.plan.clone();
         let steps = plan.strata.steps.len();
         for at in 0..steps {
-            let step = plan.strata.steps[if back { steps - 1 - at } else { at }];
+            let at = if back { steps - 1 - at } else { at };
+            let step = plan.strata.steps[at];
+            if self.asked.runs(at).is_empty() {
+                continue;
+            }
             let stratum = &plan.strata.strata[step.stratum];
             for (sign, program) in stratum.programs.iter().enumerate() {
                 for group in 0..self.leaders.len() {
@@ -140,6 +148,7 @@ impl<T: Precision> Engine<T> {
                             self,
                             Piece {
                                 step,
+                                at,
                                 negated,
                                 group,
                             },
@@ -174,16 +183,8 @@ impl<T: Precision> Engine<T> {
             (false, Space::Log) => FLOOR,
             (negated, _) => f64::from(u8::from(negated)),
         };
-        let table = self.table(piece);
+        let table = self.ground.literals[piece.step.stratum].of_sign(piece.negated);
         table[start..start + piece.len()].fill(T::from_f64(value));
-    }
-
-    fn table(&mut self, piece: Piece) -> &mut Vec<T> {
-        let literals = &mut self.ground.literals[piece.step.stratum];
-        match piece.negated {
-            true => &mut literals.negative,
-            false => &mut literals.positive,
-        }
     }
 
     /// How many lanes share a piece: by its size alone.
@@ -191,7 +192,8 @@ impl<T: Precision> Engine<T> {
         let program = &self.ground.plan.strata.strata[piece.step.stratum].programs;
         let cost = program[usize::from(piece.negated)].as_ref();
         let cost = cost.and_then(|p| p.roots.first()).map_or(1, |r| r.cost);
-        let work = cost.saturating_mul(piece.len() as u64);
+        let asked = self.asked.runs(piece.at).iter().map(|run| run.len() as u64);
+        let work = cost.saturating_mul(asked.sum());
         (work / LANE_WORK).clamp(1, self.lanes.len() as u64) as usize
     }
 
@@ -204,8 +206,8 @@ impl<T: Precision> Engine<T> {
         let at = Layer::inside(&self.ground.plan, &piece.step, piece.group);
         let settings = &self.settings[self.leaders[piece.group]];
         let shared = self.ground.shared(&self.settings, &self.stop);
+        let runs = self.asked.runs(piece.at);
         let compute = |lane: usize, work: &mut LaneWork<T>| {
-            let (start, end) = share(piece, lane, shares);
             work.tuples.clear();
             let out = &mut work.tuples;
             with_run(
@@ -216,23 +218,32 @@ impl<T: Precision> Engine<T> {
                 &mut work.lane,
                 |run, level, body| {
                     run.lane.again = true;
-                    let mut cursor = run.root_cursor(level, start, end);
-                    while run.fill(level, &mut cursor) {
-                        run.forward(body);
-                        out.extend_from_slice(run.values(body));
+                    for tuples in share(runs, lane, shares) {
+                        let (start, end) = (u64::from(tuples.start), u64::from(tuples.end));
+                        let mut cursor = run.root_cursor(level, start, end);
+                        while run.fill(level, &mut cursor) {
+                            run.forward(body);
+                            out.extend_from_slice(run.values(body));
+                        }
+                        run.lane.blocks.put_cursor(level, cursor);
                     }
-                    run.lane.blocks.put_cursor(level, cursor);
                 },
             );
         };
         let pool = self.pool.as_deref();
         each_lane(pool, &mut self.lanes[..shares], compute);
-        let mut place = piece.start(&self.ground.plan);
-        for lane in 0..shares {
-            let values = std::mem::take(&mut self.lanes[lane].tuples);
-            self.table(piece)[place..place + values.len()].copy_from_slice(&values);
-            place += values.len();
-            self.lanes[lane].tuples = values;
+        let place = piece.start(&self.ground.plan);
+        let literals = &mut self.ground.literals[piece.step.stratum];
+        let table = literals.of_sign(piece.negated);
+        for (lane, work) in self.lanes[..shares].iter().enumerate() {
+            let mut values = work.tuples.as_slice();
+            for tuples in share(self.asked.runs(piece.at), lane, shares) {
+                // Fewer if the engine was told to stop.
+                let (own, rest) = values.split_at(tuples.len().min(values.len()));
+                let from = place + (tuples.start - piece.step.start) as usize;
+                table[from..from + own.len()].copy_from_slice(own);
+                values = rest;
+            }
         }
     }
 
@@ -282,9 +293,8 @@ impl<T: Precision> Engine<T> {
             let settings = &self.settings[self.leaders[piece.group]];
             let shared = self.ground.shared(&self.settings, &self.stop);
             let by = &sum;
+            let runs = self.asked.runs(piece.at);
             let compute = |lane: usize, work: &mut LaneWork<T>| {
-                let (start, end) = share(piece, lane, shares);
-                let mut from = (start - u64::from(piece.step.start)) as usize;
                 with_run(
                     &shared,
                     piece,
@@ -293,17 +303,21 @@ impl<T: Precision> Engine<T> {
                     &mut work.lane,
                     |run, level, body| {
                         run.lane.again = true;
-                        let mut cursor = run.root_cursor(level, start, end);
-                        while run.fill(level, &mut cursor) {
-                            run.forward(body);
-                            let len = run.len(body);
-                            let mut own = run.take_derivatives(body);
-                            own[..len].copy_from_slice(&by[from..from + len]);
-                            run.put_derivatives(body, own);
-                            from += len;
-                            run.backward(body);
+                        for tuples in share(runs, lane, shares) {
+                            let (start, end) = (u64::from(tuples.start), u64::from(tuples.end));
+                            let mut from = (tuples.start - piece.step.start) as usize;
+                            let mut cursor = run.root_cursor(level, start, end);
+                            while run.fill(level, &mut cursor) {
+                                run.forward(body);
+                                let len = run.len(body);
+                                let mut own = run.take_derivatives(body);
+                                own[..len].copy_from_slice(&by[from..from + len]);
+                                run.put_derivatives(body, own);
+                                from += len;
+                                run.backward(body);
+                            }
+                            run.lane.blocks.put_cursor(level, cursor);
                         }
-                        run.lane.blocks.put_cursor(level, cursor);
                     },
                 );
             };
@@ -314,12 +328,18 @@ impl<T: Precision> Engine<T> {
     }
 }
 
-/// The tuples that a lane takes of a piece.
-fn share(piece: Piece, lane: usize, shares: usize) -> (u64, u64) {
-    let each = piece.len().div_ceil(shares.max(1)) as u64;
-    let (start, end) = (u64::from(piece.step.start), u64::from(piece.step.end));
-    let from = (start + each * lane as u64).min(end);
-    (from, (from + each).min(end))
+/// The tuples that a lane takes of the runs of a piece.
+fn share(runs: &[Range<u32>], lane: usize, shares: usize) -> impl Iterator<Item = Range<u32>> {
+    let all: usize = runs.iter().map(ExactSizeIterator::len).sum();
+    let each = all.div_ceil(shares.max(1)) as u32;
+    let (from, to) = (each * lane as u32, each * (lane as u32 + 1));
+    let mut before = 0;
+    runs.iter().filter_map(move |run| {
+        let len = run.end - run.start;
+        let own = [from, to].map(|at| run.start + at.saturating_sub(before).min(len));
+        before += len;
+        (own[0] < own[1]).then_some(own[0]..own[1])
+    })
 }
 
 /// Runs the program of a piece.
