@@ -94,7 +94,11 @@ impl Numbering {
         by_place.sort_unstable_by_key(|number| codes[*number as usize]);
         let worth = grid / 64 <= MAX_TABLE.max(codes.len() as u64);
         Numbering {
-            bits: worth.then(|| Bits::new(codes, grid)).unwrap_or_default(),
+            bits: if worth {
+                Bits::new(codes, grid)
+            } else {
+                Bits::default()
+            },
             codes: by_place.iter().map(|n| codes[*n as usize]).collect(),
             by_place,
             ..Numbering::default()

@@ -28,7 +28,8 @@ impl Asked {
     /// Whatever all rows ask for.
     pub fn everything(&mut self, plan: &Plan) {
         let steps = plan.strata.steps.iter();
-        self.runs = steps.map(|step| vec![step.start..step.end]).collect();
+        let whole = steps.map(|step| std::iter::once(step.start..step.end).collect());
+        self.runs = whole.collect();
     }
 
     /// What the current batch asks for. Parts that axioms share are computed as a whole: most of them are asked for by every batch.
